@@ -1,0 +1,62 @@
+"""Our own faults, as exceptions. The web's faults are values (`model.outcome.Failure`).
+
+GossamerError
+├── UsageError       the command or configuration is wrong: exit 2, say which value
+│   ├── ConfigError      a key, value or pair of keys in gossamer.toml or an option
+│   └── BadSeed          a seed that is no http(s) URL
+├── DirectoryError   the crawl directory cannot be used: exit 1, nothing was touched
+│   ├── DirectoryInUse   another process has it open
+│   └── NotThisCrawl     it holds something else than the crawl that was asked for
+├── StoreFailed      a transaction did not commit; what it held is still to be done
+│   └── DiskFull         no room for it: free some and run the same command again
+└── CannotListen     a local server's address is not to be had
+"""
+
+
+class GossamerError(Exception):
+    """Root of everything we raise on purpose."""
+
+
+class UsageError(GossamerError):
+    """What the user asked for makes no sense; the message names the offending value."""
+
+
+class ConfigError(UsageError):
+    """A configuration key is unknown, or its value impossible. Carries the key."""
+
+    def __init__(self, key: str, problem: str) -> None:
+        super().__init__(f"{key}: {problem}")
+        self.key = key
+
+
+class BadSeed(UsageError):
+    """A seed cannot be crawled. Carries the text as given and where it stood."""
+
+    def __init__(self, text: str, reason: str, where: str = "") -> None:
+        shown = text if len(text) <= 200 else text[:200] + "…"
+        super().__init__(f"bad seed {shown!r}{f' ({where})' if where else ''}: {reason}")
+        self.text, self.reason = text, reason
+
+
+class DirectoryError(GossamerError):
+    """The crawl directory cannot be used as it is."""
+
+
+class DirectoryInUse(DirectoryError):
+    """Another process holds the directory's lock; wait for it or choose another directory."""
+
+
+class NotThisCrawl(DirectoryError):
+    """The directory belongs to another crawl, or to no crawl at all."""
+
+
+class StoreFailed(GossamerError):
+    """A batch could not be committed. It was rolled back whole and may be tried again."""
+
+
+class DiskFull(StoreFailed):
+    """No space left for the store or the WARC files."""
+
+
+class CannotListen(GossamerError):
+    """A local server could not bind its address."""
