@@ -1,0 +1,454 @@
+"""The frontier: decides which host is contacted next, and with which URL. Does no IO and reads no clock.
+
+Hot: benchmarks/bench_frontier.py.
+"""
+
+import heapq
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from gossamer.frontier.address_gate import AddressGate, AddressGates
+from gossamer.frontier.back_queue import HostQueue, HostState
+from gossamer.frontier.front_queue import WINDOW, FrontQueue, FrontWanted, HostWanted, LoadOrder
+from gossamer.frontier.politeness import Contact, PolitenessPolicy, next_contact, next_contact_of_address
+from gossamer.frontier.ready import ReadyHosts
+from gossamer.frontier.selector import Load, Selector, SelectorRatios
+from gossamer.model.task import HostRecord, Task
+from gossamer.model.units import HostId, HostKey, Instant
+
+HOSTS_PER_LOAD = 256
+
+
+class Visit(NamedTuple):
+    """A URL to be visited now. At most one is out per host."""
+
+    host_id: HostId
+    host: HostKey
+    domain_id: int
+    task: Task
+    address: str | None  # the one it was last contacted at
+    last_took: float
+
+
+@dataclass(frozen=True, slots=True)
+class WaitUntil:
+    """Nothing may be contacted before then, unless something is offered or finished earlier."""
+
+    when: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """Nothing to do until a load, a finish or a commit brings something."""
+
+
+class Retired(NamedTuple):
+    """A host that gave its back queue up. `not_before` is kept in its front-queue entry if URLs remain."""
+
+    host_id: HostId
+    domain_id: int
+    not_before: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class FrontierLimits:
+    """The bounds of the working set. Memory depends on these, not on the size of the crawl."""
+
+    max_hosts: int = 10_000  # back queues
+    quantum: int = 100  # visits after which a host makes room when others wait for a back queue
+    long_rest: float = 60.0  # a host resting longer than this makes room at once when others wait
+
+
+@dataclass(frozen=True, slots=True)
+class FrontierStatistics:
+    hosts: int
+    ready: int
+    waiting: int
+    parked: int
+    out: int
+    urls: int
+    urls_by_front: tuple[int, ...]
+    drawn: tuple[int, ...]
+    load: Load
+    next_contact: Instant | None  # of the hosts in memory
+    next_due: Instant | None  # of the URLs that are not due yet
+
+
+class Frontier:
+    """Front queues, router, back queues and the politeness heap.
+
+    Always true between calls:
+      * no URL is handed out twice before its outcome is settled;
+      * no host and no address has two visits out;
+      * nothing is handed out before the host's and the address's `not_before`;
+      * every host with URLs in memory is in exactly one of: politeness heap, ready structure, a gate, out.
+    """
+
+    def __init__(
+        self,
+        politeness: PolitenessPolicy,
+        ratios: SelectorRatios | None = None,
+        limits: FrontierLimits | None = None,
+    ) -> None:
+        ratios = ratios or SelectorRatios()
+        self._fronts = len(ratios.normal)
+        self._politeness = politeness
+        self._limits = limits or FrontierLimits()
+        self._router: dict[HostId, HostQueue] = {}  # document 004's table T: host -> back queue
+        self._front_queues = [FrontQueue() for _ in range(self._fronts)]
+        self._refill_selector = Selector(ratios)
+        self.selector = Selector(ratios)
+        self._ready = ReadyHosts(self.selector, self._fronts)
+        self._heap: list[tuple[Instant, int, int, HostQueue]] = []  # (earliest contact, entry, turn, host)
+        self._later: list[tuple[float, int, HostId | None, int]] = []  # (due, entry, host or front queue, class)
+        self._entry = 0  # breaks ties in the heaps
+        self._waiting = 0
+        self._gates = AddressGates()
+        self._out = 0
+        self._hungry: dict[HostId, HostQueue] = {}  # hosts that want a load, in order of asking
+        self._retired: list[Retired] = []
+        self._retiring: set[HostId] = set()  # retired, but not yet so in the store
+        self._front_reading: set[int] = set()
+        self._now = Instant(0.0)
+
+    # --- what the store is asked for -------------------------------------------------------
+
+    def load_order(self, now: Instant) -> LoadOrder:
+        """What to read from the task table next. Answer with `loaded_front` and `loaded_host`, once for each part."""
+        self._refill(now)
+        fronts = []
+        for number, queue in enumerate(self._front_queues):
+            if queue.more and not queue.window and number not in self._front_reading:
+                self._front_reading.add(number)
+                fronts.append(FrontWanted(number, queue.cursor, WINDOW, now))
+        hosts = []
+        for host in list(self._hungry.values())[:HOSTS_PER_LOAD]:
+            del self._hungry[host.host_id]
+            wanted = host.wanted()
+            if not wanted and host.known:
+                continue
+            host.loading = True
+            classes = tuple((f, host.cursors[f], host.load_size) for f in wanted)
+            hosts.append(HostWanted(host.host_id, not host.known, classes, now))
+        return LoadOrder(tuple(fronts), tuple(hosts))
+
+    def loaded_front(self, front: int, entries: list[tuple[float, HostId]], next_due: float | None) -> None:
+        """Take in a window of a class. `next_due`: there is no more now; the next entry is due then (infinity: none)."""
+        self._front_reading.discard(front)
+        self._front_queues[front].add(entries, exhausted=next_due is not None)
+        self._look_again(next_due, None, front)
+
+    def _look_again(self, due: float | None, host_id: HostId | None, front: int) -> None:
+        if due is not None and due != math.inf:
+            self._entry += 1
+            heapq.heappush(self._later, (due, self._entry, host_id, front))
+
+    def loaded_host(
+        self,
+        host_id: HostId,
+        record: HostRecord | None,
+        classes: Iterable[tuple[int, list[Task], float | None]],
+        now: Instant,
+    ) -> None:
+        """Take in what was read: (class, tasks, next_due as in `loaded_front`) for each class asked for."""
+        host = self._router[host_id]
+        host.loading = False
+        if record is not None:
+            host.learn(record)
+        for front, tasks, next_due in classes:
+            had_some = bool(host.fronts[front])
+            taken = host.add(front, tasks, exhausted=next_due is not None)
+            self._look_again(next_due, host_id, front)
+            if taken and not had_some and host.state is HostState.READY:
+                self._ready.push_front(host, front)
+        if host.state is HostState.EMPTY:
+            self._place(host, now)
+        self._feed(host)
+
+    def committed(
+        self,
+        touched: Iterable[tuple[HostId, int]],
+        settled: Iterable[tuple[HostId, int]],
+        retired: Iterable[HostId],
+    ) -> None:
+        """The store has committed: new URLs for these (host, class), outcomes of these (host, url_id), and
+        the retirement of these hosts."""
+        for host_id in retired:
+            self._retiring.discard(host_id)
+        for host_id, front in touched:
+            host = self._router.get(host_id)
+            if host is None:
+                self._front_queues[front].more = True
+            elif not host.more[front]:
+                host.more[front] = True
+                self._feed(host)
+        for host_id, url_id in settled:
+            host = self._router.get(host_id)
+            if host is not None:
+                host.unsettled.discard(url_id)
+                if host.state is HostState.WAITING and self._makes_room(host, self._now):
+                    host.turn += 1  # its entry in the heap is stale from now on
+                    self._waiting -= 1
+                    self._retire(host)
+                else:
+                    self._retire_if_drained(host)
+
+    def look_again(self) -> None:
+        """Read the front queues from their start: for when the table holds URLs that we do not know of."""
+        for queue in self._front_queues:
+            queue.rewind()
+
+    def rest_address(self, address: str, until: Instant) -> None:
+        """What a restart knows: this address was contacted, and rests until then."""
+        self._gates.rest(address, until)
+
+    def take_retired(self) -> list[Retired]:
+        """Hosts that gave up their back queue since the last call. The store must be told, then `committed`."""
+        retired, self._retired = self._retired, []
+        return retired
+
+    # --- refill: document 004's steps ---------------------------------------------------------
+
+    def _refill(self, now: Instant) -> None:
+        """While a back queue is free: draw a front queue by the bias, take the host at its head; if that host has a
+        back queue already, go on drawing; otherwise the free one is its."""
+        queues = self._front_queues
+        while len(self._router) < self._limits.max_hosts:
+            waiting = [f for f, queue in enumerate(queues) if queue.window]
+            if not waiting:
+                return
+            front = self._refill_selector.draw(waiting)
+            host_id = queues[front].window.popleft()
+            host = self._router.get(host_id)
+            if host is not None:
+                if not host.more[front]:
+                    host.more[front] = True
+                    self._feed(host)
+                continue
+            if host_id in self._retiring:
+                continue  # its retirement renews its entry, beyond the cursor
+            host = self._router[host_id] = HostQueue.of(host_id, self._fronts)
+            self._hungry[host_id] = host
+
+    def _feed(self, host: HostQueue) -> None:
+        if host.loading:
+            return
+        for front, more in enumerate(host.more):
+            if more and len(host.fronts[front]) <= 2:
+                self._hungry[host.host_id] = host
+                return
+        self._retire_if_drained(host)
+
+    def _retire_if_drained(self, host: HostQueue) -> None:
+        if host.is_drained:
+            self._retire(host)
+
+    def _retire(self, host: HostQueue) -> None:
+        for tasks in host.fronts:
+            tasks.clear()
+        del self._router[host.host_id]
+        self._hungry.pop(host.host_id, None)
+        self._retiring.add(host.host_id)
+        self._retired.append(Retired(host.host_id, host.domain_id, host.not_before))
+        if host.address is not None:
+            # It may have been the one that the others on its address wait behind.
+            gate = self._gates.of(host.address, self._now)
+            if gate.busy_with is None:
+                self._release_parked(gate)
+
+    def _makes_room(self, host: HostQueue, now: Instant) -> bool:
+        """Whether the host should give up its back queue although it has URLs left, because others wait for one."""
+        if len(self._router) < self._limits.max_hosts or host.unsettled or host.loading:
+            return False
+        if host.served < self._limits.quantum and host.not_before - now < self._limits.long_rest:
+            return False
+        return any(queue.window or queue.more for queue in self._front_queues)
+
+    # --- turns ------------------------------------------------------------------------------------
+
+    def _place(self, host: HostQueue, now: Instant) -> None:
+        """Put a host that is in no structure where it belongs."""
+        if not host.has_urls:
+            host.state = HostState.EMPTY
+            self._retire_if_drained(host)
+        elif host.not_before <= now:
+            self._ready.push(host)
+        else:
+            self._wait(host, host.not_before)
+
+    def _wait(self, host: HostQueue, until: Instant) -> None:
+        host.turn += 1
+        host.state = HostState.WAITING
+        self._waiting += 1
+        self._entry += 1
+        heapq.heappush(self._heap, (until, self._entry, host.turn, host))
+
+    def _wake(self, now: Instant) -> None:
+        """Move what is due: hosts whose rest is over, and classes whose later URLs have come of age."""
+        heap = self._heap
+        while heap:
+            when, _, turn, host = heap[0]
+            if turn != host.turn:
+                heapq.heappop(heap)
+                continue
+            if when > now:
+                break
+            heapq.heappop(heap)
+            self._waiting -= 1
+            if self._makes_room(host, now):
+                self._retire(host)
+            else:
+                self._place(host, now)
+        later = self._later
+        while later and later[0][0] <= now:
+            _, _, host_id, front = heapq.heappop(later)
+            if host_id is None:
+                self._front_queues[front].more = True
+            elif (waiting := self._router.get(host_id)) is not None:
+                waiting.more[front] = True
+                self._feed(waiting)
+
+    def _closed(self, host: HostQueue) -> bool:
+        """Park the host if its address is busy or resting."""
+        if host.address is None:
+            return False
+        gate = self._gates.of(host.address, self._now)
+        if gate.is_open(self._now):
+            return False
+        self._park(host, gate)
+        return True
+
+    def _park(self, host: HostQueue, gate: AddressGate) -> None:
+        if gate.busy_with is None:
+            self._wait(host, gate.not_before)
+        else:
+            host.turn += 1
+            host.state = HostState.PARKED
+            gate.parked.append(host.host_id)
+
+    def next_turn(self, now: Instant) -> Visit | WaitUntil | Idle:
+        """The next visit, or how long there is none. A visit must come back through `finish` or `give_back`."""
+        self._now = now
+        self._wake(now)
+        popped = self._ready.pop(self._closed)
+        if popped is None:
+            nearest = min(self._heap[0][0] if self._heap else math.inf, self._later[0][0] if self._later else math.inf)
+            return Idle() if nearest == math.inf else WaitUntil(Instant(nearest))
+        host, front = popped
+        task = host.fronts[front].popleft()
+        host.state = HostState.OUT
+        self._out += 1
+        host.served += 1
+        if host.address is not None:
+            self._gates.of(host.address, now).busy_with = host.host_id
+        if len(host.fronts[front]) <= 2 and host.more[front] and not host.loading:
+            self._hungry[host.host_id] = host
+        return Visit(host.host_id, host.host, host.domain_id, task, host.address, host.last_took)
+
+    def enter_address(self, visit: Visit, address: str, now: Instant) -> bool:
+        """Ask to contact `address` for a visit that is out. False: the address is busy or resting; the
+        visit has been taken back and comes again when it is free."""
+        host = self._router[visit.host_id]
+        if host.address == address:
+            return True
+        self._leave_gate(host, None, now)
+        host.address = address
+        gate = self._gates.of(address, now)
+        if gate.is_open(now):
+            gate.busy_with = host.host_id
+            return True
+        host.fronts[visit.task.front].appendleft(visit.task)
+        host.served -= 1
+        self._out -= 1
+        self._park(host, gate)
+        return False
+
+    def _leave_gate(self, host: HostQueue, contact: Contact | None, now: Instant) -> None:
+        if host.address is None:
+            return
+        gate = self._gates.of(host.address, now)
+        if gate.busy_with != host.host_id:
+            return
+        gate.busy_with = None
+        if contact is not None:
+            gate.not_before = max(gate.not_before, next_contact_of_address(self._politeness, contact))
+        self._release_parked(gate)
+
+    def _release_parked(self, gate: AddressGate) -> None:
+        """The next host in line may go when the address has rested. One at a time, so a crowd on one address costs
+        each of them O(log n) per turn."""
+        while gate.parked:
+            host = self._router.get(gate.parked.popleft())
+            if host is None or host.state is not HostState.PARKED:
+                continue
+            self._wait(host, max(gate.not_before, host.not_before))
+            if host.not_before <= gate.not_before:
+                return  # it goes first; otherwise it rests longer than the address, and must not hold up the line
+
+    def finish(self, visit: Visit, contact: Contact | None, now: Instant, *, again: bool = False) -> Instant:
+        """A visit is over. `contact` is None if the host saw nothing of us; `again` puts the URL back at the head
+        (robots.txt had to be asked first, say). Otherwise the URL is unsettled until `committed`.
+        Returns the earliest next contact."""
+        host = self._router[visit.host_id]
+        self._out -= 1
+        if contact is not None:
+            host.not_before = max(host.not_before, next_contact(self._politeness, contact))
+            host.last_took = contact.took
+        self._leave_gate(host, contact, now)
+        if again:
+            host.fronts[visit.task.front].appendleft(visit.task)
+            host.served -= 1
+        else:
+            host.unsettled.add(visit.task.url_id)
+        host.state = HostState.EMPTY
+        self._place(host, now)
+        return host.not_before
+
+    def delay(self, host_id: HostId, until: Instant) -> None:
+        """Do not contact the host before then. Takes effect when its current visit finishes."""
+        host = self._router.get(host_id)
+        if host is not None:
+            host.not_before = max(host.not_before, until)
+
+    # --- what is seen from outside -------------------------------------------------------------------
+
+    def under(self, load: Load) -> None:
+        self.selector.under(load)
+        self._refill_selector.under(load)
+
+    @property
+    def out(self) -> int:
+        return self._out
+
+    @property
+    def is_quiet(self) -> bool:
+        """No URL in memory, none out, none unsettled, nothing being loaded: only the task table can know more."""
+        return not self._router and not self._front_reading and not self._retired and not self._retiring
+
+    def statistics(self) -> FrontierStatistics:
+        by_front = [0] * self._fronts
+        for host in self._router.values():
+            for front, tasks in enumerate(host.fronts):
+                by_front[front] += len(tasks)
+        parked = sum(1 for host in self._router.values() if host.state is HostState.PARKED)
+        return FrontierStatistics(
+            hosts=len(self._router),
+            ready=len(self._ready),
+            waiting=self._waiting,
+            parked=parked,
+            out=self._out,
+            urls=sum(by_front),
+            urls_by_front=tuple(by_front),
+            drawn=tuple(self.selector.drawn),
+            load=self.selector.load,
+            next_contact=self._heap[0][0] if self._heap else None,
+            next_due=Instant(self._later[0][0]) if self._later else None,
+        )
+
+
+def selector_shares(drawn: Sequence[int]) -> tuple[float, ...]:
+    """Observed shares of the classes, in percent."""
+    total = sum(drawn)
+    return tuple(100.0 * n / total if total else 0.0 for n in drawn)

@@ -1,0 +1,85 @@
+"""When may a host be contacted again? The one place that answers this."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from gossamer.model.units import Instant, Seconds
+
+
+@dataclass(frozen=True, slots=True)
+class PolitenessPolicy:
+    min_delay: Seconds = Seconds(1.0)
+    load_factor: float = 10.0  # wait this many times as long as the host took to answer ...
+    max_adaptive_delay: Seconds = Seconds(30.0)  # ... but not longer than this
+    max_retry_after: Seconds = Seconds(86_400.0)  # a host may not ask to be forgotten for ever
+
+
+class GapReason(Enum):
+    """Which term of the maximum decided the gap."""
+
+    MIN_DELAY = "minimum delay"
+    ADAPTIVE = "multiple of the last fetch time"
+    CRAWL_DELAY = "robots.txt Crawl-delay"
+    RETRY_AFTER = "Retry-After"
+
+
+@dataclass(frozen=True, slots=True)
+class Contact:
+    """One request to a host, as far as politeness is concerned."""
+
+    finished: Instant
+    took: Seconds
+    crawl_delay: Seconds | None = None
+    retry_after: Seconds | None = None
+
+
+def gap_after(policy: PolitenessPolicy, contact: Contact) -> tuple[Seconds, GapReason]:
+    """How long to leave a host alone after `contact`, and which term asked for it.
+
+    The largest of the minimum delay, a multiple of the last fetch time (capped), Crawl-delay and Retry-After.
+    """
+    gap, reason = policy.min_delay, GapReason.MIN_DELAY
+    adaptive = min(contact.took * policy.load_factor, policy.max_adaptive_delay)
+    if adaptive > gap:
+        gap, reason = Seconds(adaptive), GapReason.ADAPTIVE
+    if contact.crawl_delay is not None and contact.crawl_delay > gap:
+        gap, reason = contact.crawl_delay, GapReason.CRAWL_DELAY
+    if contact.retry_after is not None:
+        asked = min(contact.retry_after, policy.max_retry_after)
+        if asked > gap:
+            gap, reason = Seconds(asked), GapReason.RETRY_AFTER
+    return gap, reason
+
+
+def next_contact(policy: PolitenessPolicy, contact: Contact) -> Instant:
+    """Earliest moment we may contact this host again.
+
+    Counted from the *end* of the last answer, so a slow host never meets a second request.
+    """
+    return Instant(contact.finished + gap_after(policy, contact)[0])
+
+
+def next_contact_of_address(policy: PolitenessPolicy, contact: Contact) -> Instant:
+    """Earliest moment we may contact another host on the same address.
+
+    The machine behind the address rests as long as its load asks for; Crawl-delay and Retry-After are the
+    word of one site and bind that site only.
+    """
+    bare = Contact(contact.finished, contact.took)
+    return Instant(contact.finished + gap_after(policy, bare)[0])
+
+
+def after_unknown_outcome(
+    policy: PolitenessPolicy,
+    *,
+    started: Instant,
+    now: Instant,
+    last_took: Seconds,
+    crawl_delay: Seconds | None,
+) -> Instant:
+    """Earliest next contact when we were killed between a request and its answer.
+
+    Fail closed: the host may have been busy with us until this very moment, and as slow as it ever was.
+    """
+    took = Seconds(max(last_took, now - started, 0.0))
+    return next_contact(policy, Contact(now, took, crawl_delay))

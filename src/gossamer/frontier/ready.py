@@ -1,0 +1,75 @@
+"""The ready structure: hosts that may be contacted now, by the class of what they would be asked for.
+
+A host that is ready stands in every class it has URLs of, at the place of its oldest URL of that class. When it
+is served through one class its other entries are stale; they are recognised by their turn number
+and dropped when they come to the top. So each entry is pushed once and popped once.
+"""
+
+import heapq
+from collections.abc import Callable
+
+from gossamer.frontier.back_queue import HostQueue, HostState
+from gossamer.frontier.selector import Selector
+
+_Entry = tuple[float, int, int, HostQueue]  # (available_at, url_id, turn, host): oldest URL first
+
+
+class ReadyHosts:
+    """Front queues of ready hosts, served by the biased selector, first in first out within a class."""
+
+    def __init__(self, selector: Selector, fronts: int) -> None:
+        self._selector = selector
+        self._heaps: list[list[_Entry]] = [[] for _ in range(fronts)]
+        self._count = 0
+
+    def __len__(self) -> int:
+        """Hosts that are ready."""
+        return self._count
+
+    def push(self, host: HostQueue) -> None:
+        host.turn += 1
+        host.state = HostState.READY
+        self._count += 1
+        turn = host.turn
+        for front, tasks in enumerate(host.fronts):
+            if tasks:
+                head = tasks[0]
+                heapq.heappush(self._heaps[front], (head.available_at, head.url_id, turn, host))
+
+    def push_front(self, host: HostQueue, front: int) -> None:
+        """A ready host has got its first URL of a class while it waits."""
+        head = host.fronts[front][0]
+        heapq.heappush(self._heaps[front], (head.available_at, head.url_id, host.turn, host))
+
+    def leave(self, host: HostQueue) -> None:
+        """Take a ready host out; its entries are stale from now on."""
+        host.turn += 1
+        self._count -= 1
+
+    def pop(self, closed: Callable[[HostQueue], bool]) -> tuple[HostQueue, int] | None:
+        """The host to contact and the class to serve it from. Hosts for which `closed` says so are passed over
+        (it has then put them elsewhere). None when no host is ready."""
+        heaps = self._heaps
+        while True:
+            waiting = []
+            for front, heap in enumerate(heaps):
+                while heap and heap[0][2] != heap[0][3].turn:
+                    heapq.heappop(heap)
+                if heap:
+                    waiting.append(front)
+            if not waiting:
+                return None
+            # Whoever is closed must not cost a class its turn, so look before drawing.
+            shut = False
+            for front in waiting:
+                host = heaps[front][0][3]
+                if closed(host):
+                    self.leave(host)
+                    shut = True
+                    break
+            if shut:
+                continue
+            front = self._selector.draw(waiting)
+            host = heapq.heappop(heaps[front])[3]
+            self.leave(host)
+            return host, front

@@ -1,0 +1,112 @@
+"""What after a failure? One table for failures, one for statuses; both total."""
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from gossamer.model.outcome import Failure
+from gossamer.model.units import Seconds
+
+
+@dataclass(frozen=True, slots=True)
+class RetryRule:
+    """After the n-th failure wait `base * 2**(n-1)` (with jitter), until `max_tries` visits have failed."""
+
+    base: Seconds
+    max_tries: int
+    blames_host: bool  # it says something about the host, not only about this URL
+
+
+_NO_USE = RetryRule(Seconds(0.0), 1, False)
+_SOON = RetryRule(Seconds(10.0), 3, False)
+_HOST = RetryRule(Seconds(30.0), 3, True)
+
+RETRY_RULES: Mapping[Failure, RetryRule] = {
+    Failure.DNS_NXDOMAIN: RetryRule(Seconds(0.0), 1, True),
+    Failure.DNS_NO_ADDRESS: RetryRule(Seconds(0.0), 1, True),
+    Failure.DNS_SERVFAIL: _HOST,
+    Failure.DNS_TIMEOUT: _HOST,
+    Failure.BLOCKED_ADDRESS: _NO_USE,
+    Failure.BLOCKED_PORT: _NO_USE,
+    Failure.CONN_REFUSED: _HOST,
+    Failure.CONNECT_TIMEOUT: _HOST,
+    Failure.CONNECTION_LOST: _SOON,
+    Failure.TLS_EXPIRED: _NO_USE,
+    Failure.TLS_UNTRUSTED: _NO_USE,
+    Failure.TLS_NAME_MISMATCH: _NO_USE,
+    Failure.TLS_HANDSHAKE_TIMEOUT: _HOST,
+    Failure.TLS_PROTOCOL: RetryRule(Seconds(30.0), 2, True),
+    Failure.BAD_STATUS_LINE: _SOON,
+    Failure.BAD_HEADER: _SOON,
+    Failure.HEADER_TOO_LARGE: _NO_USE,
+    Failure.CONFLICTING_LENGTH: _SOON,
+    Failure.BAD_CHUNK: _SOON,
+    Failure.INCOMPLETE_BODY: _SOON,
+    Failure.READ_TIMEOUT: _SOON,
+    Failure.TOTAL_TIMEOUT: _SOON,
+    Failure.TOO_SLOW: _SOON,
+    Failure.BAD_ENCODING: _NO_USE,
+    Failure.PROTOCOL_ERROR: _SOON,
+}
+
+
+class StatusClass(Enum):
+    """What a final status code asks of us."""
+
+    DOCUMENT = "document"
+    REDIRECT = "redirect"
+    NOT_MODIFIED = "not modified"
+    RATE_LIMITED = "rate_limited"  # 429: our fault, not the URL's; no try is used up
+    RETRY = "server_error"  # 408, 425, 5xx: short delay
+    MISSING = "missing"  # other 4xx: asked again after a long while
+    GONE = "gone"  # 410: the owner says so
+
+
+def status_class(status: int) -> StatusClass:
+    """The class of any status; what no standard defines counts as a server error."""
+    if 200 <= status < 300:
+        return StatusClass.DOCUMENT
+    if status in (301, 302, 303, 307, 308):
+        return StatusClass.REDIRECT
+    if status == 304:
+        return StatusClass.NOT_MODIFIED
+    if status == 429:
+        return StatusClass.RATE_LIMITED
+    if status in (408, 425):
+        return StatusClass.RETRY
+    if status == 410:
+        return StatusClass.GONE
+    if 400 <= status < 500:
+        return StatusClass.MISSING
+    return StatusClass.RETRY
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """The knobs of the tables above."""
+
+    max_tries: int = 3  # for whatever is worth another try
+    base_scale: float = 1.0  # multiplies every base delay
+    status_base: Seconds = Seconds(10.0)  # first delay after 408, 425, 5xx
+    max_delay: Seconds = Seconds(3600.0)
+    missing_delay: Seconds = Seconds(86_400.0)  # until a 4xx is asked again
+    missing_tries: int = 3  # then it is gone
+
+
+def back_off(policy: RetryPolicy, base: Seconds, failures: int, chance: random.Random) -> Seconds:
+    """How long to wait after the `failures`-th failure in a row: doubling, jittered by 20 %, capped."""
+    doubled = base * policy.base_scale * 2.0 ** min(failures - 1, 32)
+    return Seconds(min(doubled * chance.uniform(1.0, 1.2), policy.max_delay))
+
+
+def after_failure(policy: RetryPolicy, failure: Failure, failures: int, chance: random.Random) -> Seconds | None:
+    """The delay until the next try of a URL that has now failed `failures` times; None: it is dead."""
+    rule = RETRY_RULES[failure]
+    tries = min(rule.max_tries, policy.max_tries)
+    return None if failures >= tries else back_off(policy, rule.base, failures, chance)
+
+
+def after_bad_status(policy: RetryPolicy, failures: int, chance: random.Random) -> Seconds | None:
+    """The same for an answer of class RETRY."""
+    return None if failures >= policy.max_tries else back_off(policy, policy.status_base, failures, chance)

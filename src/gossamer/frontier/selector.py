@@ -1,0 +1,70 @@
+"""The biased front-queue selector: which priority class is served next?
+
+Not drawn at random but dealt by *smooth weighted round robin*: over any stretch in which the same classes
+have something waiting, each gets its share exactly (to within one draw), and a class of weight w waits at
+most about total/w draws. So the bias can starve nobody, and a run can be repeated.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Load(Enum):
+    NORMAL = "normal"
+    HIGH = "high"
+
+
+@dataclass(frozen=True, slots=True)
+class SelectorRatios:
+    """Shares by class, highest class first. Any positive numbers; only their proportions matter."""
+
+    normal: tuple[float, ...] = (60, 30, 10)
+    high: tuple[float, ...] = (80, 15, 5)
+
+    def __post_init__(self) -> None:
+        if len(self.normal) != len(self.high):
+            raise ValueError(f"{len(self.normal)} normal shares but {len(self.high)} under load")
+        for share in (*self.normal, *self.high):
+            if not 0 < share < float("inf"):
+                raise ValueError(f"a share must be a positive number, not {share}")
+
+    def of(self, load: Load) -> tuple[float, ...]:
+        return self.normal if load is Load.NORMAL else self.high
+
+
+class Selector:
+    """Deals turns to classes by the ratios of the current load."""
+
+    def __init__(self, ratios: SelectorRatios) -> None:
+        self._ratios = ratios
+        self._weights = ratios.of(Load.NORMAL)
+        self._credit = [0.0] * len(self._weights)
+        self.load = Load.NORMAL
+        self.drawn = [0] * len(self._weights)  # the observed shares
+
+    def under(self, load: Load) -> None:
+        """Switch to the ratios of `load`. Credit already earned is kept, so no class is set back."""
+        self.load = load
+        self._weights = self._ratios.of(load)
+
+    def draw(self, waiting: Sequence[int]) -> int:
+        """The class to serve next, among `waiting` (not empty). Every call counts as a turn taken."""
+        if len(waiting) == 1:
+            # The usual case when hosts, not slots, are scarce. Nobody is passed over, so no credit moves.
+            chosen = waiting[0]
+            self.drawn[chosen] += 1
+            return chosen
+        credit, weights = self._credit, self._weights
+        total = 0.0
+        chosen = waiting[0]
+        best = float("-inf")
+        for front in waiting:
+            weight = weights[front]
+            total += weight
+            credit[front] += weight
+            if credit[front] > best:
+                best, chosen = credit[front], front
+        credit[chosen] -= total
+        self.drawn[chosen] += 1
+        return chosen

@@ -1,0 +1,57 @@
+"""A URL that is to be visited, as the frontier holds it."""
+
+from enum import IntEnum
+from typing import NamedTuple
+
+from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Url
+
+
+class Via(IntEnum):
+    """How a URL was found. The numbers are the store's."""
+
+    SEED = 0
+    LINK = 1
+    REDIRECT = 2
+    SITEMAP = 3
+
+
+class Task(NamedTuple):
+    """One row of the task table that is due. A tuple, because there may be a million of them in memory."""
+
+    url_id: int  # the row; grows with discovery, so it breaks ties in favour of the oldest entry
+    fingerprint: Fingerprint
+    url: Url
+    front: int  # its front queue (priority class); 0 is the highest
+    available_at: Instant
+    priority: float
+    depth: int  # links followed from a seed
+    tries: int  # visits that failed so far
+    hops: int  # redirects followed to get here
+
+
+class Candidate(NamedTuple):
+    """A URL that passed the filter and asks to enter the task table."""
+
+    url: Url
+    host: HostKey
+    fingerprint: Fingerprint
+    front: int
+    priority: float
+    depth: int
+    hops: int
+    via: Via
+    found_on: int  # url_id of the page it was found on; 0 for a seed
+    surely_new: bool  # the seen test is certain; otherwise the store decides
+
+
+class HostRecord(NamedTuple):
+    """What the store remembers of a host: enough to be polite to it after a restart."""
+
+    host_id: HostId
+    host: HostKey
+    domain_id: int
+    domain_accesses: int  # page requests to its registrable domain so far
+    next_contact: Instant
+    last_took: float  # seconds; the adaptive part of the gap rests on it
+    address: str | None
+    robots_tries: int  # times in a row that robots.txt could not be had
