@@ -1,0 +1,167 @@
+"""What a page links to and says about itself. Hot: `benchmarks/bench_extract.py`.
+
+One parse by turbohtml (ADR 8), one walk over the few elements that matter, in document order.
+"""
+
+from typing import NamedTuple
+
+from turbohtml import Document, Namespace, parse
+
+from gossamer.extract.charset import charset_parameter, declared_encoding, encoding_in_meta, guess_encoding
+from gossamer.extract.refresh import refresh_target
+from gossamer.extract.robots import NO_WISHES, OUR_NAMES, Wishes, wishes_in_header, wishes_in_meta
+
+MAX_TITLE = 300
+"""Characters of a title that are kept."""
+
+MAX_HREF = 16_384
+"""Characters. A longer link is a data: URI or an accident, and is dropped before anybody copies it about."""
+
+MAX_LINKS = 5_000
+"""Links of one page that are kept, repetitions included (HOSTILE_WEB BD-18)."""
+
+LARGE_BODY = 1 << 20
+"""Bytes. Up to here the slowest page we could build stays under 250 ms (figures in ADR 8)."""
+
+_ELEMENTS = ("a", "area", "link", "iframe", "frame", "meta", "base", "title")
+
+# `link` elements that fetch a part of this page, or name a service, and lead to no page.
+_NO_PAGES = frozenset(
+    {
+        "stylesheet",
+        "preconnect",
+        "dns-prefetch",
+        "preload",
+        "modulepreload",
+        "icon",
+        "mask-icon",
+        "fluid-icon",
+        "apple-touch-icon",
+        "apple-touch-icon-precomposed",
+        "apple-touch-startup-image",
+        "manifest",
+        "search",
+        "pingback",
+        "edituri",
+        "wlwmanifest",
+        "profile",
+        "image_src",
+    }
+)
+
+
+class PageContent(NamedTuple):
+    """What one page holds for us. `hrefs` are as written, in document order, repetitions included."""
+
+    base: str | None  # the first <base href>, as written
+    hrefs: list[str]
+    title: str | None  # white space as single spaces, cut at MAX_TITLE; None if absent or empty
+    nofollow: bool  # the page asks that none of its links be followed; they are listed all the same
+    noindex: bool
+    encoding: str  # its name in the Encoding Standard
+    nofollow_links: int  # left out of `hrefs` for their own rel=nofollow
+    dropped_links: int  # left out for being too long, or too many
+
+
+def is_large(body: bytes) -> bool:
+    """Whether extracting may take so long that it must not run on the event loop."""
+    return len(body) > LARGE_BODY
+
+
+def extract_page(body: bytes, content_type: str | None, url: str, *, robots_tag: str | None = None) -> PageContent:
+    """Read a page. Never raises, whatever the bytes, and takes time in proportion to their number.
+
+    `content_type` and `robots_tag` are the headers Content-Type and X-Robots-Tag. `url` is the page's own
+    address: a canonical link or a refresh that merely names it again is no link. What stands in templates,
+    scripts and comments is not part of the page.
+    """
+    declared = declared_encoding(body, charset_parameter(content_type))
+    encoding = declared or guess_encoding(body)
+    tree = _tree(body, encoding)
+    if declared is None:
+        # A declaration may stand too late for the prescan. As the standard has it: once more, from the start.
+        late = _late_declaration(tree)
+        if late is not None and late != encoding:
+            encoding = late
+            tree = _tree(body, encoding)
+    return _read(tree, url, encoding, NO_WISHES if robots_tag is None else wishes_in_header(robots_tag))
+
+
+def _tree(body: bytes, encoding: str) -> Document:
+    tree = parse(body, encoding=encoding, positions=False, allow_declarative_shadow_roots=False)
+    if tree.find("template") is not None:
+        # A template is inert. One that declares a shadow root is not: browsers show it and follow its links.
+        tree.remove("template:not([shadowrootmode])")
+    return tree
+
+
+def _late_declaration(tree: Document) -> str | None:
+    for meta in tree.find_all("meta"):
+        attribute = meta.attr
+        declared = encoding_in_meta(
+            charset=attribute("charset"), http_equiv=attribute("http-equiv"), content=attribute("content")
+        )
+        if declared is not None:
+            return declared
+    return None
+
+
+def _read(tree: Document, url: str, encoding: str, wishes: Wishes) -> PageContent:
+    base: str | None = None
+    title: str | None = None
+    hrefs: list[str] = []
+    nofollow_links = 0
+    dropped = 0
+    for element in tree.iter_elements(_ELEMENTS):
+        attribute = element.attr
+        tag = element.tag
+        if tag == "a" or tag == "area":
+            href = attribute("href")
+            if href is None:
+                continue
+            rel = attribute("rel")
+            if rel is not None and "nofollow" in rel.lower().split():
+                nofollow_links += 1
+                continue
+        elif tag == "link":
+            href = attribute("href")
+            kinds = (attribute("rel") or "").lower().split()
+            if href is None or href == url or not kinds or not _NO_PAGES.isdisjoint(kinds):
+                continue
+            if "nofollow" in kinds:
+                nofollow_links += 1
+                continue
+        elif tag == "meta":
+            content = attribute("content")
+            if content is None:
+                continue
+            if (attribute("name") or "").strip().lower() in OUR_NAMES:
+                wishes = wishes.and_also(wishes_in_meta(content))
+            if (attribute("http-equiv") or "").lower() != "refresh":
+                continue
+            href = refresh_target(content)
+            if href is None or href == url:
+                continue
+        elif tag == "base":
+            if base is None and element.namespace is Namespace.HTML:
+                base = attribute("href")
+            continue
+        elif tag == "title":
+            # Drawings have titles too.
+            if title is None and element.namespace is Namespace.HTML:
+                title = _trimmed(element.text)
+            continue
+        else:  # iframe, frame
+            href = attribute("src")
+            if href is None:
+                continue
+        if len(href) > MAX_HREF or len(hrefs) >= MAX_LINKS:
+            dropped += 1
+        else:
+            hrefs.append(href)
+    return PageContent(base, hrefs, title, wishes.nofollow, wishes.noindex, encoding, nofollow_links, dropped)
+
+
+def _trimmed(title: str) -> str | None:
+    # Cut before splitting: an unclosed title swallows the rest of the page.
+    return " ".join(title[: 10 * MAX_TITLE].split())[:MAX_TITLE].rstrip() or None
