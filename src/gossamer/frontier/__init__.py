@@ -5,9 +5,10 @@ before its time. On the way a URL passes:
 
     front queue (priority class) -> selector -> router -> back queue of its host -> politeness heap -> ready -> out
 
-Reading order: `politeness` (when may a host be contacted?), `selector` (which class is served?), `front_queue`, `back_queue`,
-`address_gate`, `ready`, `frontier` (joins them), `priority` (which class is a URL?), `retries` (what after a failure?), `ports`.
+Reading order: `politeness` (when may a host be contacted?), `selector` (which class is served?), `front_queue`,
+`back_queue`, `address_gate`, `ready`, `frontier` (joins them); beside them `priority` (which class is a URL?) and
+`retries` (what after a failure?).
 
-What always holds: a URL is handed out once until its outcome is settled; no host has two visits out; `not_before` is never
-violated; memory is bounded by `FrontierLimits`, whatever the size of the crawl. Dropping everything here loses nothing.
+What always holds: a URL is handed out once until its outcome is settled; no host has two visits out; `not_before` is
+never violated; memory is bounded by `FrontierLimits`, whatever the size of the crawl. Dropping all of it loses nothing.
 """

@@ -30,7 +30,7 @@ class HostQueue:
       * `not_before` only moves forward;
       * it stands in the ready structure exactly in state READY, in the politeness heap exactly in WAITING,
         at its address's gate exactly in PARKED;
-      * a URL is in `fronts`, or is the one that is out, or its outcome is being committed (`unsettled`), never two of these.
+      * a URL is in `fronts`, or out, or on its way into the store (`unsettled`), never two of these.
     """
 
     host_id: HostId

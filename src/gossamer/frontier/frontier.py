@@ -135,7 +135,7 @@ class Frontier:
         return LoadOrder(tuple(fronts), tuple(hosts))
 
     def loaded_front(self, front: int, entries: list[tuple[float, HostId]], next_due: float | None) -> None:
-        """Take in a window of a class. `next_due`: there is no more now; the next entry is due then (infinity: none)."""
+        """Take in a window of a class. With `next_due` there is no more now; the next is due then (infinity: never)."""
         self._front_reading.discard(front)
         self._front_queues[front].add(entries, exhausted=next_due is not None)
         self._look_again(next_due, None, front)

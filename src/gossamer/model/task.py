@@ -41,7 +41,6 @@ class Candidate(NamedTuple):
     hops: int
     via: Via
     found_on: int  # url_id of the page it was found on; 0 for a seed
-    surely_new: bool  # the seen test is certain; otherwise the store decides
 
 
 class HostRecord(NamedTuple):

@@ -1,0 +1,79 @@
+"""Opening the crawl's database: is it ours, is it current, is it whole?"""
+
+import sqlite3
+from pathlib import Path
+
+from gossamer.backends.sqlite.queries import migrations
+from gossamer.errors import DirectoryError, DiskFull, NotThisCrawl, StoreFailed
+
+APPLICATION_ID = 0x676F7373  # "goss": tells our files from any other SQLite file
+
+
+def connect(path: Path, *, read_only: bool = False, cache_kib: int = 16_384) -> sqlite3.Connection:
+    """A connection in autocommit mode, usable from any one thread at a time."""
+    mode = "ro" if read_only else "rwc"
+    db = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None, check_same_thread=False, timeout=30.0
+    )
+    db.execute(f"PRAGMA cache_size = -{cache_kib}")
+    db.execute("PRAGMA temp_store = MEMORY")
+    return db
+
+
+def open_for_writing(path: Path) -> sqlite3.Connection:
+    """Open the database, making or migrating it as needed. Raises NotThisCrawl for a file that is not ours."""
+    existed = path.exists() and path.stat().st_size > 0
+    try:
+        db = connect(path, cache_kib=65_536)
+        if existed:
+            check_ours(db, path)
+        else:
+            db.execute("PRAGMA page_size = 8192")
+        db.execute("PRAGMA journal_mode = WAL")
+        # A commit is on the disk when it is confirmed. It costs the writer thread one fsync per batch.
+        db.execute("PRAGMA synchronous = FULL")
+        db.execute("PRAGMA wal_autocheckpoint = 4000")
+        migrate(db, path)
+    except sqlite3.OperationalError as error:
+        raise translated(error, path) from error
+    except sqlite3.DatabaseError as error:
+        raise NotThisCrawl(f"{path} is not a readable database ({error})") from error
+    return db
+
+
+def open_for_reading(path: Path) -> sqlite3.Connection:
+    """Open an existing database for reports."""
+    if not path.exists():
+        raise NotThisCrawl(f"there is no crawl here: {path} does not exist")
+    try:
+        db = connect(path, read_only=True)
+        check_ours(db, path)
+    except sqlite3.DatabaseError as error:
+        raise DirectoryError(f"{path} cannot be read ({error})") from error
+    return db
+
+
+def check_ours(db: sqlite3.Connection, path: Path) -> None:
+    found = db.execute("PRAGMA application_id").fetchone()[0]
+    if found != APPLICATION_ID:
+        raise NotThisCrawl(f"{path} is a database, but not one of Gossamer's")
+    newest = migrations()[-1][0]
+    version = db.execute("PRAGMA user_version").fetchone()[0]
+    if version > newest:
+        raise NotThisCrawl(f"{path} was written by a newer Gossamer (schema {version}; this one knows {newest})")
+
+
+def migrate(db: sqlite3.Connection, path: Path) -> None:
+    """Bring the schema up to date, each migration in a transaction of its own."""
+    version = db.execute("PRAGMA user_version").fetchone()[0]
+    for number, script in migrations():
+        if number > version:
+            marks = f"PRAGMA application_id = {APPLICATION_ID};\nPRAGMA user_version = {number};"
+            db.executescript(f"BEGIN IMMEDIATE;\n{script}\n{marks}\nCOMMIT;")
+
+
+def translated(error: sqlite3.Error, path: Path) -> StoreFailed:
+    """A driver's error as one of ours."""
+    if getattr(error, "sqlite_errorname", "") == "SQLITE_FULL" or "disk is full" in str(error):
+        return DiskFull(f"no space left for {path}")
+    return StoreFailed(f"{path}: {error}")

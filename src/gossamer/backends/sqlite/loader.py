@@ -1,0 +1,107 @@
+"""Reads what the frontier asks for. Every query follows an index; none looks at more rows than it returns."""
+
+import math
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from gossamer.backends.sqlite.database import connect, translated
+from gossamer.backends.sqlite.queries import named_queries
+from gossamer.frontier.front_queue import FrontWanted, HostWanted, LoadOrder
+from gossamer.model.task import HostRecord, Task
+from gossamer.model.units import HostId, Instant
+from gossamer.store.changes import RobotsRecord
+
+
+class FrontLoaded(NamedTuple):
+    front: int
+    entries: list[tuple[float, HostId]]
+    next_due: float | None
+
+
+class HostLoaded(NamedTuple):
+    host_id: HostId
+    record: HostRecord | None
+    robots: list[RobotsRecord]
+    classes: list[tuple[int, list[Task], float | None]]
+
+
+class Loaded(NamedTuple):
+    fronts: list[FrontLoaded]
+    hosts: list[HostLoaded]
+
+
+class SqliteLoader:
+    """A reading connection. Used from one thread at a time."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._sql = named_queries("queries.sql")
+        self._db = connect(path, cache_kib=16_384)
+        self._db.execute("PRAGMA query_only = ON")
+
+    def close(self) -> None:
+        self._db.close()
+
+    def load(self, order: LoadOrder) -> Loaded:
+        try:
+            return Loaded([self._front(f) for f in order.fronts], [self._host(h) for h in order.hosts])
+        except sqlite3.Error as error:
+            raise translated(error, self._path) from error
+
+    def _front(self, wanted: FrontWanted) -> FrontLoaded:
+        entries = self._db.execute(
+            self._sql["front_window"], (wanted.front, *wanted.cursor, wanted.due_by, wanted.count)
+        ).fetchall()
+        due: float | None = None
+        if len(entries) < wanted.count:
+            due = self._minimum("front_next_due", (wanted.front, wanted.due_by))
+        return FrontLoaded(wanted.front, entries, due)
+
+    def _host(self, wanted: HostWanted) -> HostLoaded:
+        record: HostRecord | None = None
+        robots: list[RobotsRecord] = []
+        if wanted.with_record:
+            record = HostRecord(*self._db.execute(self._sql["host_record"], (wanted.host_id,)).fetchone())
+            robots = [RobotsRecord(*row) for row in self._db.execute(self._sql["host_robots"], (wanted.host_id,))]
+        classes: list[tuple[int, list[Task], float | None]] = []
+        for front, cursor, count in wanted.classes:
+            rows = self._db.execute(
+                self._sql["host_queue"], (wanted.host_id, front, *cursor, wanted.due_by, count)
+            ).fetchall()
+            due: float | None = None
+            if len(rows) < count:
+                due = self._minimum("host_next_due", (wanted.host_id, front, wanted.due_by))
+            classes.append((front, [Task._make(row) for row in rows], due))
+        return HostLoaded(wanted.host_id, record, robots, classes)
+
+    def _minimum(self, query: str, values: tuple[float, ...]) -> float:
+        found = self._db.execute(self._sql[query], values).fetchone()[0]
+        return math.inf if found is None else float(found)
+
+    def content_owners(self, digests: list[bytes]) -> list[int | None]:
+        """The URL that owns each document, if any does."""
+        sql = self._sql["content_owner"]
+        rows = [self._db.execute(sql, (digest,)).fetchone() for digest in digests]
+        return [None if row is None else int(row[0]) for row in rows]
+
+    def resting_addresses(self, now: Instant) -> list[tuple[str, Instant]]:
+        return self._db.execute(self._sql["resting_addresses"], (now,)).fetchall()
+
+    def counters(self) -> dict[str, int]:
+        return dict(self._db.execute(self._sql["counters"]).fetchall())
+
+    def fingerprints(self, chunk: int = 50_000) -> Iterator[list[int]]:
+        """Every known fingerprint, a chunk at a time."""
+        last = 0
+        while rows := self._db.execute(self._sql["fingerprints_after"], (last, chunk)).fetchall():
+            last = rows[-1][0]
+            yield [fingerprint for _, fingerprint in rows]
+
+    def digests(self, chunk: int = 50_000) -> Iterator[list[bytes]]:
+        """Every known document digest, a chunk at a time."""
+        last = b""
+        while rows := self._db.execute(self._sql["digests_after"], (last, chunk)).fetchall():
+            last = rows[-1][0]
+            yield [digest for (digest,) in rows]

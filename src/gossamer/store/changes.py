@@ -1,0 +1,122 @@
+"""What is to be committed, as values."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from gossamer.model.outcome import Response
+from gossamer.model.states import UrlState
+from gossamer.model.task import Candidate
+from gossamer.model.units import HostId, HostKey, Instant, Origin, Url
+
+
+class Capture(NamedTuple):
+    """A document to be archived."""
+
+    response: Response
+    payload_digest: bytes  # SHA-1 of the body without its transfer coding
+
+
+class Settlement(NamedTuple):
+    """What became of one visit to a URL."""
+
+    host_id: HostId
+    url_id: int
+    front: int
+    state: UrlState
+    at: Instant
+    tries: int = 0
+    available_at: Instant | None = None  # QUEUED: the next try; otherwise the next visit, if any
+    reason: str | None = None
+    detail: str | None = None  # for people
+    status: int | None = None
+    size: int | None = None
+    took: float | None = None
+    mime: str | None = None
+    digest: bytes | None = None  # SHA-1 of the decoded document: what the content-seen test compares
+    title: str | None = None
+    etag: str | None = None
+    last_modified: str | None = None
+    duplicate_of: int | None = None
+    redirect_to: str | None = None
+    capture: Capture | None = None
+    was: UrlState = UrlState.QUEUED
+
+
+class HostClock(NamedTuple):
+    """What must survive of a host so that a restart stays polite."""
+
+    host_id: HostId
+    next_contact: Instant
+    last_took: float
+    address: str | None
+    robots_tries: int
+
+
+class RobotsRecord(NamedTuple):
+    """An answer to the request for robots.txt, kept so that a restart need not ask again."""
+
+    origin: Origin
+    host_id: HostId
+    status: int | None
+    fetched_at: Instant
+    expires_at: Instant
+    body: bytes
+
+
+class RetiredHost(NamedTuple):
+    """A host without a back queue; its front-queue entries are to be made true again."""
+
+    host_id: HostId
+    not_before: Instant
+
+
+class SeedRecord(NamedTuple):
+    """A URL that was given to us, as it was written."""
+
+    url: Url
+    host: HostKey
+    text: str
+    where: str
+
+
+@dataclass(slots=True)
+class Batch:
+    """One transaction in the making."""
+
+    settlements: list[Settlement] = field(default_factory=list)
+    candidates: list[Candidate] = field(default_factory=list)
+    seeds: list[SeedRecord] = field(default_factory=list)
+    hosts: dict[HostId, HostClock] = field(default_factory=dict)
+    robots: list[RobotsRecord] = field(default_factory=list)
+    retired: list[RetiredHost] = field(default_factory=list)
+    accesses: Counter[int] = field(default_factory=Counter)  # page requests by domain id
+    counters: Counter[str] = field(default_factory=Counter)
+    weight: int = 0  # bytes of the captures, roughly
+
+    def __bool__(self) -> bool:
+        return bool(
+            self.settlements
+            or self.candidates
+            or self.hosts
+            or self.retired
+            or self.robots
+            or self.counters
+            or self.seeds
+        )
+
+    def settle(self, settlement: Settlement) -> None:
+        self.settlements.append(settlement)
+        if settlement.capture is not None:
+            self.weight += len(settlement.capture.response.wire_body)
+
+
+class Committed(NamedTuple):
+    """What a committed batch means to the frontier and to whoever counts."""
+
+    touched: list[tuple[HostId, int]]  # (host, class) that have new URLs
+    settled: list[tuple[HostId, int]]  # (host, url_id) whose outcome is on record
+    retired: list[HostId]
+    new_urls: int
+    written_bytes: int
+    seconds: float

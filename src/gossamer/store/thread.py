@@ -1,0 +1,111 @@
+"""The store's thread: commits one batch at a time, off the event loop.
+
+Group commit: while a batch is being committed the next one grows; it is handed over when the thread is free. So
+the busier the crawl, the larger the transactions, and the cost per page falls.
+"""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from gossamer.clock import Clock
+from gossamer.store.changes import Batch, Committed
+from gossamer.store.ports import BatchWriter
+
+
+class StoreThread:
+    """Owns the open batch. Everything but the commit itself happens on the event loop."""
+
+    def __init__(
+        self,
+        writer: BatchWriter,
+        clock: Clock,
+        *,
+        before_commit: Callable[[Batch], None],
+        on_commit: Callable[[Committed], None],
+        linger: float = 0.1,
+        full_settlements: int = 256,
+        max_settlements: int = 2048,
+        max_weight: int = 64 * 1024 * 1024,
+    ) -> None:
+        self._writer = writer
+        self._clock = clock
+        self._before_commit = before_commit
+        self._on_commit = on_commit
+        self._linger = linger
+        self._full = full_settlements
+        self._max_settlements = max_settlements
+        self._max_weight = max_weight
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix="gossamer-store")
+        self._wake = asyncio.Event()  # there is something to commit
+        self._go = asyncio.Event()  # and no reason to wait for more
+        self._in_hand: Batch | None = None
+        self._closing = False
+        self.batch = Batch()
+        self.commits = 0
+        self.commit_seconds = 0.0
+
+    @property
+    def saturation(self) -> float:
+        """How full the open batch is; 1.0 is the bound, at which nothing more should be fetched."""
+        batch = self.batch
+        return max(len(batch.settlements) / self._max_settlements, batch.weight / self._max_weight)
+
+    @property
+    def is_idle(self) -> bool:
+        return self._in_hand is None and not self.batch
+
+    def nudge(self) -> None:
+        """Something was put into the batch."""
+        self._wake.set()
+        if len(self.batch.settlements) >= self._full:
+            self._go.set()
+
+    def hasten(self) -> None:
+        """Commit what there is without waiting for company: somebody has nothing to do until then."""
+        if self.batch:
+            self._wake.set()
+            self._go.set()
+
+    async def run(self) -> None:
+        """Commit batches until `close`. A batch that cannot be committed is raised: the crawl must stop."""
+        loop = asyncio.get_running_loop()
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            if not self.batch:
+                if self._closing:
+                    return
+                continue
+            await self._company()
+            self._before_commit(self.batch)
+            self._in_hand, self.batch = self.batch, Batch()
+            batch = self._in_hand
+            committed = await loop.run_in_executor(self._executor, self._writer.commit, batch, self._clock.now())
+            self._in_hand = None
+            self.commits += 1
+            self.commit_seconds += committed.seconds
+            if self.batch or self._closing:
+                self._wake.set()
+            self._on_commit(committed)
+
+    async def _company(self) -> None:
+        """Let the batch grow for a moment, unless it is large enough or somebody waits for it."""
+        try:
+            async with asyncio.timeout(self._linger):
+                await self._go.wait()
+        except TimeoutError:
+            pass
+        if not self._closing:
+            self._go.clear()
+
+    def finish(self) -> None:
+        """Commit what is left, then let `run` end."""
+        self._closing = True
+        self._wake.set()
+        self._go.set()
+
+    def close(self) -> None:
+        """After `run` has ended: give the writer's files back."""
+        self._executor.submit(self._writer.close).result()
+        self._executor.shutdown()
