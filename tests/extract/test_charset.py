@@ -1,0 +1,103 @@
+"""The choice of a page's encoding."""
+
+import base64
+import codecs
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conformance import shared_data
+from gossamer.extract.charset import charset_parameter, choose_encoding, declared_encoding, encoding_of_label
+from gossamer.extract.encodings import NAME_OF_LABEL
+from gossamer.extract.links import extract_page
+
+_PRESCAN = json.loads(shared_data("conformance/encoding/prescan.json").read_text())["cases"]
+
+
+def test_the_labels_are_exactly_those_of_the_encoding_standard() -> None:
+    groups = json.loads(shared_data("conformance/encoding/encodings.json").read_text())
+
+    expected = {label: one["name"] for group in groups for one in group["encodings"] for label in one["labels"]}
+
+    assert dict(NAME_OF_LABEL) == expected
+
+
+@pytest.mark.parametrize("case", _PRESCAN, ids=range(len(_PRESCAN)))
+def test_a_page_is_read_in_the_encoding_that_a_browser_settles_on(case: dict[str, str]) -> None:
+    body = case["data"].encode() if "data" in case else base64.b64decode(case["data_base64"])
+
+    # One byte that is not UTF-8 at the end, so that our guess for undeclared pages falls where the cases expect it.
+    found = extract_page(body + b"\xe9.", None, "http://x.test/").encoding
+
+    assert found.lower() == case["expected"].lower()
+
+
+@pytest.mark.parametrize(
+    ("body", "header", "expected"),
+    [
+        (codecs.BOM_UTF8 + b"<meta charset=koi8-r>", "windows-1251", "UTF-8"),
+        (b"\xff\xfea\0", "utf-8", "UTF-16LE"),
+        (b"\xfe\xff\0a", None, "UTF-16BE"),
+        (b"<meta charset=koi8-r>", "windows-1251", "windows-1251"),
+        (b"<meta charset=koi8-r>", "no-such-thing", "KOI8-R"),
+        (b"<meta charset=koi8-r>", None, "KOI8-R"),
+        (b"<meta charset=utf-16>", None, "UTF-8"),
+        (b"<meta charset=x-user-defined>", None, "windows-1252"),
+        (b"<?xml version='1.0' encoding='iso-8859-2'?><html>", None, "ISO-8859-2"),
+        (b"<\0?\0x\0m\0l\0", None, "UTF-16LE"),
+        (b"\0<\0?\0x\0m\0l", None, "UTF-16BE"),
+        ("plain é".encode(), None, "UTF-8"),
+        ("cut in the middle é".encode()[:-1], None, "UTF-8"),
+        (b"caf\xe9 au lait", None, "windows-1252"),
+        (b"", None, "UTF-8"),
+    ],
+)
+def test_mark_then_header_then_declaration_then_guess(body: bytes, header: str | None, expected: str) -> None:
+    assert choose_encoding(body, header) == expected
+
+
+@pytest.mark.parametrize(
+    "label", ["\0utf-8", "rot13", "zlib", "idna", "undefined", "x" * 10_240, "", "utf8\u212a", "u\u017ff-8", "mbcs"]
+)
+def test_names_that_are_no_labels_are_never_accepted(label: str) -> None:
+    assert encoding_of_label(label) is None
+    assert choose_encoding(f"<meta charset='{label}'>".encode(), label) == "UTF-8"
+
+
+def test_labels_are_taken_in_any_case_and_with_space_around_them() -> None:
+    assert encoding_of_label(" \tLatin1\r\n") == "windows-1252"
+
+
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [
+        (None, None),
+        ("text/html", None),
+        ("text/html; charset=utf-8", "utf-8"),
+        ('text/html; x=y; Charset = "Koi8-R"; z', "Koi8-R"),
+        ("text/html;charset='latin1'", "latin1"),
+        ("text/html; notcharset=x", None),
+        ('text/html; charset=""', None),
+    ],
+)
+def test_the_charset_parameter_is_read_from_the_header(header: str | None, expected: str | None) -> None:
+    assert charset_parameter(header) == expected
+
+
+@given(st.binary(max_size=200), st.none() | st.text(max_size=20))
+def test_whatever_comes_the_answer_is_an_encoding_of_the_standard(body: bytes, header: str | None) -> None:
+    assert choose_encoding(body, header) in NAME_OF_LABEL.values()
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [b"<meta ", b"charset", b"=", b"'", b'"', b">", b"/", b" ", b"<!--", b"-->", b"utf-8", b"<?", b"a"]
+        ),
+        max_size=25,
+    ).map(b"".join)
+)
+def test_the_prescan_never_stumbles_over_markup(head: bytes) -> None:
+    assert declared_encoding(head, None) in (None, "UTF-8")
