@@ -1,0 +1,152 @@
+"""What an answer to the request for `/robots.txt` means (RFC 9309, 2.3 and 2.4). Pure.
+
+  2xx                     the file's rules hold, for 24 hours at most
+  4xx but 429             there is no file: everything is allowed
+  redirected too often    as if there were no file, and flagged
+  429, 5xx, 3xx, nothing  rules unknown: everything is closed until the file can be read
+
+Redirects are followed by the caller, five at most; what they end in decides for the origin that was asked first.
+"""
+
+import re
+from dataclasses import dataclass, replace
+from typing import Final
+
+from gossamer.fetch.robots.parse import parse_robots
+from gossamer.fetch.robots.rules import RobotsRules, RobotsVerdict
+from gossamer.model.units import Instant, Seconds
+
+DENIED: Final = "robots_denied"
+UNREACHABLE: Final = "robots_unreachable"
+NOT_TEXT: Final = "robots_not_text"
+TOO_MANY_REDIRECTS: Final = "too_many_redirects"
+
+_DAY: Final = 86_400.0
+_CLOSED_VERDICT: Final = RobotsVerdict(False)
+_NO_RULES: Final = RobotsRules()
+
+_max_age = re.compile(r"(?:^|[\s,])max-age\s*=\s*\"?([0-9]{1,10})", re.IGNORECASE).search
+_begins_like_markup = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*<(?:!doctype|!--|\?xml|html|head|title|meta|link|script|style|body|div|p|h1|pre)\b",
+    re.IGNORECASE,
+).match
+
+
+@dataclass(frozen=True, slots=True)
+class RobotsPolicy:
+    """How long answers are kept.
+
+    `absent_after`: a file that was unreachable for this long counts as absent, which RFC 9309, 2.3.1.4, permits after
+    30 days or so; None keeps the host closed for ever. 429 never counts towards it: such a host is there.
+    `forbidden_closes`: read 401 and 403 as "keep out" instead of the RFC's "no file".
+    """
+
+    longest_kept: Seconds = Seconds(_DAY)
+    shortest_kept: Seconds = Seconds(300.0)  # a max-age of 0 must not mean a request for robots.txt per page
+    first_retry: Seconds = Seconds(60.0)
+    longest_retry: Seconds = Seconds(3_600.0)
+    longest_retry_after: Seconds = Seconds(_DAY)
+    absent_after: Seconds | None = Seconds(30 * _DAY)
+    forbidden_closes: bool = False
+
+
+DEFAULT_POLICY: Final = RobotsPolicy()
+
+
+@dataclass(frozen=True, slots=True)
+class RobotsAnswer:
+    """What we know of one origin's robots.txt.
+
+    `rules` is None while the origin is closed because its rules are unknown. At `expires_at` the file is to be
+    asked for again; until then this answer stands. `flag` remarks on an oddity and closes nothing by itself.
+    `failures` and `unreachable_since` count the tries in a row that told us nothing.
+    """
+
+    rules: RobotsRules | None
+    fetched_at: Instant
+    expires_at: Instant
+    flag: str | None = None
+    failures: int = 0
+    unreachable_since: Instant | None = None
+
+    @property
+    def closed(self) -> bool:
+        return self.rules is None
+
+    def verdict(self, path_and_query: str) -> RobotsVerdict:
+        """May this path be fetched? `/robots.txt` itself always, or a closed origin could never open again."""
+        if self.rules is not None:
+            return self.rules.verdict(path_and_query)
+        return RobotsVerdict(True) if path_and_query == "/robots.txt" else _CLOSED_VERDICT
+
+    def reason_against(self, path_and_query: str) -> str | None:
+        """The reason word for not fetching this path; None if it may be fetched."""
+        if self.rules is not None:
+            return None if self.rules.allows(path_and_query) else DENIED
+        return None if path_and_query == "/robots.txt" else UNREACHABLE
+
+
+def rules_from_answer(
+    status: int | None,
+    body: bytes = b"",
+    *,
+    agent: str,
+    now: Instant,
+    truncated: bool = False,
+    max_age: Seconds | None = None,
+    retry_after: Seconds | None = None,
+    redirects_exhausted: bool = False,
+    previous: RobotsAnswer | None = None,
+    policy: RobotsPolicy = DEFAULT_POLICY,
+) -> RobotsAnswer:
+    """What the final answer to a request for robots.txt means for its origin.
+
+    `status` is None when no answer came at all (name, connection, TLS, deadline, framing). `previous` is
+    the last answer known for the origin: it carries the count of failures, and its rules when the server answers 304.
+    """
+    kept = min(policy.longest_kept, max(policy.shortest_kept, max_age if max_age is not None else _DAY))
+    expires = Instant(now + kept)
+    if redirects_exhausted:
+        return RobotsAnswer(_NO_RULES, now, expires, TOO_MANY_REDIRECTS)
+    if status is not None and 200 <= status < 300:
+        rules = parse_robots(body, agent, truncated=truncated)
+        # Rules in what looks like a web page are obeyed all the same: somebody wrapped the file in a page.
+        return RobotsAnswer(rules, now, expires, NOT_TEXT if looks_like_markup(body) else None)
+    if status == 304 and previous is not None and previous.rules is not None:
+        return replace(previous, fetched_at=now, expires_at=expires)
+    forbidden = status in (401, 403) and policy.forbidden_closes
+    if status is not None and 400 <= status < 500 and status != 429 and not forbidden:
+        return RobotsAnswer(_NO_RULES, now, expires)
+    return _unreachable(status, now, retry_after, previous, policy)
+
+
+def looks_like_markup(body: bytes) -> bool:
+    """Does this begin like a web page rather than like robots.txt? The declared type is no guide to that."""
+    return _begins_like_markup(body) is not None
+
+
+def max_age_of(cache_control: str) -> Seconds | None:
+    """The max-age of a Cache-Control header; None without one."""
+    found = _max_age(cache_control)
+    return Seconds(float(found[1])) if found else None
+
+
+def _unreachable(
+    status: int | None,
+    now: Instant,
+    retry_after: Seconds | None,
+    previous: RobotsAnswer | None,
+    policy: RobotsPolicy,
+) -> RobotsAnswer:
+    failures = 1 if previous is None else previous.failures + 1
+    since = now if previous is None or previous.unreachable_since is None else previous.unreachable_since
+    gone_long = policy.absent_after is not None and now - since >= policy.absent_after and status != 429
+    # Doubling from the first retry; the exponent is bounded so that the product is.
+    wait = min(policy.longest_retry, policy.first_retry * 2.0 ** min(failures - 1, 20))
+    if retry_after is not None and retry_after >= 0:
+        # Never sooner than asked; a request to come back at once is not one to come back in a loop.
+        wait = min(policy.longest_retry_after, max(retry_after, min(policy.first_retry, 1.0)))
+    again = Instant(now + wait)
+    return RobotsAnswer(
+        _NO_RULES if gone_long else None, now, again, UNREACHABLE, failures=failures, unreachable_since=since
+    )
