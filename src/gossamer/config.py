@@ -1,0 +1,207 @@
+"""Configuration: frozen, typed sections, read once.
+
+Every option of `gossamer crawl` is a top-level key of gossamer.toml under the same name (`max-pages` or `max_pages`);
+what is rarely changed stands in sections. The command line wins over the file. An unknown key, a wrong type or an
+impossible value is refused by name.
+"""
+
+import math
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from gossamer.errors import ConfigError, UsageError
+
+T = TypeVar("T")
+
+
+class Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Root of all sections: immutable, and deaf to keys it does not know."""
+
+
+def _at_least(section: object, least: float, *names: str) -> None:
+    for name in names:
+        value = getattr(section, name)
+        if value is not None and not (least <= value < math.inf):
+            raise ValueError(f"{name} must be a number of at least {least:g}, not {value}")
+
+
+class FilterSection(Section, frozen=True, kw_only=True):
+    """Which URLs may enter."""
+
+    exclude_domains: tuple[str, ...] = ()
+    include: tuple[str, ...] = ()  # glob patterns; if any are given a URL must match one
+    exclude: tuple[str, ...] = ()
+    exclude_extensions: tuple[str, ...] | None = None  # None: the built-in list
+    max_url_bytes: int = 2083
+    max_links_per_page: int = 5000
+    drop_tracking: bool = False
+    drop_query: bool = False
+    sort_query: bool = False
+    minimise: bool = False  # http/https, www. and a trailing slash do not make two URLs of one
+
+    def __post_init__(self) -> None:
+        _at_least(self, 16, "max_url_bytes")
+        _at_least(self, 1, "max_links_per_page")
+
+
+class FetchSection(Section, frozen=True, kw_only=True):
+    """How long and how much."""
+
+    connect_timeout: float = 10.0
+    tls_timeout: float = 10.0
+    head_timeout: float = 20.0
+    idle_timeout: float = 20.0
+    total_timeout: float = 120.0
+    max_body_bytes: int = 10 * 1024 * 1024
+    max_redirects: int = 10
+    max_connections: int = 4000  # kept open for a host's next visit
+
+    def __post_init__(self) -> None:
+        _at_least(self, 0.001, "connect_timeout", "tls_timeout", "head_timeout", "idle_timeout", "total_timeout")
+        _at_least(self, 1, "max_body_bytes", "max_connections")
+        _at_least(self, 0, "max_redirects")
+
+
+class PolitenessSection(Section, frozen=True, kw_only=True):
+    """Beyond `delay` and `delay_factor`."""
+
+    max_adaptive_delay: float = 30.0  # cap on delay_factor times the last fetch time
+    max_crawl_delay: float = 3600.0  # a robots.txt that asks for more closes the host
+    max_retry_after: float = 86_400.0
+    max_per_domain: int | None = None  # at most this many page requests per registrable domain
+
+    def __post_init__(self) -> None:
+        _at_least(self, 0, "max_adaptive_delay", "max_crawl_delay", "max_retry_after")
+        _at_least(self, 1, "max_per_domain")
+
+
+class RetrySection(Section, frozen=True, kw_only=True):
+    """What failures cost."""
+
+    max_tries: int = 3
+    delay: float = 10.0  # after the first failure; doubles
+    max_delay: float = 3600.0
+
+    def __post_init__(self) -> None:
+        _at_least(self, 1, "max_tries")
+        _at_least(self, 0.01, "delay", "max_delay")
+
+
+class FrontierSection(Section, frozen=True, kw_only=True):
+    """The working set in memory, and the bias of the selector."""
+
+    max_hosts: int = 10_000
+    quantum: int = 100
+    shares: tuple[float, ...] = (60, 30, 10)
+    shares_under_load: tuple[float, ...] = (80, 15, 5)
+
+    def __post_init__(self) -> None:
+        _at_least(self, 1, "max_hosts", "quantum")
+        for name in ("shares", "shares_under_load"):
+            shares = getattr(self, name)
+            if len(shares) != 3 or not all(0 < share < math.inf for share in shares):
+                raise ValueError(f"{name} must be three positive numbers, not {list(shares)}")
+
+
+class ArchiveSection(Section, frozen=True, kw_only=True):
+    """How the results are kept."""
+
+    warc_rotate_bytes: int = 1_000_000_000
+    warc_prefix: str = "gossamer"
+
+    def __post_init__(self) -> None:
+        _at_least(self, 10_000, "warc_rotate_bytes")
+        if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", self.warc_prefix):
+            raise ValueError(f"warc_prefix must be letters, digits, '-' or '_', not {self.warc_prefix!r}")
+
+
+DEFAULT_USER_AGENT = "gossamer/0.1"
+
+
+class Config(Section, frozen=True, kw_only=True):
+    """Everything a crawl is told. The defaults are polite."""
+
+    dir: str = "crawl"
+    seeds: str | None = None  # a file, or - for standard input
+    scope: str = "host"
+    max_pages: int | None = None
+    max_depth: int | None = None
+    order: str = "mercator"
+    delay: float = 1.0
+    delay_factor: float = 10.0
+    concurrency: int = 80
+    user_agent: str = DEFAULT_USER_AGENT
+    dns: str | None = None
+    allow_private: bool = False
+    json: bool = False
+    quiet: bool = False
+    filter: FilterSection = FilterSection()
+    fetch: FetchSection = FetchSection()
+    politeness: PolitenessSection = PolitenessSection()
+    retry: RetrySection = RetrySection()
+    frontier: FrontierSection = FrontierSection()
+    archive: ArchiveSection = ArchiveSection()
+
+    def __post_init__(self) -> None:
+        _at_least(self, 0, "delay", "delay_factor", "max_depth")
+        _at_least(self, 1, "concurrency", "max_pages")
+        if not self.user_agent or any(not " " <= c <= "~" for c in self.user_agent) or len(self.user_agent) > 500:
+            raise ValueError("user_agent must be printable ASCII on one line, at most 500 characters")
+        if not re.match(r"[A-Za-z_-]+", self.user_agent):
+            raise ValueError("user_agent must begin with a product name: it is what robots.txt is asked about")
+        if self.dns is not None and not re.fullmatch(r"(\[[0-9A-Fa-f:.]+\]|[^:\s]+):\d{1,5}", self.dns):
+            raise ValueError(f"dns must be HOST:PORT, not {self.dns!r}")
+
+    @property
+    def robots_agent(self) -> str:
+        """The product token that robots.txt files are asked about."""
+        found = re.match(r"[A-Za-z_-]+", self.user_agent)
+        assert found is not None
+        return found.group()
+
+
+def read_toml(path: Path) -> dict[str, object]:
+    """The keys of a configuration file, hyphens as underscores."""
+    try:
+        with path.open("rb") as file:
+            return _underscored(tomllib.load(file))
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} is not valid TOML: {error}") from error
+
+
+def _underscored(table: Mapping[str, object]) -> dict[str, object]:
+    return {
+        key.replace("-", "_"): _underscored(value) if isinstance(value, dict) else value for key, value in table.items()
+    }
+
+
+def make_config(file: Mapping[str, object], options: Mapping[str, object]) -> Config:
+    """Defaults, then the file, then the options that were given (None: not given). Raises ConfigError."""
+    merged = {**file, **{key: value for key, value in options.items() if value is not None}}
+    return _convert(merged, Config)
+
+
+def _convert(value: object, kind: type[T]) -> T:
+    try:
+        return msgspec.convert(value, kind, strict=True)
+    except msgspec.ValidationError as error:
+        raise _named(str(error)) from error
+
+
+def _named(message: str) -> ConfigError:
+    """msgspec's message, with the key in front: 'Expected `int`, got `str` - at `$.fetch.max_redirects`'."""
+    problem, _, where = message.partition(" - at `$")
+    path = where.rstrip("`").lstrip(".")
+    if found := re.search(r"unknown field `(.+?)`", problem):
+        return ConfigError(".".join(part for part in (path, found.group(1)) if part), "no such key")
+    if not path or problem.startswith(("shares", "max_", "delay", "concurrency", "user_agent", "dns", "warc")):
+        key, _, rest = problem.partition(" ")
+        return ConfigError(".".join(part for part in (path, key) if part), rest)
+    return ConfigError(path, problem.replace("`", ""))
