@@ -1,0 +1,178 @@
+"""The URL-seen test as a whole. Above all: nothing is ever lost."""
+
+import random
+from collections import deque
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from gossamer.seen.tiers import SeenTest, Sorted
+
+
+def warm_test(*, capacity: int = 1_000, error_rate: float = 0.001, remember: int = 100) -> SeenTest:
+    test = SeenTest(capacity=capacity, error_rate=error_rate, remember=remember)
+    test.warmed()
+    return test
+
+
+def test_a_fingerprint_is_new_once_and_seen_ever_after() -> None:
+    test = warm_test()
+
+    assert test.sort_out([10, 20, 10]) == Sorted(seen=[2], new=[0, 1], ask=[])
+    assert test.sort_out([20, 30]) == Sorted(seen=[0], new=[1], ask=[])
+
+
+def test_before_the_filter_is_warm_the_store_is_asked_about_everything_once() -> None:
+    test = SeenTest(capacity=1_000, remember=100)
+
+    assert test.sort_out([10, 20, 10]) == Sorted(seen=[2], new=[], ask=[0, 1])
+    assert test.sort_out([10]) == Sorted(seen=[0], new=[], ask=[])
+
+
+def test_what_came_from_the_store_is_asked_and_the_rest_is_new_once_warm() -> None:
+    test = SeenTest(capacity=1_000, remember=100)
+    test.warm([10, 20])
+    test.sort_out([30])
+    test.warmed()
+
+    assert test.sort_out([10, 30, 40]) == Sorted(seen=[1], new=[2], ask=[0])
+
+
+def test_what_is_learned_is_seen() -> None:
+    test = warm_test()
+
+    test.learn([10])
+
+    assert test.sort_out([10, 11]) == Sorted(seen=[0], new=[1], ask=[])
+
+
+def test_what_is_forgotten_is_asked_and_not_called_seen() -> None:
+    test = warm_test()
+    test.sort_out([10, 20])
+
+    test.forget([10])
+
+    assert test.sort_out([10, 20]) == Sorted(seen=[1], new=[], ask=[0])
+
+
+def test_what_the_exact_memory_has_evicted_is_asked() -> None:
+    test = warm_test(remember=10)
+    test.sort_out([1])
+    for value in range(100, 200):
+        test.sort_out([value])
+
+    assert test.sort_out([1]) == Sorted(seen=[], new=[], ask=[0])
+
+
+def test_statistics_count_the_answers_of_each_tier() -> None:
+    test = SeenTest(capacity=1_000, error_rate=0.01, remember=100)
+    test.warm([10, 20])
+    test.warmed()
+    test.sort_out([10, 10, 30, 40])
+
+    statistics = test.statistics()
+
+    assert (statistics.seen, statistics.new, statistics.asked) == (1, 2, 1)
+    assert (statistics.remembered, statistics.filter_keys, statistics.filters) == (3, 4, 1)
+    assert statistics.filter_bytes > 1_000
+    assert (statistics.error_rate, statistics.warm) == (0.01, True)
+
+
+def test_a_filter_wrong_half_of_the_time_asks_more_and_loses_nothing() -> None:
+    rng = random.Random(5)
+    test = warm_test(capacity=100, error_rate=0.5, remember=50)
+    store: set[int] = set()
+    offered: set[int] = set()
+
+    for _ in range(400):
+        batch = [rng.randrange(3_000) for _ in range(20)]
+        offered.update(batch)
+        verdict = test.sort_out(batch)
+        assert not store.intersection(batch[index] for index in verdict.new)
+        store.update(batch[index] for index in verdict.new + verdict.ask)
+
+    assert store == offered
+
+
+class Crawl(RuleBasedStateMachine):
+    """Batches go to the store in order and are committed, rolled back, or lost in a crash; the store is the model.
+
+    Small numbers, a tiny memory and a wretched filter, so that evictions, growth and false answers are common.
+    """
+
+    @initialize(error_rate=st.sampled_from([0.5, 0.01]), remember=st.integers(2, 8))
+    def start(self, error_rate: float, remember: int) -> None:
+        self.error_rate, self.remember = error_rate, remember
+        self.store: set[int] = set()
+        self.offered: set[int] = set()
+        self.due: list[list[int]] = []  # links of pages that have to be visited again
+        self.in_flight: deque[tuple[list[int], list[int]]] = deque()  # links of a page; those to insert
+        self.restart()
+
+    def restart(self) -> None:
+        self.test = SeenTest(capacity=4, error_rate=self.error_rate, remember=self.remember)
+        self.cursor: int | None = -1_000
+
+    @rule(batch=st.lists(st.integers(-40, 40), max_size=8))
+    def offer(self, batch: list[int]) -> None:
+        self.offered.update(batch)
+        verdict = self.test.sort_out(batch)
+        on_its_way = {fingerprint for _, inserts in self.in_flight for fingerprint in inserts}
+        entered = self.store | on_its_way
+
+        assert sorted(verdict.seen + verdict.new + verdict.ask) == list(range(len(batch)))
+        assert all(batch[index] in entered or batch[index] in batch[:index] for index in verdict.seen)
+        assert entered.isdisjoint(batch[index] for index in verdict.new)
+        inserts = [batch[index] for index in verdict.new + verdict.ask]
+        assert len(set(inserts)) == len(inserts)
+        self.in_flight.append((batch, inserts))
+
+    @precondition(lambda self: self.in_flight)
+    @rule()
+    def commit(self) -> None:
+        _, inserts = self.in_flight.popleft()
+        self.store.update(inserts)
+
+    @precondition(lambda self: self.in_flight)
+    @rule()
+    def roll_back(self) -> None:
+        """The store refuses a batch, so all behind it too: each may count on what went before."""
+        while self.in_flight:
+            batch, inserts = self.in_flight.popleft()
+            self.test.forget(inserts)
+            self.due.append(batch)
+
+    @precondition(lambda self: self.due)
+    @rule()
+    def visit_again(self) -> None:
+        self.offer(self.due.pop())
+
+    @rule(size=st.integers(1, 10))
+    def warm_up(self, size: int) -> None:
+        """A chunk in the order of the keys, as a database reads it while others write."""
+        if self.cursor is None:
+            return
+        chunk = sorted(key for key in self.store if key > self.cursor)[:size]
+        if chunk:
+            self.test.warm(chunk)
+            self.cursor = chunk[-1]
+        else:
+            self.test.warmed()
+            self.cursor = None
+
+    @rule()
+    def crash(self) -> None:
+        self.due += [batch for batch, _ in self.in_flight]
+        self.in_flight.clear()
+        self.restart()
+
+    @invariant()
+    def nothing_is_lost(self) -> None:
+        waiting = {fingerprint for batch in self.due for fingerprint in batch}
+        on_its_way = {fingerprint for _, inserts in self.in_flight for fingerprint in inserts}
+        assert self.offered <= self.store | on_its_way | waiting
+
+
+TestCrawl = Crawl.TestCase
+TestCrawl.settings = settings(max_examples=60, stateful_step_count=50, deadline=None)
