@@ -1,0 +1,268 @@
+"""Hot: HTTP/1.1 and TLS on libcurl and the event loop (benchmarks/bench_fetch.py; ADR 6)."""
+
+import asyncio
+import re
+import ssl
+from collections.abc import Callable
+from typing import Final
+
+import pycurl
+
+from gossamer.clock import Clock
+from gossamer.fetch.http.body import ACCEPT_ENCODING
+from gossamer.fetch.http.deadlines import Pace, Progress, overdue, sweep_interval
+from gossamer.fetch.http.exchange import Exchange
+from gossamer.fetch.http.failures import Trouble, contacted, failure_of
+from gossamer.fetch.http.ports import FetchLimits, Request
+from gossamer.model.outcome import Failed, Failure, FetchOutcome, Response, Truncation
+from gossamer.model.units import Seconds
+
+# libcurl walks all connections to one address to find the host's own. Hosts spread over several pools keep
+# that walk short where thousands of hosts share an address (ADR 6).
+_POOLS: Final = 8
+_IDLE_SECONDS: Final = 90  # a connection unused for longer is not used again
+_READ_BUFFER: Final = 128 * 1024
+_MICROSECONDS: Final = 1e6
+_ACCEPT: Final = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+_VISIBLE: Final = re.compile(r"[!-~]+")
+_FIELD_VALUE: Final = re.compile(r"[ -~\t\x80-\xff]*")
+_LONGEST_DETAIL: Final = 200
+
+
+class _Overdue(Exception):
+    """Set on an exchange's future by the sweep. Never leaves this module."""
+
+    def __init__(self, failure: Failure) -> None:
+        self.failure = failure
+
+
+class _Handle:
+    """A libcurl handle with its fixed options set, and the exchange it is used for."""
+
+    __slots__ = ("curl", "exchange", "extra", "pace", "secure")
+
+    def __init__(self, limits: FetchLimits, fields: list[str], ca_file: str | None) -> None:
+        self.exchange = Exchange(limits)
+        self.pace = Pace(0.0)
+        self.secure = False
+        self.extra: tuple[tuple[str, str], ...] = ()
+        self.curl = curl = pycurl.Curl()
+        curl.setopt(pycurl.NOSIGNAL, 1)
+        curl.setopt(pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS)
+        curl.setopt(pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_1_1)
+        curl.setopt(pycurl.HTTP09_ALLOWED, 0)
+        curl.setopt(pycurl.FOLLOWLOCATION, 0)
+        curl.setopt(pycurl.PROXY, "")  # also switches off http_proxy and its kin
+        curl.setopt(pycurl.HTTP_TRANSFER_DECODING, 0)
+        curl.setopt(pycurl.HTTP_CONTENT_DECODING, 0)
+        # The address is given, so there is nothing to remember; libcurl would walk its memory after each fetch.
+        curl.setopt(pycurl.DNS_CACHE_TIMEOUT, 0)
+        curl.setopt(pycurl.MAXAGE_CONN, _IDLE_SECONDS)
+        curl.setopt(pycurl.BUFFERSIZE, _READ_BUFFER)
+        # A backstop for the sweep, which cannot see the second connecting of a silent repeat.
+        curl.setopt(pycurl.CONNECTTIMEOUT_MS, int(1000 * (limits.connect + limits.tls)) + 1)
+        curl.setopt(pycurl.HTTPHEADER, fields)
+        if ca_file is not None:
+            curl.setopt(pycurl.CAINFO, ca_file)
+        curl.setopt(pycurl.HEADERFUNCTION, self.exchange.on_head)
+        curl.setopt(pycurl.WRITEFUNCTION, self.exchange.on_body)
+
+    def progress(self) -> Progress:
+        curl, exchange = self.curl, self.exchange
+        connected = curl.getinfo(pycurl.CONNECT_TIME_T)
+        asked = curl.getinfo(pycurl.PRETRANSFER_TIME_T)
+        return Progress(
+            secure=self.secure,
+            connected=Seconds(connected / _MICROSECONDS) if connected else None,
+            asked=Seconds(asked / _MICROSECONDS) if asked else None,
+            head_complete=bool(exchange.head),
+            body_bytes=exchange.body_bytes,
+        )
+
+
+class CurlFetcher:
+    """A `Fetcher` for http and https.
+
+    Connections stay open for a host's next visit, at most about `max_connections` of them. `allow` is asked
+    about the address of every request before anything is dialled. Belongs to the event loop of its first fetch.
+    """
+
+    def __init__(
+        self,
+        user_agent: str,
+        limits: FetchLimits,
+        clock: Clock,
+        *,
+        allow: Callable[[str], bool],
+        max_connections: int = 4096,
+        ca_file: str | None = None,
+    ) -> None:
+        """`ca_file` holds the trusted roots, in PEM; without it, the system's."""
+        self._limits, self._clock, self._allow = limits, clock, allow
+        self._fields = [
+            _field("User-Agent", user_agent),
+            _field("Accept", _ACCEPT),
+            _field("Accept-Encoding", ACCEPT_ENCODING),
+        ]
+        self._tail = "".join(f"{field}\r\n" for field in self._fields) + "\r\n"
+        self._ca_file = ca_file or ssl.get_default_verify_paths().cafile
+        self._pools = [pycurl.AsyncCurlMulti() for _ in range(_POOLS)]
+        for pool in self._pools:
+            pool.setopt(pycurl.M_MAXCONNECTS, max(1, max_connections // _POOLS))
+            pool.setopt(pycurl.M_PIPELINING, pycurl.PIPE_NOTHING)
+        self._idle: list[_Handle] = []
+        self._active: dict[_Handle, asyncio.Future[pycurl.Curl]] = {}
+        self._interval = sweep_interval(limits)
+        self._sweeping: asyncio.TimerHandle | None = None
+
+    async def fetch(self, request: Request) -> FetchOutcome:
+        """One exchange; see `Fetcher.fetch`. Raises ValueError for a request that is not well-formed."""
+        address = request.address
+        if not _is_numeric(address) or not self._allow(address):
+            return Failed(Failure.BLOCKED_ADDRESS, f"may not dial {address}", Seconds(0.0), contacted=False)
+        handle = self._idle.pop() if self._idle else _Handle(self._limits, self._fields, self._ca_file)
+        try:
+            head = self._prepare(handle, request)
+        except ValueError:
+            self._idle.append(handle)
+            raise
+        clock = self._clock
+        started, begun = clock.now(), clock.monotonic()
+        handle.pace = Pace(begun)
+        future = self._pools[hash(request.host) % _POOLS].add_handle(handle.curl)
+        self._active[handle] = future
+        if self._sweeping is None:
+            self._sweeping = asyncio.get_running_loop().call_later(self._interval, self._sweep)
+        exchange = handle.exchange
+        try:
+            try:
+                await future
+            except pycurl.error as error:
+                failed = self._after_error(handle, error, begun)
+            except _Overdue as late:
+                failed = self._after_deadline(exchange, late.failure, begun)
+            else:
+                failed = None
+            if failed is None and not exchange.head:
+                failed = self._failed(Failure.BAD_STATUS_LINE, "no final answer", begun)
+            if failed is not None:
+                outcome: FetchOutcome = failed
+            else:
+                curl = handle.curl
+                waited = curl.getinfo(pycurl.PRETRANSFER_TIME_T) / _MICROSECONDS
+                outcome = Response(
+                    url=request.url,
+                    status=exchange.status,
+                    request_head=head,
+                    head=exchange.head,
+                    wire_body=exchange.wire_body,
+                    headers=exchange.headers,
+                    address=address,
+                    started=started,
+                    took=Seconds(max(0.0, clock.monotonic() - begun - waited)),
+                    truncated=exchange.truncated,
+                    connected_anew=curl.getinfo(pycurl.NUM_CONNECTS) > 0,
+                )
+        except BaseException:
+            # Cancelled: the pool has taken the handle out already, and with it the connection.
+            del self._active[handle]
+            handle.curl.close()
+            raise
+        del self._active[handle]
+        exchange.clear()
+        self._idle.append(handle)
+        return outcome
+
+    async def close(self) -> None:
+        """Close every connection and handle. Fetches still under way are cancelled."""
+        if self._sweeping is not None:
+            self._sweeping.cancel()
+            self._sweeping = None
+        for pool in self._pools:
+            await pool.aclose()
+        for handle in self._idle:
+            handle.curl.close()
+        self._idle.clear()
+
+    def _prepare(self, handle: _Handle, request: Request) -> bytes:
+        """Set what differs from the last request; returns the head as it will be sent."""
+        url = request.url
+        secure = url.startswith("https:")
+        slash = url.find("/", 8)
+        target = url[slash:] if slash > 0 else "/"
+        if not _VISIBLE.fullmatch(target):
+            raise ValueError(f"not a canonical URL: {url[:200]!r}")
+        port, host = request.port, request.host
+        scheme, default_port = ("https", 443) if secure else ("http", 80)
+        where = host if port == default_port else f"{host}:{port}"
+        handle.secure = secure
+        curl = handle.curl
+        # libcurl reads a host and a port here and nothing else. The path goes beside it, untouched.
+        curl.setopt(pycurl.URL, f"{scheme}://{where}/")
+        curl.setopt(pycurl.REQUEST_TARGET, target)
+        address = request.address
+        curl.setopt(pycurl.CONNECT_TO, [f"::[{address}]:" if ":" in address else f"::{address}:"])
+        if request.headers != handle.extra:
+            extra = [_field(name, value) for name, value in request.headers]
+            curl.setopt(pycurl.HTTPHEADER, [*self._fields, *extra])
+            handle.extra = request.headers
+        tail = self._tail
+        if request.headers:
+            tail = tail[:-2] + "".join(f"{name}: {value}\r\n" for name, value in request.headers) + "\r\n"
+        return f"GET {target} HTTP/1.1\r\nHost: {where}\r\n{tail}".encode("latin-1")
+
+    def _after_error(self, handle: _Handle, error: pycurl.error, begun: float) -> Failed | None:
+        """What a libcurl error means; None when the exchange holds an answer all the same."""
+        exchange, curl = handle.exchange, handle.curl
+        code, message = error.args
+        if exchange.failure is not None:
+            return self._failed(exchange.failure, "refused while reading", begun)
+        if exchange.truncated is not None or exchange.ended:
+            return None
+        if exchange.head:
+            exchange.truncated = Truncation.DISCONNECT
+            return None
+        trouble = Trouble(
+            code=code,
+            os_errno=curl.getinfo(pycurl.OS_ERRNO),
+            verify_result=curl.getinfo(pycurl.SSL_VERIFYRESULT),
+            head_lines=exchange.head_lines,
+            length_seen=exchange.length_seen,
+            message=message,
+        )
+        return self._failed(failure_of(trouble), message, begun, contacted=contacted(trouble))
+
+    def _after_deadline(self, exchange: Exchange, failure: Failure, begun: float) -> Failed | None:
+        if failure is Failure.TOTAL_TIMEOUT and exchange.body_bytes:
+            # Two minutes of a body that kept coming are worth keeping; asking again would end the same way.
+            exchange.truncated = Truncation.TIME
+            return None
+        return self._failed(failure, "deadline passed", begun)
+
+    def _failed(self, failure: Failure, detail: str, begun: float, *, contacted: bool = True) -> Failed:
+        took = Seconds(self._clock.monotonic() - begun)
+        return Failed(failure, detail[:_LONGEST_DETAIL], took, contacted)
+
+    def _sweep(self) -> None:
+        """End what is overdue. Runs only while something is under way."""
+        now = self._clock.monotonic()
+        for handle, future in self._active.items():
+            if future.done():
+                continue
+            failure = overdue(self._limits, handle.pace, handle.progress(), now)
+            if failure is not None:
+                # The pool's own callback on the future comes first and takes the handle out.
+                future.set_exception(_Overdue(failure))
+        self._sweeping = asyncio.get_running_loop().call_later(self._interval, self._sweep) if self._active else None
+
+
+def _field(name: str, value: str) -> str:
+    """A header line without its end. Raises ValueError for what would become more than one line."""
+    if not _VISIBLE.fullmatch(name) or ":" in name or not value or not _FIELD_VALUE.fullmatch(value):
+        raise ValueError(f"not a header field: {name[:100]!r}: {value[:100]!r}")
+    return f"{name}: {value}"
+
+
+def _is_numeric(address: str) -> bool:
+    """Whether libcurl will take this for an address: in brackets it knows no names, and digits make none."""
+    return ":" in address or address.replace(".", "").isdigit()

@@ -1,0 +1,78 @@
+"""Is this exchange late? One decision over all phases, taken from outside a few times a second.
+
+libcurl has timers for some of the phases only and charges each request for them. A sweep over the open exchanges
+costs less than a microsecond for each and tells every phase apart; the price is that a deadline is noticed up to one
+sweep late.
+"""
+
+from dataclasses import dataclass
+
+from gossamer.fetch.http.ports import FetchLimits
+from gossamer.model.outcome import Failure
+from gossamer.model.units import Seconds
+
+_SWEEPS_PER_DEADLINE = 8
+_SLOWEST_SWEEP = 1.0
+_FASTEST_SWEEP = 0.01
+
+
+@dataclass(slots=True)
+class Pace:
+    """What the sweep remembers of one exchange. Times are monotonic; owned by the sweep.
+
+    Invariant: `grew_at` and `window_at` only move forward.
+    """
+
+    started: float
+    seen_bytes: int = 0
+    grew_at: float = 0.0  # 0 until the head is complete
+    window_bytes: int = 0
+    window_at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far an exchange is. A phase that is not reached is None; times are seconds after its start."""
+
+    secure: bool
+    connected: Seconds | None
+    asked: Seconds | None  # connection and TLS are ready, the request goes out
+    head_complete: bool
+    body_bytes: int
+
+
+def sweep_interval(limits: FetchLimits) -> Seconds:
+    """How often to look, so that no deadline is missed by more than an eighth of the shortest."""
+    shortest = min(limits.connect, limits.tls, limits.head, limits.idle, limits.rate_window, limits.total)
+    return Seconds(min(_SLOWEST_SWEEP, max(_FASTEST_SWEEP, shortest / _SWEEPS_PER_DEADLINE)))
+
+
+def overdue(limits: FetchLimits, pace: Pace, progress: Progress, now: float) -> Failure | None:
+    """The deadline that has passed, or None. Updates `pace` with what was seen."""
+    age = now - pace.started
+    if age > limits.total:
+        return Failure.TOTAL_TIMEOUT
+    if progress.head_complete:
+        return _late_body(limits, pace, progress.body_bytes, now)
+    if progress.asked is not None:
+        return Failure.READ_TIMEOUT if age - progress.asked > limits.head else None
+    if progress.connected is None:
+        return Failure.CONNECT_TIMEOUT if age > limits.connect else None
+    if progress.secure and age - progress.connected > limits.tls:
+        return Failure.TLS_HANDSHAKE_TIMEOUT
+    return None
+
+
+def _late_body(limits: FetchLimits, pace: Pace, body_bytes: int, now: float) -> Failure | None:
+    if pace.grew_at == 0.0:
+        pace.grew_at = pace.window_at = now
+    if body_bytes > pace.seen_bytes:
+        pace.seen_bytes, pace.grew_at = body_bytes, now
+    elif now - pace.grew_at > limits.idle:
+        return Failure.READ_TIMEOUT
+    if now - pace.window_at > limits.rate_window:
+        arrived = body_bytes - pace.window_bytes
+        if arrived < limits.min_bytes_per_second * (now - pace.window_at):
+            return Failure.TOO_SLOW
+        pace.window_bytes, pace.window_at = body_bytes, now
+    return None

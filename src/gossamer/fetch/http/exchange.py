@@ -1,0 +1,125 @@
+"""Hot: one answer while it arrives (benchmarks/bench_fetch.py).
+
+libcurl calls `on_head` for each line of the head and `on_body` for each piece of the body; returning 0 ends the
+exchange and closes the connection. Everything that ends one early is decided here, on the bytes themselves.
+"""
+
+from gossamer.fetch.http.body import is_chunked
+from gossamer.fetch.http.chunked import ChunkScanner
+from gossamer.fetch.http.headers import parse_fields
+from gossamer.fetch.http.ports import FetchLimits
+from gossamer.model.outcome import Failure, Truncation
+
+_STOP = 0  # libcurl expects the number of bytes taken, and reads any other as an order to abort
+_BLANK = (b"\r\n", b"\n")
+_SWITCHING_PROTOCOLS = 101
+
+
+class Exchange:
+    """What has been received of one answer.
+
+    Invariants: `head` is empty until the final head is complete; `wire_body` never exceeds the body limit;
+    at most one of `failure` and `truncated` is set.
+    """
+
+    __slots__ = (
+        "_head_room",
+        "_limits",
+        "_lines",
+        "_pieces",
+        "_scanner",
+        "body_bytes",
+        "ended",
+        "failure",
+        "head",
+        "headers",
+        "status",
+        "truncated",
+    )
+
+    def __init__(self, limits: FetchLimits) -> None:
+        self._limits = limits
+        self._lines: list[bytes] = []
+        self._pieces: list[bytes] = []
+        self.clear()
+
+    def clear(self) -> None:
+        """Ready for the next answer; lets go of the last one's bytes."""
+        self._lines = []
+        self._pieces = []
+        self._head_room = self._limits.head_bytes
+        self._scanner: ChunkScanner | None = None
+        self.body_bytes = 0
+        self.ended = False  # the body's end was seen before the end of the bytes
+        self.failure: Failure | None = None
+        self.truncated: Truncation | None = None
+        self.head = b""
+        self.headers: dict[str, str] = {}
+        self.status = 0
+
+    @property
+    def head_lines(self) -> int:
+        return len(self._lines)
+
+    @property
+    def length_seen(self) -> bool:
+        return any(line[:15].lower() == b"content-length:" for line in self._lines)
+
+    @property
+    def wire_body(self) -> bytes:
+        pieces = self._pieces
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def on_head(self, line: bytes) -> int | None:
+        lines, limits = self._lines, self._limits
+        self._head_room -= len(line)
+        if self._head_room < 0 or len(line) > limits.header_bytes or len(lines) > limits.head_fields + 1:
+            return self._refuse(Failure.HEADER_TOO_LARGE)
+        if self.head:
+            return None  # a trailer field that libcurl took off the body
+        lines.append(line)
+        return self._end_of_head() if line in _BLANK else None
+
+    def _end_of_head(self) -> int | None:
+        lines = self._lines
+        words = lines[0].split(None, 2)
+        if len(words) < 2 or not words[1].isdigit():
+            return self._refuse(Failure.BAD_STATUS_LINE)
+        status = int(words[1][:4])
+        if status < 200:
+            if status == _SWITCHING_PROTOCOLS:  # never asked for: what follows is not HTTP
+                return self._refuse(Failure.PROTOCOL_ERROR)
+            self._lines = []
+            return None
+        headers = parse_fields(lines[1:-1])
+        length = headers.get("content-length")
+        if length is not None and "," in length and len({part.strip() for part in length.split(",")}) > 1:
+            return self._refuse(Failure.CONFLICTING_LENGTH)
+        coding = headers.get("transfer-encoding")
+        if coding is not None and is_chunked(coding):
+            self._scanner = ChunkScanner(self._limits.header_bytes, self._limits.head_bytes)
+        self.status, self.headers, self.head = status, headers, b"".join(lines)
+        return None
+
+    def on_body(self, piece: bytes) -> int | None:
+        room = self._limits.body_bytes - self.body_bytes
+        if len(piece) > room:
+            piece = piece[:room]
+            self.truncated = Truncation.LENGTH
+        self.body_bytes += len(piece)
+        if self._scanner is None:
+            self._pieces.append(piece)
+        else:
+            end = self._scanner.feed(piece)
+            if self._scanner.failure is not None:
+                return self._refuse(self._scanner.failure)
+            if end is not None and (end < len(piece) or self.truncated):
+                # Bytes after the end belong to nobody: stop, so that the connection is not used again.
+                self.body_bytes -= len(piece) - end
+                piece, self.ended, self.truncated = piece[:end], True, None
+            self._pieces.append(piece)
+        return _STOP if self.truncated is not None or self.ended else None
+
+    def _refuse(self, failure: Failure) -> int:
+        self.failure, self.truncated = failure, None
+        return _STOP

@@ -1,0 +1,114 @@
+"""The fields of an answer that we act on. Pure; never raises on what a server wrote."""
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from gossamer.model.units import Instant, Seconds
+
+RETRY_AFTER_CAP = Seconds(24 * 3600.0)
+
+_MONTHS = dict(
+    jan=1, feb=2, mar=3, apr=4, may=5, jun=6, jul=7, aug=8, sep=9, oct=10, nov=11, dec=12
+)  # fmt: skip
+_TIME = r"(?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d)"
+_DATES = (
+    # The three forms of RFC 9110, 5.6.7: IMF-fixdate, RFC 850, asctime. The day of the week is not checked.
+    re.compile(rf"[a-z]{{3}}, (?P<day>\d\d) (?P<month>[a-z]{{3}}) (?P<year>\d{{4}}) {_TIME} gmt"),
+    re.compile(rf"[a-z]{{6,9}}, (?P<day>\d\d)-(?P<month>[a-z]{{3}})-(?P<year>\d\d) {_TIME} gmt"),
+    re.compile(rf"[a-z]{{3}} (?P<month>[a-z]{{3}}) (?P<day>[ \d]\d) {_TIME} (?P<year>\d{{4}})"),
+)
+_LONGEST_VALUE = 64  # no delay and no date is longer; the rest is not looked at
+_DIGITS = re.compile(r"[0-9]+", re.ASCII)
+_TOKEN = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
+_MIME = re.compile(rf"{_TOKEN}/{_TOKEN}")
+_CHARSET = re.compile(rf';\s*charset=(?:"([^"]*)"|({_TOKEN}))', re.IGNORECASE)
+_LONGEST_CONTENT_TYPE = 1024
+
+
+def parse_fields(lines: Sequence[bytes]) -> dict[str, str]:
+    """Header lines to a dict: names in lower case, values of repeated fields joined with ", ".
+
+    Lines without a colon, or with an empty name, are left out. Linear in the size of the head.
+    """
+    fields: dict[str, str] = {}
+    repeated: dict[str, list[str]] = {}
+    for line in lines:
+        name, colon, value = line.decode("latin-1").partition(":")
+        name = name.strip().lower()
+        if not colon or not name:
+            continue
+        value = value.strip()
+        if name not in fields:
+            fields[name] = value
+        elif name in repeated:
+            repeated[name].append(value)
+        else:
+            repeated[name] = [fields[name], value]
+    for name, values in repeated.items():
+        fields[name] = ", ".join(values)
+    return fields
+
+
+def retry_after(value: str, now: Instant) -> Seconds | None:
+    """How long a host asks to be left alone. None for garbage, for nothing, and for a time already past.
+
+    Never more than 24 hours: a host that asks for a year gets a probe a day.
+    """
+    text = value.strip()
+    if _DIGITS.fullmatch(text):
+        if len(text) > 9:  # beyond any cap, and no number of a length chosen by the server is parsed
+            return RETRY_AFTER_CAP
+        wait = float(int(text))
+    else:
+        moment = http_date(text, now)
+        if moment is None:
+            return None
+        wait = moment - now
+    return Seconds(min(wait, RETRY_AFTER_CAP)) if wait > 0 else None
+
+
+def http_date(value: str, now: Instant) -> Instant | None:
+    """A date in any of the three forms HTTP allows, or None. `now` decides the century of a two-digit year."""
+    if len(value) > _LONGEST_VALUE:
+        return None
+    text = value.strip().lower()
+    for form in _DATES:
+        if match := form.fullmatch(text):
+            break
+    else:
+        return None
+    month = _MONTHS.get(match["month"])
+    if month is None:
+        return None
+    year = int(match["year"])
+    if len(match["year"]) == 2:
+        # RFC 9110: a two-digit year that seems more than 50 years ahead is the most recent past one.
+        this_year = datetime.fromtimestamp(now, UTC).year
+        year += this_year - this_year % 100
+        if year > this_year + 50:
+            year -= 100
+    try:
+        moment = datetime(
+            year,
+            month,
+            int(match["day"]),
+            int(match["hour"]),
+            int(match["minute"]),
+            min(int(match["second"]), 59),  # a leap second is legal and `datetime` has none
+            tzinfo=UTC,
+        )
+    except ValueError:
+        return None
+    return Instant(moment.timestamp())
+
+
+def mime_and_charset(value: str) -> tuple[str, str | None]:
+    """The media type in lower case ("" when there is none) and the charset label as written, or None."""
+    text = value[:_LONGEST_CONTENT_TYPE]
+    mime = text.partition(";")[0].strip()
+    if not _MIME.fullmatch(mime):
+        return "", None
+    label = _CHARSET.search(text)
+    charset = (label[1] if label[1] is not None else label[2]) if label else None
+    return mime.lower(), charset or None
