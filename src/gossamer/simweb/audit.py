@@ -1,0 +1,127 @@
+"""Was the crawler polite? Decided from the server's record alone."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from gossamer.model.units import HostKey, Seconds
+from gossamer.simweb.record import Request
+from gossamer.simweb.truth import Truth
+
+
+class Offence(Enum):
+    AT_ONCE = "two requests at once"
+    TOO_SOON = "gap too short"
+    ADDRESS_TOO_SOON = "gap too short for hosts that share an address"
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """`later` came too soon after `earlier`. Gaps are in seconds; that of two at once is negative."""
+
+    offence: Offence
+    earlier: Request
+    later: Request
+    gap: Seconds
+    required: Seconds
+
+    def __str__(self) -> str:
+        return (
+            f"{self.offence.value}: {self.later.host}{self.later.target} {self.gap:.4f} s after "
+            f"{self.earlier.host}{self.earlier.target}, {self.required:.4f} s required"
+        )
+
+
+def audit(
+    requests: Iterable[Request],
+    *,
+    min_delay: Seconds,
+    delay_factor: float,
+    max_adaptive_delay: Seconds,
+    crawl_delays: Mapping[HostKey, Seconds],
+    tolerance: float = 0.0,
+) -> list[Violation]:
+    """Every breach of politeness in `requests`, whatever their order; empty means polite.
+
+    A host may see one request at a time, and the next one no sooner after the end of a response than the
+    longest of: `min_delay`, `delay_factor` times the response's duration (up to `max_adaptive_delay`), the
+    host's crawl delay (once its robots.txt has been answered), the response's Retry-After. Hosts that
+    share an address owe it one request at a time and `min_delay` as well. `tolerance` (seconds) is
+    taken off each required gap.
+    """
+    by_host: dict[str, list[Request]] = defaultdict(list)
+    by_address: dict[str, list[Request]] = defaultdict(list)
+    for request in sorted(requests, key=lambda r: (r.read_at, r.written_at)):
+        by_host[request.host].append(request)
+        by_address[request.address].append(request)
+    violations: list[Violation] = []
+    for visits in by_host.values():
+        violations += _audit_host(
+            visits,
+            min_delay=min_delay,
+            delay_factor=delay_factor,
+            max_adaptive_delay=max_adaptive_delay,
+            crawl_delay=crawl_delays.get(visits[0].host, Seconds(0.0)),
+            tolerance=tolerance,
+        )
+    for visits in by_address.values():
+        violations += _audit_address(visits, min_delay=min_delay, tolerance=tolerance)
+    return sorted(violations, key=lambda v: v.later.read_at)
+
+
+def forbidden_requests(requests: Iterable[Request], truth: Truth) -> list[Request]:
+    """The requests for what robots.txt denies. A correct crawl has none."""
+    # By host and target: the host's port is not part of the record.
+    denied = {tuple(_host_and_target(url)) for url in truth.forbidden}
+    return [request for request in requests if (str(request.host), request.target) in denied]
+
+
+def _audit_host(
+    visits: Sequence[Request],
+    *,
+    min_delay: Seconds,
+    delay_factor: float,
+    max_adaptive_delay: Seconds,
+    crawl_delay: Seconds,
+    tolerance: float,
+) -> list[Violation]:
+    violations: list[Violation] = []
+    rules_known = False
+    latest: Request | None = None  # the one whose response ended last so far
+    for visit in visits:
+        if latest is not None:
+            adaptive = min(delay_factor * (latest.written_at - latest.read_at), max_adaptive_delay)
+            asked = crawl_delay if rules_known else 0.0
+            required = Seconds(max(min_delay, adaptive, asked, latest.retry_after))
+            violations += _judge(latest, visit, required, tolerance, Offence.TOO_SOON)
+        if latest is None or visit.written_at >= latest.written_at:
+            latest = visit
+        rules_known = rules_known or visit.target == "/robots.txt"
+    return violations
+
+
+def _audit_address(visits: Sequence[Request], *, min_delay: Seconds, tolerance: float) -> list[Violation]:
+    violations: list[Violation] = []
+    latest: Request | None = None
+    for visit in visits:
+        # Pairs of one host have been judged already.
+        if latest is not None and latest.host != visit.host:
+            violations += _judge(latest, visit, min_delay, tolerance, Offence.ADDRESS_TOO_SOON)
+        if latest is None or visit.written_at >= latest.written_at:
+            latest = visit
+    return violations
+
+
+def _judge(earlier: Request, later: Request, required: Seconds, tolerance: float, offence: Offence) -> list[Violation]:
+    gap = Seconds(later.read_at - earlier.written_at)
+    if gap < 0:
+        return [Violation(Offence.AT_ONCE, earlier, later, gap, required)]
+    if gap < required - tolerance:
+        return [Violation(offence, earlier, later, gap, required)]
+    return []
+
+
+def _host_and_target(url: str) -> tuple[str, str]:
+    authority, slash, rest = url.removeprefix("http://").partition("/")
+    return authority.partition(":")[0], slash + rest

@@ -1,0 +1,143 @@
+"""Hot: HTML (benchmarks/bench_simweb.py). Pages made of ready paragraphs, the host's frame and links."""
+
+from dataclasses import dataclass
+from html import escape
+
+from gossamer.simweb.chance import hash64, lognormal_quantiles, short_draws
+from gossamer.simweb.config import SimWebConfig
+from gossamer.simweb.graph import Graph, Place
+from gossamer.simweb.hosts import HostPlan
+from gossamer.simweb.paths import path_of, relative_href, url_of
+from gossamer.simweb.words import ANCHORS, PARAGRAPHS, SLUGS, anchors, paragraphs
+
+_SMALLEST, _LARGEST = 2_000, 200_000
+_STYLE = (
+    "body{margin:0 auto;max-width:60em;font:1em/1.5 serif}nav a{margin-right:1em}"
+    "header,footer{background:#eee;padding:.5em}"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """What all pages of a host have around their text."""
+
+    top: bytes
+    bottom: bytes
+
+
+class PageWriter:
+    """Writes the pages of one web. Remembers nothing but frames."""
+
+    def __init__(self, config: SimWebConfig, graph: Graph) -> None:
+        self._seed = config.seed
+        self._graph = graph
+        self._paragraphs = paragraphs(config.seed)
+        self._mean_paragraph = sum(map(len, self._paragraphs)) / PARAGRAPHS
+        self._anchors = anchors(config.seed)
+        self._sizes = [
+            int(min(max(size, _SMALLEST), _LARGEST))
+            for size in lognormal_quantiles(config.mean_bytes, config.bytes_spread)
+        ]
+        self._frames: dict[int, _Frame] = {}
+
+    def page(self, host: HostPlan, page: int, version: int) -> bytes:
+        """An ordinary or restricted page. Only its text depends on `version`, never its links."""
+        frame = self._frames.get(host.number) or self._make_frame(host)
+        inside, outside = self._graph.links(host, page)
+        mixed = hash64(self._seed, "page", host.number, page)
+        links = self._links(host, page, inside, outside, mixed)
+        half = len(links) // 2
+        first, second = "\n".join(links[:half]), "\n".join(links[half:])
+        title = f"{SLUGS[mixed % len(SLUGS)]} {SLUGS[(mixed >> 8) % len(SLUGS)]} {host.number}.{page}"
+        shown = f", revision {version}" if version else ""
+        head = f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{title}</title>\n'
+        room = self._sizes[(mixed >> 16) & 255] - len(frame.top) - len(frame.bottom) - len(first) - len(second)
+        text = self._text(b"%d/%d/%d" % (self._seed, host.number, page), room - 250)
+        if version:
+            # A change is an edit, not a new page: one paragraph in eight is another one.
+            changed = short_draws(b"%d/%d" % (mixed, version), len(text) // 8 + 1)
+            for i, draw in enumerate(changed):
+                text[(draw + i) % len(text)] = self._paragraphs[(draw >> 3) % PARAGRAPHS]
+        middle = len(text) // 2
+        return b"".join(
+            (
+                head.encode(),
+                frame.top,
+                f'<h1>{title}</h1>\n<p class="by">page {page} of {host.name}{shown}</p>\n'.encode(),
+                *text[:middle],
+                f"<ul>\n{first}\n</ul>\n".encode(),
+                *text[middle:],
+                f"<h2>See also</h2>\n<ul>\n{second}\n</ul>\n".encode(),
+                frame.bottom,
+            )
+        )
+
+    def copy(self, group: int) -> bytes:
+        """The page that all URLs of a group of duplicates show: no frame, absolute links, no time."""
+        mixed = hash64(self._seed, "copy", group)
+        links = "\n".join(
+            f'<li><a href="{escape(url_of(*place))}{self._anchors[(mixed + i) % ANCHORS]}</li>'
+            for i, place in enumerate(self._graph.duplicate_links(group))
+        )
+        text = self._text(b"%d/copy/%d" % (self._seed, group), self._sizes[mixed & 255] - len(links) - 200)
+        head = (
+            '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+            f"<title>document {group}</title>\n</head>\n<body>\n<h1>Document {group}</h1>\n"
+        )
+        return b"".join((head.encode(), *text, f"<ul>\n{links}\n</ul>\n</body>\n</html>\n".encode()))
+
+    def missing(self, host_name: str) -> bytes:
+        """The page for what is not there."""
+        return (
+            "<!DOCTYPE html>\n<html><head><title>Not found</title></head>"
+            f"<body><h1>Not found</h1><p>There is no such page on {escape(host_name)}.</p></body></html>\n"
+        ).encode()
+
+    def _text(self, key: bytes, room: int) -> list[bytes]:
+        count = max(1, round(room / self._mean_paragraph))
+        pool = self._paragraphs
+        return [pool[draw % PARAGRAPHS] for draw in short_draws(key, count)]
+
+    def _links(self, host: HostPlan, page: int, inside: list[int], outside: list[Place], mixed: int) -> list[str]:
+        """All links as list items, those that leave the host strewn among the others."""
+        anchors = self._anchors
+        source = path_of(host, page)
+        escaped = host.path_style == 7  # the only paths with an ampersand
+        items = []
+        for i, target in enumerate(inside):
+            style = (mixed + target * 7 + i * 5) & 31
+            href = path_of(host, target)
+            if style >= 20:
+                href = host.base + href
+            elif style >= 12:
+                href = relative_href(source, href)
+            if escaped:
+                href = href.replace("&", "&amp;")
+            if style & 15 == 1:
+                href += "#part-2"
+            items.append(f'<li><a href="{href}{anchors[(mixed + target) % ANCHORS]}</li>')
+        for i, (other, target) in enumerate(outside):
+            href = other.base + path_of(other, target)
+            if other.path_style == 7:
+                href = href.replace("&", "&amp;")
+            items.insert(i * 7 + 3, f'<li><a href="{href}{anchors[(mixed + i) % ANCHORS]}</li>')
+        return items
+
+    def _make_frame(self, host: HostPlan) -> _Frame:
+        bar = "\n".join(
+            f'<a href="{escape(path_of(host, page))}{self._anchors[(host.salt + page) % ANCHORS]}'
+            for page in self._graph.nav(host)
+        )
+        top = (
+            f'<meta name="generator" content="simweb">\n<style>{_STYLE}</style>\n</head>\n<body>\n'
+            f"<header>{host.name}</header>\n<nav>\n{bar}\n</nav>\n<main>\n"
+        )
+        # Neither the comment nor the mail address is a link to follow; real pages are full of both.
+        bottom = (
+            '</main>\n<!-- <a href="/retired/start.html">the old start page</a> -->\n'
+            f'<footer><a href="mailto:webmaster@{host.name}">webmaster</a> <a href="#">top</a></footer>\n'
+            "</body>\n</html>\n"
+        )
+        frame = _Frame(top.encode(), bottom.encode())
+        self._frames[host.number] = frame
+        return frame
