@@ -1,0 +1,57 @@
+"""The part of a URL before its path: which host is it really, and may we speak to that port?"""
+
+from typing import NamedTuple
+
+from gossamer.model.units import HostKey, Origin
+
+# The "bad ports" of the WHATWG fetch standard: services that could take an HTTP request for commands.
+_BAD_PORTS = """
+    1 7 9 11 13 15 17 19 20 21 22 23 25 37 42 43 53 69 77 79 87 95 101 102 103 104 109 110 111 113 115 117 119 123 135
+    137 139 143 161 179 389 427 465 512 513 514 515 526 530 531 532 540 548 554 556 563 587 601 636 989 990 993 995
+    1719 1720 1723 2049 3659 4045 4190 5060 5061 6000 6566 6665 6666 6667 6668 6669 6679 6697 10080
+"""
+# Those a crawler must not touch though a browser may: file shares, databases, caches, remote desktops, container
+# engines. A link to them is an attack or a mistake.
+_SERVICE_PORTS = "445 1433 1521 2375 2376 2379 3306 3389 5432 5672 5900 6379 9042 11211 27017"
+
+BLOCKED_PORTS: frozenset[int] = frozenset(int(port) for port in (_BAD_PORTS + _SERVICE_PORTS).split())
+
+MAX_LABEL = 63  # RFC 1035, 2.3.4: octets of a label
+MAX_HOST = 253  # the same limit for a name (255 octets on the wire) as text without the final dot
+
+
+class Authority(NamedTuple):
+    """Who answers for a URL."""
+
+    origin: Origin
+    host: HostKey
+
+
+def read_authority(prefix: str, blocked_ports: frozenset[int]) -> Authority | str:
+    """The authority of `scheme://[userinfo@]host[:port]` as the WHATWG parser serialises it, or a reason.
+
+    Userinfo and the final dot of the host are dropped. `bad_url` for a name that DNS cannot hold (empty or
+    overlong labels) and for port 0, `blocked_port` for a port of the list.
+    """
+    scheme, _, rest = prefix.partition("://")
+    rest = rest.rpartition("@")[2]
+    if rest.startswith("["):
+        host, _, port = rest.partition("]")
+        host, port = host + "]", port.removeprefix(":")
+    else:
+        host, _, port = rest.partition(":")
+        host = host.removesuffix(".")
+        if not fits_dns(host):
+            return "bad_url"
+    if not port:
+        return Authority(Origin(f"{scheme}://{host}"), HostKey(host))
+    if port == "0":
+        return "bad_url"
+    if int(port) in blocked_ports:
+        return "blocked_port"
+    return Authority(Origin(f"{scheme}://{host}:{port}"), HostKey(host))
+
+
+def fits_dns(host: str) -> bool:
+    """Whether a host without final dot has only labels of 1 to 63 characters and at most 253 in all."""
+    return len(host) <= MAX_HOST and all(0 < len(label) <= MAX_LABEL for label in host.split("."))

@@ -1,0 +1,152 @@
+"""Hot (benchmarks/bench_urls.py). The canonical form of a URL, or why there is none.
+
+The form is the WHATWG serialisation with userinfo, fragment, empty query and the host's final dot dropped
+and percent-escapes folded; ADR 3 gives the reasons. `ada_url` is the parser: it passes all of the standard's test data.
+`can_ada` would be faster but has an older Ada inside, which fails on international hosts and on paths like `/.a/../b`.
+"""
+
+import re
+from functools import lru_cache, partial
+from typing import NamedTuple
+
+from ada_url import join_url, normalize_url
+
+from gossamer.filter.authority import MAX_HOST, MAX_LABEL, Authority, read_authority
+from gossamer.filter.percent import fold_escapes
+from gossamer.filter.query_rules import CanonicalRules, rewritten
+from gossamer.model.units import HostKey, Origin, Url
+
+SHOWN_BYTES = 256
+_AUTHORITIES_KEPT = 65_536
+
+_C0_OR_SPACE = "".join(map(chr, range(0x21)))
+_REMOVE_TAB_AND_NEWLINE = {9: None, 10: None, 13: None}
+_HAS_TAB_OR_NEWLINE = re.compile(r"[\t\n\r]").search
+# Bounded: a megabyte of letters is no scheme, and must not be read to its end to learn so.
+_OTHER_SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]{0,63}:", re.IGNORECASE).match
+_AUTHORITY = re.compile(r"(?:https?:)?[/\\]{2}([^/\\?#]*)", re.IGNORECASE).match
+_USERINFO = re.compile(r"(?<=[/\\]{2})[^/\\?#]*@").sub
+_LABEL_ENDS = re.compile("[.\u3002\uff0e\uff61]")  # the full stops that IDNA takes for dots
+
+
+class Canonical(NamedTuple):
+    """A URL that may be asked for, taken apart as far as later stages need it. `url[path_start:]` is path and query."""
+
+    url: Url
+    host: HostKey
+    origin: Origin
+    path_start: int
+
+
+class Refusal(NamedTuple):
+    """Text that gives no URL for us. `shown` is its beginning, at most 256 bytes of UTF-8."""
+
+    reason: str
+    shown: str
+
+
+class Canonicaliser:
+    """Brings URLs into the one form that the rules define. Remembers the authorities it met lately (bounded)."""
+
+    def __init__(self, rules: CanonicalRules | None = None) -> None:
+        self.rules = rules or CanonicalRules()
+        self._rewrites = self.rules.rewrite
+        self._max_chars = self.rules.max_text_chars
+        self._authority = lru_cache(_AUTHORITIES_KEPT)(partial(read_authority, blocked_ports=self.rules.blocked_ports))
+
+    def canonicalise(self, text: str, base: str | None = None) -> Canonical | Refusal:
+        """The canonical form of `text`, read against `base` if it is relative.
+
+        Never raises. `bad_scheme` for anything but http and https, `url_too_long` for text over the limit
+        (unparsed), `bad_url` for what the standard rejects and for an empty host.
+        """
+        text = text.strip(_C0_OR_SPACE)
+        if _OTHER_SCHEME(text):
+            return refusal("bad_scheme", text)
+        if len(text) > self._max_chars:
+            return refusal("url_too_long", text)
+        if _HAS_TAB_OR_NEWLINE(text):
+            text = text.translate(_REMOVE_TAB_AND_NEWLINE)
+        authority = _AUTHORITY(text)
+        if authority and not _plausible(authority[1]):
+            return refusal("bad_url", text)
+        try:
+            href = parse(text, base)
+        except ValueError:
+            return refusal("bad_url", text)
+        found = self.finish(href)
+        return refusal(found, text) if isinstance(found, str) else found
+
+    def finish(self, href: str) -> Canonical | str:
+        """The canonical form of what the WHATWG parser serialised, or the reason why it is none of ours."""
+        if not href.startswith(("http://", "https://")):
+            return "bad_scheme"
+        mark = href.find("#")
+        if mark >= 0:
+            href = href[:mark]
+        path_start = href.index("/", 8)
+        authority = self._authority(href[:path_start])
+        if isinstance(authority, str):
+            return authority
+        return self.with_path(authority, href[path_start:])
+
+    def authority(self, prefix: str) -> Authority | str:
+        """`read_authority` of a serialised `scheme://host[:port]`, remembered."""
+        return self._authority(prefix)
+
+    def with_path(self, authority: Authority, rest: str) -> Canonical:
+        """Joins an authority and path and query as the WHATWG parser serialises them."""
+        if "%" in rest:
+            rest = fold_escapes(rest)
+        if rest[-1] == "?" and rest.find("?") == len(rest) - 1:
+            rest = rest[:-1]
+        if self._rewrites:
+            rest = rewritten(rest, self.rules)
+        origin, host = authority
+        return Canonical(Url(origin + rest), host, origin, len(origin))
+
+
+def parse(text: str, base: str | None = None) -> str:
+    """`text` as the WHATWG standard serialises it, against `base`. Raises ValueError where the standard fails."""
+    try:
+        return normalize_url(text) if base is None else join_url(base, text)
+    except ValueError:
+        # The library takes no lone surrogates; the standard reads each as U+FFFD (Infra, "convert to scalar values").
+        if text.isascii() and (base is None or base.isascii()):
+            raise
+        text = _scalar(text)
+        return normalize_url(text) if base is None else join_url(_scalar(base), text)
+
+
+def _scalar(text: str) -> str:
+    # A pair of surrogates is one character, as it would be in a browser; what stays alone is replaced.
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _plausible(authority: str) -> bool:
+    """False for an empty authority and for a host that is too long as written, before any IDNA work.
+
+    The standard would skip any number of slashes and take `http:///x` for the host `x`; nobody means that.
+    """
+    if len(authority) <= MAX_LABEL:
+        return authority != ""
+    host = authority.rpartition("@")[2]
+    if host.startswith("[") or "%" in host:
+        return True  # judged after parsing
+    host = host.rpartition(":")[0] or host
+    labels = _LABEL_ENDS.split(host)
+    return len(host) <= MAX_HOST + (labels[-1] == "") and max(map(len, labels)) <= MAX_LABEL
+
+
+def refusal(reason: str, text: str) -> Refusal:
+    """A refusal that shows the beginning of `text`, without userinfo: what is shown may be logged."""
+    shown = _USERINFO("", text[:SHOWN_BYTES]).encode("utf-8", "replace")[:SHOWN_BYTES]
+    return Refusal(reason, shown.decode("utf-8", "ignore"))
+
+
+_BY_THE_STANDARD = Canonicaliser()
+
+
+def canonicalise(text: str, base: str | None = None) -> Canonical | Refusal:
+    """`Canonicaliser.canonicalise` with the default rules: nothing dropped but what the form itself drops."""
+    return _BY_THE_STANDARD.canonicalise(text, base)
