@@ -1,0 +1,154 @@
+"""One record read back, from the place where the writer put it; or all records of a file in turn.
+
+Reads what others write, too: uncompressed files, folded fields, target addresses in angle brackets.
+"""
+
+import base64
+import hashlib
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from gossamer.errors import GossamerError
+
+MAX_RECORD_BYTES: Final = 256 * 1024 * 1024
+"""No record of ours comes near this; a file that claims more is damaged or hostile."""
+
+_GZIP: Final = b"\x1f\x8b"
+_CHUNK: Final = 256 * 1024
+_BASE32_LENGTHS: Final = {"md5": 26, "sha1": 32, "sha256": 52, "sha512": 103}
+
+
+class DamagedRecord(GossamerError):
+    """There is no whole record at this place. Carries the file and the offset."""
+
+    def __init__(self, path: Path, offset: int, problem: str) -> None:
+        super().__init__(f"{path.name} at byte {offset}: {problem}")
+        self.path, self.offset = path, offset
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A WARC record: its named fields in their order, and its block."""
+
+    version: str
+    headers: tuple[tuple[str, str], ...]
+    block: bytes
+
+    def header(self, name: str) -> str | None:
+        """The first field of this name, upper or lower case; None without one."""
+        wanted = name.lower()
+        return next((value for key, value in self.headers if key.lower() == wanted), None)
+
+    @property
+    def kind(self) -> str | None:
+        return self.header("WARC-Type")
+
+    @property
+    def record_id(self) -> str | None:
+        value = self.header("WARC-Record-ID")
+        return None if value is None else value.strip("<>")
+
+    @property
+    def target_uri(self) -> str | None:
+        """The address that was fetched, without the brackets and spaces that some writers leave in it."""
+        value = self.header("WARC-Target-URI")
+        return None if value is None else value.strip("<>").replace(" ", "%20")
+
+    @property
+    def http_body(self) -> bytes:
+        """What follows the HTTP head in the block; nothing if there is no head."""
+        return self.block.partition(b"\r\n\r\n")[2]
+
+    def block_digest_ok(self) -> bool | None:
+        """Does the block have the digest that the record gives? None if it gives none that we can check."""
+        return digest_matches(self.header("WARC-Block-Digest"), self.block)
+
+
+def digest_matches(digest: str | None, data: bytes) -> bool | None:
+    """Is `digest` (`algorithm:value`, base32 or hexadecimal) that of `data`? None where that cannot be told."""
+    algorithm, colon, value = (digest or "").partition(":")
+    algorithm = algorithm.lower().replace("-", "")
+    if not colon or algorithm not in _BASE32_LENGTHS:
+        return None
+    computed = hashlib.new(algorithm, data, usedforsecurity=False).digest()
+    if len(value.rstrip("=")) == _BASE32_LENGTHS[algorithm]:
+        return base64.b32encode(computed).decode().rstrip("=") == value.rstrip("=").upper()
+    return computed.hex() == value.lower()
+
+
+def read_record(path: Path, offset: int, length: int) -> Record:
+    """The record at this place. Raises DamagedRecord unless exactly one whole record lies there."""
+    with path.open("rb") as file:
+        file.seek(offset)
+        data = file.read(length)
+    if len(data) < length:
+        raise DamagedRecord(path, offset, f"the file ends after {len(data)} of {length} bytes")
+    if data[:2] != _GZIP:
+        return _parse(path, offset, data)
+    expander = zlib.decompressobj(31)
+    try:
+        plain = expander.decompress(data, MAX_RECORD_BYTES)
+    except zlib.error as error:
+        raise DamagedRecord(path, offset, str(error)) from error
+    if not expander.eof or expander.unused_data:
+        raise DamagedRecord(path, offset, "not exactly one gzip member")
+    return _parse(path, offset, plain)
+
+
+def scan_records(path: Path) -> Iterator[tuple[int, int, Record]]:
+    """Offset, length and record, for all gzip members of a file from its beginning, one record each.
+
+    Raises DamagedRecord where the file is not such a sequence; what came before is good.
+    """
+    with path.open("rb") as file:
+        offset, pending = 0, file.read(_CHUNK)
+        while pending:
+            expander = zlib.decompressobj(31)
+            plain: list[bytes] = []
+            expanded = taken = 0
+            while not expander.eof:
+                if not pending:
+                    raise DamagedRecord(path, offset, "the file ends inside a record")
+                try:
+                    plain.append(expander.decompress(pending, MAX_RECORD_BYTES - expanded + 1))
+                except zlib.error as error:
+                    raise DamagedRecord(path, offset, str(error)) from error
+                expanded += len(plain[-1])
+                if expanded > MAX_RECORD_BYTES:
+                    raise DamagedRecord(path, offset, "longer than any record may be")
+                taken += len(pending)
+                pending = b"" if expander.eof else file.read(_CHUNK)
+            length = taken - len(expander.unused_data)
+            yield offset, length, _parse(path, offset, b"".join(plain))
+            offset += length
+            pending = expander.unused_data or file.read(_CHUNK)
+
+
+def _parse(path: Path, offset: int, data: bytes) -> Record:
+    head, blank, rest = data.partition(b"\r\n\r\n")
+    version, *lines = head.decode("utf-8", "replace").split("\r\n")
+    if not blank or not version.startswith("WARC/"):
+        raise DamagedRecord(path, offset, "does not begin like a WARC record")
+    headers: list[tuple[str, str]] = []
+    for line in lines:
+        if line[:1] in (" ", "\t") and headers:
+            headers[-1] = (headers[-1][0], f"{headers[-1][1]} {line.strip()}")
+            continue
+        name, colon, value = line.partition(":")
+        if not colon:
+            raise DamagedRecord(path, offset, f"not a named field: {line[:80]!r}")
+        headers.append((name.strip(), value.strip()))
+    record = Record(version, tuple(headers), rest[: _block_length(path, offset, headers)])
+    if rest[len(record.block) :] != b"\r\n\r\n":
+        raise DamagedRecord(path, offset, "the block does not end where Content-Length says")
+    return record
+
+
+def _block_length(path: Path, offset: int, headers: list[tuple[str, str]]) -> int:
+    given = next((value for name, value in headers if name.lower() == "content-length"), "")
+    if not (given.isascii() and given.isdigit()) or len(given) > 15:
+        raise DamagedRecord(path, offset, f"no usable Content-Length: {given[:80]!r}")
+    return int(given)

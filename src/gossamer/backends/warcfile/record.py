@@ -1,0 +1,169 @@
+"""Hot (benchmarks/bench_warc.py): one WARC 1.1 record as one gzip member.
+
+Records are put together as bytes and compressed in one call; nothing here does IO, and compressor and digests let other
+threads run. ADR 5.
+"""
+
+import random
+from base64 import b32encode
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import sha1
+from typing import Final
+
+from isal import isal_zlib
+
+from gossamer.backends.warcfile.chunked import without_chunks
+from gossamer.model.outcome import Response
+from gossamer.model.units import Instant, Url
+
+_LEVEL: Final = 1
+_GZIP_MEMBER: Final = 31  # window bits: a gzip header and trailer around the deflate stream
+
+_SAME_PAYLOAD: Final = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+_NOT_MODIFIED: Final = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
+
+
+class RecordIds:
+    """Record ids: random UUIDs (RFC 9562, version 4) as `urn:uuid:...`, drawn from a generator that is passed in."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self._bits = rng.getrandbits
+
+    def next(self) -> str:
+        bits = self._bits(128) & ~(0xF000 << 64) & ~(0xC000 << 48) | 0x4000 << 64 | 0x8000 << 48
+        digits = f"{bits:032x}"
+        return f"urn:uuid:{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Warcinfo:
+    """What stands at the beginning of every file about the crawl that made it."""
+
+    software: str
+    user_agent: str
+    contact: str
+    robots: str = "obey (RFC 9309)"
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """The capture that a revisit stands for."""
+
+    url: Url
+    captured: Instant
+    record_id: str | None = None
+
+
+def payload_digest_of(payload: bytes) -> str:
+    """The digest of a body without its transfer coding, as the WARC headers and our index write it."""
+    return "sha1:" + b32encode(sha1(payload, usedforsecurity=False).digest()).decode()
+
+
+def build_response(
+    response: Response,
+    *,
+    record_id: str,
+    warcinfo_id: str,
+    concurrent_to: str | None = None,
+    payload_digest: str | None = None,
+) -> bytes:
+    """A response record. `payload_digest`, where the caller knows it already, saves computing it again."""
+    if payload_digest is None:
+        payload_digest = payload_digest_of(_payload(response))
+    more = f"WARC-Payload-Digest: {payload_digest}\r\n"
+    if response.truncated is not None:
+        more += f"WARC-Truncated: {response.truncated.value}\r\n"
+    head = _exchange_head("response", response, record_id, warcinfo_id, concurrent_to)
+    return _member(head + more, response.head, response.wire_body)
+
+
+def build_request(response: Response, *, record_id: str, warcinfo_id: str, concurrent_to: str | None = None) -> bytes:
+    """The record of the request that `response` answers."""
+    head = _exchange_head("request", response, record_id, warcinfo_id, concurrent_to)
+    return _member(head, response.request_head)
+
+
+def build_revisit(
+    response: Response,
+    *,
+    record_id: str,
+    warcinfo_id: str,
+    original: Original,
+    concurrent_to: str | None = None,
+    payload_digest: str | None = None,
+) -> bytes:
+    """A revisit record: the head of an answer whose body is that of `original`.
+
+    A 304 takes the profile server-not-modified; `payload_digest` is then that of the original, if it is known.
+    Anything else takes identical-payload-digest, whose digest is computed where it is not given.
+    """
+    unmodified = response.status == 304
+    more = f"WARC-Profile: {_NOT_MODIFIED if unmodified else _SAME_PAYLOAD}\r\n"
+    if payload_digest is None and not unmodified:
+        payload_digest = payload_digest_of(_payload(response))
+    if payload_digest is not None:
+        more += f"WARC-Payload-Digest: {payload_digest}\r\n"
+    if original.record_id is not None:
+        more += f"WARC-Refers-To: <{original.record_id}>\r\n"
+    more += f"WARC-Refers-To-Target-URI: {original.url}\r\nWARC-Refers-To-Date: {warc_date(original.captured)}\r\n"
+    if not unmodified:
+        more += "WARC-Truncated: length\r\n"  # asked for where a block was left out as a duplicate (WARC 1.1, 6.7.2)
+    head = _exchange_head("revisit", response, record_id, warcinfo_id, concurrent_to)
+    return _member(head + more, response.head)
+
+
+def build_warcinfo(info: Warcinfo, *, record_id: str, file_name: str, now: Instant) -> bytes:
+    """The record a file begins with."""
+    fields = {
+        "software": info.software,
+        "format": "WARC File Format 1.1",
+        "conformsTo": "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/",
+        "robots": info.robots,
+        "http-header-user-agent": info.user_agent,
+        "operator": info.contact,
+    }
+    block = "".join(f"{name}: {' '.join(value.split())}\r\n" for name, value in fields.items() if value)
+    head = (
+        f"WARC/1.1\r\nWARC-Type: warcinfo\r\nWARC-Record-ID: <{record_id}>\r\nWARC-Date: {warc_date(now)}\r\n"
+        f"WARC-Filename: {file_name}\r\nContent-Type: application/warc-fields\r\n"
+    )
+    return _member(head, block.encode())
+
+
+def warc_date(when: Instant) -> str:
+    return datetime.fromtimestamp(when, UTC).isoformat(timespec="microseconds")[:-6] + "Z"
+
+
+def _exchange_head(kind: str, response: Response, record_id: str, warcinfo_id: str, concurrent_to: str | None) -> str:
+    """The named fields that every record of an HTTP exchange begins with."""
+    url = response.url
+    if "\n" in url or "\r" in url:
+        raise ValueError(f"a URL with a line break would forge a record: {url!r}")
+    concurrent = f"WARC-Concurrent-To: <{concurrent_to}>\r\n" if concurrent_to else ""
+    address = f"WARC-IP-Address: {response.address.strip('[]')}\r\n" if response.address else ""
+    return (
+        f"WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Record-ID: <{record_id}>\r\n"
+        f"WARC-Date: {warc_date(response.started)}\r\n"
+        f"WARC-Target-URI: {url}\r\n{address}{concurrent}WARC-Warcinfo-ID: <{warcinfo_id}>\r\n"
+        f"Content-Type: application/http; msgtype={'request' if kind == 'request' else 'response'}\r\n"
+    )
+
+
+def _member(head: str, block: bytes, more_block: bytes = b"") -> bytes:
+    digest = sha1(block, usedforsecurity=False)
+    if more_block:
+        digest.update(more_block)
+    named = (
+        f"{head}WARC-Block-Digest: sha1:{b32encode(digest.digest()).decode()}\r\n"
+        f"Content-Length: {len(block) + len(more_block)}\r\n\r\n"
+    )
+    whole = b"".join((named.encode(), block, more_block, b"\r\n\r\n"))
+    member: bytes = isal_zlib.compress(whole, _LEVEL, _GZIP_MEMBER)
+    return member
+
+
+def _payload(response: Response) -> bytes:
+    if "chunked" in response.headers.get("transfer-encoding", "").lower():
+        return without_chunks(response.wire_body)
+    return response.wire_body
