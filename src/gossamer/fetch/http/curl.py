@@ -1,7 +1,6 @@
 """Hot: HTTP/1.1 and TLS on libcurl and the event loop (benchmarks/bench_fetch.py; ADR 6)."""
 
 import asyncio
-import re
 import ssl
 from collections.abc import Callable
 from typing import Final
@@ -14,6 +13,7 @@ from gossamer.fetch.http.deadlines import Pace, Progress, overdue, sweep_interva
 from gossamer.fetch.http.exchange import Exchange
 from gossamer.fetch.http.failures import Trouble, contacted, failure_of
 from gossamer.fetch.http.ports import FetchLimits, Request
+from gossamer.fetch.http.request import header_line, wire_parts
 from gossamer.model.outcome import Failed, Failure, FetchOutcome, Response, Truncation
 from gossamer.model.units import Seconds
 
@@ -24,8 +24,6 @@ _IDLE_SECONDS: Final = 90  # a connection unused for longer is not used again
 _READ_BUFFER: Final = 128 * 1024
 _MICROSECONDS: Final = 1e6
 _ACCEPT: Final = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
-_VISIBLE: Final = re.compile(r"[!-~]+")
-_FIELD_VALUE: Final = re.compile(r"[ -~\t\x80-\xff]*")
 _LONGEST_DETAIL: Final = 200
 
 
@@ -100,9 +98,9 @@ class CurlFetcher:
         """`ca_file` holds the trusted roots, in PEM; without it, the system's."""
         self._limits, self._clock, self._allow = limits, clock, allow
         self._fields = [
-            _field("User-Agent", user_agent),
-            _field("Accept", _ACCEPT),
-            _field("Accept-Encoding", ACCEPT_ENCODING),
+            header_line("User-Agent", user_agent),
+            header_line("Accept", _ACCEPT),
+            header_line("Accept-Encoding", ACCEPT_ENCODING),
         ]
         self._tail = "".join(f"{field}\r\n" for field in self._fields) + "\r\n"
         self._ca_file = ca_file or ssl.get_default_verify_paths().cafile
@@ -186,16 +184,8 @@ class CurlFetcher:
 
     def _prepare(self, handle: _Handle, request: Request) -> bytes:
         """Set what differs from the last request; returns the head as it will be sent."""
-        url = request.url
-        secure = url.startswith("https:")
-        slash = url.find("/", 8)
-        target = url[slash:] if slash > 0 else "/"
-        if not _VISIBLE.fullmatch(target):
-            raise ValueError(f"not a canonical URL: {url[:200]!r}")
-        port, host = request.port, request.host
-        scheme, default_port = ("https", 443) if secure else ("http", 80)
-        where = host if port == default_port else f"{host}:{port}"
-        handle.secure = secure
+        scheme, where, target = wire_parts(request)
+        handle.secure = scheme == "https"
         curl = handle.curl
         # libcurl reads a host and a port here and nothing else. The path goes beside it, untouched.
         curl.setopt(pycurl.URL, f"{scheme}://{where}/")
@@ -203,7 +193,7 @@ class CurlFetcher:
         address = request.address
         curl.setopt(pycurl.CONNECT_TO, [f"::[{address}]:" if ":" in address else f"::{address}:"])
         if request.headers != handle.extra:
-            extra = [_field(name, value) for name, value in request.headers]
+            extra = [header_line(name, value) for name, value in request.headers]
             curl.setopt(pycurl.HTTPHEADER, [*self._fields, *extra])
             handle.extra = request.headers
         tail = self._tail
@@ -254,13 +244,6 @@ class CurlFetcher:
                 # The pool's own callback on the future comes first and takes the handle out.
                 future.set_exception(_Overdue(failure))
         self._sweeping = asyncio.get_running_loop().call_later(self._interval, self._sweep) if self._active else None
-
-
-def _field(name: str, value: str) -> str:
-    """A header line without its end. Raises ValueError for what would become more than one line."""
-    if not _VISIBLE.fullmatch(name) or ":" in name or not value or not _FIELD_VALUE.fullmatch(value):
-        raise ValueError(f"not a header field: {name[:100]!r}: {value[:100]!r}")
-    return f"{name}: {value}"
 
 
 def _is_numeric(address: str) -> bool:

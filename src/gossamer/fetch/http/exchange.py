@@ -92,9 +92,6 @@ class Exchange:
             self._lines = []
             return None
         headers = parse_fields(lines[1:-1])
-        length = headers.get("content-length")
-        if length is not None and "," in length and len({part.strip() for part in length.split(",")}) > 1:
-            return self._refuse(Failure.CONFLICTING_LENGTH)
         coding = headers.get("transfer-encoding")
         if coding is not None and is_chunked(coding):
             self._scanner = ChunkScanner(self._limits.header_bytes, self._limits.head_bytes)

@@ -8,9 +8,8 @@ from gossamer.model.units import Instant, Seconds
 
 RETRY_AFTER_CAP = Seconds(24 * 3600.0)
 
-_MONTHS = dict(
-    jan=1, feb=2, mar=3, apr=4, may=5, jun=6, jul=7, aug=8, sep=9, oct=10, nov=11, dec=12
-)  # fmt: skip
+_MONTH_NAMES = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES, 1)}
 _TIME = r"(?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d)"
 _DATES = (
     # The three forms of RFC 9110, 5.6.7: IMF-fixdate, RFC 850, asctime. The day of the week is not checked.

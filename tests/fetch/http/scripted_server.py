@@ -1,0 +1,170 @@
+"""A raw TCP server that says exactly what a test tells it to, and remembers what it heard."""
+
+import asyncio
+import contextlib
+import socket
+import ssl
+import struct
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import uvloop
+
+from gossamer.clock import SteadyClock
+from gossamer.fetch.http.curl import CurlFetcher
+from gossamer.fetch.http.ports import FetchLimits, Request
+from gossamer.model.outcome import Failed, Response
+from gossamer.model.units import HostKey, Seconds, Url
+
+T = TypeVar("T")
+AGENT = "gossamer-test/1.0 (+mailto:crawl@example.test)"
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
+PAGE = HEAD + b"Content-Length: 5\r\n\r\nhello"
+QUICK = FetchLimits(
+    connect=Seconds(0.4),
+    tls=Seconds(0.4),
+    head=Seconds(0.4),
+    idle=Seconds(0.4),
+    rate_window=Seconds(0.6),
+    total=Seconds(3.0),
+)
+
+
+@dataclass
+class Talk:
+    """One connection, as the script sees it. `number` counts connections from 0."""
+
+    number: int
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+    heard: list[tuple[int, bytes]]
+
+    async def request(self) -> bytes:
+        head = await self.reader.readuntil(b"\r\n\r\n")
+        self.heard.append((self.number, head))
+        return head
+
+    async def say(self, data: bytes) -> None:
+        self.writer.write(data)
+        await self.writer.drain()
+
+    def reset(self) -> None:
+        """End the connection with RST instead of FIN."""
+        raw = self.writer.get_extra_info("socket")
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.writer.transport.abort()
+
+    async def gone(self) -> None:
+        """Wait until the client closes."""
+        with contextlib.suppress(ConnectionError):
+            while await self.reader.read(65536):
+                pass
+
+
+Script = Callable[[Talk], Awaitable[None]]
+
+
+@dataclass
+class Scripted:
+    port: int
+    heard: list[tuple[int, bytes]] = field(default_factory=list)
+    connections: int = 0
+    open: int = 0
+
+    def request(self, path: str = "/", *, host: str = "x.test", address: str = "127.0.0.1", **more: object) -> Request:
+        scheme = more.get("scheme", "http")
+        headers = more.get("headers", ())
+        assert isinstance(headers, tuple)
+        url = Url(f"{scheme}://{host}:{self.port}{path}")
+        return Request(url, HostKey(host), self.port, address, headers)
+
+
+@contextlib.asynccontextmanager
+async def serving(
+    script: Script, *, address: str = "127.0.0.1", tls: ssl.SSLContext | None = None
+) -> AsyncIterator[Scripted]:
+    state = Scripted(port=0)
+    tasks: set[asyncio.Task[None]] = set()
+
+    async def on_connection(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        tasks.add(task)
+        talk = Talk(state.connections, reader, writer, state.heard)
+        state.connections += 1
+        state.open += 1
+        try:
+            await script(talk)
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass
+        finally:
+            state.open -= 1
+            writer.close()
+            tasks.discard(task)
+
+    server = await asyncio.start_server(on_connection, address, 0, ssl=tls, limit=1 << 20, backlog=1024)
+    state.port = server.sockets[0].getsockname()[1]
+    try:
+        yield state
+    finally:
+        server.close()
+        for task in list(tasks):
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@contextlib.asynccontextmanager
+async def fetching(
+    limits: FetchLimits = QUICK,
+    *,
+    allow: Callable[[str], bool] = lambda _address: True,
+    ca_file: str | None = None,
+    max_connections: int = 64,
+) -> AsyncIterator[CurlFetcher]:
+    fetcher = CurlFetcher(AGENT, limits, SteadyClock(), allow=allow, max_connections=max_connections, ca_file=ca_file)
+    try:
+        yield fetcher
+    finally:
+        await fetcher.close()
+
+
+def always(answer: bytes, *, then_close: bool = False) -> Script:
+    """Answer every request with the same bytes; close after the first if asked to."""
+
+    async def script(talk: Talk) -> None:
+        while True:
+            await talk.request()
+            await talk.say(answer)
+            if then_close:
+                return
+
+    return script
+
+
+def run(main: Coroutine[object, object, T]) -> T:
+    """Run on uvloop, as the crawler does."""
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(main)
+
+
+async def answered(fetcher: CurlFetcher, request: Request) -> Response:
+    outcome = await fetcher.fetch(request)
+    assert isinstance(outcome, Response), outcome
+    return outcome
+
+
+async def failed(fetcher: CurlFetcher, request: Request) -> Failed:
+    outcome = await fetcher.fetch(request)
+    assert isinstance(outcome, Failed), outcome
+    return outcome
+
+
+def outcome_of(answer: bytes, *, then_close: bool = False, limits: FetchLimits = QUICK) -> Response | Failed:
+    """What becomes of one answer."""
+
+    async def main() -> Response | Failed:
+        async with serving(always(answer, then_close=then_close)) as server, fetching(limits) as fetcher:
+            return await fetcher.fetch(server.request())
+
+    return run(main())
