@@ -32,6 +32,7 @@ class SimWebConfig:
     max_host_pages: int = 0  # no host is larger (but for big_host_share); 0 is no limit
     big_host_share: float = 0.0  # this share of all pages lies on one host
     external_links: float = 0.15  # share of the links outside the navigation bar that leave the host
+    popularity: float = 3.0  # how unequal in-links are: a page's share falls as its rank ** (1/popularity - 1)
     hub_pages: int = 0  # pages which together link to every URL of the web
 
     # hosts with a character; those three kinds are disjoint and taken from the small hosts
@@ -109,6 +110,7 @@ _RANGES: Mapping[str, tuple[float, float]] = {
     "nav_links": (1, 200),
     "host_exponent": (0.0, 3.0),
     "max_host_pages": (0, 1_000_000_000),
+    "popularity": (1.0, 50.0),
     "hub_pages": (0, 10_000),
     "slow_seconds": (0.0, 600.0),
     "crawl_delay_seconds": (0.0, 600.0),
@@ -138,10 +140,11 @@ _PRESETS: Mapping[str, Mapping[str, float]] = {
     "bench": {
         **_CALM,
         "hosts": 4000,
-        "pages": 400_000,
+        "pages": 1_000_000,
         "host_exponent": 0.5,
         "mean_bytes": 25_000,
-        "links_per_page": 60,
+        "links_per_page": 56,  # pages near the root, which are met first, have a few more: 60
+        "popularity": 25.0,  # of those, one in eight is new, and stays so for 40,000 pages
         "nav_links": 12,
         "seed_hosts": 50,
     },

@@ -44,6 +44,7 @@ class Graph:
         self._hubs = config.hub_pages
         self._nav = config.nav_links
         self._random_links = max(0, config.links_per_page - config.nav_links - 1)
+        self._popularity = config.popularity
         self._leaves = round(config.external_links * 256)
         last = hosts[-1]
         self._duplicates = Duplicates(hosts, last.first_duplicate + last.duplicates_end - last.ordinary, config.seed)
@@ -70,18 +71,18 @@ class Graph:
         wanted = self._random_links
         count = wanted // 2 + hash64(self._seed, host.number, page) % (wanted + 1)
         most_inside = len(inside) + 2 * ordinary  # a small host does not repeat itself for ever
-        leaves, hosts, by_size = self._leaves, len(self._hosts), self._by_size
+        leaves, hosts, by_size, unequal = self._leaves, len(self._hosts), self._by_size, self._popularity
         for draw in draws(b"%d/links/%d/%d" % (self._seed, host.number, page), count):
             x = (draw >> 8) * _UNIT
             if draw & 255 < leaves:
                 other = by_size[int(x * x * hosts)]
                 y = ((draw * 0x9E3779B1 >> 4) & 0xFFFFFF) * _UNIT
-                outside.append((other, int(y * y * y * other.ordinary)))
+                outside.append((other, int(y**unequal * other.ordinary)))
             elif len(inside) < most_inside:
-                if draw & 15 == 15:
+                if draw & 63 == 63:
                     inside.append(int(x * pages))
                 else:
-                    inside.append(int(x * x * x * ordinary))
+                    inside.append(int(x**unequal * ordinary))
         return inside, outside
 
     def duplicate_group(self, host: HostPlan, page: int) -> int:

@@ -165,6 +165,8 @@ def _plan_host(
 
 
 def _manner(config: SimWebConfig, number: int, crawl_delay: Seconds) -> robots.Manner:
+    if number == 0:
+        return robots.MANNERS[0]  # the way into the web is open to everybody
     draw = hash64(config.seed, "robots", number)
     if crawl_delay > 0:
         return robots.MANNERS[draw % robots.DELAYABLE]
