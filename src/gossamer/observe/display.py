@@ -1,0 +1,145 @@
+"""Progress while a crawl runs: a live picture on a terminal, a line now and then elsewhere, or nothing."""
+
+from typing import Protocol, TextIO
+
+from rich.console import Console, Group
+from rich.live import Live
+
+from gossamer.observe import words
+from gossamer.observe.picture import Shares, draw
+from gossamer.observe.rates import Rates
+from gossamer.observe.snapshot import Snapshot
+
+_REFRESH = 0.25  # seconds; at most four pictures a second
+_PLAIN_EVERY = 5.0
+
+
+class Display(Protocol):
+    """Shown snapshots in order of time, as often as anyone likes."""
+
+    def update(self, snapshot: Snapshot) -> None: ...
+
+    def close(self) -> None:
+        """Nothing is shown afterwards; the terminal is as it was. Safe to call twice."""
+        ...
+
+
+class SelectorShares(Protocol):
+    @property
+    def shares(self) -> tuple[float, ...]: ...
+
+    @property
+    def shares_under_load(self) -> tuple[float, ...]: ...
+
+
+class DisplayConfig(Protocol):
+    """What the choice of a display needs of the configuration."""
+
+    @property
+    def quiet(self) -> bool: ...
+
+    @property
+    def frontier(self) -> SelectorShares: ...
+
+
+class LiveDisplay:
+    """Draws the picture in place and takes it away again at the end: the report follows where it stood."""
+
+    def __init__(self, console: Console, shares: Shares) -> None:
+        self._console = console
+        self._shares = shares
+        self._rates = Rates()
+        self._drawn_at = float("-inf")
+        self._size = console.size
+        # Redirecting would put what others print to standard output on standard error.
+        self._live = Live(
+            console=console, auto_refresh=False, transient=True, redirect_stdout=False, redirect_stderr=False
+        )
+        self._open = False
+        self._closed = False
+
+    def update(self, snapshot: Snapshot) -> None:
+        """Draws at most four times a second; costs 2 to 4 ms when it does."""
+        self._rates.note(snapshot)
+        due = snapshot.at - self._drawn_at >= _REFRESH or snapshot.finished
+        if self._closed or not due:
+            return
+        self._drawn_at = snapshot.at
+        size = self._console.size
+        if self._open and size != self._size:
+            # Lines that the terminal has wrapped anew cannot be found again by counting: begin on a clean screen.
+            self._console.clear()
+        self._size = size
+        # The last column and the last row stay free, so that no terminal wraps or scrolls.
+        lines = draw(snapshot, self._rates, self._shares, size.width - 1, size.height - 1)
+        if not self._open:
+            self._live.start()
+            self._open = True
+        self._live.update(Group(*lines), refresh=True)
+
+    def close(self) -> None:
+        if self._open and not self._closed:
+            self._live.stop()
+        self._closed = True
+
+
+class PlainLines:
+    """One line every few seconds, for logs and pipes."""
+
+    def __init__(self, stream: TextIO, every: float = _PLAIN_EVERY) -> None:
+        self._stream = stream
+        self._every = every
+        self._rates = Rates()
+        self._told_at = float("-inf")
+
+    def update(self, snapshot: Snapshot) -> None:
+        self._rates.note(snapshot)
+        if snapshot.at - self._told_at >= self._every:
+            self._told_at = snapshot.at
+            print(plain_line(snapshot, self._rates), file=self._stream, flush=True)
+
+    def close(self) -> None:
+        pass
+
+
+class NoDisplay:
+    """For `--quiet`."""
+
+    def update(self, snapshot: Snapshot) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+def plain_line(snapshot: Snapshot, rates: Rates) -> str:
+    parts = [
+        words.clock_time(snapshot.elapsed),
+        f"{words.count(snapshot.pages)} pages",
+        f"{words.rate(rates.pages_now)}/s (mean {words.rate(rates.pages_mean)})",
+        f"queued {words.count(snapshot.queued)}",
+        f"in flight {words.count(snapshot.in_flight)}",
+        f"hosts {words.count(snapshot.hosts_known)}",
+        words.size(snapshot.bytes),
+    ]
+    if errors := sum(snapshot.errors.values()):
+        parts.append(f"errors {words.count(errors)}")
+    if snapshot.dead:
+        parts.append(f"dead {words.count(snapshot.dead)}")
+    if snapshot.politeness_violations:
+        parts.append(f"POLITENESS VIOLATIONS {words.count(snapshot.politeness_violations)}")
+    if snapshot.stopping:
+        parts.append("stopping")
+    if snapshot.waiting_for:
+        parts.append(f"waiting for {words.printable(snapshot.waiting_for)}")
+    return "  ".join(parts)
+
+
+def choose_display(config: DisplayConfig, stream: TextIO) -> Display:
+    """Quiet: nothing. A terminal that can move its cursor: the live picture. Otherwise lines."""
+    if config.quiet:
+        return NoDisplay()
+    console = Console(file=stream)
+    if console.is_terminal and not console.is_dumb_terminal:
+        return LiveDisplay(console, Shares(config.frontier.shares, config.frontier.shares_under_load))
+    return PlainLines(stream)

@@ -1,0 +1,158 @@
+"""The report at the end of a crawl: what came of it, where it lies, what to do next."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from gossamer.observe import words
+from gossamer.observe.snapshot import Snapshot
+
+_REASONS_SHOWN = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Rows of (label, figure, remark) under a title."""
+
+    title: str
+    rows: tuple[tuple[str, str, str], ...]
+
+
+def print_report(snapshot: Snapshot, directory: Path, stream: TextIO) -> None:
+    """Tables in colour on a terminal, plain aligned text elsewhere; the same words in both."""
+    console = Console(file=stream, highlight=False)
+    sections = report_sections(snapshot, directory)
+    if console.is_terminal:
+        _print_tables(console, sections, snapshot)
+    else:
+        stream.write(plain_report(sections))
+    stream.flush()
+
+
+def report_sections(snapshot: Snapshot, directory: Path) -> list[Section]:
+    """Everything the report says. Parts with nothing to say are left out."""
+    sections = [
+        Section(_headline(snapshot), tuple(_totals(snapshot))),
+        Section("Answers", _reasons(snapshot.statuses)),
+        Section("Errors by reason", _reasons(snapshot.errors)),
+        Section("Excluded by reason", _reasons(snapshot.excluded)),
+        Section("Politeness", tuple(_politeness(snapshot))),
+        Section("Files", tuple(_files(directory))),
+        Section("What next", tuple(_next(snapshot, directory))),
+    ]
+    return [section for section in sections if section.rows]
+
+
+def _headline(snapshot: Snapshot) -> str:
+    if snapshot.finished:
+        return "Crawl finished: nothing is left to do"
+    return f"Crawl stopped: {words.count(snapshot.queued)} URLs are still queued"
+
+
+def _totals(snapshot: Snapshot) -> list[tuple[str, str, str]]:
+    elapsed = snapshot.elapsed
+    per_second = snapshot.run_pages / elapsed if elapsed > 0 else 0.0
+    per_cpu = snapshot.run_pages / snapshot.cpu_seconds if snapshot.cpu_seconds > 0 else 0.0
+    this_run = f"{words.count(snapshot.run_pages)} in this run, " if snapshot.run_pages != snapshot.pages else ""
+    rows = [
+        ("pages stored", words.count(snapshot.pages), f"{this_run}{words.rate(per_second)} a second"),
+        ("responses", words.count(snapshot.fetched), words.size(snapshot.bytes)),
+        ("URLs discovered", words.count(snapshot.discovered), f"on {words.count(snapshot.hosts_known)} hosts"),
+        ("still queued", words.count(snapshot.queued), ""),
+        ("duplicates", words.count(snapshot.duplicates), "the same document under another URL"),
+        ("near-duplicates", words.count(snapshot.near_duplicates), ""),
+        ("redirects", words.count(snapshot.redirects), ""),
+        ("missing", words.count(snapshot.missing), f"and {words.count(snapshot.gone)} gone for good"),
+        ("dead letters", words.count(snapshot.dead), "tries used up"),
+    ]
+    optional = {"near-duplicates", "redirects", "missing", "dead letters", "duplicates", "still queued"}
+    rows = [row for row in rows if row[1] != "0" or row[0] not in optional]
+    cpu = f"{words.rate(per_cpu)} pages a CPU-second" if snapshot.run_pages else ""
+    return [
+        *rows,
+        ("elapsed", words.clock_time(elapsed), f"{snapshot.cpu_seconds:.1f} s of CPU, {cpu}".rstrip(", ")),
+        ("memory", words.size(snapshot.max_rss_bytes), "at most"),
+    ]
+
+
+def _reasons(counts: dict[str, int]) -> tuple[tuple[str, str, str], ...]:
+    return tuple((words.printable(name, 40), words.count(n), "") for name, n in words.largest(counts, _REASONS_SHOWN))
+
+
+def _politeness(snapshot: Snapshot) -> list[tuple[str, str, str]]:
+    violations = snapshot.politeness_violations
+    remark = "see politeness.violated in the log" if violations else "every gap was kept, by our own audit"
+    return [("violations", words.count(violations), remark)]
+
+
+def _files(directory: Path) -> list[tuple[str, str, str]]:
+    archives = sorted(directory.glob("warc/*.warc.gz"))
+    total = sum(file.stat().st_size for file in archives)
+    rows = [("documents", str(directory / "warc"), f"{words.count(len(archives))} files, {words.size(total)}")]
+    rows += [
+        (label, str(directory / name), "")
+        for label, name in (("database", "crawl.db"), ("log", "crawl.log"))
+        if (directory / name).exists()
+    ]
+    return [(label, words.printable(path), remark) for label, path, remark in rows]
+
+
+def _next(snapshot: Snapshot, directory: Path) -> list[tuple[str, str, str]]:
+    where = _dir_option(directory)
+    rows = []
+    if not snapshot.finished:
+        rows.append(("go on", "run the same command again", "it resumes where it stopped"))
+    rows.append(("pages", f"gossamer pages{where}", "a line for each"))
+    if snapshot.dead:
+        rows.append(("dead letters", f"gossamer dead list{where}", "then requeue or drop them"))
+    return rows
+
+
+def _dir_option(directory: Path) -> str:
+    return "" if directory == Path("crawl") else f" --dir {words.printable(str(directory))}"
+
+
+# --- the two forms ----------------------------------------------------------------------------------
+
+
+def plain_report(sections: Sequence[Section]) -> str:
+    """Aligned columns, no colour, ASCII unless a path is not."""
+    label = max((len(row[0]) for section in sections for row in section.rows), default=0)
+    lines: list[str] = []
+    for section in sections:
+        figure = max(len(row[1]) for row in section.rows)
+        lines.append(section.title)
+        for name, value, remark in section.rows:
+            shown = value.ljust(figure) if _is_text(value) else value.rjust(figure)
+            lines.append(f"  {name:<{label}}  {shown}  {remark}".rstrip())
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _is_text(value: str) -> bool:
+    return not value[:1].isdigit()
+
+
+def _print_tables(console: Console, sections: Sequence[Section], snapshot: Snapshot) -> None:
+    label = max((len(row[0]) for section in sections for row in section.rows), default=0)
+    good = snapshot.finished and not snapshot.politeness_violations
+    for i, section in enumerate(sections):
+        if i == 0:
+            style = "bold green" if good else "bold yellow"
+        else:
+            style = "bold red" if section.title == "Politeness" and snapshot.politeness_violations else "bold cyan"
+        console.print(Text(section.title, style))
+        table = Table.grid(padding=(0, 2), pad_edge=False)
+        texts = any(_is_text(row[1]) for row in section.rows)
+        table.add_column(min_width=label + 2, style="dim", no_wrap=True)
+        table.add_column(justify="left" if texts else "right", overflow="fold")
+        table.add_column(style="dim", overflow="fold")
+        for name, value, remark in section.rows:
+            table.add_row(Text("  " + name), Text(value), Text(remark))
+        console.print(table)
+        console.print()

@@ -1,0 +1,92 @@
+"""One moment of a crawl, as the pipeline saw it."""
+
+from dataclasses import dataclass, field
+
+from gossamer.model.units import Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """All figures of one moment. Totals are of the whole crawl, former runs included, unless they say otherwise."""
+
+    at: Instant
+    elapsed: float = 0.0  # seconds of this run
+    cpu_seconds: float = 0.0  # of this run
+    max_rss_bytes: int = 0
+
+    # what came of the URLs
+    pages: int = 0  # documents stored
+    run_pages: int = 0  # of those, in this run
+    fetched: int = 0  # responses received
+    bytes: int = 0
+    discovered: int = 0
+    queued: int = 0
+    duplicates: int = 0
+    near_duplicates: int = 0
+    missing: int = 0
+    gone: int = 0
+    redirects: int = 0
+    dead: int = 0
+    statuses: dict[str, int] = field(default_factory=dict)  # "2xx", ...
+    errors: dict[str, int] = field(default_factory=dict)  # by reason
+    excluded: dict[str, int] = field(default_factory=dict)  # by reason
+
+    # the frontier
+    hosts_known: int = 0
+    hosts_in_memory: int = 0
+    hosts_ready: int = 0
+    hosts_waiting: int = 0
+    hosts_parked: int = 0
+    in_flight: int = 0
+    urls_in_memory: int = 0
+    urls_by_front: tuple[int, ...] = ()
+    drawn: tuple[int, ...] = ()  # turns dealt by the selector, by class
+    load: str = "normal"
+    waiting_for: str = ""  # for people; empty while there is something to do
+
+    # fetching and storing
+    robots_fetched: int = 0
+    dns_queries: int = 0
+    slowest: tuple[tuple[str, float], ...] = ()  # (host, seconds)
+    documents_waiting: int = 0
+    store_saturation: float = 0.0  # 1.0: nothing more is fetched until a batch is committed
+    commits: int = 0
+    commit_seconds: float = 0.0  # in total
+    loop_lag: float = 0.0  # worst delay of the event loop in the last second
+    politeness_violations: int = 0
+
+    stopping: bool = False  # asked to stop; visits in flight are being finished
+    finished: bool = False  # nothing is left to do
+
+
+def to_contract(snapshot: Snapshot) -> dict[str, object]:
+    """The JSON object that `--json` promises, and a few figures more."""
+    return {
+        "pages": snapshot.pages,
+        "fetched": snapshot.fetched,
+        "bytes": snapshot.bytes,
+        "discovered": snapshot.discovered,
+        "queued": snapshot.queued,
+        "duplicates": snapshot.duplicates,
+        "near_duplicates": snapshot.near_duplicates,
+        "errors": dict(snapshot.errors),
+        "excluded": dict(snapshot.excluded),
+        "dead": snapshot.dead,
+        "hosts": snapshot.hosts_known,
+        "seconds": round(snapshot.elapsed, 3),
+        "cpu_seconds": round(snapshot.cpu_seconds, 3),
+        "max_rss_bytes": snapshot.max_rss_bytes,
+        "politeness_violations": snapshot.politeness_violations,
+        "finished": snapshot.finished,
+        # beyond the contract
+        "run_pages": snapshot.run_pages,
+        "statuses": dict(snapshot.statuses),
+        "redirects": snapshot.redirects,
+        "missing": snapshot.missing,
+        "gone": snapshot.gone,
+        "robots_fetched": snapshot.robots_fetched,
+        "dns_queries": snapshot.dns_queries,
+        "drawn": list(snapshot.drawn),
+        "commits": snapshot.commits,
+        "commit_seconds": round(snapshot.commit_seconds, 3),
+    }
