@@ -36,8 +36,8 @@ class SteadyClock:
 class VirtualClock:
     """A clock that stands still until it is moved. For simulations and tests."""
 
-    def __init__(self, start: Instant = Instant(1_700_000_000.0)) -> None:
-        self._now = start
+    def __init__(self, start: float = 1_700_000_000.0) -> None:
+        self._now = Instant(start)
 
     def now(self) -> Instant:
         return self._now

@@ -130,7 +130,7 @@ class Config(Section, frozen=True, kw_only=True):
     seeds: str | None = None  # a file, or - for standard input
     scope: str = "host"
     max_pages: int | None = None
-    max_depth: int | None = None
+    max_depth: int = 20  # links followed from a seed
     order: str = "mercator"
     delay: float = 1.0
     delay_factor: float = 10.0

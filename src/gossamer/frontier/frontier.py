@@ -5,9 +5,7 @@ Hot: benchmarks/bench_frontier.py.
 
 import heapq
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Iterable
 
 from gossamer.frontier.address_gate import AddressGate, AddressGates
 from gossamer.frontier.back_queue import HostQueue, HostState
@@ -15,65 +13,11 @@ from gossamer.frontier.front_queue import WINDOW, FrontQueue, FrontWanted, HostW
 from gossamer.frontier.politeness import Contact, PolitenessPolicy, next_contact, next_contact_of_address
 from gossamer.frontier.ready import ReadyHosts
 from gossamer.frontier.selector import Load, Selector, SelectorRatios
+from gossamer.frontier.turns import FrontierLimits, FrontierStatistics, Idle, Retired, Visit, WaitUntil
 from gossamer.model.task import HostRecord, Task
-from gossamer.model.units import HostId, HostKey, Instant
+from gossamer.model.units import HostId, Instant
 
 HOSTS_PER_LOAD = 256
-
-
-class Visit(NamedTuple):
-    """A URL to be visited now. At most one is out per host."""
-
-    host_id: HostId
-    host: HostKey
-    domain_id: int
-    task: Task
-    address: str | None  # the one it was last contacted at
-    last_took: float
-
-
-@dataclass(frozen=True, slots=True)
-class WaitUntil:
-    """Nothing may be contacted before then, unless something is offered or finished earlier."""
-
-    when: Instant
-
-
-@dataclass(frozen=True, slots=True)
-class Idle:
-    """Nothing to do until a load, a finish or a commit brings something."""
-
-
-class Retired(NamedTuple):
-    """A host that gave its back queue up. `not_before` is kept in its front-queue entry if URLs remain."""
-
-    host_id: HostId
-    domain_id: int
-    not_before: Instant
-
-
-@dataclass(frozen=True, slots=True)
-class FrontierLimits:
-    """The bounds of the working set. Memory depends on these, not on the size of the crawl."""
-
-    max_hosts: int = 10_000  # back queues
-    quantum: int = 100  # visits after which a host makes room when others wait for a back queue
-    long_rest: float = 60.0  # a host resting longer than this makes room at once when others wait
-
-
-@dataclass(frozen=True, slots=True)
-class FrontierStatistics:
-    hosts: int
-    ready: int
-    waiting: int
-    parked: int
-    out: int
-    urls: int
-    urls_by_front: tuple[int, ...]
-    drawn: tuple[int, ...]
-    load: Load
-    next_contact: Instant | None  # of the hosts in memory
-    next_due: Instant | None  # of the URLs that are not due yet
 
 
 class Frontier:
@@ -407,10 +351,17 @@ class Frontier:
         return host.not_before
 
     def delay(self, host_id: HostId, until: Instant) -> None:
-        """Do not contact the host before then. Takes effect when its current visit finishes."""
+        """Do not contact the host before then, wherever it stands now."""
         host = self._router.get(host_id)
-        if host is not None:
-            host.not_before = max(host.not_before, until)
+        if host is None or host.not_before >= until:
+            return
+        host.not_before = until
+        if host.state is HostState.READY:
+            self._ready.leave(host)
+            self._wait(host, until)
+        elif host.state is HostState.WAITING:
+            self._waiting -= 1
+            self._wait(host, until)
 
     # --- what is seen from outside -------------------------------------------------------------------
 
@@ -446,9 +397,3 @@ class Frontier:
             next_contact=self._heap[0][0] if self._heap else None,
             next_due=Instant(self._later[0][0]) if self._later else None,
         )
-
-
-def selector_shares(drawn: Sequence[int]) -> tuple[float, ...]:
-    """Observed shares of the classes, in percent."""
-    total = sum(drawn)
-    return tuple(100.0 * n / total if total else 0.0 for n in drawn)

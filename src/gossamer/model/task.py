@@ -53,4 +53,3 @@ class HostRecord(NamedTuple):
     next_contact: Instant
     last_took: float  # seconds; the adaptive part of the gap rests on it
     address: str | None
-    robots_tries: int  # times in a row that robots.txt could not be had

@@ -50,7 +50,6 @@ class HostClock(NamedTuple):
     next_contact: Instant
     last_took: float
     address: str | None
-    robots_tries: int
 
 
 class RobotsRecord(NamedTuple):

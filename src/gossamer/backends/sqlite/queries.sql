@@ -52,7 +52,7 @@ INSERT OR IGNORE INTO contents (digest, url_id) VALUES (?, ?)
 SELECT url_id FROM contents WHERE digest = ?
 
 -- name: set_host_clock
-UPDATE hosts SET next_contact = ?, last_took = ?, address = ?, robots_tries = ? WHERE id = ?
+UPDATE hosts SET next_contact = ?, last_took = ?, address = ? WHERE id = ?
 
 -- name: count_accesses
 UPDATE domains SET accesses = accesses + ? WHERE id = ?
@@ -79,7 +79,7 @@ ORDER BY available_at, host_id LIMIT ?
 SELECT min(available_at) FROM fronts WHERE front = ? AND available_at > ?
 
 -- name: host_record
-SELECT h.id, h.host, h.domain_id, d.accesses, h.next_contact, h.last_took, h.address, h.robots_tries
+SELECT h.id, h.host, h.domain_id, d.accesses, h.next_contact, h.last_took, h.address
 FROM hosts h JOIN domains d ON d.id = h.domain_id WHERE h.id = ?
 
 -- name: host_robots

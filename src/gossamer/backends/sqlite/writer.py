@@ -171,7 +171,7 @@ class SqliteWriter:
         db, sql = self._db, self._sql
         db.executemany(
             sql["set_host_clock"],
-            [(h.next_contact, h.last_took, h.address, h.robots_tries, h.host_id) for h in batch.hosts.values()],
+            [(h.next_contact, h.last_took, h.address, h.host_id) for h in batch.hosts.values()],
         )
         if batch.accesses:
             db.executemany(sql["count_accesses"], [(n, domain) for domain, n in batch.accesses.items()])

@@ -72,8 +72,7 @@ CREATE TABLE hosts (
     domain_id     INTEGER NOT NULL,
     next_contact  REAL    NOT NULL DEFAULT 0,
     last_took     REAL    NOT NULL DEFAULT 0,
-    address       TEXT,
-    robots_tries  INTEGER NOT NULL DEFAULT 0
+    address       TEXT
 );
 CREATE INDEX hosts_resting ON hosts (next_contact) WHERE next_contact > 0;
 

@@ -1,0 +1,323 @@
+"""Putting a crawl together: plain code that chooses backends and calls constructors. The only place that does."""
+
+import random
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from gossamer import __version__
+from gossamer.backends.contactlog.journal import ContactJournal, clear
+from gossamer.backends.sqlite.database import open_for_writing
+from gossamer.backends.sqlite.facts import Facts
+from gossamer.backends.sqlite.loader import SqliteLoader
+from gossamer.backends.sqlite.writer import SqliteWriter
+from gossamer.backends.warcfile.captures import WarcCaptures
+from gossamer.backends.warcfile.record import RecordIds, Warcinfo
+from gossamer.backends.warcfile.recover import RepairKind, cut_back
+from gossamer.backends.warcfile.writer import WarcWriter
+from gossamer.clock import Clock, SteadyClock
+from gossamer.config import Config
+from gossamer.crawl.directory import CrawlDirectory
+from gossamer.crawl.intake import Intake
+from gossamer.crawl.landing import Landing
+from gossamer.crawl.notes import Notes
+from gossamer.crawl.pipeline import Pipeline, PipelineLimits
+from gossamer.crawl.reading import DocumentReader
+from gossamer.crawl.recovery import contacts_before_the_crash
+from gossamer.crawl.tally import Tally
+from gossamer.crawl.visiting import VisitLimits, Visitor
+from gossamer.dedup.exact import ContentSeen
+from gossamer.errors import ConfigError, DirectoryError, NotThisCrawl
+from gossamer.fetch.dns.policy import AddressPolicy
+from gossamer.fetch.dns.resolver import Resolver
+from gossamer.fetch.http.curl import CurlFetcher
+from gossamer.fetch.http.ports import FetchLimits
+from gossamer.fetch.robots import RobotsPolicy, parse_robots
+from gossamer.filter.canonical import Canonical, Canonicaliser, canonicalise
+from gossamer.filter.domains import partition_of, registrable_domain
+from gossamer.filter.links import LinkResolver
+from gossamer.filter.patterns import UrlPattern
+from gossamer.filter.query_rules import CanonicalRules, minimised
+from gossamer.filter.rules import EXCLUDED_EXTENSIONS, EntryRules
+from gossamer.filter.scope import Scope, parse_domains, parse_scope
+from gossamer.frontier.frontier import Frontier
+from gossamer.frontier.politeness import PolitenessPolicy
+from gossamer.frontier.priority import ORDERINGS, Ordering
+from gossamer.frontier.retries import RetryPolicy
+from gossamer.frontier.selector import SelectorRatios
+from gossamer.frontier.turns import FrontierLimits
+from gossamer.model.units import Domain, HostId, HostKey, Instant, Seconds, Url
+from gossamer.observe.audit import PolitenessAudit
+from gossamer.seed.lists import Seed
+from gossamer.seen.tiers import SeenTest
+from gossamer.store.changes import Batch, SeedRecord
+from gossamer.store.thread import StoreThread
+
+PARTITIONS = 64
+
+
+@dataclass(slots=True)
+class Crawl:
+    """A crawl, ready to run: what the supervisor needs of it."""
+
+    directory: CrawlDirectory
+    pipeline: Pipeline
+    frontier: Frontier
+    visitor: Visitor
+    store: StoreThread
+    loader: SqliteLoader
+    fetcher: CurlFetcher
+    resolver: Resolver
+    journal: ContactJournal
+    audit: PolitenessAudit
+    tally: Tally
+    clock: Clock
+
+    async def close(self) -> None:
+        """Give everything back. The pipeline has ended."""
+        await self.fetcher.close()
+        await self.resolver.close()
+        self.store.close()
+        self.loader.close()
+        self.journal.close()
+        clear(self.directory.path)
+        self.directory.close()
+
+
+def canonicaliser_for(config: Config) -> Canonicaliser:
+    wishes = config.filter
+    return Canonicaliser(
+        CanonicalRules(drop_tracking=wishes.drop_tracking, drop_query=wishes.drop_query, sort_query=wishes.sort_query)
+    )
+
+
+def ordering_for(config: Config) -> Ordering:
+    try:
+        return ORDERINGS[config.order]
+    except KeyError:
+        raise ConfigError("order", f"no such ordering: {config.order!r} (there are {', '.join(ORDERINGS)})") from None
+
+
+def politeness_for(config: Config) -> PolitenessPolicy:
+    return PolitenessPolicy(
+        min_delay=Seconds(config.delay),
+        load_factor=config.delay_factor,
+        max_adaptive_delay=Seconds(config.politeness.max_adaptive_delay),
+        max_retry_after=Seconds(config.politeness.max_retry_after),
+    )
+
+
+def rules_for(config: Config, scope: Scope) -> EntryRules:
+    wishes = config.filter
+    extensions = wishes.exclude_extensions
+    return EntryRules(
+        scope=scope,
+        excluded_domains=parse_domains(wishes.exclude_domains, "filter.exclude_domains"),
+        include_patterns=tuple(UrlPattern(text) for text in wishes.include),
+        exclude_patterns=tuple(UrlPattern(text) for text in wishes.exclude),
+        max_depth=config.max_depth,
+        max_url_bytes=wishes.max_url_bytes,
+        excluded_extensions=EXCLUDED_EXTENSIONS
+        if extensions is None
+        else frozenset(e.lower().removeprefix(".") for e in extensions),
+    )
+
+
+def fetch_limits_for(config: Config) -> FetchLimits:
+    wishes = config.fetch
+    return FetchLimits(
+        connect=Seconds(wishes.connect_timeout),
+        tls=Seconds(wishes.tls_timeout),
+        head=Seconds(wishes.head_timeout),
+        idle=Seconds(wishes.idle_timeout),
+        total=Seconds(wishes.total_timeout),
+        body_bytes=wishes.max_body_bytes,
+    )
+
+
+def captures_for(config: Config, directory: CrawlDirectory, committed: dict[str, int], clock: Clock) -> WarcCaptures:
+    """The WARC files, cut back to what was committed. Raises DirectoryError if committed records are missing."""
+    prefix = config.archive.warc_prefix
+    for repair in cut_back(directory.warcs, committed, prefix):
+        if repair.kind is RepairKind.DAMAGED:
+            raise DirectoryError(
+                f"{directory.warcs / repair.file_name} is damaged: {repair.committed_length} bytes were committed, "
+                f"{repair.length_found} are there"
+            )
+    ids = RecordIds(random.Random(secrets.randbits(128)))
+    info = Warcinfo(f"gossamer/{__version__}", config.user_agent, "")
+    writer = WarcWriter(
+        directory.warcs,
+        prefix,
+        info=info,
+        ids=ids,
+        clock=clock,
+        rotate_bytes=config.archive.warc_rotate_bytes,
+        committed=committed,
+    )
+    return WarcCaptures(writer, ids)
+
+
+def domain_and_partition(host: HostKey) -> tuple[Domain, int]:
+    domain = registrable_domain(host)
+    return domain, partition_of(domain, PARTITIONS)
+
+
+def hosts_of(urls: Iterable[Url]) -> list[HostKey]:
+    found = (canonicalise(url) for url in urls)
+    return [url.host for url in found if isinstance(url, Canonical)]
+
+
+def check_config(config: Config) -> None:
+    """Refuse what cannot work before anything is touched. Raises ConfigError."""
+    rules_for(config, parse_scope(config.scope))
+    ordering_for(config)
+
+
+def assemble(config: Config, seeds: Iterable[Seed], *, add_seeds: bool = False) -> Crawl:
+    """A crawl in its directory, with its seeds committed and its politeness clocks restored.
+
+    Must be called on the event loop. Raises UsageError or DirectoryError; then nothing was changed.
+    """
+    check_config(config)
+    seeds = list(seeds)
+    clock = SteadyClock()
+    directory = CrawlDirectory(Path(config.dir))
+    try:
+        return _assemble(config, seeds, directory, clock, add_seeds)
+    except BaseException:
+        directory.close()
+        raise
+
+
+def _assemble(config: Config, seeds: list[Seed], directory: CrawlDirectory, clock: Clock, add_seeds: bool) -> Crawl:
+    was_new = directory.is_new
+    if was_new and not seeds:
+        raise NotThisCrawl(f"there is no crawl in {directory.path} to resume; give it a URL or --seeds to start one")
+    db = open_for_writing(directory.database)
+    facts = Facts(db)
+    facts.settle_identity(clock.now())
+    known_seeds = facts.seeds()
+    strangers = [seed for seed in seeds if seed.url not in known_seeds]
+    if known_seeds and strangers and not add_seeds:
+        db.close()
+        raise NotThisCrawl(
+            f"{directory.path} holds another crawl ({len(known_seeds)} seeds, among them {min(known_seeds)}); "
+            f"{strangers[0].url} is none of them. Use another --dir, or --add-seeds to add it to this crawl"
+        )
+    politeness = politeness_for(config)
+
+    def known_clock(host_id: HostId) -> tuple[Instant, Seconds | None]:
+        next_contact, bodies = facts.clock_and_robots(host_id)
+        delays = (parse_robots(body, config.robots_agent).crawl_delay for body in bodies)
+        return next_contact, max((delay for delay in delays if delay is not None), default=None)
+
+    rested = contacts_before_the_crash(directory.path, politeness, clock.now(), known_clock)
+    committed = facts.warc_lengths()
+    key = facts.fingerprint_key()
+    db.close()
+
+    captures = captures_for(config, directory, committed, clock)
+    writer = SqliteWriter(directory.database, captures, domain_and_partition, clock)
+    loader = SqliteLoader(directory.database)
+    ordering = ordering_for(config)
+    canonicaliser = canonicaliser_for(config)
+    scope = parse_scope(config.scope).with_seeds([*hosts_of(known_seeds), *(seed.host for seed in seeds)])
+    seen = SeenTest(capacity=1_000_000)
+    intake = Intake(
+        rules=rules_for(config, scope),
+        canonicaliser=canonicaliser,
+        resolver=LinkResolver(canonicaliser, max_links=config.filter.max_links_per_page),
+        seen=seen,
+        ordering=ordering,
+        key=key,
+        identity=minimised if config.filter.minimise else None,
+    )
+    first = Batch()
+    first.hosts = {host.host_id: host for host in rested.clocks}
+    first.seeds = [SeedRecord(seed.url, seed.host, str(seed.url), seed.where) for seed in seeds]
+    first.candidates = [intake.seed(seed.url, seed.host) for seed in seeds]
+    if first:
+        writer.commit(first, clock.now())
+    clear(directory.path)
+
+    tally = Tally(loader.counters())
+    ratios = SelectorRatios(config.frontier.shares, config.frontier.shares_under_load)
+    if ordering.fronts == 1:
+        ratios = SelectorRatios((1,), (1,))
+    frontier = Frontier(politeness, ratios, FrontierLimits(config.frontier.max_hosts, config.frontier.quantum))
+    for address, until in (*loader.resting_addresses(clock.now()), *rested.addresses.items()):
+        frontier.rest_address(address, until)
+    contents: ContentSeen[int] = ContentSeen(capacity=1_000_000)
+    notes = Notes(config.robots_agent)
+    journal = ContactJournal(directory.path)
+    addresses = AddressPolicy(allow_private=config.allow_private)
+    resolver = Resolver([config.dns] if config.dns else None, clock)
+    fetcher = CurlFetcher(
+        config.user_agent,
+        fetch_limits_for(config),
+        clock,
+        allow=addresses.may_dial,
+        max_connections=config.fetch.max_connections,
+    )
+    audit = PolitenessAudit(
+        min_delay=Seconds(config.delay),
+        factor=config.delay_factor,
+        max_adaptive_delay=Seconds(config.politeness.max_adaptive_delay),
+        max_retry_after=Seconds(config.politeness.max_retry_after),
+    )
+    store = StoreThread(
+        writer,
+        clock,
+        before_commit=lambda batch: pipeline.before_commit(batch),
+        on_commit=lambda c: pipeline.on_commit(c),
+    )
+    pipeline = Pipeline(
+        frontier=frontier,
+        loader=loader,
+        store=store,
+        reader=DocumentReader(intake, contents, config.fetch.max_body_bytes),
+        seen=seen,
+        contents=contents,
+        notes=notes,
+        tally=tally,
+        clock=clock,
+        limits=PipelineLimits(concurrency=config.concurrency, max_pages=config.max_pages),
+        journal_turn_over=lambda: journal.turn_over([(h, *open_) for h, open_ in visitor.open_contacts.items()]),
+        journal_forget=journal.forget,
+    )
+    retry = config.retry
+    visitor = Visitor(
+        frontier=frontier,
+        notes=notes,
+        resolver=resolver,
+        addresses=addresses,
+        fetcher=fetcher,
+        journal=journal,
+        audit=audit,
+        store=store,
+        tally=tally,
+        intake=intake,
+        canonicaliser=canonicaliser,
+        landing=Landing(
+            RetryPolicy(
+                max_tries=retry.max_tries,
+                base_scale=retry.delay / 10.0,
+                status_base=Seconds(10.0),
+                max_delay=Seconds(retry.max_delay),
+            ),
+            random.Random(key),
+        ),
+        clock=clock,
+        robots_agent=config.robots_agent,
+        robots_policy=RobotsPolicy(first_retry=Seconds(retry.delay), longest_retry=Seconds(retry.max_delay)),
+        limits=VisitLimits(
+            max_redirects=config.fetch.max_redirects,
+            max_per_domain=config.politeness.max_per_domain,
+            max_crawl_delay=Seconds(config.politeness.max_crawl_delay),
+        ),
+        on_document=pipeline.on_document,
+    )
+    pipeline.visitor = visitor
+    return Crawl(directory, pipeline, frontier, visitor, store, loader, fetcher, resolver, journal, audit, tally, clock)

@@ -1,0 +1,45 @@
+"""What a crawl is: its identity, its seeds, what was left when the last process ended. Read before it runs."""
+
+import secrets
+import sqlite3
+
+from gossamer.backends.sqlite.queries import named_queries
+from gossamer.model.units import HostId, Instant, Url
+
+
+class Facts:
+    """Reads (and once writes) the facts of a crawl. For the time before the writer exists."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        self._sql = named_queries("queries.sql")
+
+    def settle_identity(self, now: Instant) -> None:
+        """Give a new crawl its identity: a name for its files, and the secret key of its fingerprints."""
+        if self._fact("crawl_id") is None:
+            values = {
+                "crawl_id": secrets.token_hex(8),
+                "fingerprint_key": str(secrets.randbits(63)),
+                "created_at": str(now),
+            }
+            with self._db:
+                self._db.executemany(self._sql["set_fact"], list(values.items()))
+
+    def _fact(self, name: str) -> str | None:
+        row = self._db.execute(self._sql["fact"], (name,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def fingerprint_key(self) -> int:
+        return int(self._fact("fingerprint_key") or 0)
+
+    def seeds(self) -> frozenset[Url]:
+        return frozenset(Url(url) for (url,) in self._db.execute("SELECT url FROM seeds"))
+
+    def warc_lengths(self) -> dict[str, int]:
+        return {name: length for _, name, length in self._db.execute(self._sql["warc_files"])}
+
+    def clock_and_robots(self, host_id: HostId) -> tuple[Instant, list[bytes]]:
+        """A host's next contact, and its robots.txt files."""
+        row = self._db.execute(self._sql["host_record"], (host_id,)).fetchone()
+        bodies = [record[5] for record in self._db.execute(self._sql["host_robots"], (host_id,))]
+        return Instant(row[4] if row else 0.0), bodies

@@ -1,0 +1,105 @@
+"""Letting URLs in: resolve, have we met it, may it enter, how important is it? Hot: benchmarks/bench_crawl.py."""
+
+from collections import Counter
+from collections.abc import Callable
+
+from gossamer.extract.links import PageContent
+from gossamer.filter.canonical import Canonical, Canonicaliser, Refusal
+from gossamer.filter.links import LinkResolver
+from gossamer.filter.rules import EntryRules
+from gossamer.frontier.priority import Ordering
+from gossamer.model.task import Candidate, Task, Via
+from gossamer.model.units import Fingerprint, HostKey, Url
+from gossamer.seen.fingerprint import fingerprint, fingerprints
+from gossamer.seen.tiers import SeenTest
+
+
+class Intake:
+    """The only way into the task table. The seen test comes before the rules: most links of a page are known."""
+
+    def __init__(
+        self,
+        *,
+        rules: EntryRules,
+        canonicaliser: Canonicaliser,
+        resolver: LinkResolver,
+        seen: SeenTest,
+        ordering: Ordering,
+        key: int,
+        identity: Callable[[Url], str] | None = None,
+    ) -> None:
+        self.rules = rules
+        self.ordering = ordering
+        self._canonicaliser = canonicaliser
+        self._resolver = resolver
+        self._seen = seen
+        self._key = key
+        self._identity = identity  # the minimised form, if that is what makes two URLs the same
+
+    def links(self, task: Task, content: PageContent, excluded: Counter[str]) -> list[Candidate]:
+        """The links of a page that are new to us and may enter. Refusals are counted by reason."""
+        depth = task.depth + 1
+        if self.rules.max_depth is not None and depth > self.rules.max_depth:
+            # Before the seen test: a URL met too deep must not be taken for seen when a shorter way is found.
+            if content.hrefs:
+                excluded["depth_limit"] += len(set(content.hrefs))
+            return []
+        page = self._canonicaliser.canonicalise(task.url)
+        if isinstance(page, Refusal):  # the rules were changed after it entered
+            return []
+        found = self._resolver.resolve_page(content.base or page.url, page, content.hrefs, content.encoding)
+        for reason, n in found.refused.items():
+            excluded[reason] += n
+        if found.dropped or content.dropped_links:
+            excluded["too_many_links"] += found.dropped + content.dropped_links
+        urls = list(found.links)
+        prints = self._fingerprints(urls)
+        order = self._seen.sort_out(prints)
+        if not (order.new or order.ask):
+            return []
+        hosts = list(found.links.values())
+        fresh = sorted(order.new + order.ask) if order.new and order.ask else order.new or order.ask
+        may_enter, score, front_of = self.rules.may_enter, self.ordering.score, self.ordering.front_of
+        entering = []
+        for i in fresh:
+            url, host = urls[i], hosts[i]
+            reason_against = may_enter(url, host, depth)
+            if reason_against is not None:
+                excluded[reason_against] += 1
+                continue
+            points = score(url, depth)
+            entering.append(Candidate(url, host, prints[i], front_of(points), points, depth, 0, Via.LINK, task.url_id))
+        return entering
+
+    def redirect(self, task: Task, location: str) -> Candidate | Refusal | Canonical:
+        """The target of a redirect: a candidate, a refusal, or (it is known already) only its canonical form."""
+        target = self._canonicaliser.canonicalise(location, task.url)
+        if isinstance(target, Refusal):
+            return target
+        reason = self.rules.may_enter(target.url, target.host, task.depth)
+        if reason is not None:
+            return Refusal(reason, target.url)
+        # A redirect adds no depth: the target stands where its source stood.
+        return self._one(target, task.depth, task.hops + 1, Via.REDIRECT, task.url_id) or target
+
+    def seed(self, url: Url, host: HostKey) -> Candidate:
+        """A seed always enters, if only to be refused on the record; the store knows whether it is new."""
+        points = self.ordering.score(url, 0)
+        self._seen.learn([self._fingerprint(url)])
+        return Candidate(url, host, self._fingerprint(url), self.ordering.front_of(points), points, 0, 0, Via.SEED, 0)
+
+    def _one(self, target: Canonical, depth: int, hops: int, via: Via, found_on: int) -> Candidate | None:
+        fp = self._fingerprint(target.url)
+        if self._seen.sort_out([fp]).seen:
+            return None
+        points = self.ordering.score(target.url, depth)
+        return Candidate(
+            target.url, target.host, fp, self.ordering.front_of(points), points, depth, hops, via, found_on
+        )
+
+    def _fingerprints(self, urls: list[Url]) -> list[Fingerprint]:
+        identity = self._identity
+        return fingerprints(urls if identity is None else [identity(url) for url in urls], self._key)
+
+    def _fingerprint(self, url: Url) -> Fingerprint:
+        return fingerprint(url if self._identity is None else self._identity(url), self._key)

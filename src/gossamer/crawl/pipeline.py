@@ -1,0 +1,382 @@
+"""The crawl: the stages in order, on one event loop."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TypeVar
+
+from gossamer.backends.sqlite.loader import Loaded, SqliteLoader
+from gossamer.clock import Clock
+from gossamer.crawl.notes import Notes
+from gossamer.crawl.reading import Document, DocumentReader, Opened, Read
+from gossamer.crawl.tally import Tally
+from gossamer.crawl.visiting import Visitor
+from gossamer.dedup.exact import ContentSeen, Known, Unknown
+from gossamer.errors import GossamerError
+from gossamer.frontier.front_queue import LoadOrder
+from gossamer.frontier.frontier import Frontier
+from gossamer.frontier.selector import Load
+from gossamer.frontier.turns import Visit, WaitUntil
+from gossamer.model.states import UrlState
+from gossamer.model.units import Instant
+from gossamer.seen.tiers import SeenTest
+from gossamer.store.changes import Batch, Committed, RetiredHost
+from gossamer.store.thread import StoreThread
+
+T = TypeVar("T")
+_WARM_CHUNK = 4000  # a few milliseconds of the event loop
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineLimits:
+    concurrency: int = 80
+    max_documents: int = 256  # fetched, not yet read
+    max_document_bytes: int = 64 * 1024 * 1024
+    high_water: float = 0.8  # of any queue: nothing new is fetched
+    slice_seconds: float = 0.004  # reading documents holds the event loop no longer than this at a time
+    max_pages: int | None = None
+
+
+class Pipeline:
+    """Pulls visits from the frontier while there are slots, and moves what they bring to the store.
+
+    There is one rule: `pump` is called after everything that may let a visit go out (a slot, a load, a commit, the
+    clock), and it alone starts visits.
+    """
+
+    def __init__(
+        self,
+        *,
+        frontier: Frontier,
+        loader: SqliteLoader,
+        store: StoreThread,
+        reader: DocumentReader,
+        seen: SeenTest,
+        contents: ContentSeen[int],
+        notes: Notes,
+        tally: Tally,
+        clock: Clock,
+        limits: PipelineLimits,
+        journal_turn_over: Callable[[], None],
+        journal_forget: Callable[[], None],
+    ) -> None:
+        self._frontier = frontier
+        self._loader = loader
+        self._store = store
+        self._reader = reader
+        self._seen = seen
+        self._contents = contents
+        self._notes = notes
+        self._tally = tally
+        self._clock = clock
+        self._limits = limits
+        self._journal_turn_over = journal_turn_over
+        self._journal_forget = journal_forget
+        self.visitor: Visitor | None = None  # set by the assembly; it needs `on_document`
+        self._visits: set[asyncio.Task[None]] = set()
+        self._documents: deque[Document] = deque()
+        self._document_bytes = 0
+        self._reading = 0  # documents taken from the queue, not yet settled
+        self._document_ready = asyncio.Event()
+        self._reads = ThreadPoolExecutor(1, thread_name_prefix="gossamer-load")
+        self._work = ThreadPoolExecutor(1, thread_name_prefix="gossamer-large")
+        self._loading = False
+        self._timer: asyncio.TimerHandle | None = None
+        self._looked_again = False
+        self._failure: BaseException | None = None
+        self.over = asyncio.Event()
+        self.stopping = False
+        self.finished = False
+        self.slots_full_since: float | None = None
+
+    # --- starting visits -------------------------------------------------------------------------
+
+    def pump(self) -> None:
+        """Start every visit that may start now; then see to what is needed for the next ones."""
+        if self.over.is_set():
+            return
+        idle = False
+        loop = asyncio.get_running_loop()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        now = self._clock.now()
+        while self._may_start():
+            turn = self._frontier.next_turn(now)
+            if isinstance(turn, Visit):
+                task = loop.create_task(self._visit(turn))
+                self._visits.add(task)
+                continue
+            if isinstance(turn, WaitUntil):
+                self._timer = loop.call_later(max(0.0005, turn.when - now), self.pump)
+            else:
+                idle = True
+            break
+        self._retire()
+        self._load(now)
+        if idle and not self._loading:
+            self._nothing_to_start()
+        elif self.stopping or self._page_limit_reached():
+            self._wind_up()
+
+    def _may_start(self) -> bool:
+        limits = self._limits
+        busy = len(self._visits)
+        if self.stopping or busy >= limits.concurrency or self.saturation >= limits.high_water:
+            return False
+        if limits.max_pages is not None:
+            # Every visit under way may become a page: never start one that could be one too many.
+            return self.pages + busy + len(self._documents) + self._reading < limits.max_pages
+        return True
+
+    @property
+    def pages(self) -> int:
+        return self._tally.total["state:stored"]
+
+    @property
+    def saturation(self) -> float:
+        """How full the fullest queue is."""
+        limits = self._limits
+        return max(
+            len(self._documents) / limits.max_documents,
+            self._document_bytes / limits.max_document_bytes,
+            self._store.saturation,
+        )
+
+    def _page_limit_reached(self) -> bool:
+        return self._limits.max_pages is not None and self.pages >= self._limits.max_pages
+
+    async def _visit(self, visit: Visit) -> None:
+        assert self.visitor is not None
+        try:
+            await self.visitor.visit(visit)
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:  # a bug of ours: the crawl must stop loudly, not lose a worker silently
+            self.fail(error)
+        finally:
+            task = asyncio.current_task()
+            assert task is not None
+            self._visits.discard(task)
+            self.pump()
+
+    @property
+    def in_flight(self) -> int:
+        return len(self._visits)
+
+    @property
+    def documents_waiting(self) -> int:
+        return len(self._documents) + self._reading
+
+    # --- the end ---------------------------------------------------------------------------------
+
+    def _nothing_to_start(self) -> None:
+        """The frontier is idle. An empty queue while anything is under way is not the end."""
+        if self._visits or self._documents or self._reading or self._loading:
+            return
+        if not self._store.is_idle:
+            self._store.hasten()  # nothing can happen until it is committed
+            return
+        if not self._frontier.is_quiet:
+            return
+        if self._tally.total["state:queued"] == 0:
+            self.finished = True
+            self.over.set()
+        elif not self._looked_again:
+            self._looked_again = True
+            self._frontier.look_again()
+            self.pump()
+        else:
+            waiting = self._tally.total["state:queued"]
+            self.fail(GossamerError(f"{waiting} URLs are queued, but the frontier cannot find them"))
+
+    def _wind_up(self) -> None:
+        """No more visits are started; over when what is under way has been committed."""
+        if self._visits or self._documents or self._reading:
+            return
+        if not self._store.is_idle:
+            self._store.hasten()
+        else:
+            self.over.set()
+
+    def stop(self) -> None:
+        """Finish what is in flight, commit it, and end."""
+        self.stopping = True
+        self.pump()
+
+    def fail(self, error: BaseException) -> None:
+        """Something that must not happen has happened; `run` raises it."""
+        if self._failure is None:
+            self._failure = error
+        self.over.set()
+
+    # --- loading -----------------------------------------------------------------------------------
+
+    def _retire(self) -> None:
+        retired = self._frontier.take_retired()
+        if retired:
+            self._store.batch.retired.extend(RetiredHost(r.host_id, r.not_before) for r in retired)
+            self._store.nudge()
+
+    def _load(self, now: Instant) -> None:
+        if self._loading or self.stopping:
+            return
+        order = self._frontier.load_order(now)
+        if not order:
+            return
+        self._loading = True
+        loop = asyncio.get_running_loop()
+        future = loop.run_in_executor(self._reads, self._loader.load, order)
+        future.add_done_callback(lambda done: self._loaded(order, done))
+
+    def _loaded(self, order: LoadOrder, done: "asyncio.Future[Loaded]") -> None:
+        self._loading = False
+        if done.cancelled():
+            return
+        if (error := done.exception()) is not None:
+            self.fail(error)
+            return
+        loaded = done.result()
+        now = self._clock.now()
+        for front in loaded.fronts:
+            self._frontier.loaded_front(front.front, front.entries, front.next_due)
+        for host in loaded.hosts:
+            if host.record is not None:
+                self._notes.begin(host.record, host.robots)
+            self._frontier.loaded_host(host.host_id, host.record, host.classes, now)
+        self.pump()
+
+    # --- documents ---------------------------------------------------------------------------------
+
+    def on_document(self, document: Document) -> None:
+        """A visit has brought a document; it waits here to be read."""
+        self._documents.append(document)
+        self._document_bytes += len(document.response.wire_body)
+        self._document_ready.set()
+
+    async def _read_documents(self) -> None:
+        """Read documents for ever, a few milliseconds at a time."""
+        while True:
+            await self._document_ready.wait()
+            self._document_ready.clear()
+            until = self._clock.monotonic() + self._limits.slice_seconds
+            while self._documents:
+                document = self._documents.popleft()
+                self._document_bytes -= len(document.response.wire_body)
+                self._reading += 1
+                opened = self._reader.open(document)
+                owner = self._reader.owner_of(opened)
+                if owner is Unknown.ASK:
+                    found = await self._in_thread(self._reads, self._loader.content_owners, [opened.digest])
+                    owner = self._reader.owner_of(opened)  # it may have become known meanwhile
+                    if found[0] is not None and not isinstance(owner, Known):
+                        owner = Known(found[0])
+                if isinstance(owner, Known) and owner.owner != document.visit.task.url_id:
+                    self._settled(self._reader.duplicate(opened, owner.owner))
+                else:
+                    await self._store_document(opened)
+                self._reading -= 1
+                if self._clock.monotonic() >= until:
+                    self._store.nudge()
+                    await asyncio.sleep(0)
+                    until = self._clock.monotonic() + self._limits.slice_seconds
+            self._store.nudge()
+            self.pump()
+
+    async def _store_document(self, opened: Opened) -> None:
+        if self._reader.is_large(opened):
+            page = await self._in_thread(self._work, self._reader.extract, opened)
+        else:
+            page = self._reader.extract(opened)
+        self._settled(self._reader.stored(opened, page))
+
+    async def _in_thread(self, pool: ThreadPoolExecutor, function: Callable[..., T], *args: object) -> T:
+        return await asyncio.get_running_loop().run_in_executor(pool, function, *args)
+
+    def _settled(self, read: Read) -> None:
+        batch = self._store.batch
+        batch.settle(read.settlement)
+        batch.candidates.extend(read.candidates)
+        for reason, n in read.excluded.items():
+            self._tally.count(batch, "excluded:" + reason, n)
+        if read.settlement.state is UrlState.DUPLICATE:
+            self._tally.count(batch, "duplicates")
+        self._tally.moved(UrlState.QUEUED.word, read.settlement.state.word)
+
+    # --- commits -----------------------------------------------------------------------------------
+
+    def before_commit(self, batch: Batch) -> None:
+        """The batch is about to be handed over. It knows of every contact that has ended."""
+        self._journal_turn_over()
+
+    def on_commit(self, committed: Committed) -> None:
+        self._journal_forget()
+        self._looked_again = False
+        self._tally.discovered(committed.new_urls)
+        for host_id in committed.retired:
+            self._notes.end(host_id)
+        self._frontier.committed(committed.touched, committed.settled, committed.retired)
+        self.pump()
+
+    # --- running -----------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Crawl until nothing is left, a limit is reached, or `stop`. Everything is committed on return."""
+        storing = asyncio.create_task(self._guard(self._store.run()))
+        side = [
+            asyncio.create_task(self._guard(job)) for job in (self._read_documents(), self._warm(), self._watch_load())
+        ]
+        try:
+            self.pump()
+            await self.over.wait()
+            if self._failure is not None:
+                raise self._failure
+            self._store.finish()
+            await storing
+            if self._failure is not None:
+                raise self._failure
+        finally:
+            if self._timer is not None:
+                self._timer.cancel()
+            for task in (*side, *self._visits, storing):
+                task.cancel()
+            await asyncio.gather(*side, *self._visits, storing, return_exceptions=True)
+            self._reads.shutdown()
+            self._work.shutdown()
+
+    async def _guard(self, job: Coroutine[None, None, None]) -> None:
+        """A side task that dies stops the crawl."""
+        try:
+            await job
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:
+            self.fail(error)
+
+    async def _warm(self) -> None:
+        """Fill the filters from the store, in the background: until then the store is asked instead."""
+        digests = self._loader.digests(_WARM_CHUNK)
+        while chunk := await self._in_thread(self._reads, next, digests, []):
+            self._contents.warm(chunk)
+        prints = self._loader.fingerprints(_WARM_CHUNK)
+        while numbers := await self._in_thread(self._reads, next, prints, []):
+            self._seen.warm(numbers)
+        self._contents.warmed()
+        self._seen.warmed()
+
+    async def _watch_load(self) -> None:
+        """Switch the selector's ratios: high load is all slots busy, or a queue 80 % full, for a second."""
+        while True:
+            await asyncio.sleep(0.25)
+            now = self._clock.monotonic()
+            full = len(self._visits) >= self._limits.concurrency or self.saturation >= self._limits.high_water
+            if not full:
+                self.slots_full_since = None
+            elif self.slots_full_since is None:
+                self.slots_full_since = now
+            high = self.slots_full_since is not None and now - self.slots_full_since >= 1.0
+            wanted = Load.HIGH if high else Load.NORMAL
+            if wanted is not self._frontier.selector.load:
+                self._frontier.under(wanted)

@@ -1,0 +1,126 @@
+"""Reading one document: what is in it, do we have it, what does it link to? Hot: benchmarks/bench_crawl.py."""
+
+from collections import Counter
+from typing import NamedTuple
+
+from gossamer.crawl.intake import Intake
+from gossamer.dedup.digest import payload_digest
+from gossamer.dedup.exact import ContentSeen, Known, Unknown
+from gossamer.extract.kinds import is_html
+from gossamer.extract.links import PageContent, extract_page, is_large
+from gossamer.fetch.http.body import Payload, payload
+from gossamer.frontier.turns import Visit
+from gossamer.model.outcome import Response
+from gossamer.model.states import UrlState
+from gossamer.model.task import Candidate
+from gossamer.model.units import Instant
+from gossamer.store.changes import Capture, Settlement
+
+_MAX_VALIDATOR = 512  # characters of an ETag or Last-Modified worth keeping
+
+
+class Document(NamedTuple):
+    """A response with a document in it, on its way from the fetch to the reader."""
+
+    visit: Visit
+    response: Response
+    finished: Instant
+
+
+class Opened(NamedTuple):
+    """A document without its codings, and the digest of what is in it."""
+
+    document: Document
+    payload: Payload
+    digest: bytes
+
+
+class Read(NamedTuple):
+    """What a document came to."""
+
+    settlement: Settlement
+    candidates: list[Candidate]
+    excluded: Counter[str]
+
+
+class DocumentReader:
+    """Opens, compares and reads documents. Everything but `large` ones fits on the event loop."""
+
+    def __init__(self, intake: Intake, contents: ContentSeen[int], max_body_bytes: int) -> None:
+        self._intake = intake
+        self._contents = contents
+        self._max_body_bytes = max_body_bytes
+
+    def open(self, document: Document) -> Opened:
+        found = payload(document.response, self._max_body_bytes)
+        return Opened(document, found, payload_digest(found.body))
+
+    def owner_of(self, opened: Opened) -> Known[int] | Unknown:
+        """The URL whose document this is already, as far as memory knows."""
+        return self._contents.look(opened.digest)
+
+    def is_large(self, opened: Opened) -> bool:
+        return is_large(opened.payload.body)
+
+    def extract(self, opened: Opened) -> PageContent | None:
+        """The page, if it is one. The only part that takes long for a large document; safe in any thread."""
+        headers = opened.document.response.headers
+        content_type = headers.get("content-type")
+        body = opened.payload.body
+        if not body or not is_html(content_type, body[:1024]) or opened.payload.bad_encoding:
+            return None
+        return extract_page(body, content_type, opened.document.response.url, robots_tag=headers.get("x-robots-tag"))
+
+    def duplicate(self, opened: Opened, owner: int) -> Read:
+        """Fetched, but stored already under another URL: neither stored nor read again."""
+        self._contents.learn(opened.digest, owner)
+        return Read(self._settle(opened, UrlState.DUPLICATE, duplicate_of=owner), [], Counter())
+
+    def stored(self, opened: Opened, page: PageContent | None) -> Read:
+        """New content: to be archived, and its links let in."""
+        visit = opened.document.visit
+        self._contents.learn(opened.digest, visit.task.url_id)
+        excluded: Counter[str] = Counter()
+        candidates: list[Candidate] = []
+        if page is not None and not page.nofollow:
+            candidates = self._intake.links(visit.task, page, excluded)
+        entity = opened.payload.entity
+        digest = opened.digest if entity is opened.payload.body else payload_digest(entity)
+        capture = Capture(opened.document.response, digest)
+        return Read(self._settle(opened, UrlState.STORED, capture, page.title if page else None), candidates, excluded)
+
+    def _settle(
+        self,
+        opened: Opened,
+        state: UrlState,
+        capture: Capture | None = None,
+        title: str | None = None,
+        duplicate_of: int | None = None,
+    ) -> Settlement:
+        visit, response, finished = opened.document
+        headers = response.headers
+        return Settlement(
+            visit.host_id,
+            visit.task.url_id,
+            visit.task.front,
+            state,
+            finished,
+            status=response.status,
+            size=len(opened.payload.body),
+            took=response.took,
+            mime=_mime(headers.get("content-type")),
+            digest=opened.digest,
+            title=title,
+            etag=_validator(headers.get("etag")),
+            last_modified=_validator(headers.get("last-modified")),
+            duplicate_of=duplicate_of,
+            capture=capture,
+        )
+
+
+def _mime(content_type: str | None) -> str | None:
+    return None if content_type is None else content_type.partition(";")[0].strip().lower()[:127]
+
+
+def _validator(value: str | None) -> str | None:
+    return value if value is not None and len(value) <= _MAX_VALIDATOR else None

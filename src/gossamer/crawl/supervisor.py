@@ -1,0 +1,191 @@
+"""A crawl from start to end: signals, progress, the last word."""
+
+import asyncio
+import gc
+import resource
+import signal
+from collections.abc import Iterable
+from typing import Protocol
+
+import uvloop
+
+from gossamer.assemble import Crawl, assemble
+from gossamer.clock import cpu_seconds
+from gossamer.config import Config
+from gossamer.frontier.turns import FrontierStatistics
+from gossamer.model.units import Instant
+from gossamer.observe.log import EventLog
+from gossamer.observe.snapshot import Snapshot
+from gossamer.seed.lists import Seed
+
+INTERRUPTED = 130
+GRACE_SECONDS = 8.0  # after the first Ctrl-C; what is still in flight then is dropped, and due again
+
+
+class Display(Protocol):
+    """Shows progress."""
+
+    def update(self, snapshot: Snapshot) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def run_crawl(
+    config: Config, seeds: Iterable[Seed], *, add_seeds: bool = False, display: Display
+) -> tuple[int, Snapshot]:
+    """Run a crawl to its end. Returns the exit status and the last snapshot. Raises GossamerError."""
+    return uvloop.run(_run(config, list(seeds), add_seeds, display))
+
+
+async def _run(config: Config, seeds: list[Seed], add_seeds: bool, display: Display) -> tuple[int, Snapshot]:
+    crawl = assemble(config, seeds, add_seeds=add_seeds)
+    # What lives from here on is young or cached for long; looking through all of it often would be waste.
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
+    log = EventLog(crawl.directory.log)
+    watch = Watch(crawl)
+    log.event("crawl.started", dir=config.dir, seeds=len(seeds), queued=crawl.tally.total["state:queued"])
+    ticking = asyncio.create_task(_tick(watch, display, log))
+    interrupts = Interrupts(crawl)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, interrupts.received)
+    try:
+        running = asyncio.create_task(crawl.pipeline.run())
+        interrupts.running = running
+        try:
+            await running
+        except asyncio.CancelledError:
+            if not interrupts.count:
+                raise
+    except BaseException as error:
+        log.event("crawl.failed", error=str(error), kind=type(error).__name__)
+        raise
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+        ticking.cancel()
+        last = watch.snapshot()
+        display.update(last)
+        display.close()
+        await crawl.close()
+        log.event("crawl.ended", pages=last.pages, fetched=last.fetched, queued=last.queued, finished=last.finished)
+        log.close()
+    return (INTERRUPTED if interrupts.count else 0), last
+
+
+async def _tick(watch: "Watch", display: Display, log: EventLog) -> None:
+    """Four looks a second; a line in the log every ten seconds."""
+    ticks = 0
+    while True:
+        await watch.nap(0.25)
+        ticks += 1
+        snapshot = watch.snapshot()
+        display.update(snapshot)
+        if ticks % 40 == 0:
+            log.event(
+                "crawl.progress",
+                pages=snapshot.pages,
+                fetched=snapshot.fetched,
+                queued=snapshot.queued,
+                in_flight=snapshot.in_flight,
+                loop_lag_s=round(snapshot.loop_lag, 4),
+                max_rss_bytes=snapshot.max_rss_bytes,
+            )
+
+
+class Interrupts:
+    """Ctrl-C: the first finishes what is in flight, the second stops at once. Both lose nothing."""
+
+    def __init__(self, crawl: Crawl) -> None:
+        self._crawl = crawl
+        self.count = 0
+        self.running: asyncio.Task[None] | None = None
+
+    def received(self) -> None:
+        self.count += 1
+        if self.count == 1:
+            self._crawl.pipeline.stop()
+            asyncio.get_running_loop().call_later(GRACE_SECONDS, self._enough)
+        else:
+            self._enough()
+
+    def _enough(self) -> None:
+        if self.running is not None and not self.running.done():
+            self.running.cancel()
+
+
+class Watch:
+    """Looks at a running crawl without disturbing it."""
+
+    def __init__(self, crawl: Crawl) -> None:
+        self._crawl = crawl
+        self._began = crawl.clock.monotonic()
+        self._cpu_before = cpu_seconds()
+        self._lag = 0.0
+
+    async def nap(self, seconds: float) -> None:
+        """Sleep, and learn how late the event loop wakes us."""
+        before = self._crawl.clock.monotonic()
+        await asyncio.sleep(seconds)
+        late = self._crawl.clock.monotonic() - before - seconds
+        self._lag = max(late, self._lag * 0.75)
+
+    def snapshot(self) -> Snapshot:
+        crawl = self._crawl
+        total, run = crawl.tally.total, crawl.tally.run
+        frontier = crawl.frontier.statistics()
+        now = crawl.clock.now()
+        return Snapshot(
+            at=now,
+            elapsed=crawl.clock.monotonic() - self._began,
+            cpu_seconds=cpu_seconds() - self._cpu_before,
+            max_rss_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+            pages=total["state:stored"],
+            run_pages=run["state:stored"],
+            fetched=total["fetched"],
+            bytes=total["bytes"],
+            discovered=total["discovered"],
+            queued=total["state:queued"],
+            duplicates=total["duplicates"],
+            missing=total["state:missing"],
+            gone=total["state:gone"],
+            redirects=total["state:redirect"],
+            dead=total["state:dead"],
+            statuses=crawl.tally.by_reason("status"),
+            errors=crawl.tally.by_reason("error"),
+            excluded=crawl.tally.by_reason("excluded"),
+            hosts_known=total["hosts"],
+            hosts_in_memory=frontier.hosts,
+            hosts_ready=frontier.ready,
+            hosts_waiting=frontier.waiting,
+            hosts_parked=frontier.parked,
+            in_flight=crawl.pipeline.in_flight,
+            urls_in_memory=frontier.urls,
+            urls_by_front=frontier.urls_by_front,
+            drawn=frontier.drawn,
+            load=frontier.load.value,
+            waiting_for=waiting_for(frontier, crawl.pipeline.in_flight, now),
+            robots_fetched=total["robots_fetched"],
+            dns_queries=crawl.resolver.statistics().queries,
+            slowest=tuple(sorted(crawl.visitor.slowest.items(), key=lambda item: -item[1])),
+            documents_waiting=crawl.pipeline.documents_waiting,
+            store_saturation=crawl.store.saturation,
+            commits=crawl.store.commits,
+            commit_seconds=crawl.store.commit_seconds,
+            loop_lag=self._lag,
+            politeness_violations=crawl.audit.violations,
+            stopping=crawl.pipeline.stopping,
+            finished=crawl.pipeline.finished,
+        )
+
+
+def waiting_for(frontier: FrontierStatistics, in_flight: int, now: Instant) -> str:
+    """What a crawl with nothing in flight waits for, in words."""
+    if in_flight or frontier.ready:
+        return ""
+    if frontier.next_contact is not None and frontier.waiting:
+        return f"{frontier.waiting} hosts, the first in {max(0.0, frontier.next_contact - now):.1f} s"
+    if frontier.next_due is not None:
+        return f"retries, the next due in {max(0.0, frontier.next_due - now):.0f} s"
+    return ""

@@ -1,0 +1,37 @@
+"""Counting: every figure once, for this run and, with its transaction, for the crawl."""
+
+from collections import Counter
+from collections.abc import Mapping
+
+from gossamer.store.changes import Batch
+
+
+class Tally:
+    """Totals of the crawl as far as they will be committed. Owned by the event loop."""
+
+    def __init__(self, committed: Mapping[str, int]) -> None:
+        self.total: Counter[str] = Counter(committed)
+        self.run: Counter[str] = Counter()
+
+    def count(self, batch: Batch, name: str, n: int = 1) -> None:
+        """Count something that is committed with `batch`."""
+        batch.counters[name] += n
+        self.total[name] += n
+        self.run[name] += n
+
+    def moved(self, old: str, new: str) -> None:
+        """A URL changes state; the store counts this itself."""
+        for counts in (self.total, self.run):
+            counts["state:" + old] -= 1
+            counts["state:" + new] += 1
+
+    def discovered(self, n: int) -> None:
+        """New URLs were committed; the store counts this itself."""
+        for counts in (self.total, self.run):
+            counts["discovered"] += n
+            counts["state:queued"] += n
+
+    def by_reason(self, kind: str) -> dict[str, int]:
+        """`kind:reason` counters as reason -> count, the largest first."""
+        found = {name[len(kind) + 1 :]: n for name, n in self.total.items() if name.startswith(kind + ":") and n}
+        return dict(sorted(found.items(), key=lambda item: -item[1]))

@@ -1,0 +1,322 @@
+"""One visit: address, robots.txt, fetch; then the answer goes to whom it concerns."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gossamer.backends.contactlog.journal import ContactJournal
+from gossamer.clock import Clock
+from gossamer.crawl.intake import Intake
+from gossamer.crawl.landing import Landing
+from gossamer.crawl.notes import HostNotes, Notes, is_current
+from gossamer.crawl.reading import Document
+from gossamer.crawl.tally import Tally
+from gossamer.fetch.dns.policy import AddressPolicy
+from gossamer.fetch.dns.resolver import Addresses, Resolver
+from gossamer.fetch.http.body import payload
+from gossamer.fetch.http.headers import retry_after
+from gossamer.fetch.http.ports import Fetcher, Request
+from gossamer.fetch.robots import RobotsAnswer, RobotsPolicy, max_age_of, path_of, rules_from_answer
+from gossamer.filter.canonical import Canonical, Canonicaliser, Refusal
+from gossamer.frontier.frontier import Frontier
+from gossamer.frontier.politeness import Contact
+from gossamer.frontier.retries import StatusClass, status_class
+from gossamer.frontier.turns import Visit
+from gossamer.model.outcome import Failed, Failure, FetchOutcome, Response
+from gossamer.model.states import UrlState
+from gossamer.model.task import Candidate
+from gossamer.model.units import HostId, Instant, Origin, Seconds, Url
+from gossamer.observe.audit import PolitenessAudit
+from gossamer.store.changes import HostClock, RobotsRecord, Settlement
+from gossamer.store.thread import StoreThread
+
+MAX_ROBOTS_REDIRECTS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class VisitLimits:
+    max_redirects: int = 10
+    max_per_domain: int | None = None
+    max_crawl_delay: Seconds = Seconds(3600.0)
+    max_robots_tries: int = 3
+
+
+class Visitor:
+    """Performs visits. Owns nothing but what is in flight; every decision is somebody else's pure function."""
+
+    def __init__(
+        self,
+        *,
+        frontier: Frontier,
+        notes: Notes,
+        resolver: Resolver,
+        addresses: AddressPolicy,
+        fetcher: Fetcher,
+        journal: ContactJournal,
+        audit: PolitenessAudit,
+        store: StoreThread,
+        tally: Tally,
+        intake: Intake,
+        canonicaliser: Canonicaliser,
+        landing: Landing,
+        clock: Clock,
+        robots_agent: str,
+        robots_policy: RobotsPolicy,
+        limits: VisitLimits,
+        on_document: Callable[[Document], None],
+    ) -> None:
+        self._frontier = frontier
+        self._notes = notes
+        self._resolver = resolver
+        self._addresses = addresses
+        self._fetcher = fetcher
+        self._journal = journal
+        self._audit = audit
+        self._store = store
+        self._tally = tally
+        self._intake = intake
+        self._canonicaliser = canonicaliser
+        self._landing = landing
+        self._clock = clock
+        self._agent = robots_agent
+        self._robots_policy = robots_policy
+        self._limits = limits
+        self._on_document = on_document
+        self.open_contacts: dict[HostId, tuple[Instant, float, str]] = {}
+        self.slowest: dict[str, float] = {}
+
+    async def visit(self, visit: Visit) -> None:
+        """See a visit through: to a settlement, a document, or back into its queue."""
+        notes = self._notes[visit.host_id]
+        cap = self._limits.max_per_domain
+        if cap is not None and self._notes.accesses(visit.domain_id) >= cap:
+            self._exclude(visit, "domain_limit", f"{cap} page requests to its domain")
+            return
+        found = self._resolver.cached(visit.host) or await self._resolver.resolve(visit.host)
+        if isinstance(found, Failed):
+            self._no_contact(visit, notes, found)
+            return
+        address = self._choose(found, visit.address)
+        if address is None:
+            self._exclude(visit, Failure.BLOCKED_ADDRESS.value, ", ".join(found.addresses))
+            return
+        now = self._clock.now()
+        if not self._frontier.enter_address(visit, address, now):
+            return  # its address is busy; the frontier has taken the visit back
+        canonical = self._canonicaliser.canonicalise(visit.task.url)
+        if isinstance(canonical, Refusal):
+            self._exclude(visit, canonical.reason)
+            return
+        answer = notes.robots.get(canonical.origin)
+        if answer is None or not is_current(answer, now):
+            await self._ask_robots(visit, notes, canonical, address, answer)
+        elif answer.closed:
+            # Rules unknown until it is asked again: the host's URLs wait.
+            self._frontier.delay(visit.host_id, answer.expires_at)
+            self._frontier.finish(visit, None, now, again=True)
+        else:
+            await self._fetch_page(visit, notes, canonical, address, answer)
+
+    def _choose(self, found: Addresses, last: str | None) -> str | None:
+        """The address to dial: the last one while it is still good (its connection may be open), else the first
+        that the policy permits."""
+        may_dial = self._addresses.may_dial
+        if last is not None and last in found.addresses and may_dial(last):
+            return last
+        return next((address for address in found.addresses if may_dial(address)), None)
+
+    # --- pages -----------------------------------------------------------------------------------
+
+    async def _fetch_page(
+        self, visit: Visit, notes: HostNotes, page: Canonical, address: str, answer: RobotsAnswer
+    ) -> None:
+        assert answer.rules is not None
+        verdict = answer.verdict(path_of(page.url))
+        if not verdict.allowed:
+            line = f"line {verdict.line_number}: {verdict.line}" if verdict.line else None
+            self._exclude(visit, "robots_denied", line)
+            return
+        crawl_delay = answer.rules.crawl_delay
+        if crawl_delay is not None and crawl_delay > self._limits.max_crawl_delay:
+            self._exclude(visit, "crawl_delay_too_long", f"Crawl-delay: {crawl_delay:g}")
+            return
+        self._notes.count_access(visit.domain_id)
+        self._store.batch.accesses[visit.domain_id] += 1
+        outcome = await self._contact(visit, page.url, page.origin, address)
+        now = self._clock.now()
+        wait = self._retry_after(outcome, now)
+        self._finish(visit, address, outcome, now, crawl_delay, wait)
+        if isinstance(outcome, Failed):
+            self._failed(visit, notes, outcome, now)
+            return
+        notes.failures = 0
+        self._tally.count(self._store.batch, "fetched")
+        self._tally.count(self._store.batch, "bytes", len(outcome.head) + len(outcome.wire_body))
+        self._tally.count(self._store.batch, f"status:{outcome.status // 100}xx")
+        kind = status_class(outcome.status)
+        notes.rate_limited = notes.rate_limited + 1 if kind is StatusClass.RATE_LIMITED else 0
+        if kind is StatusClass.DOCUMENT:
+            self._on_document(Document(visit, outcome, now))
+        elif kind is StatusClass.REDIRECT:
+            self._redirect(visit, outcome, now)
+        else:
+            landed = self._landing.bad_status(visit.host_id, visit.task, outcome, wait, notes.rate_limited, now)
+            self._settle(landed)
+
+    def _redirect(self, visit: Visit, response: Response, now: Instant) -> None:
+        location = response.headers.get("location")
+        if location is None:
+            self._settle(self._landing.dead(visit.host_id, visit.task, "redirect_no_location", now, response))
+            return
+        target = self._intake.redirect(visit.task, location)
+        if isinstance(target, Refusal):
+            reason = "redirect_bad_scheme" if target.reason == "bad_scheme" else target.reason
+            self._tally.count(self._store.batch, "excluded:" + reason)
+            self._settle(
+                self._landing.redirected(visit.host_id, visit.task, response, target.shown, now, reason), counted=True
+            )
+        elif target.url == visit.task.url:
+            self._settle(self._landing.dead(visit.host_id, visit.task, "redirect_loop", now, response, target.url))
+        elif visit.task.hops >= self._limits.max_redirects:
+            self._settle(self._landing.dead(visit.host_id, visit.task, "too_many_redirects", now, response, target.url))
+        else:
+            if isinstance(target, Candidate):
+                self._store.batch.candidates.append(target)
+            self._settle(self._landing.redirected(visit.host_id, visit.task, response, target.url, now))
+
+    # --- robots.txt ------------------------------------------------------------------------------
+
+    async def _ask_robots(
+        self, visit: Visit, notes: HostNotes, page: Canonical, address: str, previous: RobotsAnswer | None
+    ) -> None:
+        """Ask for robots.txt first; the page comes after the gap that this contact costs."""
+        origin = page.origin
+        now = self._clock.now()
+        if notes.robots_tries >= self._limits.max_robots_tries:
+            self._frontier.finish(visit, None, now)
+            self._settle(self._landing.dead(visit.host_id, visit.task, "robots_unreachable", now))
+            return
+        url, at, hops = notes.redirected.pop(origin, (Url(origin + "/robots.txt"), origin, 0))
+        outcome = await self._contact(visit, url, at, address)
+        now = self._clock.now()
+        self._tally.count(self._store.batch, "robots_fetched")
+        if (
+            isinstance(outcome, Response)
+            and status_class(outcome.status) is StatusClass.REDIRECT
+            and hops < MAX_ROBOTS_REDIRECTS
+        ):
+            target = self._canonicaliser.canonicalise(outcome.headers.get("location", ""), url)
+            if isinstance(target, Canonical) and target.host == visit.host:
+                notes.redirected[origin] = (target.url, target.origin, hops + 1)
+                self._finish(visit, address, outcome, now, None, None, again=True)
+                return
+        wait = self._retry_after(outcome, now)
+        status = outcome.status if isinstance(outcome, Response) else None
+        body = payload(outcome).body if isinstance(outcome, Response) else b""
+        max_age = max_age_of(outcome.headers.get("cache-control", "")) if isinstance(outcome, Response) else None
+        answer = rules_from_answer(
+            status,
+            body,
+            agent=self._agent,
+            now=now,
+            max_age=max_age,
+            retry_after=wait,
+            redirects_exhausted=hops >= MAX_ROBOTS_REDIRECTS and status is not None and 300 <= status < 400,
+            previous=previous,
+            policy=self._robots_policy,
+        )
+        notes.robots[origin] = answer
+        delay = answer.rules.crawl_delay if answer.rules is not None else None
+        if answer.closed:
+            notes.robots_tries += 1
+            self._frontier.delay(visit.host_id, answer.expires_at)
+        else:
+            notes.robots_tries = 0
+            self._store.batch.robots.append(
+                RobotsRecord(origin, visit.host_id, status, now, answer.expires_at, body[:512_000])
+            )
+        if isinstance(outcome, Failed):
+            self._tally.count(self._store.batch, "error:" + outcome.failure.value)
+        self._finish(visit, address, outcome, now, delay, wait, again=True)
+
+    # --- contacts --------------------------------------------------------------------------------
+
+    async def _contact(self, visit: Visit, url: Url, origin: Origin, address: str) -> FetchOutcome:
+        """One request, noted before it is sent. The caller reports its end with `_finish`, in the same breath."""
+        started = self._clock.now()
+        self.open_contacts[visit.host_id] = (started, visit.last_took, address)
+        self._journal.started(visit.host_id, started, visit.last_took, address)
+        self._audit.request_starts(visit.host, address, started)
+        return await self._fetcher.fetch(Request(url, visit.host, port_of(origin), address))
+
+    def _finish(
+        self,
+        visit: Visit,
+        address: str,
+        outcome: FetchOutcome,
+        now: Instant,
+        crawl_delay: Seconds | None,
+        wait: Seconds | None,
+        *,
+        again: bool = False,
+    ) -> None:
+        contact = Contact(now, outcome.took, crawl_delay, wait)
+        until = self._frontier.finish(visit, contact, now, again=again)
+        self._journal.finished(visit.host_id, until, outcome.took, address)
+        del self.open_contacts[visit.host_id]
+        self._audit.request_ended(visit.host, address, now, outcome.took, crawl_delay, wait)
+        self._store.batch.hosts[visit.host_id] = HostClock(visit.host_id, until, outcome.took, address)
+        self._store.nudge()
+        self._note_slowest(visit.host, outcome.took)
+
+    def _note_slowest(self, host: str, took: float) -> None:
+        slowest = self.slowest
+        if len(slowest) >= 5 and host not in slowest:
+            quickest = min(slowest, key=slowest.__getitem__)
+            if slowest[quickest] >= took:
+                return
+            del slowest[quickest]
+        slowest[host] = took
+
+    def _retry_after(self, outcome: FetchOutcome, now: Instant) -> Seconds | None:
+        if isinstance(outcome, Failed) or "retry-after" not in outcome.headers or outcome.status < 400:
+            return None
+        return retry_after(outcome.headers["retry-after"], now)
+
+    # --- endings ---------------------------------------------------------------------------------
+
+    def _no_contact(self, visit: Visit, notes: HostNotes, failed: Failed) -> None:
+        """The host saw nothing of us (its name did not resolve)."""
+        now = self._clock.now()
+        self._frontier.finish(visit, None, now)
+        self._failed(visit, notes, failed, now)
+
+    def _failed(self, visit: Visit, notes: HostNotes, failed: Failed, now: Instant) -> None:
+        notes.failures += 1
+        rest = self._landing.host_rest(failed.failure, notes.failures)
+        if rest is not None:
+            self._frontier.delay(visit.host_id, Instant(now + rest))
+        self._settle(self._landing.failed(visit.host_id, visit.task, failed, now))
+
+    def _exclude(self, visit: Visit, reason: str, detail: str | None = None) -> None:
+        now = self._clock.now()
+        self._frontier.finish(visit, None, now)
+        self._settle(self._landing.excluded(visit.host_id, visit.task, reason, now, detail))
+
+    def _settle(self, settlement: Settlement, *, counted: bool = False) -> None:
+        """Hand a settlement to the open batch, and count it."""
+        batch = self._store.batch
+        batch.settle(settlement)
+        if settlement.reason is not None and not counted:
+            kind = "excluded:" if settlement.state is UrlState.EXCLUDED else "error:"
+            self._tally.count(batch, kind + settlement.reason)
+        self._tally.moved(UrlState.QUEUED.word, settlement.state.word)
+        self._store.nudge()
+
+
+def port_of(origin: Origin) -> int:
+    """The port that an origin means."""
+    authority = origin.partition("//")[2]
+    port = authority.rpartition(":")[2] if not authority.endswith("]") else ""
+    if port.isdigit() and ":" in authority:
+        return int(port)
+    return 443 if origin.startswith("https:") else 80

@@ -1,0 +1,70 @@
+"""What the frontier says: whose turn it is, who gave up, how things stand."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from gossamer.frontier.selector import Load
+from gossamer.model.task import Task
+from gossamer.model.units import HostId, HostKey, Instant
+
+
+class Visit(NamedTuple):
+    """A URL to be visited now. At most one is out per host."""
+
+    host_id: HostId
+    host: HostKey
+    domain_id: int
+    task: Task
+    address: str | None  # the one it was last contacted at
+    last_took: float
+
+
+@dataclass(frozen=True, slots=True)
+class WaitUntil:
+    """Nothing may be contacted before then, unless something is offered or finished earlier."""
+
+    when: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """Nothing to do until a load, a finish or a commit brings something."""
+
+
+class Retired(NamedTuple):
+    """A host that gave its back queue up. `not_before` is kept in its front-queue entry if URLs remain."""
+
+    host_id: HostId
+    domain_id: int
+    not_before: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class FrontierLimits:
+    """The bounds of the working set. Memory depends on these, not on the size of the crawl."""
+
+    max_hosts: int = 10_000  # back queues
+    quantum: int = 100  # visits after which a host makes room when others wait for a back queue
+    long_rest: float = 60.0  # a host resting longer than this makes room at once when others wait
+
+
+@dataclass(frozen=True, slots=True)
+class FrontierStatistics:
+    hosts: int
+    ready: int
+    waiting: int
+    parked: int
+    out: int
+    urls: int
+    urls_by_front: tuple[int, ...]
+    drawn: tuple[int, ...]
+    load: Load
+    next_contact: Instant | None  # of the hosts in memory
+    next_due: Instant | None  # of the URLs that are not due yet
+
+
+def selector_shares(drawn: Sequence[int]) -> tuple[float, ...]:
+    """Observed shares of the classes, in percent."""
+    total = sum(drawn)
+    return tuple(100.0 * n / total if total else 0.0 for n in drawn)
