@@ -314,7 +314,7 @@ class Pipeline:
     def on_commit(self, committed: Committed) -> None:
         self._journal_forget()
         self._looked_again = False
-        self._tally.discovered(committed.new_urls)
+        self._tally.discovered(committed.new_urls, committed.new_hosts)
         for host_id in committed.retired:
             self._notes.end(host_id)
         self._frontier.committed(committed.touched, committed.settled, committed.retired)

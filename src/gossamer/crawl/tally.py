@@ -25,11 +25,12 @@ class Tally:
             counts["state:" + old] -= 1
             counts["state:" + new] += 1
 
-    def discovered(self, n: int) -> None:
-        """New URLs were committed; the store counts this itself."""
+    def discovered(self, urls: int, hosts: int) -> None:
+        """New URLs and hosts were committed; the store counts this itself."""
         for counts in (self.total, self.run):
-            counts["discovered"] += n
-            counts["state:queued"] += n
+            counts["discovered"] += urls
+            counts["state:queued"] += urls
+            counts["hosts"] += hosts
 
     def by_reason(self, kind: str) -> dict[str, int]:
         """`kind:reason` counters as reason -> count, the largest first."""

@@ -117,5 +117,6 @@ class Committed(NamedTuple):
     settled: list[tuple[HostId, int]]  # (host, url_id) whose outcome is on record
     retired: list[HostId]
     new_urls: int
+    new_hosts: int
     written_bytes: int
     seconds: float

@@ -37,6 +37,7 @@ class SqliteWriter:
         self._sql = named_queries("queries.sql")
         self._db = open_for_writing(path)
         self._host_ids: dict[HostKey, HostId] = {}
+        self._new_hosts = 0  # in the open transaction
         self._warc_ids = {name: number for number, name, _ in self._db.execute(self._sql["warc_files"])}
         # Stamps never fall, so a reader that remembers how far it has read misses nothing that is added later.
         newest = self._db.execute("SELECT max(available_at) FROM fronts WHERE available_at <= ?", (clock.now(),))
@@ -54,9 +55,11 @@ class SqliteWriter:
             db.execute("BEGIN IMMEDIATE")
             touched: set[tuple[HostId, int]] = set()
             counts = Counter(batch.counters)
+            self._new_hosts = 0
             self._add_seeds(batch, now)
             new_urls = self._add_urls(batch.candidates, touched, now)
             counts["discovered"] += new_urls
+            counts["hosts"] += self._new_hosts
             counts["state:queued"] += new_urls
             written = self._settle(batch.settlements, counts, touched)
             self._update_hosts(batch)
@@ -78,6 +81,7 @@ class SqliteWriter:
             settled=[(s.host_id, s.url_id) for s in batch.settlements],
             retired=[host.host_id for host in batch.retired],
             new_urls=new_urls,
+            new_hosts=self._new_hosts,
             written_bytes=written,
             seconds=self._clock.monotonic() - began,
         )
@@ -124,6 +128,7 @@ class SqliteWriter:
             else:
                 domain_id = found[0]
             number = int(self._db.execute(self._sql["add_host"], (host, domain_id)).lastrowid or 0)
+            self._new_hosts += 1
         else:
             number = row[0]
         if len(self._host_ids) >= _HOSTS_REMEMBERED:
