@@ -114,11 +114,12 @@ def parse(text: str, base: str | None = None) -> str:
         # The library takes no lone surrogates; the standard reads each as U+FFFD (Infra, "convert to scalar values").
         if text.isascii() and (base is None or base.isascii()):
             raise
-        text = _scalar(text)
-        return normalize_url(text) if base is None else join_url(_scalar(base), text)
+        text = scalar_values(text)
+        return normalize_url(text) if base is None else join_url(scalar_values(base), text)
 
 
-def _scalar(text: str) -> str:
+def scalar_values(text: str) -> str:
+    """`text` without lone surrogates, which no encoding can carry: each is U+FFFD."""
     # A pair of surrogates is one character, as it would be in a browser; what stays alone is replaced.
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 

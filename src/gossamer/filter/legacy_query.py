@@ -8,6 +8,8 @@ import codecs
 import re
 from functools import lru_cache
 
+from gossamer.filter.canonical import scalar_values
+
 # The legacy encodings of the Encoding standard by the name that Python's registry gives them, and the codec whose
 # repertoire is the standard's. Nothing else is looked up by a name that a page wrote: `idna` or `hex` are codecs too.
 _SAME_IN_PYTHON = (
@@ -62,10 +64,7 @@ def with_encoded_query(ref: str, encoding: str) -> str:
     if match is None:
         return ref
     query = match[2].translate(_REPLACED_FIRST.get(codec, {}))
-    try:
-        sent = query.encode(codec, "xmlcharrefreplace").decode("latin-1")
-    except UnicodeError:  # lone surrogates have no reference
-        return ref
+    sent = scalar_values(query).encode(codec, "xmlcharrefreplace").decode("latin-1")
     pieces = [piece.translate(_ESCAPED) for piece in _TWO_BYTE_RUN(sent)]
     pieces[::2] = [_REFERENCE(r"%26%23\1%3B", piece) for piece in pieces[::2]]
     return match[1] + "".join(pieces) + match[3]

@@ -24,12 +24,11 @@ _SESSIONS = (
 SESSION_PARAMETERS: frozenset[str] = frozenset(_SESSIONS.split())
 """Names, in lower case, that carry a visitor's session."""
 
-# `;jsessionid=…` (Java servlets) ends at the next parameter or segment; `/(S(…))` (ASP.NET) is a segment of its own.
-# Not after a segment of dots: taking it away would leave a dot segment, and the URL would no longer be canonical.
-_PATH_SESSION = re.compile(
-    r"(?<!/\.)(?<!/\.\.);(?:jsessionid|phpsessid|sid)=[^/;]*|/\([A-Z]\([a-z0-9]{24}\)\)(?=/|$)",
-    re.IGNORECASE,
-).sub
+# `;jsessionid=…` (Java servlets) ends at the next parameter or segment. Not after a segment of dots: taking it away
+# would leave a dot segment, and the URL would no longer be canonical.
+_SESSION_PARAMETER = re.compile(r"(?<!/\.)(?<!/\.\.);(?:jsessionid|phpsessid|sid)=[^/;]*", re.IGNORECASE).sub
+# `/(S(…))` (ASP.NET) is a segment of its own. Looked for second, since a parameter may hide its end.
+_SESSION_SEGMENT = re.compile(r"/\([A-Z]\([a-z0-9]{24}\)\)(?=/|\Z)", re.IGNORECASE).sub
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +61,7 @@ def rewritten(rest: str, rules: CanonicalRules) -> str:
     """Path and query (escapes already folded) without what the rules call noise. Applying it twice changes nothing."""
     path, _, query = rest.partition("?")
     if rules.drop_sessions and (";" in path or "(" in path):
-        path = _PATH_SESSION("", path) or "/"
+        path = _SESSION_SEGMENT("", _SESSION_PARAMETER("", path)) or "/"
     if rules.drop_query or not query:
         return path
     parts = query.split("&")

@@ -1,0 +1,31 @@
+"""Registrable domains, and the partition that owns each."""
+
+from functools import cache, lru_cache
+
+from publicsuffixlist import PublicSuffixList
+from xxhash import xxh3_64_intdigest
+
+from gossamer.model.units import Domain, HostKey
+
+
+@cache
+def _suffixes() -> PublicSuffixList:
+    # 60 ms and some megabytes, so only when the first host is met. The private part of the list counts: the sites
+    # under `github.io` belong to different people, and each has its own budget.
+    return PublicSuffixList()
+
+
+@lru_cache(65_536)
+def registrable_domain(host: HostKey) -> Domain:
+    """The public suffix of `host` plus one label; the host itself if it is an address, one label or a suffix."""
+    if host.startswith("[") or host.rpartition(".")[2].isdigit():  # no top-level domain is a number
+        return Domain(host)
+    found: str | None = _suffixes().privatesuffix(host)
+    return Domain(found or host)
+
+
+def partition_of(domain: Domain, partitions: int) -> int:
+    """Which of `partitions` owns the domain, counted from 0: the same on every machine, today and next year."""
+    if partitions < 1:
+        raise ValueError(f"a crawl has at least one partition, not {partitions}")
+    return xxh3_64_intdigest(domain.encode()) % partitions

@@ -1,0 +1,129 @@
+"""Hot (benchmarks/bench_urls.py). May this URL enter the crawl? All rules of entry, as one value.
+
+The value is never changed. Whoever changes the rules of a running crawl makes a new one
+(`dataclasses.replace`) and puts it in the place of the old; a decision sees the one or the other.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from gossamer.errors import ConfigError
+from gossamer.filter.patterns import UrlPattern
+from gossamer.filter.scope import Scope, covering_suffix
+from gossamer.model.units import Domain, HostKey, Url
+
+# Only endings that hardly occur as titles: encyclopaedias have pages called `Node.js`, `Kai.ai` and `Dark.ts`.
+_UNWANTED = """
+    7z apk arj bz2 cab cpio deb dmg exe gz iso jar lzma msi msix pkg rar rpm tar tbz2 tgz txz war whl xz zip zst
+    3gp aac aif aiff asf avi flac flv m3u8 m4a m4b m4v mid midi mkv mov mp2 mp3 mp4 mpeg mpg oga ogg ogv opus
+    swf wav webm wma wmv
+    avif bmp eps gif heic heif ico jp2 jpeg jpg jxl png psd svg svgz tif tiff webp
+    eot otf ttf woff woff2 css wasm dll dylib
+"""
+EXCLUDED_EXTENSIONS: frozenset[str] = frozenset(_UNWANTED.split())
+"""Archives and programs, video and sound, images, fonts, styles. Documents stay in: PDF, office files, text."""
+
+_HOSTS_KEPT = 65_536
+
+
+@dataclass(frozen=True)
+class EntryRules:
+    """What a URL must satisfy to enter. Two of them are equal if their rules are."""
+
+    scope: Scope = Scope(everything=True)
+    excluded_domains: frozenset[Domain] = frozenset()
+    """With all names below them; stronger than the scope."""
+    include_patterns: tuple[UrlPattern, ...] = ()
+    """If there are any, one must match."""
+    exclude_patterns: tuple[UrlPattern, ...] = ()
+    """None may match."""
+    max_depth: int | None = 20
+    """Hops from a seed; None for no limit."""
+    max_url_bytes: int = 2_083
+    excluded_extensions: frozenset[str] = EXCLUDED_EXTENSIONS
+    """Of the path's last segment, lower case, without the dot."""
+    max_segments: int = 20
+    max_parameters: int = 100
+    _host_verdict: Callable[[HostKey], str | None] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for key in ("max_depth", "max_url_bytes", "max_segments", "max_parameters"):
+            value = getattr(self, key)
+            if value is not None and value < 0:
+                raise ConfigError(key, f"must not be negative, is {value}")
+        # A cache is no part of the value; it dies with it, so that changed rules start with an empty one.
+        object.__setattr__(self, "_host_verdict", lru_cache(_HOSTS_KEPT)(self._judge_host))
+
+    def may_enter(self, url: Url, host: HostKey, depth: int) -> str | None:
+        """None if it may, else the reason: `out_of_scope`, `excluded_domain`, `depth_limit`, `url_too_long`,
+        `extension`, `pattern` or `trap_limit` (more segments or parameters than any honest URL has)."""
+        if self.max_depth is not None and depth > self.max_depth:
+            return "depth_limit"
+        if len(url) > self.max_url_bytes:  # canonical URLs are ASCII
+            return "url_too_long"
+        verdict = self._host_verdict(host)
+        if verdict is not None:
+            return verdict
+        path, _, query = url.partition("?")
+        if path.count("/") - 2 > self.max_segments or query.count("&") >= self.max_parameters:
+            return "trap_limit"
+        if _extension(path) in self.excluded_extensions:
+            return "extension"
+        if self.exclude_patterns or self.include_patterns:
+            return self._judge_patterns(url)[0]
+        return None
+
+    def explain_entry(self, url: Url, host: HostKey, depth: int) -> list[tuple[str, str]]:
+        """Every rule in the order it is asked, with `passes` or the reason and the value that decided.
+
+        The first that does not pass is what `may_enter` returns.
+        """
+        path, _, query = url.partition("?")
+        segments, parameters = path.count("/") - 2, query.count("&") + 1 if query else 0
+        deepest = "no limit" if self.max_depth is None else str(self.max_depth)
+        too_deep = self.max_depth is not None and depth > self.max_depth
+        extension = _extension(path)
+        admitted = self.scope.admitted_by(host)
+        excluded = covering_suffix(host, self.excluded_domains)
+        pattern_reason, pattern = self._judge_patterns(url)
+        trapped = segments > self.max_segments or parameters > self.max_parameters
+        return [
+            _line("depth", "depth_limit" if too_deep else None, f"{depth} hops, at most {deepest}"),
+            _line(
+                "length",
+                "url_too_long" if len(url) > self.max_url_bytes else None,
+                f"{len(url)} bytes, at most {self.max_url_bytes}",
+            ),
+            _line("excluded domains", excluded and "excluded_domain", excluded or "none of them"),
+            _line("scope", None if admitted else "out_of_scope", admitted or f"nothing admits {host}"),
+            _line("shape", "trap_limit" if trapped else None, f"{segments} segments, {parameters} parameters"),
+            _line("extension", "extension" if extension in self.excluded_extensions else None, extension or "none"),
+            _line("patterns", pattern_reason, pattern),
+        ]
+
+    def _judge_host(self, host: HostKey) -> str | None:
+        if covering_suffix(host, self.excluded_domains) is not None:
+            return "excluded_domain"
+        return None if self.scope.admitted_by(host) else "out_of_scope"
+
+    def _judge_patterns(self, url: Url) -> tuple[str | None, str]:
+        for pattern in self.exclude_patterns:
+            if pattern.matches(url):
+                return "pattern", f"excluded by {pattern.text}"
+        if not self.include_patterns:
+            return None, "none excludes it"
+        for pattern in self.include_patterns:
+            if pattern.matches(url):
+                return None, f"included by {pattern.text}"
+        return "pattern", "none includes it"
+
+
+def _extension(path: str) -> str:
+    """What follows the last dot, in lower case; "" if that is not in the last segment."""
+    extension = path[path.rfind(".") + 1 :].lower()
+    return "" if "/" in extension else extension
+
+
+def _line(rule: str, reason: str | None, detail: str) -> tuple[str, str]:
+    return rule, f"{reason or 'passes'} ({detail})"

@@ -1,0 +1,101 @@
+"""Seeds from arguments, files, standard input and the API."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from gossamer.errors import BadSeed, UsageError
+from gossamer.model.units import HostKey, Url
+from gossamer.seed.ports import Canonicalise, Refused
+
+_BOM = "\ufeff"
+# `h.test:8080/x` has a port; `mailto:someone` has a scheme. Only the first may go without its own scheme.
+_HAS_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:(?![0-9]+(?:[/?#]|\Z))", re.IGNORECASE).match
+_COMMENT = re.compile(r"(?:\A|\s)#.*", re.DOTALL)
+# A comma separates where white space or a new URL follows; elsewhere it may be part of a URL.
+_BEFORE_URL = re.compile(r",(?=\s*[a-z][a-z0-9+.-]*://)|,\s+|[\r\n]+", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """A URL that a person asked for."""
+
+    url: Url
+    host: HostKey
+    where: str
+    """Where it stood, for the record: `seeds.txt, line 3`, `argument 1`."""
+
+
+def read_seeds(lines: Iterable[str], where: str, canonicalise: Canonicalise) -> list[Seed]:
+    """One seed per line; blank lines and comments (`#` at the start or after white space) are passed over.
+
+    A line without scheme is read as https: `example.org/x` means `https://example.org/x`. Where a host speaks
+    plain HTTP only, write `http://`. A URL given twice counts once, at its first place.
+    Raises BadSeed naming the line and its text.
+    """
+    seeds: dict[Url, Seed] = {}
+    for number, line in enumerate(lines, start=1):
+        text = _COMMENT.sub("", line.removeprefix(_BOM) if number == 1 else line).strip()
+        if text:
+            seed = _read(text, f"{where}, line {number}", canonicalise)
+            seeds.setdefault(seed.url, seed)
+    return list(seeds.values())
+
+
+def read_arguments(arguments: Iterable[str], canonicalise: Canonicalise) -> list[Seed]:
+    """The seeds of a command line, or the list of an API call: one URL each. Raises BadSeed."""
+    seeds: dict[Url, Seed] = {}
+    for number, text in enumerate(arguments, start=1):
+        seed = _read(text.strip(), f"argument {number}", canonicalise)
+        seeds.setdefault(seed.url, seed)
+    return list(seeds.values())
+
+
+def read_seed_file(name: str, canonicalise: Canonicalise, stdin: BinaryIO) -> list[Seed]:
+    """The seeds of the file `name`, or of `stdin` if the name is `-`.
+
+    Raises UsageError naming the file if it cannot be read or is not UTF-8, BadSeed for a bad line.
+    """
+    where = "standard input" if name == "-" else name
+    try:
+        content = stdin.read() if name == "-" else Path(name).read_bytes()
+    except OSError as error:
+        raise UsageError(f"cannot read seeds from {where}: {error.strerror or error}") from error
+    except ValueError as error:  # a NUL in the name
+        raise UsageError(f"cannot read seeds from {where!r}: {error}") from error
+    lines: list[str] = []
+    # Split as bytes: in text, characters such as U+2028 would end a line too.
+    for number, line in enumerate(content.splitlines(), start=1):
+        try:
+            lines.append(line.decode("utf-8"))
+        except UnicodeDecodeError as error:
+            raise UsageError(f"cannot read seeds from {where}: line {number} is not UTF-8") from error
+    return read_seeds(lines, where, canonicalise)
+
+
+def split_seed_string(text: str) -> list[str]:
+    """The URLs of one comma-separated string, as the API takes it.
+
+    A comma inside a URL stays: it separates only before white space or another `scheme://`, and wherever the
+    text before it names no scheme (`a.test,b.test`).
+    """
+    pieces: list[str] = []
+    for piece in _BEFORE_URL.split(text):
+        pieces.extend([piece] if "://" in piece else piece.split(","))
+    return [stripped for piece in pieces if (stripped := piece.strip().rstrip(",").rstrip())]
+
+
+def _read(text: str, where: str, canonicalise: Canonicalise) -> Seed:
+    found = canonicalise(with_scheme(text))
+    if isinstance(found, Refused):
+        raise BadSeed(text, found.reason, where)
+    return Seed(found.url, found.host, where)
+
+
+def with_scheme(text: str) -> str:
+    """`text` with `https:` before it if it names no scheme."""
+    if _HAS_SCHEME(text):
+        return text
+    return f"https:{text}" if text.startswith("//") else f"https://{text}"
