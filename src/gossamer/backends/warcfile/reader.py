@@ -5,12 +5,14 @@ Reads what others write, too: uncompressed files, folded fields, target addresse
 
 import base64
 import hashlib
+import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from gossamer.backends.warcfile.chunked import without_chunks
 from gossamer.errors import GossamerError
 
 MAX_RECORD_BYTES: Final = 256 * 1024 * 1024
@@ -18,7 +20,8 @@ MAX_RECORD_BYTES: Final = 256 * 1024 * 1024
 
 _GZIP: Final = b"\x1f\x8b"
 _CHUNK: Final = 256 * 1024
-_BASE32_LENGTHS: Final = {"md5": 26, "sha1": 32, "sha256": 52, "sha512": 103}
+_ALGORITHMS: Final = ("md5", "sha1", "sha256", "sha512")
+_MESSAGE_STARTS: Final = re.compile(rb"HTTP/|[A-Z]+ [^\r\n]* HTTP/")
 
 
 class DamagedRecord(GossamerError):
@@ -66,17 +69,36 @@ class Record:
         """Does the block have the digest that the record gives? None if it gives none that we can check."""
         return digest_matches(self.header("WARC-Block-Digest"), self.block)
 
+    def payload_digest_ok(self) -> bool | None:
+        """The same for the payload; None for a revisit too, whose payload lies elsewhere.
+
+        A chunked body may have its digest taken with the chunks or, as the standard wants, without: both occur.
+        """
+        digest = self.header("WARC-Payload-Digest")
+        if self.kind == "revisit":
+            return None
+        if not _MESSAGE_STARTS.match(self.block):
+            return digest_matches(digest, self.block)
+        return digest_matches(digest, self.http_body) or digest_matches(digest, without_chunks(self.http_body))
+
 
 def digest_matches(digest: str | None, data: bytes) -> bool | None:
-    """Is `digest` (`algorithm:value`, base32 or hexadecimal) that of `data`? None where that cannot be told."""
+    """Is `digest` (`algorithm:value`) that of `data`? None where that cannot be told.
+
+    Values are base32 by custom; hexadecimal and both kinds of base64 occur.
+    """
     algorithm, colon, value = (digest or "").partition(":")
     algorithm = algorithm.lower().replace("-", "")
-    if not colon or algorithm not in _BASE32_LENGTHS:
+    if not colon or algorithm not in _ALGORITHMS:
         return None
     computed = hashlib.new(algorithm, data, usedforsecurity=False).digest()
-    if len(value.rstrip("=")) == _BASE32_LENGTHS[algorithm]:
-        return base64.b32encode(computed).decode().rstrip("=") == value.rstrip("=").upper()
-    return computed.hex() == value.lower()
+    value = value.rstrip("=")
+    base64_value = value.replace("-", "+").replace("_", "/")
+    return (
+        value.upper() == base64.b32encode(computed).decode().rstrip("=")
+        or value.lower() == computed.hex()
+        or base64_value == base64.b64encode(computed).decode().rstrip("=")
+    )
 
 
 def read_record(path: Path, offset: int, length: int) -> Record:

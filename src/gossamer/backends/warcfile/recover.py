@@ -1,4 +1,5 @@
-"""After a crash: every file back to its committed length. So a record is in a file exactly if its row is in the database.
+"""After a crash: every file back to its committed length, so that a record is in a file exactly if its row is
+in the database.
 
 Runs at every start, before the writer opens anything; a clean stop simply leaves nothing to do.
 """
@@ -34,7 +35,8 @@ class Repair:
 def cut_back(directory: Path, committed: Mapping[str, int], prefix: str = "gossamer") -> list[Repair]:
     """Cut the files in `directory` to the lengths in `committed`; say what was amiss, in the order of names.
 
-    A file that `committed` does not name is removed if its name is one of ours with this prefix, else left alone. No writer may have a file open. May raise OSError; running it again is then safe.
+    A file that `committed` does not name is removed if its name is one of ours with this prefix, else left alone.
+    No writer may have a file open. May raise OSError; running it again is then safe.
     """
     repairs: list[Repair] = []
     for name, length in committed.items():

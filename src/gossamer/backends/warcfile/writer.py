@@ -97,10 +97,7 @@ class WarcWriter:
 
         Raises DiskFull when there is no room and StoreFailed for other trouble; the file is then as before.
         """
-        if self._fd is not None and self._length >= self._rotate_bytes and self._length == self._committed_length:
-            self._leave()
-        if self._fd is None:
-            self._open()
+        self.prepare()
         if self._info_due:
             self._write(
                 build_warcinfo(self._info, record_id=self._warcinfo_id, file_name=self._name, now=self._clock.now())
@@ -110,6 +107,13 @@ class WarcWriter:
         offset = self._length
         self._write(member)
         return Location(self._name, offset, len(member))
+
+    def prepare(self) -> None:
+        """Turn to the file that the next record goes to, so that `warcinfo_id` is the one it belongs to."""
+        if self._fd is not None and self._length >= self._rotate_bytes and self._length == self._committed_length:
+            self._leave()
+        if self._fd is None:
+            self._open()
 
     def sync(self) -> None:
         """Make everything appended so far survive a power failure. To be called before the commit."""
