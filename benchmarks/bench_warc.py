@@ -38,10 +38,11 @@ INFO = Warcinfo(software="gossamer", user_agent="gossamer/0 (+mailto:bench@x.tes
 def some_page(rng: random.Random) -> bytes:
     """HTML that compresses about as real pages do (4 to 5 times)."""
     words = [rng.randbytes(rng.randint(1, 4)).hex() for _ in range(600)]
+    weights = [1 / rank for rank in range(1, len(words) + 1)]
     parts: list[str] = ["<!doctype html><html><head><title>page</title></head><body>"]
     size = 0
     while size < PAGE_BYTES:
-        text = " ".join(rng.choices(words, k=9))
+        text = " ".join(rng.choices(words, weights, k=9))
         part = f'<div class="item"><a href="/{rng.choice(words)}/{rng.choice(words)}">{text}</a></div>\n'
         parts.append(part)
         size += len(part)
