@@ -87,6 +87,20 @@ def test_a_full_file_is_left_at_the_next_transaction(tmp_path: Path) -> None:
     assert cut_back(tmp_path, committed) == []
 
 
+def test_a_record_prepared_for_can_name_the_warcinfo_of_its_own_file(tmp_path: Path) -> None:
+    writer = writer_in(tmp_path, rotate_bytes=100)
+    writer.append(some_member(1))
+    writer.mark_committed()
+    before = writer.warcinfo_id
+
+    writer.prepare()
+    promised = writer.warcinfo_id
+    place = writer.append(some_member(2))
+
+    [info, _] = read_by_warcio((tmp_path / place.file_name).read_bytes())
+    assert info.headers["WARC-Record-ID"] == f"<{promised}>" != f"<{before}>"
+
+
 def test_a_transaction_never_spans_two_files(tmp_path: Path) -> None:
     writer = writer_in(tmp_path, rotate_bytes=100)
 
