@@ -139,9 +139,11 @@ def _speed(snapshot: Snapshot, rates: Rates, width: int) -> list[Text]:
 def _queue(snapshot: Snapshot, shares: Shares, width: int) -> list[Text]:
     total = sum(snapshot.drawn)
     targets = shares.percent(snapshot.load)
+    if snapshot.urls_by_front and len(snapshot.urls_by_front) != len(targets):
+        targets = ()  # an ordering with other classes than the shares are meant for
     lines = [_title(width, "Queue", f"{words.count(snapshot.queued)} of {words.count(snapshot.discovered)} known")]
     for i, in_memory in enumerate(snapshot.urls_by_front or (0,) * len(targets)):
-        name = CLASS_NAMES[i] if i < len(CLASS_NAMES) else f"class {i}"
+        name = CLASS_NAMES[i] if i < len(targets) and i < len(CLASS_NAMES) else f"class {i}"
         observed = f"{100.0 * snapshot.drawn[i] / total:.0f} %" if total and i < len(snapshot.drawn) else "-"
         target = f" of {targets[i]:.0f} %" if i < len(targets) else ""
         lines.append(

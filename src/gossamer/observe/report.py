@@ -1,5 +1,6 @@
 """The report at the end of a crawl: what came of it, where it lies, what to do next."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from gossamer.observe import words
 from gossamer.observe.snapshot import Snapshot
 
 _REASONS_SHOWN = 12
+_FIGURE = re.compile(r"[0-9][0-9,.:]*( [a-zA-Z]+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +137,7 @@ def plain_report(sections: Sequence[Section]) -> str:
 
 
 def _is_text(value: str) -> bool:
-    return not value[:1].isdigit()
+    return _FIGURE.fullmatch(value) is None
 
 
 def _print_tables(console: Console, sections: Sequence[Section], snapshot: Snapshot) -> None:

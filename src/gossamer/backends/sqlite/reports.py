@@ -1,0 +1,269 @@
+"""Reads a crawl's database for people, also while a crawl uses it; and changes its dead letters while none does.
+
+Whatever is long is read a chunk at a time, each chunk in a transaction of its own: the answers come as a stream, a
+slow reader keeps nothing from the crawl, and what changes meanwhile may show.
+"""
+
+import base64
+import datetime
+import math
+import sqlite3
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from gossamer.backends.sqlite.database import translated
+from gossamer.backends.sqlite.queries import named_queries
+from gossamer.errors import StoreFailed
+from gossamer.model.states import UrlState
+from gossamer.model.units import Instant
+
+_CHUNK = 500
+
+Json = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageFilter:
+    """Which pages to show; None: any."""
+
+    state: UrlState | None = None
+    host: str | None = None
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeadFilter:
+    """Which dead letters are meant; None: any."""
+
+    host: str | None = None
+    reason: str | None = None
+
+
+def status(db: sqlite3.Connection) -> Json:
+    """The totals of a crawl as committed. The keys are those of `gossamer crawl --json` where they mean the same."""
+    sql = named_queries("reports.sql")
+    with _our_errors(db):
+        totals: dict[str, int] = dict(db.execute(sql["totals"]).fetchall())
+        hosts, domains = db.execute(sql["host_counts"]).fetchone()
+        warc_files, warc_bytes = db.execute(sql["warc_totals"]).fetchone()
+        (seeds,) = db.execute(sql["seed_count"]).fetchone()
+        (next_due,) = db.execute(sql["next_due"]).fetchone()
+        dead_by_reason = dict(db.execute(sql["dead_reasons"]).fetchall())
+    states = {state.word: totals.get("state:" + state.word, 0) for state in UrlState}
+    return {
+        "pages": states["stored"],
+        "fetched": totals.get("fetched", 0),
+        "bytes": totals.get("bytes", 0),
+        "discovered": totals.get("discovered", 0),
+        "queued": states["queued"],
+        "duplicates": totals.get("duplicates", 0),
+        "near_duplicates": totals.get("near_duplicates", 0),
+        "errors": _by_reason(totals, "error"),
+        "excluded": _by_reason(totals, "excluded"),
+        "dead": states["dead"],
+        "hosts": hosts,
+        "finished": states["queued"] == 0,
+        "states": states,
+        "statuses": _by_reason(totals, "status"),
+        "dead_by_reason": dead_by_reason,
+        "domains": domains,
+        "seeds": seeds,
+        "robots_fetched": totals.get("robots_fetched", 0),
+        "warc_files": warc_files,
+        "warc_bytes": warc_bytes,
+        "next_due": timestamp(next_due) if states["queued"] else None,
+    }
+
+
+def pages(db: sqlite3.Connection, wanted: PageFilter) -> Iterator[Json]:
+    """Every known page that is wanted, oldest discovery first."""
+    sql = named_queries("reports.sql")
+    shown = 0
+    with _our_errors(db):
+        for ids in _page_ids(db, sql, wanted):
+            for url_id in ids:
+                row = db.execute(sql["page"], (url_id,)).fetchone()
+                if wanted.state is not None and row[2] != wanted.state:
+                    continue
+                if wanted.limit is not None and shown >= wanted.limit:
+                    return
+                shown += 1
+                yield _page(row)
+
+
+def dead(db: sqlite3.Connection, host: str | None = None, reason: str | None = None) -> Iterator[Json]:
+    """The dead letters, oldest discovery first, each with its last failure."""
+    sql = named_queries("reports.sql")
+    with _our_errors(db):
+        for ids in _dead_ids(db, sql, DeadFilter(host=host, reason=reason)):
+            for url_id in ids:
+                yield _dead_letter(db.execute(sql["dead_letter"], (url_id,)).fetchone())
+
+
+def requeue(db: sqlite3.Connection, wanted: DeadFilter, now: Instant) -> int:
+    """Give dead letters another life: queued, no try used up, due now. Returns how many.
+
+    The caller holds the directory's lock. All in one transaction; the front queues know of them afterwards.
+    """
+    sql = named_queries("reports.sql")
+    with _transaction(db):
+        ids = [url_id for chunk in _dead_ids(db, sql, wanted) for url_id in chunk]
+        places = {tuple(db.execute(sql["url_place"], (url_id,)).fetchone()) for url_id in ids}
+        db.executemany(sql["requeue"], [(now, url_id) for url_id in ids])
+        db.executemany(sql["enter_front"], [(host_id, front, now) for host_id, front in places])
+        _count(db, sql, {"state:dead": -len(ids), "state:queued": len(ids)})
+    return len(ids)
+
+
+def drop(db: sqlite3.Connection, wanted: DeadFilter) -> int:
+    """Give dead letters up for good: excluded, with the reason `dropped`. Returns how many. As `requeue` otherwise."""
+    sql = named_queries("reports.sql")
+    with _transaction(db):
+        ids = [url_id for chunk in _dead_ids(db, sql, wanted) for url_id in chunk]
+        db.executemany(sql["drop"], [(url_id,) for url_id in ids])
+        counts = {"state:dead": -len(ids), "state:excluded": len(ids), "excluded:dropped": len(ids)}
+        _count(db, sql, counts)
+    return len(ids)
+
+
+# --- which ones ---------------------------------------------------------------------------------------
+
+
+def _page_ids(db: sqlite3.Connection, sql: dict[str, str], wanted: PageFilter) -> Iterator[Iterable[int]]:
+    if wanted.host is not None:
+        # By the index of the host, eight bytes a URL, then in order of discovery.
+        host_id = _host_id(db, sql, wanted.host)
+        ids = array("q", sorted(row[0] for row in db.execute(sql["host_urls"], (host_id,))))
+        yield from (ids[i : i + _CHUNK] for i in range(0, len(ids), _CHUNK))
+        return
+    last = 0
+    while True:
+        if wanted.state is None:
+            rows = db.execute(sql["page_ids"], (last, _CHUNK)).fetchall()
+        else:
+            rows = db.execute(sql["page_ids_of_state"], (last, wanted.state, _CHUNK)).fetchall()
+        if not rows:
+            return
+        last = rows[-1][0]
+        yield [row[0] for row in rows]
+
+
+def _dead_ids(db: sqlite3.Connection, sql: dict[str, str], wanted: DeadFilter) -> Iterator[list[int]]:
+    host_id = None if wanted.host is None else _host_id(db, sql, wanted.host)
+    last = 0
+    while True:
+        values = {"after": last, "host_id": host_id, "reason": wanted.reason, "most": _CHUNK}
+        ids = [row[0] for row in db.execute(sql["dead_ids"], values)]
+        if not ids:
+            return
+        last = ids[-1]
+        yield ids
+
+
+def _host_id(db: sqlite3.Connection, sql: dict[str, str], host: str) -> int:
+    """The host's row; of an unknown host a row that no URL has."""
+    row = db.execute(sql["host_id"], (host.lower().rstrip("."),)).fetchone()
+    return -1 if row is None else int(row[0])
+
+
+# --- rows as people know them -------------------------------------------------------------------------
+
+_PageRow = tuple[
+    str, int | None, int, int, float, int | None, bytes | None, float | None, float | None, str | None, str | None,
+    str | None, str, str | None, str | None, str | None, str | None, int | None, int | None,
+]  # fmt: skip
+
+
+def _page(row: _PageRow) -> Json:
+    (url, code, state, depth, priority, size, digest, at, available_at, duplicate_of, redirect_to, reason) = row[:12]
+    host, mime, title, found_on, file, offset, length = row[12:]
+    return {
+        "url": url,
+        "status": code,
+        "state": UrlState(state).word,
+        "depth": depth,
+        "priority": priority,
+        "size": size,
+        "digest": None if digest is None else "sha1:" + base64.b32encode(digest).decode("ascii"),
+        "fetched_at": timestamp(at),
+        "next_visit": timestamp(available_at),
+        "duplicate_of": duplicate_of,
+        "redirect_to": redirect_to,
+        "reason": reason,
+        "host": host,
+        "mime": mime,
+        "title": title,
+        "found_on": found_on,
+        "warc": None if file is None else {"file": file, "offset": offset, "length": length},
+    }
+
+
+def _dead_letter(
+    row: tuple[str, str, str | None, int, int, float, float | None, int | None, str | None, str | None],
+) -> Json:
+    url, host, reason, tries, depth, priority, at, code, detail, found_on = row
+    return {
+        "url": url,
+        "host": host,
+        "reason": reason,
+        "tries": tries,
+        "depth": depth,
+        "priority": priority,
+        "failed_at": timestamp(at),
+        "status": code,
+        "detail": detail,
+        "found_on": found_on,
+    }
+
+
+def timestamp(at: float | None) -> str | None:
+    """ISO 8601, UTC. None for no date, and for one beyond the calendar."""
+    if at is None or not math.isfinite(at) or not 0 <= at < 253_402_300_800:
+        return None
+    moment = datetime.datetime.fromtimestamp(at, datetime.UTC)
+    return moment.isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
+
+
+def _by_reason(totals: dict[str, int], kind: str) -> dict[str, int]:
+    found = Counter({name[len(kind) + 1 :]: n for name, n in totals.items() if name.startswith(kind + ":") and n})
+    return dict(found.most_common())
+
+
+# --- transactions -------------------------------------------------------------------------------------
+
+
+def _count(db: sqlite3.Connection, sql: dict[str, str], counts: dict[str, int]) -> None:
+    db.executemany(sql["count"], [(name, n) for name, n in counts.items() if n])
+
+
+@contextmanager
+def _transaction(db: sqlite3.Connection) -> Iterator[None]:
+    """All of the block or nothing of it. Raises StoreFailed."""
+    with _our_errors(db):
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            db.execute("COMMIT")
+        except BaseException:
+            with suppress(sqlite3.Error):
+                db.execute("ROLLBACK")
+            raise
+
+
+@contextmanager
+def _our_errors(db: sqlite3.Connection) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _translated(db, error) from error
+
+
+def _translated(db: sqlite3.Connection, error: sqlite3.Error) -> StoreFailed:
+    path = "the database"
+    with suppress(sqlite3.Error):
+        path = db.execute("PRAGMA database_list").fetchone()[2]
+    return translated(error, Path(path))

@@ -1,0 +1,15 @@
+"""The commands, one module each: `configure(parser)` declares its options, `run(arguments)` does it and returns the
+exit status.
+
+A module is imported only when its command is given, so `gossamer --help` costs nothing and `gossamer pages` never
+loads a fetcher. `options` is the table of the options that are also keys of gossamer.toml.
+"""
+
+COMMANDS: dict[str, str] = {
+    "crawl": "crawl from URLs until done, a limit or Ctrl-C; resumes what the directory holds",
+    "demo": "crawl a simulated web on this machine and show the report",
+    "simweb": "serve the simulated web (HTTP and DNS on loopback)",
+    "status": "the totals of a crawl, at rest or running",
+    "pages": "a line for every known page",
+    "dead": "list, requeue or drop the URLs whose tries are used up",
+}

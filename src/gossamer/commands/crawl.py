@@ -1,0 +1,81 @@
+"""`gossamer crawl`: the crawl itself."""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TextIO
+
+from gossamer.commands import arguments as given
+from gossamer.commands.options import add_options, config_from
+from gossamer.config import Config
+from gossamer.errors import UsageError
+from gossamer.observe.display import choose_display
+from gossamer.observe.report import print_report
+from gossamer.observe.snapshot import Snapshot, to_contract
+from gossamer.seed.lists import Seed
+
+USAGE = "[URL...] [options]"
+DESCRIPTION = """\
+Crawl from the given URLs until nothing is left, a limit is reached or you
+press Ctrl-C (once: finish what is in flight; twice: stop at once). Nothing is
+lost either way: the same command again goes on where this one stopped.
+
+Every option is also a key of gossamer.toml; the command line wins."""
+
+EXAMPLE = """\
+  gossamer crawl https://example.org/ --max-pages 1000 --user-agent 'mybot/1.0 (+https://example.org/)'
+  gossamer crawl --seeds urls.txt --scope domain --dir news
+  gossamer crawl --dir news                            (resume)"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("urls", nargs="*", metavar="URL", help="where to start; https:// is added where it is missing")
+    parser.add_argument("--config", metavar="FILE", help="read options from FILE (default: ./gossamer.toml if present)")
+    parser.add_argument("--add-seeds", action="store_true", help="add the URLs to the crawl that the directory holds")
+    add_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    config = config_from(arguments, given.path(arguments, "config"))
+    seeds = seeds_for(config, given.texts(arguments, "urls"))
+    return crawl_and_report(config, seeds, add_seeds=given.flag(arguments, "add_seeds"))
+
+
+def seeds_for(config: Config, urls: Sequence[str]) -> list[Seed]:
+    """The seeds given as arguments and in the seeds file. Raises UsageError where a crawl cannot start without any."""
+    from gossamer.assemble import canonicaliser_for
+    from gossamer.seed.lists import read_arguments, read_seed_file
+
+    canonicalise = canonicaliser_for(config).canonicalise
+    seeds = {seed.url: seed for seed in read_arguments(urls, canonicalise)}
+    if config.seeds is not None:
+        for seed in read_seed_file(config.seeds, canonicalise, sys.stdin.buffer):
+            seeds.setdefault(seed.url, seed)
+    if not seeds and not (Path(config.dir) / "crawl.db").exists():
+        raise UsageError(
+            f"nothing to crawl: give a URL or --seeds FILE (there is no crawl in {config.dir!r} to resume either)"
+        )
+    return list(seeds.values())
+
+
+def crawl_and_report(config: Config, seeds: list[Seed], *, add_seeds: bool = False) -> int:
+    """Run the crawl with its display, then say what came of it. Returns the exit status."""
+    from gossamer.crawl.supervisor import run_crawl
+
+    display = choose_display(config, sys.stderr)
+    try:
+        code, last = run_crawl(config, seeds, add_seeds=add_seeds, display=display)
+    finally:
+        display.close()
+    tell_results(config, last, sys.stdout, sys.stderr)
+    return code
+
+
+def tell_results(config: Config, last: Snapshot, out: TextIO, err: TextIO) -> None:
+    """The report, and with --json the contract's object as the last line of `out`."""
+    if not config.quiet:
+        print_report(last, Path(config.dir), err if config.json else out)
+    if config.json:
+        print(json.dumps(to_contract(last)), file=out, flush=True)

@@ -1,0 +1,79 @@
+"""`gossamer dead`: the dead-letter queue, handled by a person."""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable
+from contextlib import closing
+
+from gossamer.backends.sqlite import reports
+from gossamer.backends.sqlite.database import open_for_writing
+from gossamer.clock import SteadyClock
+from gossamer.commands import arguments as given
+from gossamer.commands.reading import add_directory_option, directory_of, reading
+from gossamer.observe import words
+
+USAGE = "[list|requeue|drop] [--host HOST] [--reason REASON] [--json]"
+DESCRIPTION = """\
+The URLs whose tries are used up. `list` shows them (also while the crawl runs),
+`requeue` gives them a new start with the next run, `drop` gives them up for
+good; these two need the crawl to be at rest."""
+EXAMPLE = """\
+  gossamer dead
+  gossamer dead requeue --host example.org
+  gossamer dead drop --reason dns_nxdomain"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", nargs="?", choices=["list", "requeue", "drop"], default="list", help="default: list")
+    add_directory_option(parser)
+    parser.add_argument("--host", metavar="HOST", help="only those of this host")
+    parser.add_argument("--reason", metavar="REASON", help="only those that died of this")
+    parser.add_argument("--json", action="store_true", help="list: one JSON object a line; otherwise one object")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    directory = directory_of(arguments)
+    wanted = reports.DeadFilter(host=given.text(arguments, "host"), reason=given.text(arguments, "reason"))
+    as_json = given.flag(arguments, "json")
+    action = given.text(arguments, "action")
+    if action == "list":
+        with reading(directory) as db:
+            return _list(reports.dead(db, wanted.host, wanted.reason), as_json)
+
+    from gossamer.crawl.directory import CrawlDirectory
+
+    held = CrawlDirectory(directory)
+    try:
+        with closing(open_for_writing(held.database)) as db:
+            if action == "requeue":
+                number = reports.requeue(db, wanted, SteadyClock().now())
+            else:
+                number = reports.drop(db, wanted)
+    finally:
+        held.close()
+    done = "requeued" if action == "requeue" else "dropped"
+    if as_json:
+        print(json.dumps({done: number}))
+    else:
+        more = "; run gossamer crawl to visit them" if action == "requeue" and number else ""
+        print(f"{words.count(number)} dead letters {done}{more}")
+    return 0
+
+
+def _list(letters: Iterable[reports.Json], as_json: bool) -> int:
+    number = 0
+    for letter in letters:
+        number += 1
+        sys.stdout.write((json.dumps(letter) if as_json else dead_line(letter)) + "\n")
+    if not number and not as_json:
+        print("no dead letters", file=sys.stderr)
+    return 0
+
+
+def dead_line(letter: reports.Json) -> str:
+    """When it failed last, why, after how many tries, and the URL; what is known beyond the reason at the end."""
+    at, reason = str(letter["failed_at"] or "-"), words.printable(str(letter["reason"] or "-"))
+    detail = words.printable(str(letter["detail"]), 120) if letter["detail"] else ""
+    url = words.printable(str(letter["url"]))
+    return f"{at:<24}  {reason:<20}  {letter['tries']:>2} tries  {url}" + (f"  ({detail})" if detail else "")

@@ -1,0 +1,131 @@
+"""The options that are also keys of gossamer.toml: one table, from which the parser and the configuration are made."""
+
+import argparse
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from gossamer.config import Config, make_config, read_toml
+from gossamer.errors import ConfigError, UsageError
+
+DEFAULT_FILE = Path("gossamer.toml")
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """`--name` sets `key` of the configuration; `section.key` where a dot says so."""
+
+    key: str
+    kind: type[int] | type[float] | type[str] | type[bool]
+    metavar: str
+    help: str
+    name: str = ""  # where it is not the key with hyphens
+    repeated: bool = False  # may be given several times and makes a list
+
+    @property
+    def flag(self) -> str:
+        return "--" + (self.name or self.key.replace("_", "-"))
+
+    @property
+    def destination(self) -> str:
+        """Its name in the parser's result; dots would not do there."""
+        return "option_" + self.key.replace(".", "__")
+
+
+OPTIONS: tuple[Option, ...] = (
+    Option("dir", str, "DIR", "the crawl's directory (default: crawl); resumed if it holds a crawl"),
+    Option("seeds", str, "FILE", "read seeds from FILE, one a line; - is standard input"),
+    Option("scope", str, "SCOPE", "host, domain, any, host:NAME, domain:NAME or tld:nz; several joined by commas"),
+    Option("max_pages", int, "N", "stop when N documents are stored"),
+    Option("max_depth", int, "N", "follow at most N links from a seed"),
+    Option("order", str, "POLICY", "what is visited first: mercator (default) or bfs"),
+    Option("delay", float, "SECONDS", "leave a host alone for at least this long after an answer (default: 1)"),
+    Option("delay_factor", float, "X", "and X times as long as the answer took (default: 10)"),
+    Option("concurrency", int, "N", "at most N visits at a time, one per host (default: 80)"),
+    Option("user_agent", str, "TEXT", "how we introduce ourselves; say here how to reach you"),
+    Option("dns", str, "HOST:PORT", "send all look-ups to this name server"),
+    Option("allow_private", bool, "", "permit private and loopback addresses"),
+    Option("json", bool, "", "the last line on standard output is one JSON object; the report goes to standard error"),
+    Option("quiet", bool, "", "no progress and no report"),
+    Option("filter.exclude_domains", str, "DOMAIN", "never enter DOMAIN (repeatable)", "exclude-domain", True),
+    Option("politeness.max_per_domain", int, "N", "at most N page requests per registrable domain", "max-per-domain"),
+)
+
+
+def add_options(parser: argparse.ArgumentParser, only: tuple[str, ...] | None = None) -> None:
+    """Declare the options of the table (or those with the keys `only`). None stands for "not given"."""
+    for option in OPTIONS:
+        if only is not None and option.key not in only:
+            continue
+        if option.kind is bool:
+            parser.add_argument(
+                option.flag,
+                dest=option.destination,
+                action=argparse.BooleanOptionalAction,
+                default=None,
+                help=option.help,
+            )
+        else:
+            parser.add_argument(
+                option.flag,
+                dest=option.destination,
+                action="append" if option.repeated else "store",
+                type=_READERS[option.kind],
+                metavar=option.metavar,
+                default=None,
+                help=option.help,
+            )
+
+
+def config_from(arguments: argparse.Namespace, file: Path | None) -> Config:
+    """The configuration: defaults, then the file (`gossamer.toml` if there is one), then the options given.
+
+    Raises UsageError for a file that cannot be read, ConfigError naming the key that cannot be.
+    """
+    path = file or DEFAULT_FILE
+    keys = read_toml(path) if file is not None or path.is_file() else {}
+    given = {o.key: getattr(arguments, o.destination, None) for o in OPTIONS}
+    try:
+        return make_config(*_nested(keys, {key: value for key, value in given.items() if value is not None}))
+    except ConfigError as error:
+        raise UsageError(_explained(error, given, path if keys else None)) from error
+
+
+def _nested(file: Mapping[str, object], given: Mapping[str, object]) -> tuple[dict[str, object], dict[str, object]]:
+    """Options of a section put into the file's section, so that the section's other keys stay."""
+    keys, options = dict(file), {}
+    for key, value in given.items():
+        section, dot, name = key.partition(".")
+        if not dot:
+            options[key] = value
+            continue
+        present = keys.get(section, {})
+        if isinstance(present, dict):  # if not, the file is wrong and is refused by name
+            keys[section] = {**present, name: value}
+    return keys, options
+
+
+def _explained(error: ConfigError, given: Mapping[str, object], file: Path | None) -> str:
+    """The problem under the name by which the user set it: an option, or a key of the file."""
+    options = {o.key: o.flag for o in OPTIONS if given.get(o.key) is not None}
+    if error.key in options:
+        _, _, problem = str(error).partition(": ")
+        return f"{options[error.key]}: {problem}"
+    return f"{file}: {error}" if file is not None else str(error)
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+
+
+_READERS: dict[type, Callable[[str], int | float | str]] = {int: _whole, float: _number, str: str}

@@ -1,0 +1,49 @@
+"""`gossamer simweb`: the simulated web alone, for crawls and benchmarks of your own."""
+
+import argparse
+
+from gossamer.commands import arguments as given
+from gossamer.errors import UsageError
+
+USAGE = "[--port P] [--hosts N --pages N --seed S] [options]"
+DESCRIPTION = """\
+Serve a simulated web on loopback: HTTP on one port for all its hosts, and the
+name server that knows them. The same options always make the same web. Prints
+one line of JSON when ready; Ctrl-C stops it."""
+EXAMPLE = """\
+  gossamer simweb --port 8080 --dns-port 5300 --hosts 100 --pages 5000
+  gossamer crawl http://... --dns 127.0.0.1:5300 --allow-private --scope tld:test"""
+
+_NUMBERS = ("hosts", "pages", "seed")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--port", metavar="P", type=int, default=0, help="HTTP port (default: any free one)")
+    parser.add_argument("--dns-port", metavar="P", type=int, default=0, help="DNS port (default: any free one)")
+    parser.add_argument("--hosts", metavar="N", type=int, help="how many hosts")
+    parser.add_argument("--pages", metavar="N", type=int, help="how many URLs, of every kind")
+    parser.add_argument("--seed", metavar="S", type=int, help="another seed is another web (default: 1)")
+    parser.add_argument("--preset", metavar="NAME", default="demo", help="a named kind of web (default: demo)")
+    parser.add_argument("--log", metavar="FILE", help="write a JSON line per request")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from gossamer.simweb.config import preset
+    from gossamer.simweb.run import run_forever
+
+    numbers = {name: n for name in _NUMBERS if (n := given.whole(arguments, name)) is not None}
+    if {"hosts", "pages"} & numbers.keys():
+        numbers.setdefault("max_host_pages", 0)  # the preset's cap was meant for its own size
+    return run_forever(
+        preset(str(given.text(arguments, "preset")), **numbers),
+        http_port=_port(arguments, "port"),
+        dns_port=_port(arguments, "dns_port"),
+        log=given.path(arguments, "log"),
+    )
+
+
+def _port(arguments: argparse.Namespace, name: str) -> int:
+    port = given.whole(arguments, name) or 0
+    if not 0 <= port <= 65_535:
+        raise UsageError(f"--{name.replace('_', '-')}: {port} is no port number")
+    return port
