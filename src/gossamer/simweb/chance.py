@@ -17,6 +17,11 @@ def hash64(*parts: int | str) -> int:
     return int(xxh3_64_intdigest("/".join(map(str, parts)).encode()))
 
 
+def page_key(seed: int, host: int, page: int) -> int:
+    """The hash from which all that is particular to one page is told. `hash64`, but quicker."""
+    return int(xxh3_64_intdigest(b"%d/%d/%d" % (seed, host, page)))
+
+
 def uniform(*parts: int | str) -> float:
     """A number in [0, 1)."""
     return hash64(*parts) * _UNIT

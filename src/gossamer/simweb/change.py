@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from gossamer.model.units import Instant
-from gossamer.simweb.chance import hash64, lognormal_quantiles, uniform
+from gossamer.simweb.chance import draws, lognormal_quantiles
 
 _DAY = 86_400.0
+_UNIT = 2.0**-32
 _MEAN_PER_SLOT = 3.0
 _MOST_PER_SLOT = 15
 # e ** -3 of the slots are empty, so that forty in a row never happen.
@@ -54,10 +55,6 @@ def version_at(key: int, per_day: float, time: Instant) -> Version:
 
 def changes_in(key: int, slot: int, length: float) -> list[Instant]:
     """The moments of change in a slot, in order."""
-    count = bisect_right(_CUMULATIVE, uniform(key, slot))
-    return sorted(Instant((slot + uniform(key, slot, i)) * length) for i in range(count))
-
-
-def page_key(seed: int, host: int, page: int) -> int:
-    """The hash by which a page's history is told."""
-    return hash64(seed, "history", host, page)
+    first, *others = draws(b"%d/%d" % (key, slot), 1 + _MOST_PER_SLOT)
+    count = bisect_right(_CUMULATIVE, first * _UNIT)
+    return sorted(Instant((slot + draw * _UNIT) * length) for draw in others[:count])

@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gossamer.simweb.chance import draws, hash64, uniform
+from gossamer.simweb.chance import draws, hash64, page_key, uniform
 from gossamer.simweb.config import SimWebConfig
 from gossamer.simweb.hosts import HOSTS_PER_DIRECTORY, HostPlan, Kind
 
@@ -69,7 +69,7 @@ class Graph:
                 self._add_portal_links(host, page, inside, outside)
         # Between half and one and a half of the mean, so that pages differ in their number of links.
         wanted = self._random_links
-        count = wanted // 2 + hash64(self._seed, host.number, page) % (wanted + 1)
+        count = wanted // 2 + (page_key(self._seed, host.number, page) >> 48) % (wanted + 1)
         most_inside = len(inside) + 2 * ordinary  # a small host does not repeat itself for ever
         leaves, hosts, by_size, unequal = self._leaves, len(self._hosts), self._by_size, self._popularity
         for draw in draws(b"%d/links/%d/%d" % (self._seed, host.number, page), count):

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from html import escape
 
-from gossamer.simweb.chance import hash64, lognormal_quantiles, short_draws
+from gossamer.simweb.chance import hash64, lognormal_quantiles, page_key, short_draws
 from gossamer.simweb.config import SimWebConfig
 from gossamer.simweb.graph import Graph, Place
 from gossamer.simweb.hosts import HostPlan
-from gossamer.simweb.paths import path_of, relative_href, url_of
+from gossamer.simweb.paths import RelativeTo, path_of, url_of
 from gossamer.simweb.words import ANCHORS, PARAGRAPHS, SLUGS, anchors, paragraphs
 
 _SMALLEST, _LARGEST = 2_000, 200_000
@@ -44,7 +44,7 @@ class PageWriter:
         """An ordinary or restricted page. Only its text depends on `version`, never its links."""
         frame = self._frames.get(host.number) or self._make_frame(host)
         inside, outside = self._graph.links(host, page)
-        mixed = hash64(self._seed, "page", host.number, page)
+        mixed = page_key(self._seed, host.number, page)
         links = self._links(host, page, inside, outside, mixed)
         half = len(links) // 2
         first, second = "\n".join(links[:half]), "\n".join(links[half:])
@@ -101,7 +101,8 @@ class PageWriter:
     def _links(self, host: HostPlan, page: int, inside: list[int], outside: list[Place], mixed: int) -> list[str]:
         """All links as list items, those that leave the host strewn among the others."""
         anchors = self._anchors
-        source = path_of(host, page)
+        mixed &= 0x3FFFFFF  # small numbers are quicker to add
+        relative = RelativeTo(path_of(host, page)).href
         escaped = host.path_style == 7  # the only paths with an ampersand
         items = []
         for i, target in enumerate(inside):
@@ -110,7 +111,7 @@ class PageWriter:
             if style >= 20:
                 href = host.base + href
             elif style >= 12:
-                href = relative_href(source, href)
+                href = relative(href)
             if escaped:
                 href = href.replace("&", "&amp;")
             if style & 15 == 1:

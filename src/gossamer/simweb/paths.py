@@ -50,9 +50,18 @@ def url_of(host: HostPlan, page: int) -> str:
     return host.base + path_of(host, page)
 
 
-def relative_href(source: str, target: str) -> str:
-    """`target` as a link relative to the directory of `source`, both paths of one host. Not escaped."""
-    directory = source[: source.partition("?")[0].rindex("/") + 1]
-    if directory != "/" and target.startswith(directory) and target != directory:
-        return target[len(directory) :]
-    return "../" * (directory.count("/") - 1) + target[1:] or "./"
+class RelativeTo:
+    """Writes links relative to the directory of one page. Not escaped for HTML."""
+
+    __slots__ = ("_directory", "_up")
+
+    def __init__(self, source: str) -> None:
+        self._directory = source[: source.partition("?")[0].rindex("/") + 1]
+        self._up = "../" * (self._directory.count("/") - 1)
+
+    def href(self, target: str) -> str:
+        """`target`, a path of the same host, as seen from the page."""
+        directory = self._directory
+        if self._up and target.startswith(directory) and target != directory:
+            return target[len(directory) :]
+        return self._up + target[1:] or "./"

@@ -7,15 +7,13 @@ loopback device (or, where that cannot be asked for, only peers in 127.0.0.0/8).
 import asyncio
 import errno
 import socket
-from datetime import UTC, datetime
-from email.utils import format_datetime
 from http import HTTPStatus
 
 from gossamer.clock import Clock
 from gossamer.errors import CannotListen
 from gossamer.model.units import HostKey, Instant, Seconds
 from gossamer.simweb.record import Recorder, Request
-from gossamer.simweb.web import SimResponse, SimWeb
+from gossamer.simweb.web import SimResponse, SimWeb, http_date
 
 _MAX_HEAD = 65_536
 _IDLE_SECONDS = 60.0
@@ -91,8 +89,7 @@ class HttpServer:
     def date_line(self, now: Instant) -> str:
         second = int(now)
         if second != self._date[0]:
-            text = format_datetime(datetime.fromtimestamp(second, UTC), usegmt=True)
-            self._date = (second, f"Date: {text}\r\nServer: simweb\r\n")
+            self._date = (second, f"Date: {http_date(second)}\r\nServer: simweb\r\n")
         return self._date[1]
 
     def _do_chores(self, loop: asyncio.AbstractEventLoop) -> None:
