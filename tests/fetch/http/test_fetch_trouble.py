@@ -189,6 +189,13 @@ def test_a_chunked_body_that_never_ends_is_cut_at_the_cap() -> None:
     assert response.truncated is Truncation.LENGTH
 
 
+def test_a_body_in_countless_chunks_is_cut() -> None:
+    response = cut_response(CHUNKED + b"1\r\nx\r\n" * 300_000 + b"0\r\n\r\n", limits=FetchLimits())
+
+    assert 600_000 <= len(response.wire_body) <= 700_000
+    assert response.truncated is Truncation.LENGTH
+
+
 def test_a_declared_length_reserves_no_memory() -> None:
     response = cut_response(HEAD + b"Content-Length: 999999999999\r\n\r\n" + b"x" * 1024)
 

@@ -12,8 +12,8 @@ from enum import Enum
 from gossamer.model.outcome import Failure
 
 _SIZE = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,16})[ \t]*(?:;[^\n]*)?\r?\n")
-MAX_CHUNKS = 200_000
-"""Chunks read from one body at rest: about 100 ms of work. A page in smaller pieces is cut there."""
+MAX_CHUNKS = 100_000
+"""Chunks read from one body: about 100 ms of work. A page in more and smaller pieces is cut there."""
 
 
 class _At(Enum):
@@ -28,10 +28,10 @@ class ChunkScanner:
     """Finds the end of a chunked body in pieces of any size.
 
     `feed` returns None while the body goes on, and else how many bytes of that piece belong to the body.
-    After a `failure` it wants no more.
+    After a `failure`, or when there are `too_many` chunks, it wants no more.
     """
 
-    __slots__ = ("_at", "_held", "_left", "_line_limit", "_trailer_left", "failure")
+    __slots__ = ("_at", "_chunks_left", "_held", "_left", "_line_limit", "_trailer_left", "failure")
 
     def __init__(self, line_limit: int, trailer_limit: int) -> None:
         self._at = _At.SIZE
@@ -39,11 +39,20 @@ class ChunkScanner:
         self._held = b""  # the beginning of a line whose end has not come
         self._line_limit = line_limit
         self._trailer_left = trailer_limit
+        self._chunks_left = MAX_CHUNKS
         self.failure: Failure | None = None
+
+    @property
+    def too_many(self) -> bool:
+        return self._chunks_left < 0
 
     def feed(self, piece: bytes) -> int | None:
         position, size = 0, len(piece)
-        while position < size:
+        while position < size and self._chunks_left >= 0:
+            if self._at is _At.SIZE and not self._held:
+                position = self._skip_whole_chunks(piece, position)
+                if position == size:
+                    break
             if self._at is _At.DATA:
                 step = min(self._left, size - position)
                 position += step
@@ -68,6 +77,19 @@ class ChunkScanner:
                 return None
         return None
 
+    def _skip_whole_chunks(self, piece: bytes, position: int) -> int:
+        """Past all the chunks that lie within this piece, which most do."""
+        chunks, limit = self._chunks_left, self._line_limit
+        while chunks >= 0 and (match := _SIZE.match(piece, position)):
+            start = match.end()
+            length = int(match[1], 16)
+            if length == 0 or start - position > limit or not piece.startswith(b"\r\n", start + length):
+                break
+            position = start + length + 2
+            chunks -= 1
+        self._chunks_left = chunks
+        return position
+
     def _take(self, line: bytes) -> None:
         if len(line) > self._line_limit:
             self.failure = Failure.HEADER_TOO_LARGE
@@ -77,6 +99,7 @@ class ChunkScanner:
                 self.failure = Failure.BAD_CHUNK
                 return
             self._left = int(match[1], 16)
+            self._chunks_left -= 1
             self._at = _At.DATA if self._left else _At.TRAILER
         elif self._at is _At.DATA_END:
             if line not in (b"\r\n", b"\n"):

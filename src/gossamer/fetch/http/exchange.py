@@ -114,6 +114,8 @@ class Exchange:
                 # Bytes after the end belong to nobody: stop, so that the connection is not used again.
                 self.body_bytes -= len(piece) - end
                 piece, self.ended, self.truncated = piece[:end], True, None
+            elif self._scanner.too_many:
+                self.truncated = Truncation.LENGTH
             self._pieces.append(piece)
         return _STOP if self.truncated is not None or self.ended else None
 

@@ -87,6 +87,8 @@ def http_date(value: str, now: Instant) -> Instant | None:
         year += this_year - this_year % 100
         if year > this_year + 50:
             year -= 100
+        elif year <= this_year - 50:
+            year += 100
     try:
         moment = datetime(
             year,

@@ -1,0 +1,103 @@
+"""The header fields that we act on."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conformance import shared_data
+from gossamer.fetch.http.headers import http_date, mime_and_charset, parse_fields, retry_after
+from gossamer.model.units import Instant
+
+NOW = Instant(784_111_777.0)  # Sun, 06 Nov 1994 08:49:37 GMT
+
+
+@pytest.mark.parametrize(
+    "text", ["Sun, 06 Nov 1994 08:51:07 GMT", "Sunday, 06-Nov-94 08:51:07 GMT", "Sun Nov  6 08:51:07 1994"]
+)
+def test_a_date_in_any_of_the_three_forms_is_understood(text: str) -> None:
+    assert http_date(text, NOW) == NOW + 90
+    assert retry_after(text, NOW) == 90.0
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("120", 120.0), (" 7 ", 7.0), ("0120", 120.0), ("86400", 86400.0)])
+def test_a_delay_in_seconds_is_taken_as_it_is(text: str, seconds: float) -> None:
+    assert retry_after(text, NOW) == seconds
+
+
+@pytest.mark.parametrize("text", ["999999999999", "9" * 5000, "86401", "Fri, 31 Dec 9999 23:59:59 GMT"])
+def test_an_absurd_delay_is_cut_to_a_day(text: str) -> None:
+    assert retry_after(text, NOW) == 86400.0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "-5", "soon", "1.5", "+3", "0", "1e3", "٣", "NaN", "inf",
+        "Sun, 06 Nov 1994 08:49:37 GMT",  # now
+        "Sun, 06 Nov 1993 08:49:37 GMT",  # past
+        "Sun, 32 Nov 1994 08:51:07 GMT", "Sun, 06 Foo 1994 08:51:07 GMT", "Sun, 06 Nov 1994 25:51:07 GMT",
+        "Sun, 06 Nov 1994 08:51:07 PST", "1994-11-06", "Sun, 06 Nov 0000 08:51:07 GMT",
+    ],
+)  # fmt: skip
+def test_nonsense_and_the_past_ask_for_nothing(text: str) -> None:
+    assert retry_after(text, NOW) is None
+
+
+@pytest.mark.parametrize(("year", "ahead"), [("95", True), ("00", True), ("44", True), ("45", False), ("93", False)])
+def test_a_two_digit_year_is_at_most_fifty_years_ahead(year: str, ahead: bool) -> None:
+    moment = http_date(f"Sunday, 06-Nov-{year} 08:49:37 GMT", NOW)
+
+    assert moment is not None
+    assert (moment > NOW) is ahead
+
+
+@given(st.text(max_size=100), st.floats(min_value=0, max_value=4e9))
+def test_no_text_breaks_the_parser_and_no_wait_leaves_its_bounds(text: str, now: float) -> None:
+    wait = retry_after(text, Instant(now))
+
+    assert wait is None or 0 < wait <= 86400
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("text/html", ("text/html", None)),
+        ("Text/HTML; Charset=UTF-8", ("text/html", "UTF-8")),
+        ('text/html;charset="windows-1251"', ("text/html", "windows-1251")),
+        ("text/html; foo=bar; charset=koi8-r; x=y", ("text/html", "koi8-r")),
+        ("application/xhtml+xml", ("application/xhtml+xml", None)),
+        ("", ("", None)),
+        ("html", ("", None)),
+        ("text/", ("", None)),
+        ("text/html; charset=", ("text/html", None)),
+        ("text/html, text/plain", ("", None)),
+    ],
+)
+def test_media_type_and_charset_are_read(value: str, expected: tuple[str, str | None]) -> None:
+    assert mime_and_charset(value) == expected
+
+
+def test_media_types_agree_with_the_web_platform_tests() -> None:
+    cases = json.loads(shared_data("conformance/http/mime-types.json").read_text())
+    checked = 0
+    for case in cases:
+        if isinstance(case, dict) and case["output"] is not None:
+            assert mime_and_charset(case["input"])[0] == case["output"].partition(";")[0], case["input"]
+            checked += 1
+
+    assert checked > 30
+
+
+def test_repeated_fields_are_joined_and_lines_without_a_name_left_out() -> None:
+    lines = [b"A: 1\r\n", b"no colon\r\n", b": empty\r\n", b"a:2\n", b"B : \xe9 \r\n", b"A:\t3 \r\n"]
+
+    assert parse_fields(lines) == {"a": "1, 2, 3", "b": "é"}
+
+
+@given(st.lists(st.binary(max_size=50), max_size=20))
+def test_no_head_breaks_the_field_parser(lines: list[bytes]) -> None:
+    fields = parse_fields(lines)
+
+    assert all(name == name.strip().lower() for name in fields)
