@@ -59,7 +59,25 @@ def test_mark_then_header_then_declaration_then_guess(body: bytes, header: str |
 
 
 @pytest.mark.parametrize(
-    "label", ["\0utf-8", "rot13", "zlib", "idna", "undefined", "x" * 10_240, "", "utf8\u212a", "u\u017ff-8", "mbcs"]
+    ("head", "expected"),
+    [
+        (b"<!--><meta charset=koi8-r>", "KOI8-R"),
+        (b"<?php <meta charset=koi8-r> <meta charset=koi8-u>", "KOI8-U"),
+        (b"</a x='<meta charset=koi8-r>'><meta charset=koi8-u>", "KOI8-U"),
+        (b"<meta charset=koi8-r charset=koi8-u>", "KOI8-R"),
+        (b"<meta charset=no-such-thing><meta charset=koi8-r>", "KOI8-R"),
+        (b'<meta x="unclosed charset=koi8-r>', None),
+        (b"<meta charset=koi8-r x", None),
+        (b"<!-- <meta charset=koi8-r>", None),
+        (b"<metal charset=koi8-r>", None),
+    ],
+)
+def test_the_prescan_reads_markup_as_a_browser_does(head: bytes, expected: str | None) -> None:
+    assert declared_encoding(head, None) == expected
+
+
+@pytest.mark.parametrize(
+    "label", ["\0utf-8", "rot13", "zlib", "idna", "undefined", "x" * 10_240, "", "\u212aoi8-r", "u\u017ff-8", "mbcs"]
 )
 def test_names_that_are_no_labels_are_never_accepted(label: str) -> None:
     assert encoding_of_label(label) is None
