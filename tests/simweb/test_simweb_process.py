@@ -11,13 +11,14 @@ from pathlib import Path
 import pytest
 
 from gossamer.errors import CannotListen
+from gossamer.model.units import Instant
 from gossamer.simweb.config import SimWebConfig, to_json
 from gossamer.simweb.process import SimwebProcess
 from gossamer.simweb.record import read_log
 from gossamer.simweb.truth import ground_truth
 
 pytestmark = pytest.mark.service
-CONFIG = SimWebConfig(hosts=10, pages=100, fault_rate=0.0)
+CONFIG = SimWebConfig(hosts=10, pages=100, fault_rate=0.0, static_pages=1.0)
 
 
 def fetch(port: int, host: str, target: str = "/") -> bytes:
@@ -51,11 +52,13 @@ def test_the_server_lives_in_the_block_and_no_longer(tmp_path: Path) -> None:
 
 def test_the_web_in_the_process_is_the_one_we_know_the_truth_of() -> None:
     with SimwebProcess(CONFIG) as server:
-        truth = ground_truth(server.web())
+        web = server.web()
+        truth = ground_truth(web)
         assert set(server.seeds) <= truth.stored
         for url in sorted(truth.stored)[:20]:
-            host, _, path = url.removeprefix("http://").partition("/")
-            assert fetch(server.http_port, host, f"/{path}").startswith(b"HTTP/1.1 200 OK")
+            authority, _, path = url.removeprefix("http://").partition("/")
+            served = fetch(server.http_port, authority, f"/{path}").partition(b"\r\n\r\n")[2]
+            assert served == web.respond(authority.partition(":")[0], f"/{path}", Instant(0.0)).body
 
 
 def test_a_server_that_cannot_start_says_why() -> None:

@@ -18,8 +18,10 @@ from gossamer.simweb.audit import audit
 from gossamer.simweb.config import SimWebConfig
 from gossamer.simweb.hosts import HostPlan, Kind
 from gossamer.simweb.paths import path_of
-from gossamer.simweb.record import read_log
+from gossamer.simweb.record import Recorder, read_log
 from gossamer.simweb.run import Running, serve
+from gossamer.simweb.server import HttpServer
+from gossamer.simweb.web import SimWeb
 
 T = TypeVar("T")
 CALM = SimWebConfig(hosts=12, pages=300, fault_rate=0.0, slow_hosts=0.0)
@@ -287,6 +289,29 @@ def test_retry_after_is_in_the_record() -> None:
     assert all(request.retry_after > 100 for request in running.requests if request.status == 429)
 
 
+@pytest.mark.parametrize(("peer", "heard"), [("127.4.5.6", True), ("192.0.2.7", False)])
+def test_without_the_device_only_peers_on_loopback_are_heard(peer: str, heard: bool) -> None:
+    class Transport(asyncio.Transport):
+        aborted = False
+
+        def get_extra_info(self, name: str, default: object = None) -> object:
+            return (peer if name == "peername" else "127.1.0.1", 1)
+
+        def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+            pass
+
+        def abort(self) -> None:
+            self.aborted = True
+
+    async def run() -> bool:
+        server = HttpServer(SimWeb(CALM), VirtualClock(), Recorder(), check_peers=True)
+        transport = Transport()
+        server.accept(transport)
+        return not transport.aborted
+
+    assert asyncio.run(run()) == heard
+
+
 def test_a_port_that_is_taken_is_refused_with_its_number() -> None:
     async def run() -> None:
         async with await serve(CALM) as running:
@@ -299,7 +324,7 @@ def test_a_port_that_is_taken_is_refused_with_its_number() -> None:
     asyncio.run(run())
 
 
-def test_hundreds_of_connections_are_served_at_once() -> None:
+def test_hundreds_of_connections_are_heardat_once() -> None:
     async def ask(port: int, host: HostPlan) -> bytes:
         reader, writer = await asyncio.open_connection(host.address, port)
         writer.write(f"GET / HTTP/1.1\r\nHost: {host.name}\r\nConnection: close\r\n\r\n".encode())

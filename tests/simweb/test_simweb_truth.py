@@ -129,6 +129,43 @@ def test_the_truth_is_what_a_plain_crawl_finds(agent: str) -> None:
     assert found.forbidden == truth.forbidden
 
 
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "shape",
+    [
+        {"hosts": 1, "pages": 1},
+        {"hosts": 1, "pages": 60},
+        {"hosts": 2, "pages": 50, "big_host_share": 1.0},
+        {"hosts": 40, "pages": 40},
+        {"hosts": 12, "pages": 250, "hub_pages": 5, "external_links": 1.0},
+        {"hosts": 250, "pages": 400, "seed_hosts": 1, "external_links": 0.0},
+    ],
+)
+def test_the_truth_holds_for_webs_of_odd_shapes(seed: int, shape: dict[str, float]) -> None:
+    config = preset("demo", seed=seed, mean_bytes=1_500, links_per_page=9, max_host_pages=0, **shape)
+    web = SimWeb(config)
+
+    truth, found = ground_truth(web), reference_crawl(web, "gossamer")
+
+    assert len(truth.all_urls()) == web.graph.pages
+    assert found.all_urls() == truth.all_urls()
+    assert found.stored == truth.stored
+    assert set(found.duplicate_groups) == set(truth.duplicate_groups)
+    assert found.forbidden == truth.forbidden
+
+
+def test_the_robots_files_of_a_web_use_the_whole_language() -> None:
+    web = SimWeb(SimWebConfig())
+    answers = [web.respond(host.name, "/robots.txt", LATE) for host in web.hosts]
+    written = "\n".join(answer.body.decode() for answer in answers if answer.status == 200)
+
+    assert {answer.status for answer in answers} == {200, 404}
+    for phrase in ("Disallow: /*/", "$", "Allow: ", "User-agent: *", "gossamer", "Gossamer", "greedybot", " # "):
+        assert phrase in written
+    for phrase in ("DISALLOW: ", "USER-AGENT: ", "Crawl-delay: 0.5", "\r\n", "Disallow:\n"):
+        assert phrase in written
+
+
 def test_every_url_of_the_web_is_reachable_from_the_seeds() -> None:
     web = SimWeb(preset("demo"))
 

@@ -1,6 +1,7 @@
 """The simulated web up and running: HTTP and DNS together, inside a program or as a command."""
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -80,8 +81,9 @@ async def serve(
     request, `keep` says whether they stay in memory too. Raises `CannotListen`.
     """
     clock = clock or SteadyClock()
-    sock, check_peers = listening_socket(http_port)
-    try:
+    async with contextlib.AsyncExitStack() as undo:
+        sock, check_peers = listening_socket(http_port)
+        undo.callback(sock.close)
         web = SimWeb(at(config, port=sock.getsockname()[1], epoch=clock.now()))
         names = NameServer(web.address_of, zone=config.zone, ttl=config.dns_ttl)
         loop = asyncio.get_running_loop()
@@ -89,12 +91,11 @@ async def serve(
             transport, _ = await loop.create_datagram_endpoint(lambda: names, local_addr=("127.0.0.1", dns_port))
         except OSError as error:
             raise CannotListen(f"cannot listen on port {dns_port} for DNS: {error.strerror or error}") from error
-    except BaseException:
-        sock.close()
-        raise
-    recorder = Recorder(log, keep=keep)
-    http = HttpServer(web, clock, recorder, check_peers=check_peers)
-    await http.start(sock)
+        undo.callback(transport.close)
+        recorder = Recorder(log, keep=keep)
+        http = HttpServer(web, clock, recorder, check_peers=check_peers)
+        await http.start(sock)
+        undo.pop_all()  # all is well: what was opened stays open
     chosen = int(transport.get_extra_info("sockname")[1])
     return Running(web, http, names, transport, chosen, recorder)
 

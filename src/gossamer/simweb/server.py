@@ -67,7 +67,7 @@ class HttpServer:
 
     async def start(self, sock: socket.socket) -> None:
         loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(lambda: _Connection(self, loop), sock=sock, backlog=_BACKLOG)
+        self._server = await loop.create_server(self._new_connection, sock=sock, backlog=_BACKLOG)
         self._do_chores(loop)
 
     async def close(self) -> None:
@@ -82,6 +82,10 @@ class HttpServer:
         await asyncio.sleep(0)
         self.recorder.flush()
 
+    def accept(self, transport: asyncio.BaseTransport) -> None:
+        """Take on a connection that somebody else has accepted."""
+        self._new_connection().connection_made(transport)
+
     def next_connection(self) -> int:
         self._accepted += 1
         return self._accepted
@@ -91,6 +95,9 @@ class HttpServer:
         if second != self._date[0]:
             self._date = (second, f"Date: {http_date(second)}\r\nServer: simweb\r\n")
         return self._date[1]
+
+    def _new_connection(self) -> "_Connection":
+        return _Connection(self, asyncio.get_running_loop())
 
     def _do_chores(self, loop: asyncio.AbstractEventLoop) -> None:
         self.recorder.flush()
