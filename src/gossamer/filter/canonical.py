@@ -21,7 +21,6 @@ _AUTHORITIES_KEPT = 65_536
 
 _C0_OR_SPACE = "".join(map(chr, range(0x21)))
 _REMOVE_TAB_AND_NEWLINE = {9: None, 10: None, 13: None}
-_HAS_TAB_OR_NEWLINE = re.compile(r"[\t\n\r]").search
 # Bounded: a megabyte of letters is no scheme, and must not be read to its end to learn so.
 _OTHER_SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]{0,63}:", re.IGNORECASE).match
 _AUTHORITY = re.compile(r"(?:https?:)?[/\\]{2}([^/\\?#]*)", re.IGNORECASE).match
@@ -65,7 +64,7 @@ class Canonicaliser:
             return refusal("bad_scheme", text)
         if len(text) > self._max_chars:
             return refusal("url_too_long", text)
-        if _HAS_TAB_OR_NEWLINE(text):
+        if "\n" in text or "\t" in text or "\r" in text:
             text = text.translate(_REMOVE_TAB_AND_NEWLINE)
         authority = _AUTHORITY(text)
         if authority and not _plausible(authority[1]):
@@ -88,13 +87,9 @@ class Canonicaliser:
         authority = self._authority(href[:path_start])
         if isinstance(authority, str):
             return authority
-        return self.with_path(authority, href[path_start:])
+        return self._with_path(authority, href[path_start:])
 
-    def authority(self, prefix: str) -> Authority | str:
-        """`read_authority` of a serialised `scheme://host[:port]`, remembered."""
-        return self._authority(prefix)
-
-    def with_path(self, authority: Authority, rest: str) -> Canonical:
+    def _with_path(self, authority: Authority, rest: str) -> Canonical:
         """Joins an authority and path and query as the WHATWG parser serialises them."""
         if "%" in rest:
             rest = fold_escapes(rest)

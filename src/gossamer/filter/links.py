@@ -9,10 +9,9 @@ parser would change, so that joining is putting two strings together. Whatever i
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, cast
 from urllib.parse import quote
 
-from gossamer.filter.authority import Authority
 from gossamer.filter.canonical import Canonical, Canonicaliser, Refusal, parse
 from gossamer.filter.legacy_query import with_encoded_query
 from gossamer.filter.percent import fold_escapes
@@ -33,9 +32,10 @@ _MORE = _CHAR + r"%\u0080-\ud7ff\ue000-\U0010ffff"
 _FOLDABLE = re.compile(rf"(?:/(?!/)[{_MORE}/:]*|[{_MORE}][{_MORE}/]*)?(?:\?[{_MORE}/:?]+)?").fullmatch
 _ABSOLUTE = re.compile(rf"(https?://[a-z0-9.\-]+(?::[0-9]+)?)(/[{_MORE}/:]*)?(\?[{_MORE}/:?]+)?").fullmatch
 _SAFE = "!$&()*+,;=@/:?%"  # for `quote`: what `_MORE` lets through, so that only non-ASCII is escaped
-_DOT_SEGMENT = re.compile(r"(?:\A|/)(?:\.|%2e)", re.IGNORECASE).search
+_ESCAPED_DOT_SEGMENT = re.compile(r"(?:\A|/)%2e", re.IGNORECASE).search
 
-Found = tuple[Url, HostKey]
+# Inside plain strings: calling `Url` for every link would cost more than joining it.
+Found = tuple[str, str]
 
 
 class PageLinks(NamedTuple):
@@ -102,14 +102,14 @@ class LinkResolver:
         refs = _without_fragments(raw)
         if encoding != "utf-8":
             refs = dict.fromkeys([with_encoded_query(ref, encoding) for ref in refs])
-        links: dict[Url, HostKey] = {}
+        links: dict[str, str] = {}
         refused: dict[str, int] = {}
         frame = self._frame(base, page)
         unread = len(hrefs) - len(raw)
         if len(refs) <= limit:
             self._resolve(frame, refs, links, refused)
             links.pop(page.url, None)
-            return PageLinks(links, refused, unread)
+            return PageLinks(cast(dict[Url, HostKey], links), refused, unread)
         waiting = list(refs)
         examined = 0
         while examined < min(len(waiting), limit * _EXAMINED_PER_LINK) and len(links) < limit:
@@ -118,14 +118,14 @@ class LinkResolver:
             examined += len(batch)
             self._resolve(frame, batch, links, refused)
             links.pop(page.url, None)
-        return PageLinks(links, refused, unread + len(waiting) - examined)
+        return PageLinks(cast(dict[Url, HostKey], links), refused, unread + len(waiting) - examined)
 
     def statistics(self) -> MemoStatistics:
         """What is remembered now."""
         return MemoStatistics(len(self._memos), self._remembered)
 
     def _resolve(
-        self, frame: _Frame | str, refs: Iterable[str], links: dict[Url, HostKey], refused: dict[str, int]
+        self, frame: _Frame | str, refs: Iterable[str], links: dict[str, str], refused: dict[str, int]
     ) -> None:
         """Adds what `refs` mean to `links` and `refused`."""
         if isinstance(frame, str):
@@ -139,16 +139,17 @@ class LinkResolver:
         room = self._memo_entries_per_origin
         rewrites = self._rewrites
         recall = memo.get
+        plain = _PLAIN
         for ref in refs:
             found = recall(ref)
             if found is None:
-                first = ref[:1]
                 url: str | None = None
-                if len(ref) > _MAX_FAST_CHARS or not _PLAIN(ref) or (rewrites and _may_be_noise(ref)):
+                first = ref[:1]
+                if len(ref) > _MAX_FAST_CHARS or not plain(ref) or (rewrites and _may_be_noise(ref)):
                     pass
                 elif first == "/":
                     if "/." not in ref:
-                        found = (Url(origin + ref), host)
+                        found = (origin + ref, host)
                 elif first == "." or "/." in ref:
                     url = _ascended(directory, root, ref)
                 elif first == "?":
@@ -157,7 +158,7 @@ class LinkResolver:
                     url = directory + ref if ref else base
                 if url is not None:
                     # Cheaper to put together again than to remember for every directory.
-                    links[Url(url)] = host
+                    links[url] = host
                     continue
                 if found is None:
                     found = self._carefully(ref, frame)
@@ -173,9 +174,10 @@ class LinkResolver:
                 links[found[0]] = found[1]
         self._grew(len(memo) - before)
 
-    def _read_site(self, site: str) -> Authority | str:
-        found = self._canonicaliser.canonicalise(site)
-        return found.reason if isinstance(found, Refusal) else Authority(found.origin, found.host)
+    def _read_site(self, start: str) -> Found | str:
+        """Origin and host of `scheme://host[:port]` as a page writes it, or the reason why we do not go there."""
+        found = self._canonicaliser.canonicalise(start)
+        return found.reason if isinstance(found, Refusal) else (found.origin, found.host)
 
     def _carefully(self, ref: str, frame: _Frame) -> Found | str:
         """The second way: links to other sites, and what can be escaped and folded without a parser."""
@@ -187,10 +189,10 @@ class LinkResolver:
             site = self._site(start)
             if isinstance(site, str):
                 return site
-            if not _DOT_SEGMENT(path):
-                return Url(site.origin + _folded(path or "/") + _folded(query)), site.host
-        elif ref and ref[0] != "?" and _FOLDABLE(ref) and not _DOT_SEGMENT(ref):
-            return Url((frame.origin if ref[0] == "/" else frame.directory) + _folded(ref)), frame.host
+            if not _has_dot_segment(path):
+                return site[0] + _folded((path or "/") + query), site[1]
+        elif ref and ref[0] != "?" and _FOLDABLE(ref) and not _has_dot_segment(ref):
+            return (frame.origin if ref[0] == "/" else frame.directory) + _folded(ref), frame.host
         return self._slowly(ref, frame.base)
 
     def _slowly(self, ref: str, base: str) -> Found | str:
@@ -263,17 +265,22 @@ def _ascended(directory: str, root: int, ref: str) -> str | None:
     return directory[:end] + ref[start:]
 
 
+def _has_dot_segment(path: str) -> bool:
+    """False only if no segment begins with a dot, escaped or not."""
+    return "/." in path or path[:1] == "." or ("%" in path and _ESCAPED_DOT_SEGMENT(path) is not None)
+
+
 def _folded(text: str) -> str:
-    if not text.isascii():
-        text = quote(text, safe=_SAFE)
-    return fold_escapes(text) if "%" in text else text
+    if "%" in text:
+        text = fold_escapes(text)
+    return text if text.isascii() else quote(text, safe=_SAFE)
 
 
 def _may_be_noise(ref: str) -> bool:
     return "?" in ref or ";" in ref or "(" in ref
 
 
-def _note(found: Found | str, links: dict[Url, HostKey], refused: dict[str, int]) -> None:
+def _note(found: Found | str, links: dict[str, str], refused: dict[str, int]) -> None:
     if isinstance(found, str):
         refused[found] = refused.get(found, 0) + 1
     else:

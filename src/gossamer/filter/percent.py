@@ -1,20 +1,12 @@
 """One spelling for percent-encoded text (RFC 3986, 6.2.2.1 and 6.2.2.2)."""
 
-import re
+_HEX = "0123456789abcdefABCDEF"
+_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
-_UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
-
-_UPPER = {f"%{byte:02x}": f"%{byte:02X}" for byte in range(256)}
-_FOLDED = {text: chr(int(text[1:], 16)) if int(text[1:], 16) in _UNRESERVED else up for text, up in _UPPER.items()}
-
-# A `%` that starts no escape may stand right before one: in `%%32e` decoding `%32` would make the new escape
-# `%2e`, which the next reading would decode again. Such an escape is never decoded (groups 1 and 2 say so).
-_ESCAPE = re.compile(r"((?<=%)|(?<=%[0-9A-Fa-f]))?(%[0-9A-Fa-f]{2})").sub
-
-
-def _fold(match: re.Match[str]) -> str:
-    escape = match[2].lower()
-    return _FOLDED[escape] if match[1] is None else _UPPER[escape]
+_UPPER = {high + low: f"%{high}{low}".upper() for high in _HEX for low in _HEX}
+_FOLDED = {
+    digits: chr(int(digits, 16)) if chr(int(digits, 16)) in _UNRESERVED else upper for digits, upper in _UPPER.items()
+}
 
 
 def fold_escapes(text: str) -> str:
@@ -22,4 +14,17 @@ def fold_escapes(text: str) -> str:
 
     Decodes once: what comes out is its own folded form. `%2F` stays `%2F`, `%zz` stays as it is.
     """
-    return _ESCAPE(_fold, text)
+    start, *parts = text.split("%")
+    folded = [start]
+    table = _FOLDED
+    for part in parts:
+        escape = table.get(part[:2])
+        table = _FOLDED
+        if escape is not None:
+            folded.append(escape + part[2:])
+            continue
+        folded.append("%" + part)
+        if not part or (len(part) == 1 and part in _HEX):
+            # Decoding `%32` in `%%32e` would make the new escape `%2e`, which the next reading would decode again.
+            table = _UPPER
+    return "".join(folded)
