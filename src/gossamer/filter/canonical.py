@@ -2,7 +2,7 @@
 
 The form is the WHATWG serialisation with userinfo, fragment, empty query and the host's final dot dropped
 and percent-escapes folded; ADR 3 gives the reasons. `ada_url` is the parser: it passes all of the standard's test data.
-`can_ada` would be faster but has an older Ada inside, which fails on international hosts and on paths like `/.a/../b`.
+`can_ada` 3.0.0 would be faster but fails on many international hosts and on paths like `/.a/../b`.
 """
 
 import re
