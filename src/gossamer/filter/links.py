@@ -66,6 +66,14 @@ class _Frame(NamedTuple):
     directory: str  # the base up to the last slash of its path
 
 
+class _Memo(NamedTuple):
+    """The references that a site repeats. Most lead to the site itself: those are kept as plain strings, which the
+    garbage collector need not visit."""
+
+    own: dict[str, str]
+    others: dict[str, Found | str]
+
+
 class LinkResolver:
     """Resolves the links of page after page, and remembers those that a site repeats.
 
@@ -86,7 +94,7 @@ class LinkResolver:
         self._max_links = max_links
         self._memo_entries = memo_entries
         self._memo_entries_per_origin = memo_entries_per_origin
-        self._memos: dict[Origin, dict[str, Found | str]] = {}  # longest unused first
+        self._memos: dict[Origin, _Memo] = {}  # longest unused first
         self._remembered = 0
         self._site = lru_cache(8_192)(self._read_site)
 
@@ -134,45 +142,43 @@ class LinkResolver:
             return
         base, origin, host, document, directory = frame
         root = len(origin) + 1
-        memo = self._memo(origin)
-        before = len(memo)
-        room = self._memo_entries_per_origin
+        own, others = self._memo(origin)
+        before = len(own) + len(others)
+        room = self._memo_entries_per_origin - before
         rewrites = self._rewrites
-        recall = memo.get
-        plain = _PLAIN
+        max_fast, max_memo, plain = _MAX_FAST_CHARS, _MAX_MEMO_CHARS, _PLAIN
+        recall = own.get
         for ref in refs:
-            found = recall(ref)
-            if found is None:
-                url: str | None = None
+            url = recall(ref)
+            if url is None:
                 first = ref[:1]
-                if len(ref) > _MAX_FAST_CHARS or not plain(ref) or (rewrites and _may_be_noise(ref)):
+                if len(ref) > max_fast or not plain(ref) or (rewrites and _may_be_noise(ref)):
                     pass
                 elif first == "/":
                     if "/." not in ref:
-                        found = (origin + ref, host)
+                        url = origin + ref
+                        if room > 0 and len(ref) <= max_memo:
+                            own[ref] = url
+                            room -= 1
+                # The rest of these is cheaper to put together again than to remember for every directory.
                 elif first == "." or "/." in ref:
                     url = _ascended(directory, root, ref)
                 elif first == "?":
                     url = document + ref
                 else:  # the empty reference, maybe once a fragment, is the base itself
                     url = directory + ref if ref else base
-                if url is not None:
-                    # Cheaper to put together again than to remember for every directory.
-                    links[url] = host
+                if url is None:
+                    found = others.get(ref)
+                    if found is None:
+                        found = self._carefully(ref, frame)
+                        # Only what means the same wherever on the site it stands.
+                        if room > 0 and len(ref) <= max_memo and ref.startswith(("/", "http://", "https://")):
+                            others[ref] = found
+                            room -= 1
+                    _note(found, links, refused)
                     continue
-                if found is None:
-                    found = self._carefully(ref, frame)
-                if (
-                    len(memo) < room
-                    and len(ref) <= _MAX_MEMO_CHARS
-                    and ref.startswith(("/", "http://", "https://"))  # the same wherever on the site it stands
-                ):
-                    memo[ref] = found
-            if isinstance(found, str):
-                refused[found] = refused.get(found, 0) + 1
-            else:
-                links[found[0]] = found[1]
-        self._grew(len(memo) - before)
+            links[url] = host
+        self._grew(len(own) + len(others) - before)
 
     def _read_site(self, start: str) -> Found | str:
         """Origin and host of `scheme://host[:port]` as a page writes it, or the reason why we do not go there."""
@@ -215,17 +221,16 @@ class LinkResolver:
             return href
         return _taken_apart(found)
 
-    def _memo(self, origin: Origin) -> dict[str, Found | str]:
-        memo = self._memos.pop(origin, None)
-        if memo is None:
-            memo = {}
+    def _memo(self, origin: Origin) -> _Memo:
+        memo = self._memos.pop(origin, None) or _Memo({}, {})
         self._memos[origin] = memo  # last in the order of use
         return memo
 
     def _grew(self, by: int) -> None:
         self._remembered += by
         while self._remembered > self._memo_entries and len(self._memos) > 1:
-            self._remembered -= len(self._memos.pop(next(iter(self._memos))))
+            own, others = self._memos.pop(next(iter(self._memos)))
+            self._remembered -= len(own) + len(others)
 
 
 def _taken_apart(base: Canonical) -> _Frame:
