@@ -160,4 +160,5 @@ class _Memory:
             for key in idle[: self._most // 2]:
                 del self._watched[key]
                 self.unwatched += 1
-        self._sweep_at = min(max(self._remembered, len(self._watched) * 3 // 2), self._most)
+        left = len(self._watched)
+        self._sweep_at = self._remembered if left <= room else min(max(self._remembered, left * 3 // 2), self._most)

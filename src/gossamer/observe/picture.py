@@ -47,7 +47,7 @@ def draw(snapshot: Snapshot, rates: Rates, shares: Shares, width: int, height: i
     width = max(min(width, _WIDEST), 20)
     two = width >= _TWO_COLUMNS
     column = (width - _GUTTER) // 2 if two else width
-    top = [*_head(snapshot, width), *_speed(snapshot, rates, width)]
+    top = [*_head(snapshot, rates, width), *_speed(snapshot, rates, width)]
     bottom = _foot(snapshot, width)
     queue, hosts = _queue(snapshot, shares, column), _hosts(snapshot, column)
     answers, outcomes = _answers(snapshot, column), _outcomes(snapshot, column)
@@ -55,7 +55,7 @@ def draw(snapshot: Snapshot, rates: Rates, shares: Shares, width: int, height: i
         return _stacked(top, [queue, hosts, answers, outcomes], bottom, height)
     # Blocks of equal height side by side, a blank line above each pair.
     fixed = len(top) + len(bottom) + 3 + max(len(queue), len(hosts)) + max(len(answers), len(outcomes))
-    rows = max(min(height - fixed - 1, 10), 0)
+    rows = max(min(height - fixed - 2, 10), 0)  # a title, and a blank line below
     errors, slowest = _errors(snapshot, column, rows), _slowest(snapshot, column, rows)
     lines = list(top)
     for left, right in ((queue, hosts), (answers, outcomes), (errors, slowest)):
@@ -107,12 +107,12 @@ def _title(width: int, title: str, note: str = "") -> Text:
 # --- the parts --------------------------------------------------------------------------------------
 
 
-def _head(snapshot: Snapshot, width: int) -> list[Text]:
+def _head(snapshot: Snapshot, rates: Rates, width: int) -> list[Text]:
     if snapshot.stopping:
         state, style = "stopping: finishing what is in flight (Ctrl-C again to stop at once)", _WARN
     elif snapshot.finished:
         state, style = "finished", _GOOD
-    elif snapshot.waiting_for:
+    elif snapshot.waiting_for and rates.pages_now < 1.0:  # otherwise a polite crawl would flicker between the two
         state, style = "waiting for " + words.printable(snapshot.waiting_for), _WARN
     else:
         state, style = "crawling", _GOOD
@@ -141,7 +141,11 @@ def _queue(snapshot: Snapshot, shares: Shares, width: int) -> list[Text]:
     targets = shares.percent(snapshot.load)
     if snapshot.urls_by_front and len(snapshot.urls_by_front) != len(targets):
         targets = ()  # an ordering with other classes than the shares are meant for
-    lines = [_title(width, "Queue", f"{words.count(snapshot.queued)} of {words.count(snapshot.discovered)} known")]
+    figure = words.short_count if snapshot.load == "high" else words.count
+    known = f"{figure(snapshot.queued)} of {figure(snapshot.discovered)} known"
+    lines = [_title(width, "Queue", known)]
+    if snapshot.load == "high":
+        lines[0].append(", high load", _WARN)
     for i, in_memory in enumerate(snapshot.urls_by_front or (0,) * len(targets)):
         name = CLASS_NAMES[i] if i < len(targets) and i < len(CLASS_NAMES) else f"class {i}"
         observed = f"{100.0 * snapshot.drawn[i] / total:.0f} %" if total and i < len(snapshot.drawn) else "-"
@@ -156,9 +160,6 @@ def _queue(snapshot: Snapshot, shares: Shares, width: int) -> list[Text]:
                 (target, _LABEL),
             )
         )
-    if snapshot.load == "high":
-        lines[0].append("  high load", _WARN)
-        lines[0].truncate(width)
     return lines
 
 

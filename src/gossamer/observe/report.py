@@ -32,7 +32,7 @@ def print_report(snapshot: Snapshot, directory: Path, stream: TextIO) -> None:
     if console.is_terminal:
         _print_tables(console, sections, snapshot)
     else:
-        stream.write(plain_report(sections))
+        stream.write(plain_report(sections) + "\n")
     stream.flush()
 
 
@@ -69,7 +69,11 @@ def _totals(snapshot: Snapshot) -> list[tuple[str, str, str]]:
         ("duplicates", words.count(snapshot.duplicates), "the same document under another URL"),
         ("near-duplicates", words.count(snapshot.near_duplicates), ""),
         ("redirects", words.count(snapshot.redirects), ""),
-        ("missing", words.count(snapshot.missing), f"and {words.count(snapshot.gone)} gone for good"),
+        (
+            "missing",
+            words.count(snapshot.missing),
+            f"and {words.count(snapshot.gone)} gone for good" if snapshot.gone else "",
+        ),
         ("dead letters", words.count(snapshot.dead), "tries used up"),
     ]
     optional = {"near-duplicates", "redirects", "missing", "dead letters", "duplicates", "still queued"}
@@ -95,7 +99,8 @@ def _politeness(snapshot: Snapshot) -> list[tuple[str, str, str]]:
 def _files(directory: Path) -> list[tuple[str, str, str]]:
     archives = sorted(directory.glob("warc/*.warc.gz"))
     total = sum(file.stat().st_size for file in archives)
-    rows = [("documents", str(directory / "warc"), f"{words.count(len(archives))} files, {words.size(total)}")]
+    files = "file" if len(archives) == 1 else "files"
+    rows = [("documents", str(directory / "warc"), f"{words.count(len(archives))} {files}, {words.size(total)}")]
     rows += [
         (label, str(directory / name), "")
         for label, name in (("database", "crawl.db"), ("log", "crawl.log"))

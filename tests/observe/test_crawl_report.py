@@ -1,0 +1,129 @@
+import io
+import json
+from pathlib import Path
+
+import pytest
+from snapshots import busy_snapshot
+
+from gossamer.model.units import Instant
+from gossamer.observe import words
+from gossamer.observe.report import print_report
+from gossamer.observe.snapshot import Snapshot, to_contract
+
+PROMISED = {
+    *("pages", "fetched", "bytes", "discovered", "queued", "duplicates", "near_duplicates", "errors", "excluded"),
+    *("dead", "hosts", "seconds", "cpu_seconds", "max_rss_bytes", "politeness_violations", "finished"),
+}
+
+
+def report(snapshot: Snapshot, directory: Path) -> str:
+    stream = io.StringIO()
+    print_report(snapshot, directory, stream)
+    return stream.getvalue()
+
+
+def test_the_contract_has_every_promised_key() -> None:
+    assert to_contract(Snapshot(at=Instant(0.0))).keys() >= PROMISED
+
+
+def test_the_contract_is_json_with_the_snapshots_figures() -> None:
+    snapshot = busy_snapshot(20.0, finished=True)
+
+    found = json.loads(json.dumps(to_contract(snapshot)))
+
+    assert found["pages"] == 20_345
+    assert found["hosts"] == 912
+    assert found["seconds"] == 20.0
+    assert found["errors"] == snapshot.errors
+    assert found["excluded"] == {"robots_denied": 410, "out_of_scope": 8_212}
+    assert found["finished"] is True
+
+
+def test_the_report_says_totals_rates_and_reasons(tmp_path: Path) -> None:
+    text = report(busy_snapshot(), tmp_path)
+
+    for part in (
+        "20,345",
+        "8,000 in this run, 400 a second",
+        "216 MB",
+        "connection_lost",
+        "robots_denied",
+        "912 hosts",
+    ):
+        assert part in text
+
+
+def test_an_unfinished_crawl_is_told_how_to_go_on(tmp_path: Path) -> None:
+    stopped, finished = report(busy_snapshot(), tmp_path), report(busy_snapshot(finished=True, queued=0), tmp_path)
+
+    assert "run the same command again" in stopped
+    assert "71,432 URLs are still queued" in stopped
+    assert "run the same command again" not in finished
+
+
+def test_dead_letters_are_pointed_out_only_where_there_are_any(tmp_path: Path) -> None:
+    assert f"gossamer dead list --dir {tmp_path}" in report(busy_snapshot(), tmp_path)
+    assert "gossamer dead" not in report(busy_snapshot(dead=0), tmp_path)
+
+
+def test_the_report_names_the_files(tmp_path: Path) -> None:
+    (tmp_path / "warc").mkdir()
+    (tmp_path / "warc" / "a.warc.gz").write_bytes(b"x" * 1500)
+    (tmp_path / "crawl.db").touch()
+
+    text = report(busy_snapshot(), tmp_path)
+
+    assert f"{tmp_path}/warc" in text
+    assert "1 file, 1.50 kB" in text
+    assert f"{tmp_path}/crawl.db" in text
+    assert "crawl.log" not in text
+
+
+def test_politeness_violations_are_reported(tmp_path: Path) -> None:
+    assert "every gap was kept" in report(busy_snapshot(), tmp_path)
+    assert "every gap was kept" not in report(busy_snapshot(politeness_violations=3), tmp_path)
+
+
+def test_plain_text_has_no_escapes_and_aligned_figures(tmp_path: Path) -> None:
+    text = report(busy_snapshot(), tmp_path)
+
+    assert "\x1b" not in text
+    answers = text.split("Answers\n")[1].split("\n\n")[0].splitlines()
+    assert len({len(line) for line in answers}) == 1
+
+
+def test_a_terminal_gets_the_same_words_in_colour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "160")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    stream = Terminal()
+
+    print_report(busy_snapshot(), tmp_path, stream)
+
+    assert "\x1b[" in stream.getvalue()
+    for word in ("pages stored", "connection_lost", "politeness".title(), "gossamer pages"):
+        assert word in stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"),
+    [(0, "0 B"), (999, "999 B"), (1000, "1.00 kB"), (999_600, "1.00 MB"), (12_345_678, "12.3 MB"), (5e14, "500 TB")],
+)
+def test_sizes_have_three_figures(number: float, shown: str) -> None:
+    assert words.size(number) == shown
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"), [(0.0, "0:00:00"), (59.9, "0:00:59"), (3661, "1:01:01"), (90_061, "1 d 1:01:01")]
+)
+def test_durations_read_like_a_clock(seconds: float, shown: str) -> None:
+    assert words.clock_time(seconds) == shown
+
+
+def test_short_counts_fit_six_characters() -> None:
+    assert max(len(words.short_count(10**n - 1)) for n in range(1, 12)) <= 8
+    assert words.short_count(1_234_567) == "1.2 M"

@@ -1,0 +1,220 @@
+import io
+import re
+
+import pytest
+from rich.console import Console
+from snapshots import busy_snapshot
+
+from gossamer.config import Config
+from gossamer.model.units import Instant
+from gossamer.observe.display import LiveDisplay, NoDisplay, PlainLines, choose_display, plain_line
+from gossamer.observe.picture import Shares, draw
+from gossamer.observe.rates import Rates
+from gossamer.observe.snapshot import Snapshot
+
+SHARES = Shares((60, 30, 10), (80, 15, 5))
+
+
+def picture(snapshot: Snapshot, width: int = 79, height: int = 23) -> list[str]:
+    rates = Rates()
+    for second in range(int(snapshot.elapsed)):
+        rates.note(busy_snapshot(float(second)))
+    rates.note(snapshot)
+    return [line.plain for line in draw(snapshot, rates, SHARES, width, height)]
+
+
+@pytest.mark.parametrize(("width", "height"), [(79, 23), (119, 39), (200, 60), (60, 20), (40, 10), (20, 5), (1, 1)])
+def test_the_picture_never_exceeds_the_terminal(width: int, height: int) -> None:
+    lines = picture(busy_snapshot(), width, height)
+
+    assert len(lines) <= height
+    assert max(map(len, lines)) <= max(width, 20)
+
+
+@pytest.mark.parametrize(("width", "height"), [(79, 23), (119, 39)])
+def test_the_picture_holds_the_figures_that_matter(width: int, height: int) -> None:
+    text = "\n".join(picture(busy_snapshot(), width, height))
+
+    for figure in (
+        *("20,345", "400/s now", "400/s mean", "0:00:20", "216 MB", "10.8 MB/s", "71,432 of 93,021"),
+        *("1,234 loaded", "61 % of 60 %", "1.2 M loaded", "10 % of 10 %", "912 known", "33 parked"),
+        *("8,212", "273", "8,622", "connection_lost", "slow.test", "12.3 s", "31 % full", "160 commits of 24 ms"),
+        *("politeness kept", "183 MB", "cpu 80 %", "lag 12 ms"),
+    ):
+        assert figure in text
+
+
+def test_reasons_without_a_row_of_their_own_are_summed_up() -> None:
+    lines = picture(busy_snapshot())
+
+    assert any(re.match(r"3 others +12 ", line) for line in lines)
+
+
+def test_the_columns_stay_where_they_are_while_figures_grow() -> None:
+    early, late = picture(busy_snapshot(5.0)), picture(busy_snapshot(86_000.0, queued=123_456_789))
+
+    assert [line.find("Hosts") for line in early if "Hosts" in line] == [
+        line.find("Hosts") for line in late if "Hosts" in line
+    ]
+
+
+def test_under_load_the_targets_are_those_of_high_load() -> None:
+    text = "\n".join(picture(busy_snapshot(load="high")))
+
+    assert "61 % of 80 %" in text
+    assert "high load" in text
+
+
+def test_an_ordering_with_one_class_has_no_targets() -> None:
+    text = "\n".join(picture(busy_snapshot(urls_by_front=(77,), drawn=(5,))))
+
+    assert re.search(r"class 0 +77 loaded +100 %(?! of)", text)
+
+
+def test_a_crawl_that_waits_says_for_what() -> None:
+    idle = busy_snapshot(20.0, waiting_for="12 hosts until 14:03:07", in_flight=0, run_pages=0)
+
+    assert "waiting for 12 hosts until 14:03:07" in "\n".join(picture(idle))
+
+
+def test_violated_politeness_cannot_be_overlooked() -> None:
+    assert "VIOLATED 2 times" in "\n".join(picture(busy_snapshot(politeness_violations=2)))
+
+
+def test_text_from_the_web_cannot_move_the_cursor() -> None:
+    snapshot = busy_snapshot(errors={"\x1b[2Jevil": 99}, slowest=(("a\x9b\r\nb.test", 1.0),))
+
+    text = "".join(picture(snapshot))
+
+    assert text.isprintable()
+    assert "\\x1b[2Jevil" in text
+
+
+def terminal(width: int = 80, height: int = 24) -> Console:
+    return Console(file=io.StringIO(), force_terminal=True, width=width, height=height, color_system="standard")
+
+
+def written(console: Console) -> str:
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_the_live_display_draws_at_most_four_times_a_second() -> None:
+    console = terminal()
+    display = LiveDisplay(console, SHARES)
+
+    for tick in range(100):
+        display.update(busy_snapshot(tick / 100))
+    display.close()
+
+    assert written(console).count("gossamer") == 4 + 1  # and the last once more while it is taken away
+
+
+def test_the_live_display_shows_the_cursor_again_and_is_silent_after_close() -> None:
+    console = terminal()
+    display = LiveDisplay(console, SHARES)
+    display.update(busy_snapshot(1.0))
+    display.close()
+    display.close()
+    before = written(console)
+
+    display.update(busy_snapshot(2.0))
+
+    assert written(console) == before
+    assert before.rindex("\x1b[?25h") > before.rindex("\x1b[?25l")
+
+
+def test_a_resized_terminal_is_cleared_and_drawn_in_the_new_size() -> None:
+    console = terminal()
+    display = LiveDisplay(console, SHARES)
+    display.update(busy_snapshot(1.0))
+
+    console.size = type(console.size)(120, 40)
+    display.update(busy_snapshot(2.0))
+    display.close()
+
+    _, cleared, after = written(console).partition("\x1b[2J")
+    assert cleared
+    assert max(len(line) for line in re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", after).splitlines()) == 119
+
+
+def test_lines_come_every_five_seconds() -> None:
+    stream = io.StringIO()
+    lines = PlainLines(stream)
+
+    for tick in range(64):
+        lines.update(busy_snapshot(tick / 4))
+
+    assert len(stream.getvalue().splitlines()) == 4
+
+
+def test_a_line_says_how_fast_and_how_much() -> None:
+    rates = Rates()
+    rates.note(busy_snapshot(0.0))
+    snapshot = busy_snapshot(10.0, waiting_for="3 retries, next due in 8 s", politeness_violations=1)
+    rates.note(snapshot)
+
+    line = plain_line(snapshot, rates)
+
+    for part in ("0:00:10", "16,345 pages", "400/s (mean 400)", "queued 71,432", "errors 135", "dead 12"):
+        assert part in line
+    assert "waiting for 3 retries, next due in 8 s" in line
+    assert "POLITENESS VIOLATIONS 1" in line
+
+
+def test_quiet_shows_nothing_and_a_pipe_gets_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+        monkeypatch.delenv(name, raising=False)
+    stream = io.StringIO()
+
+    quiet = choose_display(Config(quiet=True), stream)
+    quiet.update(busy_snapshot())
+    quiet.close()
+
+    assert isinstance(quiet, NoDisplay)
+    assert stream.getvalue() == ""
+    assert isinstance(choose_display(Config(), stream), PlainLines)
+
+
+class FakeTerminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("term", "kind"), [("xterm", LiveDisplay), ("dumb", PlainLines)])
+def test_a_terminal_gets_the_picture_unless_it_is_dumb(
+    term: str, kind: type[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", term)
+
+    assert isinstance(choose_display(Config(), FakeTerminal()), kind)
+
+
+def test_no_color_is_respected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("NO_COLOR", "1")
+    stream = FakeTerminal()
+    display = choose_display(Config(), stream)
+
+    display.update(busy_snapshot())
+    display.close()
+
+    styles = set(re.findall(r"\x1b\[([0-9;]*)m", stream.getvalue()))
+    assert styles <= {"0", "1", "2", ""}  # weight only, no colour
+
+
+def test_rates_look_back_a_few_seconds_only() -> None:
+    rates = Rates()
+    for second in range(20):
+        rates.note(busy_snapshot(float(second), run_pages=100 * min(second, 10)))
+
+    assert rates.pages_now == 0.0
+    assert rates.pages_mean == pytest.approx(1000 / 19)
+
+
+def test_bytes_of_former_runs_are_no_speed_of_this_one() -> None:
+    rates = Rates()
+    rates.note(Snapshot(at=Instant(0.0), elapsed=0.0, bytes=10**12))
+    rates.note(Snapshot(at=Instant(10.0), elapsed=10.0, bytes=10**12 + 1000))
+
+    assert rates.bytes_mean == 100.0
