@@ -51,7 +51,7 @@ def test_reasons_without_a_row_of_their_own_are_summed_up() -> None:
 
 
 def test_the_columns_stay_where_they_are_while_figures_grow() -> None:
-    early, late = picture(busy_snapshot(5.0)), picture(busy_snapshot(86_000.0, queued=123_456_789))
+    early, late = picture(busy_snapshot(5.0)), picture(busy_snapshot(8_600.0, queued=123_456_789))
 
     assert [line.find("Hosts") for line in early if "Hosts" in line] == [
         line.find("Hosts") for line in late if "Hosts" in line
