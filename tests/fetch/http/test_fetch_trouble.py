@@ -226,24 +226,44 @@ def test_bytes_after_the_end_of_an_answer_are_dropped_with_their_connection(answ
     assert first.truncated is None
 
 
-def test_a_connection_that_spoke_unasked_while_it_rested_is_not_used_again() -> None:
+@pytest.mark.parametrize("pause", [0.1, 1.3])  # before and after libcurl's own look, which is once a second
+def test_a_connection_that_spoke_unasked_while_it_rested_is_not_used_again(pause: float) -> None:
     async def chatty(talk: Talk) -> None:
         while True:
             await talk.request()
             await talk.say(PAGE)
-            await asyncio.sleep(0.05)
-            await talk.say(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil")
+            if talk.number == 0:
+                await asyncio.sleep(0.03)
+                await talk.say(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil")
 
-    async def main() -> tuple[Response, int]:
+    async def main() -> tuple[list[Response], int]:
         async with serving(chatty) as server, fetching() as fetcher:
-            await answered(fetcher, server.request())
-            await asyncio.sleep(1.2)  # libcurl looks after its idle connections once a second
-            return await answered(fetcher, server.request()), server.connections
+            responses = [await answered(fetcher, server.request())]
+            await asyncio.sleep(pause)
+            for _ in range(5):
+                responses.append(await answered(fetcher, server.request()))
+                await asyncio.sleep(0.3)
+            return responses, server.connections
 
-    response, connections = run(main())
+    responses, connections = run(main())
 
-    assert response.wire_body == b"hello"
-    assert connections == 2
+    assert [response.wire_body for response in responses] == [b"hello"] * 6
+    assert 2 <= connections < 6
+
+
+def test_a_connection_closed_while_it_rested_is_replaced_without_a_lost_request() -> None:
+    async def main() -> tuple[list[Response], int, int]:
+        async with serving(always(PAGE, then_close=True)) as server, fetching() as fetcher:
+            responses = []
+            for _ in range(3):
+                responses.append(await answered(fetcher, server.request()))
+                await asyncio.sleep(0.05)
+            return responses, server.connections, len(server.heard)
+
+    responses, connections, requests = run(main())
+
+    assert all(response.connected_anew for response in responses)
+    assert connections == requests == 3
 
 
 @pytest.mark.parametrize("rst", [False, True])
@@ -396,6 +416,9 @@ def test_a_cancelled_fetch_leaves_no_connection_and_no_file_open() -> None:
 
     async def main() -> tuple[int, int, int]:
         async with serving(silent) as server, fetching(FetchLimits()) as fetcher:
+            async with serving(always(PAGE, then_close=True)) as other:
+                await fetcher.fetch(other.request())  # the fetcher's own files are open from its first fetch on
+            await asyncio.sleep(0.05)
             before = open_files()
             tasks = [asyncio.create_task(fetcher.fetch(server.request(host=f"h{n}.test"))) for n in range(20)]
             await until(lambda: len(server.heard) == 20)

@@ -91,13 +91,13 @@ def test_media_types_agree_with_the_web_platform_tests() -> None:
 
 
 def test_repeated_fields_are_joined_and_lines_without_a_name_left_out() -> None:
-    lines = [b"A: 1\r\n", b"no colon\r\n", b": empty\r\n", b"a:2\n", b"B : \xe9 \r\n", b"A:\t3 \r\n"]
+    head = b"HTTP/1.1 200 x: y\r\nA: 1\r\nno colon\r\n: empty\r\na:2\nB : \xe9 \r\nA:\t3 \r\n\r\n"
 
-    assert parse_fields(lines) == {"a": "1, 2, 3", "b": "é"}
+    assert parse_fields(head) == {"a": "1, 2, 3", "b": "é"}
 
 
-@given(st.lists(st.binary(max_size=50), max_size=20))
-def test_no_head_breaks_the_field_parser(lines: list[bytes]) -> None:
-    fields = parse_fields(lines)
+@given(st.binary(max_size=500))
+def test_no_head_breaks_the_field_parser(head: bytes) -> None:
+    fields = parse_fields(head)
 
     assert all(name == name.strip().lower() for name in fields)

@@ -12,8 +12,10 @@ from gossamer.fetch.http.body import ACCEPT_ENCODING
 from gossamer.fetch.http.deadlines import Pace, Progress, overdue, sweep_interval
 from gossamer.fetch.http.exchange import Exchange
 from gossamer.fetch.http.failures import Trouble, contacted, failure_of
+from gossamer.fetch.http.multi import CurlPool
 from gossamer.fetch.http.ports import FetchLimits, Request
 from gossamer.fetch.http.request import header_line, wire_parts
+from gossamer.fetch.http.resting import RestingSockets
 from gossamer.model.outcome import Failed, Failure, FetchOutcome, Response, Truncation
 from gossamer.model.units import Seconds
 
@@ -37,12 +39,14 @@ class _Overdue(Exception):
 class _Handle:
     """A libcurl handle with its fixed options set, and the exchange it is used for."""
 
-    __slots__ = ("curl", "exchange", "extra", "pace", "secure")
+    __slots__ = ("begun", "curl", "exchange", "extra", "fresh", "pace", "secure")
 
     def __init__(self, limits: FetchLimits, fields: list[str], ca_file: str | None) -> None:
         self.exchange = Exchange(limits)
-        self.pace = Pace(0.0)
+        self.begun = 0.0
+        self.pace: Pace | None = None  # made by the sweep, which most exchanges never meet
         self.secure = False
+        self.fresh = False
         self.extra: tuple[tuple[str, str], ...] = ()
         self.curl = curl = pycurl.Curl()
         curl.setopt(pycurl.NOSIGNAL, 1)
@@ -104,12 +108,11 @@ class CurlFetcher:
         ]
         self._tail = "".join(f"{field}\r\n" for field in self._fields) + "\r\n"
         self._ca_file = ca_file or ssl.get_default_verify_paths().cafile
-        self._pools = [pycurl.AsyncCurlMulti() for _ in range(_POOLS)]
-        for pool in self._pools:
-            pool.setopt(pycurl.M_MAXCONNECTS, max(1, max_connections // _POOLS))
-            pool.setopt(pycurl.M_PIPELINING, pycurl.PIPE_NOTHING)
+        self._connections_a_pool = max(1, max_connections // _POOLS)
+        self._pools: list[CurlPool] = []
         self._idle: list[_Handle] = []
-        self._active: dict[_Handle, asyncio.Future[pycurl.Curl]] = {}
+        self._active: dict[_Handle, asyncio.Future[int]] = {}
+        self._resting = RestingSockets(4 * max_connections)
         self._interval = sweep_interval(limits)
         self._sweeping: asyncio.TimerHandle | None = None
 
@@ -126,18 +129,27 @@ class CurlFetcher:
             raise
         clock = self._clock
         started, begun = clock.now(), clock.monotonic()
-        handle.pace = Pace(begun)
-        future = self._pools[hash(request.host) % _POOLS].add_handle(handle.curl)
+        handle.begun, handle.pace = begun, None
+        place = (request.host, request.port, address)
+        fresh = self._resting.must_not_be_used(place, begun)
+        if fresh is not handle.fresh:
+            handle.curl.setopt(pycurl.FRESH_CONNECT, fresh)
+            handle.fresh = fresh
+        if not self._pools:
+            self._pools = [CurlPool(self._connections_a_pool) for _ in range(_POOLS)]
+        pool = self._pools[hash(request.host) % _POOLS]
+        future = pool.start(handle.curl)
         self._active[handle] = future
         if self._sweeping is None:
             self._sweeping = asyncio.get_running_loop().call_later(self._interval, self._sweep)
         exchange = handle.exchange
         try:
             try:
-                await future
+                self._resting.put(place, await future)
             except pycurl.error as error:
                 failed = self._after_error(handle, error, begun)
             except _Overdue as late:
+                pool.stop(handle.curl)
                 failed = self._after_deadline(exchange, late.failure, begun)
             else:
                 failed = None
@@ -162,7 +174,7 @@ class CurlFetcher:
                     connected_anew=curl.getinfo(pycurl.NUM_CONNECTS) > 0,
                 )
         except BaseException:
-            # Cancelled: the pool has taken the handle out already, and with it the connection.
+            pool.stop(handle.curl)
             del self._active[handle]
             handle.curl.close()
             raise
@@ -177,7 +189,7 @@ class CurlFetcher:
             self._sweeping.cancel()
             self._sweeping = None
         for pool in self._pools:
-            await pool.aclose()
+            pool.close()
         for handle in self._idle:
             handle.curl.close()
         self._idle.clear()
@@ -239,9 +251,10 @@ class CurlFetcher:
         for handle, future in self._active.items():
             if future.done():
                 continue
+            if handle.pace is None:
+                handle.pace = Pace(handle.begun)
             failure = overdue(self._limits, handle.pace, handle.progress(), now)
             if failure is not None:
-                # The pool's own callback on the future comes first and takes the handle out.
                 future.set_exception(_Overdue(failure))
         self._sweeping = asyncio.get_running_loop().call_later(self._interval, self._sweep) if self._active else None
 

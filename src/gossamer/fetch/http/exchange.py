@@ -4,6 +4,8 @@ libcurl calls `on_head` for each line of the head and `on_body` for each piece o
 exchange and closes the connection. Everything that ends one early is decided here, on the bytes themselves.
 """
 
+from collections.abc import Callable
+
 from gossamer.fetch.http.body import is_chunked
 from gossamer.fetch.http.chunked import ChunkScanner
 from gossamer.fetch.http.headers import parse_fields
@@ -33,6 +35,7 @@ class Exchange:
         "failure",
         "head",
         "headers",
+        "on_head",
         "status",
         "truncated",
     )
@@ -41,12 +44,13 @@ class Exchange:
         self._limits = limits
         self._lines: list[bytes] = []
         self._pieces: list[bytes] = []
+        self.on_head: Callable[[bytes], int | None] = self._head_listener()
         self.clear()
 
     def clear(self) -> None:
         """Ready for the next answer; lets go of the last one's bytes."""
-        self._lines = []
-        self._pieces = []
+        self._lines.clear()
+        self._pieces.clear()
         self._head_room = self._limits.head_bytes
         self._scanner: ChunkScanner | None = None
         self.body_bytes = 0
@@ -70,18 +74,40 @@ class Exchange:
         pieces = self._pieces
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
-    def on_head(self, line: bytes) -> int | None:
+    def _head_listener(self) -> Callable[[bytes], int | None]:
+        """The callback for head lines: the ordinary ones cost next to nothing, the others are looked at."""
+        lines, judge = self._lines, self._judge
+        append = lines.append
+        # As many ordinary lines as this cannot break a limit, so none of them is counted.
+        ordinary_bytes = min(256, self._limits.header_bytes)
+        ordinary_lines = min(self._limits.head_fields, self._limits.head_bytes // ordinary_bytes)
+
+        def on_head(line: bytes) -> int | None:
+            if 2 < len(line) <= ordinary_bytes and len(lines) < ordinary_lines:
+                append(line)
+                return None
+            return judge(line)
+
+        return on_head
+
+    def _judge(self, line: bytes) -> int | None:
         lines, limits = self._lines, self._limits
-        self._head_room -= len(line)
-        if self._head_room < 0 or len(line) > limits.header_bytes or len(lines) > limits.head_fields + 1:
-            return self._refuse(Failure.HEADER_TOO_LARGE)
         if self.head:
             return None  # a trailer field that libcurl took off the body
         lines.append(line)
-        return self._end_of_head() if line in _BLANK else None
+        if line in _BLANK:
+            return self._end_of_head()
+        if len(line) > limits.header_bytes or len(lines) > limits.head_fields + 1:
+            return self._refuse(Failure.HEADER_TOO_LARGE)
+        if sum(map(len, lines)) > self._head_room:
+            return self._refuse(Failure.HEADER_TOO_LARGE)
+        return None
 
     def _end_of_head(self) -> int | None:
         lines = self._lines
+        head = b"".join(lines)
+        if len(head) > self._head_room:
+            return self._refuse(Failure.HEADER_TOO_LARGE)
         words = lines[0].split(None, 2)
         if len(words) < 2 or not words[1].isdigit():
             return self._refuse(Failure.BAD_STATUS_LINE)
@@ -89,13 +115,14 @@ class Exchange:
         if status < 200:
             if status == _SWITCHING_PROTOCOLS:  # never asked for: what follows is not HTTP
                 return self._refuse(Failure.PROTOCOL_ERROR)
-            self._lines = []
+            self._head_room -= len(head)  # the limit is for all heads together
+            lines.clear()
             return None
-        headers = parse_fields(lines[1:-1])
+        headers = parse_fields(head)
         coding = headers.get("transfer-encoding")
         if coding is not None and is_chunked(coding):
             self._scanner = ChunkScanner(self._limits.header_bytes, self._limits.head_bytes)
-        self.status, self.headers, self.head = status, headers, b"".join(lines)
+        self.status, self.headers, self.head = status, headers, head
         return None
 
     def on_body(self, piece: bytes) -> int | None:

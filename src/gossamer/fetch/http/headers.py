@@ -1,7 +1,6 @@
 """The fields of an answer that we act on. Pure; never raises on what a server wrote."""
 
 import re
-from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from gossamer.model.units import Instant, Seconds
@@ -25,19 +24,19 @@ _CHARSET = re.compile(rf';\s*charset=(?:"([^"]*)"|({_TOKEN}))', re.IGNORECASE)
 _LONGEST_CONTENT_TYPE = 1024
 
 
-def parse_fields(lines: Sequence[bytes]) -> dict[str, str]:
-    """Header lines to a dict: names in lower case, values of repeated fields joined with ", ".
+def parse_fields(head: bytes) -> dict[str, str]:
+    """The fields of a head: names in lower case, values of repeated fields joined with ", ".
 
-    Lines without a colon, or with an empty name, are left out. Linear in the size of the head.
+    The first line is the status line. Lines without a colon, or with an empty name, are left out. Linear in the
+    size of the head.
     """
     fields: dict[str, str] = {}
     repeated: dict[str, list[str]] = {}
-    for line in lines:
-        name, colon, value = line.decode("latin-1").partition(":")
-        name = name.strip().lower()
-        if not colon or not name:
+    for line in head.decode("latin-1").split("\n")[1:]:
+        name, colon, value = line.partition(":")
+        if not colon:
             continue
-        value = value.strip()
+        name, value = name.strip().lower(), value.strip()
         if name not in fields:
             fields[name] = value
         elif name in repeated:
@@ -46,6 +45,7 @@ def parse_fields(lines: Sequence[bytes]) -> dict[str, str]:
             repeated[name] = [fields[name], value]
     for name, values in repeated.items():
         fields[name] = ", ".join(values)
+    fields.pop("", None)
     return fields
 
 
