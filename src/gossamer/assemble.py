@@ -29,6 +29,7 @@ from gossamer.crawl.tally import Tally
 from gossamer.crawl.visiting import VisitLimits, Visitor
 from gossamer.dedup.exact import ContentSeen
 from gossamer.errors import ConfigError, DirectoryError, NotThisCrawl
+from gossamer.extract.elsewhere import LargePages
 from gossamer.fetch.dns.policy import AddressPolicy
 from gossamer.fetch.dns.resolver import Resolver
 from gossamer.fetch.http.curl import CurlFetcher
@@ -69,6 +70,7 @@ class Crawl:
     loader: SqliteLoader
     fetcher: CurlFetcher
     resolver: Resolver
+    large_pages: LargePages
     journal: ContactJournal
     audit: PolitenessAudit
     tally: Tally
@@ -78,6 +80,7 @@ class Crawl:
         """Give everything back. The pipeline has ended."""
         await self.fetcher.close()
         await self.resolver.close()
+        await self.large_pages.close()
         self.store.close()
         self.loader.close()
         self.journal.close()
@@ -251,6 +254,7 @@ def _assemble(config: Config, seeds: list[Seed], directory: CrawlDirectory, cloc
         frontier.rest_address(address, until)
     contents: ContentSeen[int] = ContentSeen(capacity=1_000_000)
     notes = Notes(config.robots_agent)
+    large_pages = LargePages()
     journal = ContactJournal(directory.path)
     addresses = AddressPolicy(allow_private=config.allow_private)
     resolver = Resolver([config.dns] if config.dns else None, clock)
@@ -277,7 +281,7 @@ def _assemble(config: Config, seeds: list[Seed], directory: CrawlDirectory, cloc
         frontier=frontier,
         loader=loader,
         store=store,
-        reader=DocumentReader(intake, contents, config.fetch.max_body_bytes),
+        reader=DocumentReader(intake, contents, large_pages, config.fetch.max_body_bytes),
         seen=seen,
         contents=contents,
         notes=notes,
@@ -320,4 +324,18 @@ def _assemble(config: Config, seeds: list[Seed], directory: CrawlDirectory, cloc
         on_document=pipeline.on_document,
     )
     pipeline.visitor = visitor
-    return Crawl(directory, pipeline, frontier, visitor, store, loader, fetcher, resolver, journal, audit, tally, clock)
+    return Crawl(
+        directory,
+        pipeline,
+        frontier,
+        visitor,
+        store,
+        loader,
+        fetcher,
+        resolver,
+        large_pages,
+        journal,
+        audit,
+        tally,
+        clock,
+    )

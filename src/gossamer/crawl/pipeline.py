@@ -81,7 +81,6 @@ class Pipeline:
         self._reading = 0  # documents taken from the queue, not yet settled
         self._document_ready = asyncio.Event()
         self._reads = ThreadPoolExecutor(1, thread_name_prefix="gossamer-load")
-        self._work = ThreadPoolExecutor(1, thread_name_prefix="gossamer-large")
         self._loading = False
         self._timer: asyncio.TimerHandle | None = None
         self._looked_again = False
@@ -287,7 +286,7 @@ class Pipeline:
 
     async def _store_document(self, opened: Opened) -> None:
         if self._reader.is_large(opened):
-            page = await self._in_thread(self._work, self._reader.extract, opened)
+            page = await self._reader.extract_elsewhere(opened)
         else:
             page = self._reader.extract(opened)
         self._settled(self._reader.stored(opened, page))
@@ -344,7 +343,6 @@ class Pipeline:
                 task.cancel()
             await asyncio.gather(*side, *self._visits, storing, return_exceptions=True)
             self._reads.shutdown()
-            self._work.shutdown()
 
     async def _guard(self, job: Coroutine[None, None, None]) -> None:
         """A side task that dies stops the crawl."""

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from gossamer.crawl.intake import Intake
 from gossamer.dedup.digest import payload_digest
 from gossamer.dedup.exact import ContentSeen, Known, Unknown
+from gossamer.extract.elsewhere import LargePages
 from gossamer.extract.kinds import is_html
 from gossamer.extract.links import PageContent, extract_page, is_large
 from gossamer.fetch.http.body import Payload, payload
@@ -46,9 +47,12 @@ class Read(NamedTuple):
 class DocumentReader:
     """Opens, compares and reads documents. Everything but `large` ones fits on the event loop."""
 
-    def __init__(self, intake: Intake, contents: ContentSeen[int], max_body_bytes: int) -> None:
+    def __init__(
+        self, intake: Intake, contents: ContentSeen[int], large_pages: LargePages, max_body_bytes: int
+    ) -> None:
         self._intake = intake
         self._contents = contents
+        self._large_pages = large_pages
         self._max_body_bytes = max_body_bytes
 
     def open(self, document: Document) -> Opened:
@@ -63,13 +67,26 @@ class DocumentReader:
         return is_large(opened.payload.body)
 
     def extract(self, opened: Opened) -> PageContent | None:
-        """The page, if it is one. The only part that takes long for a large document; safe in any thread."""
-        headers = opened.document.response.headers
-        content_type = headers.get("content-type")
-        body = opened.payload.body
-        if not body or not is_html(content_type, body[:1024]) or opened.payload.bad_encoding:
+        """The page, if it is one."""
+        if not self._is_page(opened):
             return None
-        return extract_page(body, content_type, opened.document.response.url, robots_tag=headers.get("x-robots-tag"))
+        response = opened.document.response
+        content_type, robots_tag = response.headers.get("content-type"), response.headers.get("x-robots-tag")
+        return extract_page(opened.payload.body, content_type, response.url, robots_tag=robots_tag)
+
+    async def extract_elsewhere(self, opened: Opened) -> PageContent | None:
+        """The same in another process, for documents that could hold up the event loop."""
+        if not self._is_page(opened):
+            return None
+        response = opened.document.response
+        content_type, robots_tag = response.headers.get("content-type"), response.headers.get("x-robots-tag")
+        return await self._large_pages.extract(opened.payload.body, content_type, response.url, robots_tag)
+
+    @staticmethod
+    def _is_page(opened: Opened) -> bool:
+        """Plain HTML behind a wrong Content-Encoding is read all the same: `body` is then what was received."""
+        body = opened.payload.body
+        return bool(body) and is_html(opened.document.response.headers.get("content-type"), body[:1024])
 
     def duplicate(self, opened: Opened, owner: int) -> Read:
         """Fetched, but stored already under another URL: neither stored nor read again."""

@@ -10,8 +10,8 @@ from gossamer.crawl.landing import Landing
 from gossamer.crawl.notes import HostNotes, Notes, is_current
 from gossamer.crawl.reading import Document
 from gossamer.crawl.tally import Tally
-from gossamer.fetch.dns.policy import AddressPolicy
 from gossamer.fetch.dns.cache import Addresses
+from gossamer.fetch.dns.policy import AddressPolicy
 from gossamer.fetch.dns.resolver import Resolver
 from gossamer.fetch.http.body import payload
 from gossamer.fetch.http.headers import retry_after

@@ -24,7 +24,13 @@ class WarcCaptures:
         writer.prepare()
         warcinfo_id = writer.warcinfo_id
         found = writer.append(
-            build_response(response, record_id=response_id, warcinfo_id=warcinfo_id, payload_digest=digest)
+            build_response(
+                response,
+                record_id=response_id,
+                warcinfo_id=warcinfo_id,
+                concurrent_to=request_id,
+                payload_digest=digest,
+            )
         )
         writer.append(build_request(response, record_id=request_id, warcinfo_id=warcinfo_id, concurrent_to=response_id))
         return Location(found.file_name, found.offset, found.length)

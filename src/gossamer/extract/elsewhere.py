@@ -1,0 +1,78 @@
+"""Reading large pages in another process, with a deadline.
+
+The parser holds the interpreter's lock, so a thread would not help: ten hostile megabytes would stop the event loop for
+seconds. The child is started when the first large page comes, and killed and replaced when a page takes too long.
+"""
+
+import asyncio
+import sys
+from contextlib import suppress
+
+import msgspec
+
+from gossamer.extract.links import PageContent
+from gossamer.extract.worker import LENGTH, Question, read_answer
+
+START_SECONDS = 30.0
+
+
+class LargePages:
+    """One child process; pages wait for one another. Call `close` at the end."""
+
+    def __init__(self, reading_seconds: float = 2.0) -> None:
+        self._limit = reading_seconds
+        self._child: asyncio.subprocess.Process | None = None
+        self._lock = asyncio.Lock()
+        self.given_up = 0
+
+    async def extract(
+        self, body: bytes, content_type: str | None, url: str, robots_tag: str | None
+    ) -> PageContent | None:
+        """The page, or None if it could not be read in time."""
+        async with self._lock:
+            try:
+                child = self._child or await self._start()
+                async with asyncio.timeout(self._limit):
+                    return await self._ask(child, Question(body, content_type, url, robots_tag))
+            except (TimeoutError, asyncio.IncompleteReadError, ConnectionError):
+                self.given_up += 1
+                await self._stop()
+                return None
+            except asyncio.CancelledError:
+                await self._stop()
+                raise
+
+    async def _start(self) -> asyncio.subprocess.Process:
+        child = self._child = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "gossamer.extract.worker",
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            start_new_session=True,  # a Ctrl-C at the terminal is the crawler's business, not the child's
+        )
+        assert child.stdout is not None
+        async with asyncio.timeout(START_SECONDS):
+            await child.stdout.readexactly(LENGTH.size)
+        return child
+
+    @staticmethod
+    async def _ask(child: asyncio.subprocess.Process, question: Question) -> PageContent:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        data = msgspec.msgpack.encode(question)
+        child.stdin.write(LENGTH.pack(len(data)))
+        child.stdin.write(data)
+        await child.stdin.drain()
+        (length,) = LENGTH.unpack(await child.stdout.readexactly(LENGTH.size))
+        return read_answer(await child.stdout.readexactly(length))
+
+    async def _stop(self) -> None:
+        child, self._child = self._child, None
+        if child is not None:
+            with suppress(ProcessLookupError):
+                child.kill()
+            await child.wait()
+
+    async def close(self) -> None:
+        await self._stop()

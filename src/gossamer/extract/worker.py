@@ -1,0 +1,51 @@
+"""The child process that reads large pages: `python -m gossamer.extract.worker`, spoken to by `elsewhere`.
+
+Frames on standard input and output: four bytes of length, then MessagePack. It ends when its input does, so it cannot
+outlive the crawler, however that dies.
+"""
+
+import struct
+import sys
+from typing import BinaryIO
+
+import msgspec
+
+from gossamer.extract.links import PageContent, extract_page
+
+LENGTH = struct.Struct("<I")
+
+
+class Question(msgspec.Struct, array_like=True):
+    body: bytes
+    content_type: str | None
+    url: str
+    robots_tag: str | None
+
+
+ANSWER = msgspec.msgpack.Decoder(tuple[str | None, list[str], str | None, bool, bool, str, int, int])
+
+
+def answer(question: bytes) -> bytes:
+    """One page, read."""
+    asked = msgspec.msgpack.decode(question, type=Question)
+    page = extract_page(asked.body, asked.content_type, asked.url, robots_tag=asked.robots_tag)
+    return msgspec.msgpack.encode(tuple(page))
+
+
+def read_answer(data: bytes) -> PageContent:
+    return PageContent(*ANSWER.decode(data))
+
+
+def serve(source: BinaryIO, sink: BinaryIO) -> None:
+    """Answer until the input ends."""
+    sink.write(LENGTH.pack(0))  # ready
+    sink.flush()
+    while len(head := source.read(LENGTH.size)) == LENGTH.size:
+        question = source.read(LENGTH.unpack(head)[0])
+        found = answer(question)
+        sink.write(LENGTH.pack(len(found)) + found)
+        sink.flush()
+
+
+if __name__ == "__main__":
+    serve(sys.stdin.buffer, sys.stdout.buffer)
