@@ -13,7 +13,7 @@ from gossamer.commands import arguments as given
 from gossamer.commands.reading import add_directory_option, directory_of, reading
 from gossamer.observe import words
 
-USAGE = "[list|requeue|drop] [--host HOST] [--reason REASON] [--json]"
+USAGE = "[list|requeue|drop] [--host HOST] [--reason REASON]"
 DESCRIPTION = """\
 The URLs whose tries are used up. `list` shows them (also while the crawl runs),
 `requeue` gives them a new start with the next run, `drop` gives them up for
@@ -56,7 +56,11 @@ def run(arguments: argparse.Namespace) -> int:
     if as_json:
         print(json.dumps({done: number}))
     else:
-        more = "; run gossamer crawl to visit them" if action == "requeue" and number else ""
+        more = (
+            f"; run gossamer crawl --dir {words.printable(str(directory))} to visit them"
+            if action == "requeue" and number
+            else ""
+        )
         print(f"{words.count(number)} dead letters {done}{more}")
     return 0
 

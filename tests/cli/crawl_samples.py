@@ -1,0 +1,47 @@
+"""A small crawl directory, made with the real writer."""
+
+from pathlib import Path
+
+from gossamer.backends.sqlite.writer import SqliteWriter
+from gossamer.clock import VirtualClock
+from gossamer.model.states import UrlState
+from gossamer.model.task import Candidate, Via
+from gossamer.model.units import Domain, Fingerprint, HostId, HostKey, Instant, Url
+from gossamer.store.changes import Batch, Capture, Settlement
+from gossamer.store.ports import Location
+
+NOW = Instant(1_700_000_000.0)
+
+
+class NoCaptures:
+    """For crawls that store nothing."""
+
+    def append(self, capture: Capture) -> Location:
+        raise NotImplementedError
+
+    def flush(self) -> dict[str, int]:
+        return {}
+
+    def committed(self) -> None: ...
+
+    def roll_back(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def small_crawl(directory: Path) -> Path:
+    """Three URLs on h.test: the first visited with status 200, the second dead, the third queued."""
+    directory.mkdir()
+    writer = SqliteWriter(directory / "crawl.db", NoCaptures(), lambda host: (Domain(host), 0), VirtualClock(NOW))
+    host = HostKey("h.test")
+    urls = [Url(f"http://h.test/{n}") for n in (1, 2, 3)]
+    batch = Batch(
+        candidates=[Candidate(u, host, Fingerprint(i), 0, 0.25, 2, 0, Via.LINK, 0) for i, u in enumerate(urls)]
+    )
+    writer.commit(batch, NOW)
+    visited = Batch()
+    visited.settle(Settlement(HostId(1), 1, 0, UrlState.DUPLICATE, NOW, status=200, size=4321))
+    visited.settle(Settlement(HostId(1), 2, 0, UrlState.DEAD, NOW, tries=3, reason="conn_refused", detail="port 80"))
+    writer.commit(visited, NOW)
+    writer.close()
+    return directory

@@ -1,0 +1,233 @@
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from crawl_samples import small_crawl
+
+from gossamer import __version__
+from gossamer.cli import main
+from gossamer.commands import COMMANDS
+from gossamer.commands.crawl import seeds_for, tell_results
+from gossamer.config import Config
+from gossamer.crawl.directory import CrawlDirectory
+from gossamer.model.units import Instant
+from gossamer.observe.snapshot import Snapshot
+
+
+@pytest.fixture(autouse=True)
+def in_an_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["crwl"], 2, "no such command: 'crwl'. Did you mean 'crawl'?"),
+        (["zzz"], 2, "no such command: 'zzz' (see gossamer --help)"),
+        (["--dir", "x"], 2, "unknown option '--dir': the command comes first"),
+        (["crawl"], 2, "nothing to crawl: give a URL or --seeds FILE"),
+        (["crawl", "--bogus"], 2, "unrecognized arguments: --bogus"),
+        (["crawl", "--max-pages", "many"], 2, "argument --max-pages: 'many' is not a whole number"),
+        (["crawl", "--delay", "x"], 2, "argument --delay: 'x' is not a number"),
+        (["crawl", "--delay", "nan", "a.test"], 2, "--delay: "),
+        (["crawl", "--max-p", "1"], 2, "unrecognized arguments: --max-p"),
+        (["crawl", "--seeds", "nowhere.txt"], 2, "cannot read seeds from nowhere.txt: No such file or directory"),
+        (["crawl", "ftp://a.test/"], 2, "bad seed 'ftp://a.test/' (argument 1): bad_scheme"),
+        (["crawl", "--dns", "nonsense", "a.test"], 2, "--dns: must be HOST:PORT"),
+        (["pages"], 1, "there is no crawl in 'crawl'; choose another with --dir"),
+        (["status", "--dir", "x"], 1, "there is no crawl in 'x'"),
+        (["dead", "requeue", "--dir", "x"], 1, "there is no crawl in 'x'"),
+        (["dead", "burn"], 2, "argument action: invalid choice: 'burn'"),
+        (["pages", "--state", "lost"], 2, "argument --state: invalid choice: 'lost'"),
+        (["simweb", "--port", "70000"], 2, "--port: 70000 is no port number"),
+        (["simweb", "--preset", "none"], 2, "preset: 'none' is none of"),
+        (["demo", "--pages", "0"], 2, "--pages: must be at least 1, not 0"),
+    ],
+)
+def test_what_goes_wrong_is_said_in_one_line(words: list[str], code: int, message: str, capsys: Captured) -> None:
+    assert main(words) == code
+
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"gossamer: error: {message}")
+    assert err.count("\n") == 1
+
+
+def test_a_bad_command_leaves_nothing_behind(tmp_path: Path, capsys: Captured) -> None:
+    main(["crawl"])
+    main(["pages", "--dir", "x"])
+    main(["dead", "drop", "--dir", "y"])
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_help_lists_every_command_and_each_explains_itself_with_an_example(capsys: Captured) -> None:
+    assert main(["--help"]) == 0
+    overview = capsys.readouterr().out
+
+    for name in COMMANDS:
+        assert f"\n  {name} " in overview
+        assert main([name, "--help"]) == 0
+        text = capsys.readouterr().out
+        assert text.startswith(f"usage: gossamer {name} ")
+        assert f"example:\n  gossamer {name}" in text
+
+
+def test_help_fits_a_terminal_of_eighty_columns(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+    for name in COMMANDS:
+        main([name, "--help"])
+        description = capsys.readouterr().out.partition("\n\noptions:")[0]
+        assert max(map(len, description.splitlines())) <= 80
+
+
+def test_help_for_a_command_may_be_asked_both_ways(capsys: Captured) -> None:
+    main(["help", "pages"])
+    one = capsys.readouterr().out
+    main(["pages", "--help"])
+
+    assert capsys.readouterr().out == one
+
+
+def test_the_version_is_told(capsys: Captured) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"gossamer {__version__}\n"
+
+
+def test_no_command_shows_the_overview_and_is_bad_usage(capsys: Captured) -> None:
+    assert main([]) == 2
+    assert "usage: gossamer COMMAND" in capsys.readouterr().out
+
+
+def test_an_interrupt_ends_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("gossamer.commands.status.run", interrupted)
+
+    assert main(["status"]) == 130
+
+
+def test_an_existing_crawl_is_resumed_without_seeds(tmp_path: Path) -> None:
+    small_crawl(tmp_path / "crawl")
+
+    assert seeds_for(Config(), []) == []
+
+
+def test_seeds_of_arguments_and_file_are_joined_each_once(tmp_path: Path) -> None:
+    (tmp_path / "seeds.txt").write_text("http://a.test/\nhttp://b.test/\n")
+
+    seeds = seeds_for(Config(seeds="seeds.txt"), ["http://b.test", "http://c.test/"])
+
+    assert [seed.url for seed in seeds] == ["http://b.test/", "http://c.test/", "http://a.test/"]
+
+
+@pytest.mark.parametrize(("quiet", "report_on_err"), [(False, True), (True, False)])
+def test_with_json_the_last_line_of_output_is_one_object(quiet: bool, report_on_err: bool) -> None:
+    out, err = io.StringIO(), io.StringIO()
+
+    tell_results(Config(json=True, quiet=quiet), Snapshot(at=Instant(0.0), pages=5), out, err)
+
+    assert json.loads(out.getvalue())["pages"] == 5
+    assert out.getvalue().count("\n") == 1
+    assert bool(err.getvalue()) is report_on_err
+
+
+def test_without_json_the_report_is_the_output() -> None:
+    out, err = io.StringIO(), io.StringIO()
+
+    tell_results(Config(), Snapshot(at=Instant(0.0), pages=5), out, err)
+
+    assert "pages stored" in out.getvalue()
+    assert err.getvalue() == ""
+
+
+def test_a_page_is_a_line_with_time_priority_depth_size_status_and_url(tmp_path: Path, capsys: Captured) -> None:
+    small_crawl(tmp_path / "crawl")
+
+    assert main(["pages"]) == 0
+
+    assert [line.split() for line in capsys.readouterr().out.splitlines()] == [
+        ["2023-11-14T22:13:20.000Z", "0.2500", "2", "4321", "200", "http://h.test/1"],
+        ["-", "0.2500", "2", "-", "dead", "http://h.test/2"],
+        ["-", "0.2500", "2", "-", "queued", "http://h.test/3"],
+    ]
+
+
+def test_pages_as_json_can_be_filtered(tmp_path: Path, capsys: Captured) -> None:
+    small_crawl(tmp_path / "crawl")
+
+    main(["pages", "--json", "--state", "dead", "--host", "h.test", "--limit", "5"])
+
+    (page,) = map(json.loads, capsys.readouterr().out.splitlines())
+    assert page["url"] == "http://h.test/2"
+    assert page["reason"] == "conn_refused"
+
+
+def test_the_status_of_a_crawl_at_rest_and_in_use(tmp_path: Path, capsys: Captured) -> None:
+    small_crawl(tmp_path / "crawl")
+    main(["status", "--json"])
+    at_rest = json.loads(capsys.readouterr().out)
+    held = CrawlDirectory(tmp_path / "crawl")
+    main(["status", "--json"])
+    in_use = json.loads(capsys.readouterr().out)
+    main(["status"])
+    held.close()
+
+    assert (at_rest["running"], in_use["running"]) == (False, True)
+    assert at_rest["states"]["dead"] == in_use["states"]["dead"] == 1
+    assert f"running (process {os.getpid()})" in capsys.readouterr().out
+
+
+def test_dead_letters_are_listed_requeued_and_dropped(tmp_path: Path, capsys: Captured) -> None:
+    small_crawl(tmp_path / "crawl")
+
+    main(["dead"])
+    listed = capsys.readouterr().out
+    main(["dead", "requeue", "--reason", "other", "--json"])
+    none = capsys.readouterr().out
+    main(["dead", "drop", "--host", "h.test", "--json"])
+    dropped = capsys.readouterr().out
+    main(["dead", "list"])
+
+    assert listed.split()[1:5] == ["conn_refused", "3", "tries", "http://h.test/2"]
+    assert json.loads(none) == {"requeued": 0}
+    assert json.loads(dropped) == {"dropped": 1}
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("action", ["requeue", "drop"])
+def test_dead_letters_are_not_changed_under_a_running_crawl(action: str, tmp_path: Path, capsys: Captured) -> None:
+    small_crawl(tmp_path / "crawl")
+    held = CrawlDirectory(tmp_path / "crawl")
+
+    code = main(["dead", action])
+    listing = main(["dead", "list"])
+
+    held.close()
+    out, err = capsys.readouterr()
+    assert (code, listing) == (1, 0)
+    assert "is in use" in err
+    assert "http://h.test/2" in out
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
+    small_crawl(tmp_path / "crawl")
+    reading, writing = os.pipe()
+    os.close(reading)
+
+    done = subprocess.run(
+        [sys.executable, "-m", "gossamer.cli", "pages"], stdout=writing, stderr=subprocess.PIPE, check=False
+    )
+
+    os.close(writing)
+    assert done.returncode == 0
+    assert done.stderr == b""

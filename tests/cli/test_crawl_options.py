@@ -1,0 +1,152 @@
+from pathlib import Path
+
+import pytest
+
+from gossamer.commands import crawl
+from gossamer.commands.arguments import Parser
+from gossamer.commands.options import OPTIONS, Option, config_from
+from gossamer.config import Config, Section
+from gossamer.errors import UsageError
+
+CONTRACT = {
+    *("--dir", "--seeds", "--scope", "--max-pages", "--max-depth", "--order", "--delay", "--delay-factor"),
+    *("--concurrency", "--user-agent", "--dns", "--allow-private", "--json", "--quiet"),
+}
+
+
+def parsed(*words: str, file: Path | None = None) -> Config:
+    parser = Parser("gossamer crawl", crawl.USAGE, crawl.DESCRIPTION, crawl.EXAMPLE)
+    crawl.configure(parser)
+    return config_from(parser.parse_intermixed_args(list(words)), file)
+
+
+@pytest.fixture(autouse=True)
+def in_an_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_every_key_of_the_configuration_is_an_option_or_a_section() -> None:
+    options = {option.key for option in OPTIONS if "." not in option.key}
+    sections = {name for name in Config.__struct_fields__ if isinstance(getattr(Config(), name), Section)}
+
+    assert options | sections == set(Config.__struct_fields__)
+    assert not options & sections
+
+
+def test_every_option_of_a_section_is_a_key_of_it() -> None:
+    for option in OPTIONS:
+        section, dot, key = option.key.partition(".")
+        if dot:
+            assert key in getattr(Config(), section).__struct_fields__
+
+
+def test_the_options_of_the_contract_are_all_there() -> None:
+    assert {option.flag for option in OPTIONS} >= CONTRACT
+
+
+def test_without_options_the_configuration_is_the_default() -> None:
+    assert parsed() == Config()
+
+
+EXAMPLES = {
+    "dir": ("x", "x"),
+    "seeds": ("-", "-"),
+    "scope": ("tld:nz", "tld:nz"),
+    "max_pages": ("7", 7),
+    "max_depth": ("0", 0),
+    "order": ("bfs", "bfs"),
+    "delay": ("2", 2.0),
+    "delay_factor": ("0.5", 0.5),
+    "concurrency": ("9", 9),
+    "user_agent": ("mybot/1", "mybot/1"),
+    "dns": ("127.0.0.1:53", "127.0.0.1:53"),
+    "allow_private": (None, True),
+    "json": (None, True),
+    "quiet": (None, True),
+    "filter.exclude_domains": ("a.test", ("a.test",)),
+    "politeness.max_per_domain": ("50", 50),
+}
+
+
+@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.flag)
+def test_each_option_sets_its_key(option: Option) -> None:
+    text, value = EXAMPLES[option.key]
+
+    found: object = parsed(option.flag, *([] if text is None else [text]))
+
+    for name in option.key.split("."):
+        found = getattr(found, name)
+    assert found == value
+
+
+def test_only_options_that_were_given_override_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "my.toml"
+    file.write_text(
+        "delay = 5\nallow-private = true\nquiet = true\n"
+        '[filter]\nexclude-domains = ["a.test"]\nminimise = true\n[politeness]\nmax_crawl_delay = 7\n'
+    )
+
+    config = parsed("--delay", "3", "--max-per-domain", "4", "--no-quiet", file=file)
+
+    assert config.delay == 3.0
+    assert config.allow_private is True
+    assert config.quiet is False
+    assert config.filter.exclude_domains == ("a.test",)
+    assert config.politeness.max_per_domain == 4
+    assert config.politeness.max_crawl_delay == 7.0
+
+
+def test_a_list_given_twice_overrides_the_file_but_not_the_rest_of_its_section(tmp_path: Path) -> None:
+    file = tmp_path / "my.toml"
+    file.write_text('[filter]\nexclude-domains = ["a.test"]\nminimise = true\n')
+
+    config = parsed("--exclude-domain", "b.test", "--exclude-domain", "c.test", file=file)
+
+    assert config.filter.exclude_domains == ("b.test", "c.test")
+    assert config.filter.minimise is True
+
+
+def test_the_file_in_the_current_directory_is_read_without_being_named(tmp_path: Path) -> None:
+    (tmp_path / "gossamer.toml").write_text("max-pages = 12\n")
+
+    assert parsed().max_pages == 12
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("max-pags = 1\n", "gossamer.toml: max_pags: no such key"),
+        ("[fetch]\nmax_redirect = 1\n", "gossamer.toml: fetch.max_redirect: no such key"),
+        ('delay = "slow"\n', "gossamer.toml: delay: "),
+        ("filter = 3\n", "gossamer.toml: filter: "),
+        ("delay = \n", "gossamer.toml is not valid TOML"),
+    ],
+)
+def test_what_is_wrong_in_the_file_is_named(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "gossamer.toml").write_text(text)
+
+    with pytest.raises(UsageError) as refused:
+        parsed("--exclude-domain", "a.test")
+
+    assert str(refused.value).startswith(message)
+
+
+def test_an_impossible_option_is_named_as_it_was_given(tmp_path: Path) -> None:
+    (tmp_path / "gossamer.toml").write_text("max-pages = 12\n")
+
+    with pytest.raises(UsageError, match=r"^--concurrency: must be a number of at least 1, not 0$"):
+        parsed("--concurrency", "0")
+
+
+def test_a_file_that_was_named_must_be_there() -> None:
+    with pytest.raises(UsageError, match=r"cannot read nowhere\.toml: No such file"):
+        parsed(file=Path("nowhere.toml"))
+
+
+def test_urls_may_stand_between_options() -> None:
+    parser = Parser("gossamer crawl", crawl.USAGE, crawl.DESCRIPTION, crawl.EXAMPLE)
+    crawl.configure(parser)
+
+    arguments = parser.parse_intermixed_args(["http://a.test", "--max-pages", "3", "http://b.test"])
+
+    assert arguments.urls == ["http://a.test", "http://b.test"]
