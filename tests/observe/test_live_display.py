@@ -1,5 +1,6 @@
 import io
 import re
+from collections.abc import Callable
 
 import pytest
 from rich.console import Console
@@ -7,10 +8,11 @@ from snapshots import busy_snapshot
 
 from gossamer.config import Config
 from gossamer.model.units import Instant
-from gossamer.observe.display import LiveDisplay, NoDisplay, PlainLines, choose_display, plain_line
+from gossamer.observe.display import Display, LiveDisplay, NoDisplay, PlainLines, choose_display, plain_line
 from gossamer.observe.picture import Shares, draw
 from gossamer.observe.rates import Rates
 from gossamer.observe.snapshot import Snapshot
+from gossamer.observe.terminal import Terminal
 
 SHARES = Shares((60, 30, 10), (80, 15, 5))
 
@@ -162,9 +164,10 @@ def test_a_line_says_how_fast_and_how_much() -> None:
     assert "POLITENESS VIOLATIONS 1" in line
 
 
-def test_quiet_shows_nothing_and_a_pipe_gets_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
-        monkeypatch.delenv(name, raising=False)
+def test_quiet_shows_nothing_and_a_pipe_gets_lines_whatever_the_environment_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
     stream = io.StringIO()
 
     quiet = choose_display(Config(quiet=True), stream)
@@ -179,6 +182,20 @@ def test_quiet_shows_nothing_and_a_pipe_gets_lines(monkeypatch: pytest.MonkeyPat
 class FakeTerminal(io.StringIO):
     def isatty(self) -> bool:
         return True
+
+
+class HungUp(FakeTerminal):
+    def write(self, text: str) -> int:
+        raise BrokenPipeError
+
+
+@pytest.mark.parametrize("make", [lambda: LiveDisplay(Terminal(HungUp()), SHARES), lambda: PlainLines(HungUp())])
+def test_a_terminal_that_goes_away_does_not_stop_the_crawl(make: Callable[[], Display]) -> None:
+    display = make()
+
+    display.update(busy_snapshot(1.0))
+    display.update(busy_snapshot(20.0))
+    display.close()
 
 
 @pytest.mark.parametrize(("term", "kind"), [("xterm", LiveDisplay), ("dumb", PlainLines)])

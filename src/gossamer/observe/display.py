@@ -1,5 +1,6 @@
 """Progress while a crawl runs: a live picture on a terminal, a line now and then elsewhere, or nothing."""
 
+from contextlib import suppress
 from typing import Protocol, TextIO
 
 from rich.console import Console, Group
@@ -9,6 +10,7 @@ from gossamer.observe import words
 from gossamer.observe.picture import Shares, draw
 from gossamer.observe.rates import Rates
 from gossamer.observe.snapshot import Snapshot
+from gossamer.observe.terminal import Terminal
 
 _REFRESH = 0.25  # seconds; at most four pictures a second
 _PLAIN_EVERY = 5.0
@@ -66,20 +68,24 @@ class LiveDisplay:
             return
         self._drawn_at = snapshot.at
         size = self._console.size
-        if self._open and size != self._size:
-            # Lines that the terminal has wrapped anew cannot be found again by counting: begin on a clean screen.
-            self._console.clear()
-        self._size = size
         # The last column and the last row stay free, so that no terminal wraps or scrolls.
         lines = draw(snapshot, self._rates, self._shares, size.width - 1, size.height - 1)
-        if not self._open:
-            self._live.start()
-            self._open = True
-        self._live.update(Group(*lines), refresh=True)
+        try:
+            if self._open and size != self._size:
+                # Lines that the terminal has wrapped anew cannot be found again by counting: begin on a clean screen.
+                self._console.clear()
+            self._size = size
+            if not self._open:
+                self._live.start()
+                self._open = True
+            self._live.update(Group(*lines), refresh=True)
+        except OSError:  # the terminal is gone; the crawl is not
+            self._closed = True
 
     def close(self) -> None:
         if self._open and not self._closed:
-            self._live.stop()
+            with suppress(OSError):
+                self._live.stop()
         self._closed = True
 
 
@@ -96,7 +102,10 @@ class PlainLines:
         self._rates.note(snapshot)
         if snapshot.at - self._told_at >= self._every:
             self._told_at = snapshot.at
-            print(plain_line(snapshot, self._rates), file=self._stream, flush=True)
+            try:
+                print(plain_line(snapshot, self._rates), file=self._stream, flush=True)
+            except OSError:  # nobody reads this any more; the crawl goes on
+                self._told_at = float("inf")
 
     def close(self) -> None:
         pass
@@ -136,10 +145,10 @@ def plain_line(snapshot: Snapshot, rates: Rates) -> str:
 
 
 def choose_display(config: DisplayConfig, stream: TextIO) -> Display:
-    """Quiet: nothing. A terminal that can move its cursor: the live picture. Otherwise lines."""
+    """Quiet: nothing. A terminal that can move its cursor and show bars: the live picture. Otherwise lines."""
     if config.quiet:
         return NoDisplay()
-    console = Console(file=stream)
-    if console.is_terminal and not console.is_dumb_terminal:
+    console = Terminal(stream)
+    if console.shows_pictures:
         return LiveDisplay(console, Shares(config.frontier.shares, config.frontier.shares_under_load))
     return PlainLines(stream)

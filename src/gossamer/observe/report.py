@@ -12,6 +12,7 @@ from rich.text import Text
 
 from gossamer.observe import words
 from gossamer.observe.snapshot import Snapshot
+from gossamer.observe.terminal import Terminal
 
 _REASONS_SHOWN = 12
 _FIGURE = re.compile(r"[0-9][0-9,.:]*( [a-zA-Z]+)?")
@@ -27,9 +28,9 @@ class Section:
 
 def print_report(snapshot: Snapshot, directory: Path, stream: TextIO) -> None:
     """Tables in colour on a terminal, plain aligned text elsewhere; the same words in both."""
-    console = Console(file=stream, highlight=False)
+    console = Terminal(stream)
     sections = report_sections(snapshot, directory)
-    if console.is_terminal:
+    if console.is_for_people:
         _print_tables(console, sections, snapshot)
     else:
         stream.write(plain_report(sections) + "\n")
@@ -92,7 +93,7 @@ def _reasons(counts: dict[str, int]) -> tuple[tuple[str, str, str], ...]:
 
 def _politeness(snapshot: Snapshot) -> list[tuple[str, str, str]]:
     violations = snapshot.politeness_violations
-    remark = "see politeness.violated in the log" if violations else "every gap was kept, by our own audit"
+    remark = "a fault of ours: please report it" if violations else "every gap was kept, by our own audit"
     return [("violations", words.count(violations), remark)]
 
 
