@@ -3,7 +3,8 @@
 The pipeline fills one frozen `Snapshot` a few times a second; everything here reads it and nothing else:
 
 * `display` — while it runs: a live picture on a terminal (drawn by `picture`), a line every few seconds elsewhere;
-  `terminal` knows what the stream can show, `rates` turns the growing totals into speeds, `words` puts figures into the form people read;
+  `terminal` knows what a stream can show, `rates` turns the growing totals into speeds, `words` puts figures into the
+  form people read;
 * `report` — when it ends: totals, rates, reasons, where the files are, what to do next; or one JSON object;
 * `log` — events with stable names, one JSON line each, in the crawl's directory;
 * `audit` — counts violations of politeness, by its own reckoning of what the frontier should have done.
