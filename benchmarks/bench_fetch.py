@@ -184,8 +184,8 @@ async def _run(port: int, count: int, rounds: int) -> bool:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--fetches", type=int, default=2000, help="a round")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--fetches", type=int, default=600, help="a round")
+    parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -8,28 +8,35 @@ from gossamer.model.outcome import Failure
 from gossamer.model.units import Seconds
 
 LIMITS = FetchLimits()
-CONNECTING = Progress(secure=True, connected=None, asked=None, head_complete=False, body_bytes=0)
-SHAKING_HANDS = Progress(secure=True, connected=Seconds(4.0), asked=None, head_complete=False, body_bytes=0)
-ASKED = Progress(secure=True, connected=Seconds(4.0), asked=Seconds(6.0), head_complete=False, body_bytes=0)
+CONNECTING = Progress(secure=True, connected=False, asked=None, head_complete=False, body_bytes=0)
+SHAKING_HANDS = Progress(secure=True, connected=True, asked=None, head_complete=False, body_bytes=0)
+ASKED = Progress(secure=True, connected=True, asked=Seconds(6.0), head_complete=False, body_bytes=0)
 
 
 def reading(body_bytes: int) -> Progress:
-    return Progress(secure=False, connected=None, asked=Seconds(0.1), head_complete=True, body_bytes=body_bytes)
+    return Progress(secure=False, connected=False, asked=Seconds(0.1), head_complete=True, body_bytes=body_bytes)
 
 
 @pytest.mark.parametrize(
     ("progress", "just_in_time", "expected"),
-    [
-        (CONNECTING, 10.0, Failure.CONNECT_TIMEOUT),
-        (SHAKING_HANDS, 14.0, Failure.TLS_HANDSHAKE_TIMEOUT),
-        (ASKED, 26.0, Failure.READ_TIMEOUT),
-    ],
+    [(CONNECTING, 10.0, Failure.CONNECT_TIMEOUT), (ASKED, 26.0, Failure.READ_TIMEOUT)],
 )
-def test_each_phase_has_its_own_deadline(progress: Progress, just_in_time: float, expected: Failure) -> None:
+def test_connecting_and_waiting_for_the_head_have_their_deadlines(
+    progress: Progress, just_in_time: float, expected: Failure
+) -> None:
     pace = Pace(started=1000.0)
 
     assert overdue(LIMITS, pace, progress, 1000.0 + just_in_time) is None
     assert overdue(LIMITS, pace, progress, 1000.1 + just_in_time) is expected
+
+
+def test_the_handshake_has_its_own_time_from_the_moment_it_is_seen() -> None:
+    pace = Pace(started=1000.0)
+
+    assert overdue(LIMITS, pace, CONNECTING, 1009.0) is None
+    assert overdue(LIMITS, pace, SHAKING_HANDS, 1010.0) is None
+    assert overdue(LIMITS, pace, SHAKING_HANDS, 1020.0) is None
+    assert overdue(LIMITS, pace, SHAKING_HANDS, 1020.1) is Failure.TLS_HANDSHAKE_TIMEOUT
 
 
 def test_silence_within_a_body_is_a_read_timeout() -> None:

@@ -71,11 +71,10 @@ class _Handle:
 
     def progress(self) -> Progress:
         curl, exchange = self.curl, self.exchange
-        connected = curl.getinfo(pycurl.CONNECT_TIME_T)
         asked = curl.getinfo(pycurl.PRETRANSFER_TIME_T)
         return Progress(
             secure=self.secure,
-            connected=Seconds(connected / _MICROSECONDS) if connected else None,
+            connected=curl.getinfo(pycurl.NUM_CONNECTS) > 0,
             asked=Seconds(asked / _MICROSECONDS) if asked else None,
             head_complete=bool(exchange.head),
             body_bytes=exchange.body_bytes,

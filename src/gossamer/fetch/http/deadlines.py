@@ -20,10 +20,11 @@ _FASTEST_SWEEP = 0.01
 class Pace:
     """What the sweep remembers of one exchange. Times are monotonic; owned by the sweep.
 
-    Invariant: `grew_at` and `window_at` only move forward.
+    Invariant: once set, `connected_at` stays; `grew_at` and `window_at` only move forward.
     """
 
     started: float
+    connected_at: float = 0.0  # 0 until TCP is seen to be connected
     seen_bytes: int = 0
     grew_at: float = 0.0  # 0 until the head is complete
     window_bytes: int = 0
@@ -32,11 +33,11 @@ class Pace:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far an exchange is. A phase that is not reached is None; times are seconds after its start."""
+    """How far an exchange is."""
 
     secure: bool
-    connected: Seconds | None
-    asked: Seconds | None  # connection and TLS are ready, the request goes out
+    connected: bool  # TCP; libcurl gives no time for it while the handshake goes on
+    asked: Seconds | None  # after the start: connection and TLS are ready, the request goes out
     head_complete: bool
     body_bytes: int
 
@@ -56,9 +57,11 @@ def overdue(limits: FetchLimits, pace: Pace, progress: Progress, now: float) -> 
         return _late_body(limits, pace, progress.body_bytes, now)
     if progress.asked is not None:
         return Failure.READ_TIMEOUT if age - progress.asked > limits.head else None
-    if progress.connected is None:
+    if not progress.connected:
         return Failure.CONNECT_TIMEOUT if age > limits.connect else None
-    if progress.secure and age - progress.connected > limits.tls:
+    if pace.connected_at == 0.0:
+        pace.connected_at = now
+    if progress.secure and now - pace.connected_at > limits.tls:
         return Failure.TLS_HANDSHAKE_TIMEOUT
     return None
 
