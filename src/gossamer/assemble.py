@@ -250,8 +250,11 @@ def _assemble(config: Config, seeds: list[Seed], directory: CrawlDirectory, cloc
     if ordering.fronts == 1:
         ratios = SelectorRatios((1,), (1,))
     frontier = Frontier(politeness, ratios, FrontierLimits(config.frontier.max_hosts, config.frontier.quantum))
-    for address, until in (*loader.resting_addresses(clock.now()), *rested.addresses.items()):
-        frontier.rest_address(address, until)
+    resting = [*loader.resting_addresses(clock.now()), *rested.addresses.items()]
+    # A site's Crawl-delay or Retry-After is not its neighbours': an address rests no longer than its load asks for.
+    longest = Instant(clock.now() + max(politeness.min_delay, politeness.max_adaptive_delay))
+    for address, until in resting:
+        frontier.rest_address(address, min(until, longest))
     contents: ContentSeen[int] = ContentSeen(capacity=1_000_000)
     notes = Notes(config.robots_agent)
     large_pages = LargePages()
@@ -271,6 +274,8 @@ def _assemble(config: Config, seeds: list[Seed], directory: CrawlDirectory, cloc
         max_adaptive_delay=Seconds(config.politeness.max_adaptive_delay),
         max_retry_after=Seconds(config.politeness.max_retry_after),
     )
+    for address, until in resting:
+        audit.must_rest(None, address, min(until, longest))
     store = StoreThread(
         writer,
         clock,

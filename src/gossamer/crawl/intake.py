@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from gossamer.extract.links import PageContent
-from gossamer.filter.canonical import Canonical, Canonicaliser, Refusal
+from gossamer.filter.canonical import Canonical, Canonicaliser, Refusal, taken_apart
 from gossamer.filter.links import LinkResolver
 from gossamer.filter.rules import EntryRules
 from gossamer.frontier.priority import Ordering
@@ -36,7 +36,7 @@ class Intake:
         self._key = key
         self._identity = identity  # the minimised form, if that is what makes two URLs the same
 
-    def links(self, task: Task, content: PageContent, excluded: Counter[str]) -> list[Candidate]:
+    def links(self, task: Task, host: HostKey, content: PageContent, excluded: Counter[str]) -> list[Candidate]:
         """The links of a page that are new to us and may enter. Refusals are counted by reason."""
         depth = task.depth + 1
         if self.rules.max_depth is not None and depth > self.rules.max_depth:
@@ -44,9 +44,7 @@ class Intake:
             if content.hrefs:
                 excluded["depth_limit"] += len(set(content.hrefs))
             return []
-        page = self._canonicaliser.canonicalise(task.url)
-        if isinstance(page, Refusal):  # the rules were changed after it entered
-            return []
+        page = taken_apart(task.url, host)
         found = self._resolver.resolve_page(content.base or page.url, page, content.hrefs, content.encoding)
         for reason, n in found.refused.items():
             excluded[reason] += n

@@ -237,7 +237,13 @@ class Pipeline:
         if (error := done.exception()) is not None:
             self.fail(error)
             return
-        loaded = done.result()
+        try:
+            self._take_in(done.result())
+        except Exception as bug:  # raised in a callback, it would only be printed
+            self.fail(bug)
+        self.pump()
+
+    def _take_in(self, loaded: Loaded) -> None:
         now = self._clock.now()
         for front in loaded.fronts:
             self._frontier.loaded_front(front.front, front.entries, front.next_due)
@@ -245,7 +251,6 @@ class Pipeline:
             if host.record is not None:
                 self._notes.begin(host.record, host.robots)
             self._frontier.loaded_host(host.host_id, host.record, host.classes, now)
-        self.pump()
 
     # --- documents ---------------------------------------------------------------------------------
 

@@ -100,7 +100,7 @@ class DocumentReader:
         excluded: Counter[str] = Counter()
         candidates: list[Candidate] = []
         if page is not None and not page.nofollow:
-            candidates = self._intake.links(visit.task, page, excluded)
+            candidates = self._intake.links(visit.task, visit.host, page, excluded)
         entity = opened.payload.entity
         digest = opened.digest if entity is opened.payload.body else payload_digest(entity)
         capture = Capture(opened.document.response, digest)

@@ -44,6 +44,7 @@ async def _run(config: Config, seeds: list[Seed], add_seeds: bool, display: Disp
     gc.set_threshold(50_000, 20, 50)
     log = EventLog(crawl.directory.log)
     watch = Watch(crawl)
+    crawl.audit.on_violation = lambda found: log.event("politeness.violated", kind=found.kind, key=found.key)
     log.event("crawl.started", dir=config.dir, seeds=len(seeds), queued=crawl.tally.total["state:queued"])
     ticking = asyncio.create_task(_tick(watch, display, log))
     interrupts = Interrupts(crawl)
@@ -185,7 +186,8 @@ def waiting_for(frontier: FrontierStatistics, in_flight: int, now: Instant) -> s
     if in_flight or frontier.ready:
         return ""
     if frontier.next_contact is not None and frontier.waiting:
-        return f"{frontier.waiting} hosts, the first in {max(0.0, frontier.next_contact - now):.1f} s"
+        hosts = "1 host" if frontier.waiting == 1 else f"{frontier.waiting} hosts, the first"
+        return f"{hosts} in {max(0.0, frontier.next_contact - now):.1f} s"
     if frontier.next_due is not None:
         return f"retries, the next due in {max(0.0, frontier.next_due - now):.0f} s"
     return ""

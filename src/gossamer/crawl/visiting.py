@@ -17,7 +17,7 @@ from gossamer.fetch.http.body import payload
 from gossamer.fetch.http.headers import retry_after
 from gossamer.fetch.http.ports import Fetcher, Request
 from gossamer.fetch.robots import RobotsAnswer, RobotsPolicy, max_age_of, path_of, rules_from_answer
-from gossamer.filter.canonical import Canonical, Canonicaliser, Refusal
+from gossamer.filter.canonical import Canonical, Canonicaliser, Refusal, taken_apart
 from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.politeness import Contact
 from gossamer.frontier.retries import StatusClass, status_class
@@ -103,10 +103,7 @@ class Visitor:
         now = self._clock.now()
         if not self._frontier.enter_address(visit, address, now):
             return  # its address is busy; the frontier has taken the visit back
-        canonical = self._canonicaliser.canonicalise(visit.task.url)
-        if isinstance(canonical, Refusal):
-            self._exclude(visit, canonical.reason)
-            return
+        canonical = taken_apart(visit.task.url, visit.host)
         answer = notes.robots.get(canonical.origin)
         if answer is None or not is_current(answer, now):
             await self._ask_robots(visit, notes, canonical, address, answer)

@@ -140,6 +140,12 @@ def refusal(reason: str, text: str) -> Refusal:
     return Refusal(reason, shown.decode("utf-8", "ignore"))
 
 
+def taken_apart(url: Url, host: HostKey) -> Canonical:
+    """A URL that is in canonical form already, and its host, without parsing it again."""
+    path_start = url.index("/", 8)
+    return Canonical(url, host, Origin(url[:path_start]), path_start)
+
+
 _BY_THE_STANDARD = Canonicaliser()
 
 

@@ -43,6 +43,7 @@ class SimwebProcess:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            process_group=0,  # Ctrl-C at the terminal is meant for whoever started us
         )
         self._process = process
         try:
