@@ -19,6 +19,7 @@ from gossamer.observe.snapshot import Snapshot
 from gossamer.seed.lists import Seed
 
 INTERRUPTED = 130
+HEARTBEAT_SECONDS = 0.02
 GRACE_SECONDS = 8.0  # after the first Ctrl-C; what is still in flight then is dropped, and due again
 
 
@@ -47,6 +48,7 @@ async def _run(config: Config, seeds: list[Seed], add_seeds: bool, display: Disp
     crawl.audit.on_violation = lambda found: log.event("politeness.violated", kind=found.kind, key=found.key)
     log.event("crawl.started", dir=config.dir, seeds=len(seeds), queued=crawl.tally.total["state:queued"])
     ticking = asyncio.create_task(_tick(watch, display, log))
+    beating = asyncio.create_task(watch.heartbeat())
     interrupts = Interrupts(crawl)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -66,6 +68,7 @@ async def _run(config: Config, seeds: list[Seed], add_seeds: bool, display: Disp
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.remove_signal_handler(number)
         ticking.cancel()
+        beating.cancel()
         last = watch.snapshot()
         display.update(last)
         display.close()
@@ -79,7 +82,7 @@ async def _tick(watch: "Watch", display: Display, log: EventLog) -> None:
     """Four looks a second; a line in the log every ten seconds."""
     ticks = 0
     while True:
-        await watch.nap(0.25)
+        await asyncio.sleep(0.25)
         ticks += 1
         snapshot = watch.snapshot()
         display.update(snapshot)
@@ -124,13 +127,17 @@ class Watch:
         self._began = crawl.clock.monotonic()
         self._cpu_before = cpu_seconds()
         self._lag = 0.0
+        self._worst_lag = 0.0
 
-    async def nap(self, seconds: float) -> None:
-        """Sleep, and learn how late the event loop wakes us."""
-        before = self._crawl.clock.monotonic()
-        await asyncio.sleep(seconds)
-        late = self._crawl.clock.monotonic() - before - seconds
-        self._lag = max(late, self._lag * 0.75)
+    async def heartbeat(self) -> None:
+        """Learn how late the event loop wakes us: that long it was held by something."""
+        monotonic = self._crawl.clock.monotonic
+        while True:
+            before = monotonic()
+            await asyncio.sleep(HEARTBEAT_SECONDS)
+            late = monotonic() - before - HEARTBEAT_SECONDS
+            self._lag = max(late, self._lag * 0.98)
+            self._worst_lag = max(late, self._worst_lag)
 
     def snapshot(self) -> Snapshot:
         crawl = self._crawl
@@ -175,6 +182,7 @@ class Watch:
             commits=crawl.store.commits,
             commit_seconds=crawl.store.commit_seconds,
             loop_lag=self._lag,
+            worst_loop_lag=self._worst_lag,
             politeness_violations=crawl.audit.violations,
             stopping=crawl.pipeline.stopping,
             finished=crawl.pipeline.finished,

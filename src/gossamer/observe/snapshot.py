@@ -53,6 +53,7 @@ class Snapshot:
     commits: int = 0
     commit_seconds: float = 0.0  # in total
     loop_lag: float = 0.0  # worst delay of the event loop in the last second
+    worst_loop_lag: float = 0.0  # of this run
     politeness_violations: int = 0
 
     stopping: bool = False  # asked to stop; visits in flight are being finished
@@ -89,4 +90,5 @@ def to_contract(snapshot: Snapshot) -> dict[str, object]:
         "drawn": list(snapshot.drawn),
         "commits": snapshot.commits,
         "commit_seconds": round(snapshot.commit_seconds, 3),
+        "worst_loop_lag": round(snapshot.worst_loop_lag, 4),
     }

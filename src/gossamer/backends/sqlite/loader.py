@@ -2,7 +2,7 @@
 
 import math
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,6 +12,8 @@ from gossamer.frontier.front_queue import FrontWanted, HostWanted, LoadOrder
 from gossamer.model.task import HostRecord, Task
 from gossamer.model.units import HostId, Instant
 from gossamer.store.changes import RobotsRecord
+
+_AVAILABLE_AT = Task._fields.index("available_at")
 
 
 class FrontLoaded(NamedTuple):
@@ -51,13 +53,9 @@ class SqliteLoader:
             raise translated(error, self._path) from error
 
     def _front(self, wanted: FrontWanted) -> FrontLoaded:
-        entries = self._db.execute(
-            self._sql["front_window"], (wanted.front, *wanted.cursor, wanted.due_by, wanted.count)
-        ).fetchall()
-        due: float | None = None
-        if len(entries) < wanted.count:
-            due = self._minimum("front_next_due", (wanted.front, wanted.due_by))
-        return FrontLoaded(wanted.front, entries, due)
+        entries = self._db.execute(self._sql["front_window"], (wanted.front, *wanted.cursor, wanted.count)).fetchall()
+        due = sum(1 for entry in entries if entry[0] <= wanted.due_by)
+        return FrontLoaded(wanted.front, entries[:due], _next_due(entries, due, 0, wanted.count))
 
     def _host(self, wanted: HostWanted) -> HostLoaded:
         record: HostRecord | None = None
@@ -67,18 +65,11 @@ class SqliteLoader:
             robots = [RobotsRecord(*row) for row in self._db.execute(self._sql["host_robots"], (wanted.host_id,))]
         classes: list[tuple[int, list[Task], float | None]] = []
         for front, cursor, count in wanted.classes:
-            rows = self._db.execute(
-                self._sql["host_queue"], (wanted.host_id, front, *cursor, wanted.due_by, count)
-            ).fetchall()
-            due: float | None = None
-            if len(rows) < count:
-                due = self._minimum("host_next_due", (wanted.host_id, front, wanted.due_by))
-            classes.append((front, [Task._make(row) for row in rows], due))
+            rows = self._db.execute(self._sql["host_queue"], (wanted.host_id, front, *cursor, count)).fetchall()
+            due = sum(1 for row in rows if row[_AVAILABLE_AT] <= wanted.due_by)
+            tasks = [Task._make(row) for row in rows[:due]]
+            classes.append((front, tasks, _next_due(rows, due, _AVAILABLE_AT, count)))
         return HostLoaded(wanted.host_id, record, robots, classes)
-
-    def _minimum(self, query: str, values: tuple[float, ...]) -> float:
-        found = self._db.execute(self._sql[query], values).fetchone()[0]
-        return math.inf if found is None else float(found)
 
     def content_owners(self, digests: list[bytes]) -> list[int | None]:
         """The URL that owns each document, if any does."""
@@ -105,3 +96,10 @@ class SqliteLoader:
         while rows := self._db.execute(self._sql["digests_after"], (last, chunk)).fetchall():
             last = rows[-1][0]
             yield [digest for (digest,) in rows]
+
+
+def _next_due(rows: Sequence[tuple[float, ...]], due: int, column: int, count: int) -> float | None:
+    """When the first row that is not due yet will be: infinity if there is none, None if more may be due."""
+    if due < len(rows):
+        return rows[due][column]
+    return None if len(rows) == count else math.inf

@@ -1,4 +1,5 @@
 -- Every statement of the crawl's hot path, by name. Reports have theirs in reports.sql.
+-- What stands between two (/*rows*/) is one row of values, repeated as often as there are rows (rows.py).
 
 -- name: host_by_name
 SELECT id, domain_id FROM hosts WHERE host = ?
@@ -18,13 +19,13 @@ SELECT coalesce(max(id), 0) FROM urls
 -- name: add_url
 INSERT OR IGNORE INTO urls
     (host_id, fingerprint, url, state, front, available_at, priority, depth, tries, hops, via, found_on, found_at)
-VALUES (?, ?, ?, 0, ?, ?, ?, ?, 0, ?, ?, ?, ?)
+VALUES (/*rows*/)(?, ?, ?, 0, ?, ?, ?, ?, 0, ?, ?, ?, ?)(/*rows*/)
 
 -- name: new_fronts
 SELECT DISTINCT host_id, front FROM urls WHERE id > ?
 
 -- name: enter_front
-INSERT INTO fronts (host_id, front, available_at) VALUES (?, ?, ?)
+INSERT INTO fronts (host_id, front, available_at) VALUES (/*rows*/)(?, ?, ?)(/*rows*/)
 ON CONFLICT DO UPDATE SET available_at = min(available_at, excluded.available_at)
 
 -- name: front_truth
@@ -34,28 +35,33 @@ SELECT front, min(available_at) FROM urls WHERE host_id = ? AND state = 0 GROUP 
 DELETE FROM fronts WHERE host_id = ?
 
 -- name: settle_url
-UPDATE urls SET state = ?, available_at = ?, tries = ?, reason = ? WHERE id = ?
+WITH new (state, available_at, tries, reason, id) AS (VALUES (/*rows*/)(?, ?, ?, ?, ?)(/*rows*/))
+UPDATE urls SET state = new.state, available_at = new.available_at, tries = new.tries, reason = new.reason
+FROM new WHERE urls.id = new.id
 
 -- name: record_visit
 INSERT OR REPLACE INTO visits
     (url_id, at, status, size, took, mime, digest, title, etag, last_modified, duplicate_of, redirect_to,
      warc_file, warc_offset, warc_length)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+VALUES (/*rows*/)(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)(/*rows*/)
 
 -- name: record_failure
-INSERT INTO failures (url_id, at, reason, status, detail) VALUES (?, ?, ?, ?, ?)
+INSERT INTO failures (url_id, at, reason, status, detail) VALUES (/*rows*/)(?, ?, ?, ?, ?)(/*rows*/)
 
 -- name: own_content
-INSERT OR IGNORE INTO contents (digest, url_id) VALUES (?, ?)
+INSERT OR IGNORE INTO contents (digest, url_id) VALUES (/*rows*/)(?, ?)(/*rows*/)
 
 -- name: content_owner
 SELECT url_id FROM contents WHERE digest = ?
 
 -- name: set_host_clock
-UPDATE hosts SET next_contact = ?, last_took = ?, address = ? WHERE id = ?
+WITH new (next_contact, last_took, address, id) AS (VALUES (/*rows*/)(?, ?, ?, ?)(/*rows*/))
+UPDATE hosts SET next_contact = new.next_contact, last_took = new.last_took, address = new.address
+FROM new WHERE hosts.id = new.id
 
 -- name: count_accesses
-UPDATE domains SET accesses = accesses + ? WHERE id = ?
+WITH new (accesses, id) AS (VALUES (/*rows*/)(?, ?)(/*rows*/))
+UPDATE domains SET accesses = domains.accesses + new.accesses FROM new WHERE domains.id = new.id
 
 -- name: save_robots
 INSERT OR REPLACE INTO robots (origin, host_id, status, fetched_at, expires_at, body) VALUES (?, ?, ?, ?, ?, ?)
@@ -64,7 +70,7 @@ INSERT OR REPLACE INTO robots (origin, host_id, status, fetched_at, expires_at, 
 INSERT OR IGNORE INTO seeds (url, written, source, added_at) VALUES (?, ?, ?, ?)
 
 -- name: count
-INSERT INTO counters (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = value + excluded.value
+INSERT INTO counters (name, value) VALUES (/*rows*/)(?, ?)(/*rows*/) ON CONFLICT DO UPDATE SET value = value + excluded.value
 
 -- name: commit_warc
 INSERT INTO warc_files (id, name, committed) VALUES (?, ?, ?)
@@ -72,11 +78,8 @@ ON CONFLICT (id) DO UPDATE SET committed = excluded.committed
 
 -- name: front_window
 SELECT available_at, host_id FROM fronts
-WHERE front = ? AND (available_at, host_id) > (?, ?) AND available_at <= ?
+WHERE front = ? AND (available_at, host_id) > (?, ?)
 ORDER BY available_at, host_id LIMIT ?
-
--- name: front_next_due
-SELECT min(available_at) FROM fronts WHERE front = ? AND available_at > ?
 
 -- name: host_record
 SELECT h.id, h.host, h.domain_id, d.accesses, h.next_contact, h.last_took, h.address
@@ -87,11 +90,8 @@ SELECT origin, host_id, status, fetched_at, expires_at, body FROM robots WHERE h
 
 -- name: host_queue
 SELECT id, fingerprint, url, front, available_at, priority, depth, tries, hops FROM urls
-WHERE state = 0 AND host_id = ? AND front = ? AND (available_at, id) > (?, ?) AND available_at <= ?
+WHERE state = 0 AND host_id = ? AND front = ? AND (available_at, id) > (?, ?)
 ORDER BY available_at, id LIMIT ?
-
--- name: host_next_due
-SELECT min(available_at) FROM urls WHERE state = 0 AND host_id = ? AND front = ? AND available_at > ?
 
 -- name: resting_addresses
 SELECT address, max(next_contact) FROM hosts WHERE next_contact > ? AND address IS NOT NULL GROUP BY address

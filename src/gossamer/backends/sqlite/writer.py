@@ -13,6 +13,7 @@ from pathlib import Path
 
 from gossamer.backends.sqlite.database import open_for_writing, translated
 from gossamer.backends.sqlite.queries import named_queries
+from gossamer.backends.sqlite.rows import write_rows
 from gossamer.clock import Clock
 from gossamer.errors import StoreFailed
 from gossamer.model.states import UrlState
@@ -65,7 +66,7 @@ class SqliteWriter:
             self._update_hosts(batch)
             for host in batch.retired:
                 self._restate_fronts(host.host_id, host.not_before)
-            db.executemany(self._sql["count"], [(name, n) for name, n in counts.items() if n])
+            write_rows(db, self._sql["count"], [(name, n) for name, n in counts.items() if n])
             for name, length in self._captures.flush().items():
                 db.execute(self._sql["commit_warc"], (self._warc_id(name), name, length))
             db.execute("COMMIT")
@@ -108,10 +109,10 @@ class SqliteWriter:
             (host_id(c.host), c.fingerprint, c.url, c.front, stamp, c.priority, c.depth, c.hops, c.via, c.found_on, now)
             for c in candidates
         ]
-        new = db.executemany(self._sql["add_url"], rows).rowcount
+        new = write_rows(db, self._sql["add_url"], rows)
         if new:
             fresh = db.execute(self._sql["new_fronts"], (last,)).fetchall()
-            db.executemany(self._sql["enter_front"], [(host, front, stamp) for host, front in fresh])
+            write_rows(db, self._sql["enter_front"], [(host, front, stamp) for host, front in fresh])
             touched.update(fresh)
         return new
 
@@ -137,7 +138,7 @@ class SqliteWriter:
         return known
 
     def _settle(self, settlements: list[Settlement], counts: Counter[str], touched: set[tuple[HostId, int]]) -> int:
-        updates, visits, failures, contents = [], [], [], []
+        updates, visits, failures, contents, fronts = [], [], [], [], []
         written = 0
         for s in settlements:
             at: Location | None = None
@@ -147,7 +148,7 @@ class SqliteWriter:
             available_at: float | None = s.available_at
             if s.state is UrlState.QUEUED:
                 available_at = max(s.available_at or 0.0, self._stamp)
-                self._db.execute(self._sql["enter_front"], (s.host_id, s.front, available_at))
+                fronts.append((s.host_id, s.front, available_at))
                 touched.add((s.host_id, s.front))
             updates.append((s.state, available_at, s.tries, s.reason, s.url_id))
             if s.state is not s.was:
@@ -164,22 +165,18 @@ class SqliteWriter:
             if s.reason is not None:
                 failures.append((s.url_id, s.at, s.reason, s.status, s.detail))
         db, sql = self._db, self._sql
-        db.executemany(sql["settle_url"], updates)
-        db.executemany(sql["record_visit"], visits)
-        if failures:
-            db.executemany(sql["record_failure"], failures)
-        if contents:
-            db.executemany(sql["own_content"], contents)
+        write_rows(db, sql["settle_url"], updates)
+        write_rows(db, sql["record_visit"], visits)
+        write_rows(db, sql["enter_front"], fronts)
+        write_rows(db, sql["record_failure"], failures)
+        write_rows(db, sql["own_content"], contents)
         return written
 
     def _update_hosts(self, batch: Batch) -> None:
         db, sql = self._db, self._sql
-        db.executemany(
-            sql["set_host_clock"],
-            [(h.next_contact, h.last_took, h.address, h.host_id) for h in batch.hosts.values()],
-        )
-        if batch.accesses:
-            db.executemany(sql["count_accesses"], [(n, domain) for domain, n in batch.accesses.items()])
+        clocks = [(h.next_contact, h.last_took, h.address, h.host_id) for h in batch.hosts.values()]
+        write_rows(db, sql["set_host_clock"], clocks)
+        write_rows(db, sql["count_accesses"], [(n, domain) for domain, n in batch.accesses.items()])
         if batch.robots:
             db.executemany(sql["save_robots"], batch.robots)
 
@@ -190,7 +187,7 @@ class SqliteWriter:
         truth = db.execute(sql["front_truth"], (host_id,)).fetchall()
         db.execute(sql["leave_fronts"], (host_id,))
         for front, available_at in truth:
-            db.execute(sql["enter_front"], (host_id, front, max(available_at, self._stamp, not_before)))
+            write_rows(db, sql["enter_front"], [(host_id, front, max(available_at, self._stamp, not_before))])
 
     def _warc_id(self, name: str) -> int:
         known = self._warc_ids.get(name)

@@ -8,34 +8,53 @@ from gossamer.backends.warcfile.writer import WarcWriter
 from gossamer.store.changes import Capture
 from gossamer.store.ports import Location
 
+_GATHERED_BYTES = 1 << 20
+
 
 class WarcCaptures:
-    """`CaptureFiles` on a WARC writer. Used from the store's thread only."""
+    """`CaptureFiles` on a WARC writer. Used from the store's thread only.
+
+    Records are gathered and written a megabyte at a time. All of a transaction is in one file: the writer
+    turns to the next one only when everything is committed.
+    """
 
     def __init__(self, writer: WarcWriter, ids: RecordIds) -> None:
         self._writer = writer
         self._ids = ids
+        self._gathered: list[bytes] = []
+        self._gathered_bytes = 0
 
     def append(self, capture: Capture) -> Location:
         """Write the two records of a document; the location is the response's."""
-        writer, response = self._writer, capture.response
+        response = capture.response
+        if not self._gathered:
+            self._writer.prepare()
+        warcinfo_id = self._writer.warcinfo_id
         response_id, request_id = self._ids.next(), self._ids.next()
-        digest = "sha1:" + b32encode(capture.payload_digest).decode()
-        writer.prepare()
-        warcinfo_id = writer.warcinfo_id
-        found = writer.append(
-            build_response(
-                response,
-                record_id=response_id,
-                warcinfo_id=warcinfo_id,
-                concurrent_to=request_id,
-                payload_digest=digest,
-            )
+        answer = build_response(
+            response,
+            record_id=response_id,
+            warcinfo_id=warcinfo_id,
+            concurrent_to=request_id,
+            payload_digest="sha1:" + b32encode(capture.payload_digest).decode(),
         )
-        writer.append(build_request(response, record_id=request_id, warcinfo_id=warcinfo_id, concurrent_to=response_id))
-        return Location(found.file_name, found.offset, found.length)
+        question = build_request(response, record_id=request_id, warcinfo_id=warcinfo_id, concurrent_to=response_id)
+        at = Location(self._writer.file_name, self._writer.length + self._gathered_bytes, len(answer))
+        self._gathered += (answer, question)
+        self._gathered_bytes += len(answer) + len(question)
+        if self._gathered_bytes >= _GATHERED_BYTES:
+            self._write()
+        return at
+
+    def _write(self) -> None:
+        if self._gathered:
+            together = b"".join(self._gathered)
+            self._gathered.clear()
+            self._gathered_bytes = 0
+            self._writer.append(together)
 
     def flush(self) -> Mapping[str, int]:
+        self._write()
         self._writer.sync()
         if self._writer.length == self._writer.committed_length:
             return {}
@@ -45,6 +64,8 @@ class WarcCaptures:
         self._writer.mark_committed()
 
     def roll_back(self) -> None:
+        self._gathered.clear()
+        self._gathered_bytes = 0
         self._writer.rollback()
 
     def close(self) -> None:

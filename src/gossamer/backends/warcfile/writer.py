@@ -98,22 +98,22 @@ class WarcWriter:
         Raises DiskFull when there is no room and StoreFailed for other trouble; the file is then as before.
         """
         self.prepare()
-        if self._info_due:
-            self._write(
-                build_warcinfo(self._info, record_id=self._warcinfo_id, file_name=self._name, now=self._clock.now())
-            )
-            self._info_due = False
-            self._info_end = self._length
         offset = self._length
         self._write(member)
         return Location(self._name, offset, len(member))
 
     def prepare(self) -> None:
-        """Turn to the file that the next record goes to, so that `warcinfo_id` is the one it belongs to."""
+        """Turn to the file that the next record goes to: `file_name`, `length` and `warcinfo_id` are then what it will
+        find. A new file gets its warcinfo record."""
         if self._fd is not None and self._length >= self._rotate_bytes and self._length == self._committed_length:
             self._leave()
         if self._fd is None:
             self._open()
+        if self._info_due:
+            info = build_warcinfo(self._info, record_id=self._warcinfo_id, file_name=self._name, now=self._clock.now())
+            self._write(info)
+            self._info_due = False
+            self._info_end = self._length
 
     def sync(self) -> None:
         """Make everything appended so far survive a power failure. To be called before the commit."""
