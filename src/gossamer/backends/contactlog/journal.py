@@ -1,5 +1,10 @@
-"""Append-only, fixed-size records in two files that take turns."""
+"""Fixed-size records in two memory-mapped files that take turns.
 
+Mapped rather than written to: a store into a shared mapping survives the process like a write does, and costs no system
+call (each of which would give the interpreter's lock away, twice for every fetch).
+"""
+
+import mmap
 import os
 import struct
 from pathlib import Path
@@ -7,8 +12,11 @@ from typing import NamedTuple
 
 from gossamer.model.units import HostId, Instant
 
-_RECORD = struct.Struct("<QddB46s")  # host id, a time, seconds, kind, address
-_BEGIN, _STARTED, _FINISHED = 0, 1, 2
+# A record counts when its kind is set, which is done last: a process killed in between leaves nothing.
+_RECORD = struct.Struct("<xQdd46sx")  # kind, host id, a time, seconds, address
+_KIND_AND_ALL = struct.Struct("<BQdd46sx")
+_NONE, _BEGIN, _STARTED, _FINISHED = 0, 1, 2, 3
+_FIRST_BYTES = 1024 * _RECORD.size
 
 
 class LastContact(NamedTuple):
@@ -20,52 +28,77 @@ class LastContact(NamedTuple):
     address: str
 
 
+class _MappedFile:
+    """A file that grows by doubling, filled from the front."""
+
+    def __init__(self, path: Path) -> None:
+        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+        self._size = _FIRST_BYTES
+        # Allocated, not only made longer: a full disk must show here, as an error, and not as a fault in a store.
+        os.posix_fallocate(self._fd, 0, self._size)
+        self._map = mmap.mmap(self._fd, self._size)
+        self._end = 0
+
+    def add(self, kind: int, number: int, time: float, seconds: float, address: bytes) -> None:
+        at = self._end
+        if at + _RECORD.size > self._size:
+            self._size *= 2
+            os.posix_fallocate(self._fd, 0, self._size)
+            self._map.resize(self._size)
+        _RECORD.pack_into(self._map, at, number, time, seconds, address)
+        self._map[at] = kind
+        self._end = at + _RECORD.size
+
+    def close(self) -> None:
+        self._map.close()
+        os.close(self._fd)
+
+
 class ContactJournal:
     """Notes contacts as they happen. `turn_over` at the start of a batch, `forget` when it is committed."""
 
     def __init__(self, directory: Path) -> None:
         self._files = (directory / "contacts.0", directory / "contacts.1")
         self._turns = 0
-        self._fd = self._open()
+        self._file = self._open()
 
-    def _open(self) -> int:
+    def _open(self) -> _MappedFile:
         """Begin a file afresh; its first record says which of the two is the newer."""
-        path = self._files[self._turns % 2]
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o644)
-        os.write(fd, _RECORD.pack(self._turns, 0.0, 0.0, _BEGIN, b""))
-        return fd
+        file = _MappedFile(self._files[self._turns % 2])
+        file.add(_BEGIN, self._turns, 0.0, 0.0, b"")
+        return file
 
     def started(self, host_id: HostId, at: Instant, last_took: float, address: str) -> None:
         """About to contact the host. After this returns, a crash cannot make us forget it."""
-        os.write(self._fd, _RECORD.pack(host_id, at, last_took, _STARTED, address.encode()))
+        self._file.add(_STARTED, host_id, at, last_took, address.encode())
 
     def finished(self, host_id: HostId, next_contact: Instant, took: float, address: str) -> None:
         """The contact is over; the host may be contacted again at `next_contact`."""
-        os.write(self._fd, _RECORD.pack(host_id, next_contact, took, _FINISHED, address.encode()))
+        self._file.add(_FINISHED, host_id, next_contact, took, address.encode())
 
     def turn_over(self, still_open: list[tuple[HostId, Instant, float, str]]) -> None:
         """Write to the other file from now on, beginning with the contacts that are still open: the batch
         about to be committed knows of all finished ones in this file."""
-        os.close(self._fd)
         self._turns += 1
-        self._fd = self._open()
+        before, self._file = self._file, self._open()
         for host_id, at, last_took, address in still_open:
             self.started(host_id, at, last_took, address)
+        before.close()
 
     def forget(self) -> None:
         """The batch is committed: the file before the last `turn_over` says nothing any more."""
         self._files[(self._turns + 1) % 2].unlink(missing_ok=True)
 
     def close(self) -> None:
-        os.close(self._fd)
+        self._file.close()
 
 
 def replay(directory: Path) -> dict[HostId, LastContact]:
     """What the journals in the directory know, by host. A torn last record is ignored: its contact did not begin,
-    because the request is sent only after its record was written."""
+    because the request is sent only after its record was complete."""
     found: dict[HostId, LastContact] = {}
     for records in sorted(_read(path) for path in (directory / "contacts.0", directory / "contacts.1")):
-        for host, time, took, kind, raw in records:
+        for kind, host, time, took, raw in records:
             host_id = HostId(host)
             address = raw.rstrip(b"\0").decode("ascii", "replace")
             before = found.get(host_id)
@@ -77,13 +110,18 @@ def replay(directory: Path) -> dict[HostId, LastContact]:
     return found
 
 
-def _read(path: Path) -> list[tuple[int, float, float, int, bytes]]:
-    """The whole records of a file. The first is the number of its turn, so that lists sort by age."""
+def _read(path: Path) -> list[tuple[int, int, float, float, bytes]]:
+    """The complete records of a file. The first is the number of its turn, so that lists sort by age."""
     if not path.exists():
         return []
     data = path.read_bytes()
     usable = len(data) - len(data) % _RECORD.size
-    return list(_RECORD.iter_unpack(data[:usable]))
+    records = []
+    for record in _KIND_AND_ALL.iter_unpack(data[:usable]):
+        if record[0] == _NONE:
+            break
+        records.append(record)
+    return records
 
 
 def clear(directory: Path) -> None:
