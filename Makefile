@@ -1,11 +1,12 @@
-# Everything a fresh machine needs: `make demo`, then `make test`.
+# Everything a fresh machine needs: `make demo`, then `make test`. Python 3.11 or newer, pip, make and apt must be there;
+# all else goes into .venv. apt is asked only where Python came without its venv module.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo test quick fmt bench soak lock clean
+.PHONY: help env demo test quick fmt bench soak docs lock clean
 
 help:            ## show the targets
 	@grep -hE '^[a-z]+: .*##|^[a-z]+:  +##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -13,6 +14,11 @@ help:            ## show the targets
 env: $(READY)    ## create .venv with the locked dependencies
 
 $(READY): constraints.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Python 3.11 or newer is needed; name one with make PYTHON=..." >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+	  $$(test "$$(id -u)" = 0 || echo sudo) apt-get install -y --no-install-recommends \
+	  $$($(PYTHON) -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])')
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
@@ -42,6 +48,9 @@ bench: $(READY)  ## all benchmarks, one after the other
 
 soak: $(READY)   ## long runs: a thousand kills over one crawl
 	GOSSAMER_KILLS=1000 $(BIN)/python -m pytest -q tests/integration/test_kill_nine.py
+
+docs: $(READY)   ## write the parts of docs/ that are made from the code
+	$(BIN)/python tests/test_docs.py
 
 lock: $(READY)   ## write constraints.txt anew from pyproject.toml
 	$(BIN)/python -m pip install --quiet pip-tools
