@@ -47,6 +47,10 @@ class HostQueue:
     unsettled: set[int] = field(default_factory=set)
     loading: bool = False
     known: bool = False  # its record has been read
+    out_id: int | None = None  # the URL that is out
+    grown_since: dict[int, Instant] = field(default_factory=dict)  # classes that got URLs while a load was under way
+    settled_since: set[int] = field(default_factory=set)  # settled while a load was under way, which may not know of it
+    rewound: bool = False  # a cursor went back, so what is loaded may be here already
     served: int = 0  # visits since it was given this back queue
     load_size: int = FIRST_LOAD
 
@@ -76,15 +80,54 @@ class HostQueue:
     def add(self, front: int, tasks: list[Task], *, exhausted: bool) -> int:
         """Append what was loaded for a class; returns how many were taken."""
         self.more[front] = not exhausted
-        if not tasks:
-            return 0
-        last = tasks[-1]
-        self.cursors[front] = (last.available_at, last.url_id)
-        unsettled = self.unsettled
-        taken = [task for task in tasks if task.url_id not in unsettled] if unsettled else tasks
-        self.fronts[front].extend(taken)
-        self.load_size = min(self.load_size * 2, LARGEST_LOAD)
+        taken = tasks
+        if tasks:
+            last = tasks[-1]
+            self.cursors[front] = (last.available_at, last.url_id)
+            held = self.unsettled
+            if self.rewound:
+                held = held | self.settled_since | {task.url_id for task in self.fronts[front]} | {self.out_id or 0}
+            if held:
+                taken = [task for task in tasks if task.url_id not in held]
+            self.fronts[front].extend(taken)
+            self.load_size = min(self.load_size * 2, LARGEST_LOAD)
+        if front in self.grown_since:
+            self._rewind(front, self.grown_since.pop(front))
         return len(taken)
+
+    def loaded(self) -> None:
+        """A load has come to its end."""
+        self.loading = False
+        self.settled_since.clear()
+
+    def settle(self, url_id: int) -> None:
+        """An outcome is on record."""
+        self.unsettled.discard(url_id)
+        if self.loading:
+            self.settled_since.add(url_id)
+
+    def touch(self, front: int, since: Instant) -> None:
+        """URLs were added to a class, all dated after `since`. The cursor may have passed that date before they could
+        be seen, so it goes back there."""
+        if self.loading:
+            self.grown_since[front] = min(since, self.grown_since.get(front, since))
+        else:
+            self._rewind(front, since)
+
+    def _rewind(self, front: int, since: Instant) -> None:
+        self.more[front] = True
+        if self.cursors[front][0] > since:
+            self.cursors[front] = (since, 0)
+            self.rewound = True
+
+    def put_down(self) -> None:
+        """Let go of what is in memory; the task table has it all. Nothing more is loaded unless something is added."""
+        self.state = HostState.EMPTY
+        for front, tasks in enumerate(self.fronts):
+            tasks.clear()
+            self.cursors[front] = (-1.0, 0)
+            self.more[front] = False
+        self.rewound = True
 
     def wanted(self) -> list[int]:
         """The classes that run low although the table may hold more."""

@@ -20,13 +20,28 @@ class FrontQueue:
     window: deque[HostId] = field(default_factory=deque)
     cursor: tuple[float, int] = (-1.0, 0)  # (available_at, host_id) of the last one read
     more: bool = True  # the table may hold due entries beyond the cursor
+    reading: bool = False  # a window has been asked for
+    grown_since: Instant | None = None  # entries were added after this while it was being read
 
     def add(self, entries: list[tuple[float, HostId]], *, exhausted: bool) -> None:
+        self.reading = False
         self.more = not exhausted
         if entries:
             available_at, host_id = entries[-1]
             self.cursor = (available_at, host_id)
             self.window.extend(host_id for _, host_id in entries)
+        if self.grown_since is not None:
+            since, self.grown_since = self.grown_since, None
+            self.touch(since)
+
+    def touch(self, since: Instant) -> None:
+        """Entries were added, all dated after `since`. The cursor may have passed that date before they could be
+        seen, so it goes back there."""
+        self.more = True
+        if self.reading:
+            self.grown_since = since if self.grown_since is None else min(since, self.grown_since)
+        elif self.cursor[0] > since:
+            self.cursor = (since, 0)
 
     def rewind(self) -> None:
         """Look at the whole queue again: for when nothing else is to be had."""

@@ -3,19 +3,20 @@
 Hot: benchmarks/bench_frontier.py.
 """
 
-import heapq
 import math
 from collections.abc import Iterable
 
 from gossamer.frontier.address_gate import AddressGate, AddressGates
 from gossamer.frontier.back_queue import HostQueue, HostState
 from gossamer.frontier.front_queue import WINDOW, FrontQueue, FrontWanted, HostWanted, LoadOrder
+from gossamer.frontier.later import Later
 from gossamer.frontier.politeness import Contact, PolitenessPolicy, next_contact, next_contact_of_address
 from gossamer.frontier.ready import ReadyHosts
+from gossamer.frontier.rests import PolitenessHeap
 from gossamer.frontier.selector import Load, Selector, SelectorRatios
-from gossamer.frontier.turns import FrontierLimits, FrontierStatistics, Idle, Retired, Visit, WaitUntil
+from gossamer.frontier.turns import FrontierLimits, FrontierStatistics, Idle, Retired, Visit, WaitUntil, date_or_none
 from gossamer.model.task import HostRecord, Task
-from gossamer.model.units import HostId, Instant
+from gossamer.model.units import HostId, Instant, Seconds
 
 HOSTS_PER_LOAD = 256
 
@@ -45,27 +46,27 @@ class Frontier:
         self._refill_selector = Selector(ratios)
         self.selector = Selector(ratios)
         self._ready = ReadyHosts(self.selector, self._fronts)
-        self._heap: list[tuple[Instant, int, int, HostQueue]] = []  # (earliest contact, entry, turn, host)
-        self._later: list[tuple[float, int, HostId | None, int]] = []  # (due, entry, host or front queue, class)
-        self._entry = 0  # breaks ties in the heaps
-        self._waiting = 0
+        self._rests = PolitenessHeap(Seconds(self._limits.long_rest))
+        self._later = Later()
         self._gates = AddressGates()
         self._out = 0
         self._hungry: dict[HostId, HostQueue] = {}  # hosts that want a load, in order of asking
         self._retired: list[Retired] = []
         self._retiring: set[HostId] = set()  # retired, but not yet so in the store
-        self._front_reading: set[int] = set()
-        self._now = Instant(0.0)
+        self._now = Instant(0.0)  # the latest that we were told
+        self._since = Instant(0.0)  # every commit that is not reported yet is dated after this
 
     # --- what the store is asked for -------------------------------------------------------
 
     def load_order(self, now: Instant) -> LoadOrder:
         """What to read from the task table next. Answer with `loaded_front` and `loaded_host`, once for each part."""
+        self._since = self._since or now
+        self._now = now
         self._refill(now)
         fronts = []
         for number, queue in enumerate(self._front_queues):
-            if queue.more and not queue.window and number not in self._front_reading:
-                self._front_reading.add(number)
+            if queue.more and not queue.window and not queue.reading:
+                queue.reading = True
                 fronts.append(FrontWanted(number, queue.cursor, WINDOW, now))
         hosts = []
         for host in list(self._hungry.values())[:HOSTS_PER_LOAD]:
@@ -80,14 +81,9 @@ class Frontier:
 
     def loaded_front(self, front: int, entries: list[tuple[float, HostId]], next_due: float | None) -> None:
         """Take in a window of a class. With `next_due` there is no more now; the next is due then (infinity: never)."""
-        self._front_reading.discard(front)
         self._front_queues[front].add(entries, exhausted=next_due is not None)
-        self._look_again(next_due, None, front)
-
-    def _look_again(self, due: float | None, host_id: HostId | None, front: int) -> None:
-        if due is not None and due != math.inf:
-            self._entry += 1
-            heapq.heappush(self._later, (due, self._entry, host_id, front))
+        if next_due is not None:
+            self._later.note(next_due, None, front)
 
     def loaded_host(
         self,
@@ -98,18 +94,21 @@ class Frontier:
     ) -> None:
         """Take in what was read: (class, tasks, next_due as in `loaded_front`) for each class asked for."""
         host = self._router[host_id]
-        host.loading = False
+        self._now = now
         if record is not None:
             host.learn(record)
         for front, tasks, next_due in classes:
             had_some = bool(host.fronts[front])
             taken = host.add(front, tasks, exhausted=next_due is not None)
-            self._look_again(next_due, host_id, front)
+            if next_due is not None:
+                self._later.note(next_due, host_id, front)
             if taken and not had_some and host.state is HostState.READY:
                 self._ready.push_front(host, front)
+        host.loaded()
         if host.state is HostState.EMPTY:
             self._place(host, now)
-        self._feed(host)
+        if host_id in self._router:
+            self._feed(host)
 
     def committed(
         self,
@@ -117,25 +116,25 @@ class Frontier:
         settled: Iterable[tuple[HostId, int]],
         retired: Iterable[HostId],
     ) -> None:
-        """The store has committed: new URLs for these (host, class), outcomes of these (host, url_id), and
-        the retirement of these hosts."""
+        """The store has committed: new URLs or front-queue entries for these (host, class), outcomes of these
+        (host, url_id), and the retirement of these hosts. To be told before the next batch is given its date."""
         for host_id in retired:
             self._retiring.discard(host_id)
         for host_id, front in touched:
             host = self._router.get(host_id)
             if host is None:
-                self._front_queues[front].more = True
-            elif not host.more[front]:
-                host.more[front] = True
+                self._front_queues[front].touch(self._since)
+            else:
+                host.touch(front, self._since)
                 self._feed(host)
+        self._since = self._now
         for host_id, url_id in settled:
             host = self._router.get(host_id)
             if host is not None:
-                host.unsettled.discard(url_id)
+                host.settle(url_id)
                 if host.state is HostState.WAITING and self._makes_room(host, self._now):
-                    host.turn += 1  # its entry in the heap is stale from now on
-                    self._waiting -= 1
-                    self._retire(host)
+                    self._rests.leave(host)
+                    self._put_down(host)
                 else:
                     self._retire_if_drained(host)
 
@@ -159,10 +158,16 @@ class Frontier:
         """While a back queue is free: draw a front queue by the bias, take the host at its head; if that host has a
         back queue already, go on drawing; otherwise the free one is its."""
         queues = self._front_queues
-        while len(self._router) < self._limits.max_hosts:
+        while True:
             waiting = [f for f, queue in enumerate(queues) if queue.window]
             if not waiting:
                 return
+            if len(self._router) >= self._limits.max_hosts:
+                resting = self._rests.long_resting(now)
+                if resting is None:
+                    return
+                self._rests.leave(resting)
+                self._put_down(resting)
             front = self._refill_selector.draw(waiting)
             host_id = queues[front].window.popleft()
             host = self._router.get(host_id)
@@ -185,26 +190,31 @@ class Frontier:
                 return
         self._retire_if_drained(host)
 
+    def _put_down(self, host: HostQueue) -> None:
+        """The host gives its back queue up, at the latest when all its outcomes are on record."""
+        host.put_down()
+        self._free_line(host)
+        self._retire_if_drained(host)
+
     def _retire_if_drained(self, host: HostQueue) -> None:
         if host.is_drained:
-            self._retire(host)
+            del self._router[host.host_id]
+            self._hungry.pop(host.host_id, None)
+            self._later.forget(host.host_id, self._fronts)
+            self._retiring.add(host.host_id)
+            self._retired.append(Retired(host.host_id, host.domain_id, host.not_before))
+            self._free_line(host)
 
-    def _retire(self, host: HostQueue) -> None:
-        for tasks in host.fronts:
-            tasks.clear()
-        del self._router[host.host_id]
-        self._hungry.pop(host.host_id, None)
-        self._retiring.add(host.host_id)
-        self._retired.append(Retired(host.host_id, host.domain_id, host.not_before))
+    def _free_line(self, host: HostQueue) -> None:
+        """The host will not go soon; it may have been the one that the others on its address wait behind."""
         if host.address is not None:
-            # It may have been the one that the others on its address wait behind.
             gate = self._gates.of(host.address, self._now)
             if gate.busy_with is None:
                 self._release_parked(gate)
 
     def _makes_room(self, host: HostQueue, now: Instant) -> bool:
         """Whether the host should give up its back queue although it has URLs left, because others wait for one."""
-        if len(self._router) < self._limits.max_hosts or host.unsettled or host.loading:
+        if len(self._router) < self._limits.max_hosts:
             return False
         if host.served < self._limits.quantum and host.not_before - now < self._limits.long_rest:
             return False
@@ -217,40 +227,23 @@ class Frontier:
         if not host.has_urls:
             host.state = HostState.EMPTY
             self._retire_if_drained(host)
+        elif self._makes_room(host, now):
+            self._put_down(host)
         elif host.not_before <= now:
             self._ready.push(host)
         else:
-            self._wait(host, host.not_before)
-
-    def _wait(self, host: HostQueue, until: Instant) -> None:
-        host.turn += 1
-        host.state = HostState.WAITING
-        self._waiting += 1
-        self._entry += 1
-        heapq.heappush(self._heap, (until, self._entry, host.turn, host))
+            self._rests.push(host, host.not_before, self._now)
 
     def _wake(self, now: Instant) -> None:
         """Move what is due: hosts whose rest is over, and classes whose later URLs have come of age."""
-        heap = self._heap
-        while heap:
-            when, _, turn, host = heap[0]
-            if turn != host.turn:
-                heapq.heappop(heap)
-                continue
-            if when > now:
-                break
-            heapq.heappop(heap)
-            self._waiting -= 1
-            if self._makes_room(host, now):
-                self._retire(host)
-            else:
-                self._place(host, now)
-        later = self._later
-        while later and later[0][0] <= now:
-            _, _, host_id, front = heapq.heappop(later)
+        while (host := self._rests.pop_due(now)) is not None:
+            self._place(host, now)
+        while (due := self._later.pop_due(now)) is not None:
+            host_id, front = due
             if host_id is None:
                 self._front_queues[front].more = True
-            elif (waiting := self._router.get(host_id)) is not None:
+            else:
+                waiting = self._router[host_id]
                 waiting.more[front] = True
                 self._feed(waiting)
 
@@ -266,7 +259,7 @@ class Frontier:
 
     def _park(self, host: HostQueue, gate: AddressGate) -> None:
         if gate.busy_with is None:
-            self._wait(host, gate.not_before)
+            self._rests.push(host, gate.not_before, self._now)
         else:
             host.turn += 1
             host.state = HostState.PARKED
@@ -278,11 +271,12 @@ class Frontier:
         self._wake(now)
         popped = self._ready.pop(self._closed)
         if popped is None:
-            nearest = min(self._heap[0][0] if self._heap else math.inf, self._later[0][0] if self._later else math.inf)
+            nearest = min(self._rests.next, self._later.next)
             return Idle() if nearest == math.inf else WaitUntil(Instant(nearest))
         host, front = popped
         task = host.fronts[front].popleft()
         host.state = HostState.OUT
+        host.out_id = task.url_id
         self._out += 1
         host.served += 1
         if host.address is not None:
@@ -304,6 +298,7 @@ class Frontier:
             gate.busy_with = host.host_id
             return True
         host.fronts[visit.task.front].appendleft(visit.task)
+        host.out_id = None
         host.served -= 1
         self._out -= 1
         self._park(host, gate)
@@ -327,7 +322,7 @@ class Frontier:
             host = self._router.get(gate.parked.popleft())
             if host is None or host.state is not HostState.PARKED:
                 continue
-            self._wait(host, max(gate.not_before, host.not_before))
+            self._rests.push(host, max(gate.not_before, host.not_before), self._now)
             if host.not_before <= gate.not_before:
                 return  # it goes first; otherwise it rests longer than the address, and must not hold up the line
 
@@ -336,7 +331,9 @@ class Frontier:
         (robots.txt had to be asked first, say). Otherwise the URL is unsettled until `committed`.
         Returns the earliest next contact."""
         host = self._router[visit.host_id]
+        host.out_id = None
         self._out -= 1
+        self._now = now
         if contact is not None:
             host.not_before = max(host.not_before, next_contact(self._politeness, contact))
             host.last_took = contact.took
@@ -358,10 +355,12 @@ class Frontier:
         host.not_before = until
         if host.state is HostState.READY:
             self._ready.leave(host)
-            self._wait(host, until)
         elif host.state is HostState.WAITING:
-            self._waiting -= 1
-            self._wait(host, until)
+            self._rests.leave(host)
+        else:
+            return
+        self._rests.push(host, until, self._now)
+        self._free_line(host)
 
     # --- what is seen from outside -------------------------------------------------------------------
 
@@ -376,7 +375,7 @@ class Frontier:
     @property
     def is_quiet(self) -> bool:
         """No URL in memory, none out, none unsettled, nothing being loaded: only the task table can know more."""
-        return not self._router and not self._front_reading and not self._retired and not self._retiring
+        return not (self._router or self._retired or self._retiring or any(q.reading for q in self._front_queues))
 
     def statistics(self) -> FrontierStatistics:
         by_front = [0] * self._fronts
@@ -387,13 +386,13 @@ class Frontier:
         return FrontierStatistics(
             hosts=len(self._router),
             ready=len(self._ready),
-            waiting=self._waiting,
+            waiting=len(self._rests),
             parked=parked,
             out=self._out,
             urls=sum(by_front),
             urls_by_front=tuple(by_front),
             drawn=tuple(self.selector.drawn),
             load=self.selector.load,
-            next_contact=self._heap[0][0] if self._heap else None,
-            next_due=Instant(self._later[0][0]) if self._later else None,
+            next_contact=date_or_none(self._rests.next),
+            next_due=date_or_none(self._later.next),
         )

@@ -12,6 +12,7 @@ from gossamer.frontier.back_queue import HostQueue, HostState
 from gossamer.frontier.selector import Selector
 
 _Entry = tuple[float, int, int, HostQueue]  # (available_at, url_id, turn, host): oldest URL first
+_SLACK = 1024  # stale entries that are not worth a sweep
 
 
 class ReadyHosts:
@@ -34,12 +35,21 @@ class ReadyHosts:
         for front, tasks in enumerate(host.fronts):
             if tasks:
                 head = tasks[0]
-                heapq.heappush(self._heaps[front], (head.available_at, head.url_id, turn, host))
+                heapq.heappush(self._heap(front), (head.available_at, head.url_id, turn, host))
+
+    def _heap(self, front: int) -> list[_Entry]:
+        """The heap of a class, rid of stale entries if they prevail. A host served through one class again and again
+        would otherwise leave an entry in the others each time. Amortised O(1)."""
+        heap = self._heaps[front]
+        if len(heap) >= 2 * self._count + _SLACK:
+            heap[:] = [entry for entry in heap if entry[2] == entry[3].turn]
+            heapq.heapify(heap)
+        return heap
 
     def push_front(self, host: HostQueue, front: int) -> None:
         """A ready host has got its first URL of a class while it waits."""
         head = host.fronts[front][0]
-        heapq.heappush(self._heaps[front], (head.available_at, head.url_id, host.turn, host))
+        heapq.heappush(self._heap(front), (head.available_at, head.url_id, host.turn, host))
 
     def leave(self, host: HostQueue) -> None:
         """Take a ready host out; its entries are stale from now on."""
@@ -48,7 +58,7 @@ class ReadyHosts:
 
     def pop(self, closed: Callable[[HostQueue], bool]) -> tuple[HostQueue, int] | None:
         """The host to contact and the class to serve it from. Hosts for which `closed` says so are passed over
-        (it has then put them elsewhere). None when no host is ready."""
+        (it has then put them elsewhere, in a later turn). None when no host is ready."""
         heaps = self._heaps
         while True:
             waiting = []
@@ -64,7 +74,7 @@ class ReadyHosts:
             for front in waiting:
                 host = heaps[front][0][3]
                 if closed(host):
-                    self.leave(host)
+                    self._count -= 1  # its entries are stale: whoever took it in has begun another turn
                     shut = True
                     break
             if shut:

@@ -1,5 +1,6 @@
 """What the frontier says: whose turn it is, who gave up, how things stand."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -68,3 +69,8 @@ def selector_shares(drawn: Sequence[int]) -> tuple[float, ...]:
     """Observed shares of the classes, in percent."""
     total = sum(drawn)
     return tuple(100.0 * n / total if total else 0.0 for n in drawn)
+
+
+def date_or_none(when: float) -> Instant | None:
+    """For people: infinity is no date."""
+    return None if when == math.inf else Instant(when)

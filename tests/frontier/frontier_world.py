@@ -1,0 +1,285 @@
+"""A frontier, its task table, and everything that can happen between them, one step at a time.
+
+Reads and commits take their time, as in a crawl: an order is given, read and delivered in three steps, a batch is
+dated, applied and reported in three steps, and anything may happen in between. Every promise of the frontier is checked
+at every step, from records of the world's own.
+"""
+
+from typing import NamedTuple, TypeVar
+
+from frontier_table import Changes, Outcome, Report, TaskTable
+
+from gossamer.frontier.back_queue import HostQueue, HostState
+from gossamer.frontier.front_queue import LoadOrder
+from gossamer.frontier.frontier import Frontier
+from gossamer.frontier.politeness import Contact, PolitenessPolicy, next_contact, next_contact_of_address
+from gossamer.frontier.turns import FrontierLimits, Idle, Visit, WaitUntil
+from gossamer.model.task import HostRecord, Task
+from gossamer.model.units import HostId, Instant, Seconds
+
+START = 1000.0
+POLICY = PolitenessPolicy(min_delay=Seconds(1.0), load_factor=10.0, max_adaptive_delay=Seconds(8.0))
+
+
+K = TypeVar("K", HostId, str)
+
+
+class Answer(NamedTuple):
+    """What a read brought, in the order it was asked."""
+
+    fronts: list[tuple[int, list[tuple[float, HostId]], float | None]]
+    hosts: list[tuple[HostId, HostRecord | None, list[tuple[int, list[Task], float | None]]]]
+
+
+class World:
+    def __init__(self, limits: FrontierLimits, policy: PolitenessPolicy = POLICY) -> None:
+        self.policy = policy
+        self.limits = limits
+        self.table = TaskTable()
+        self.frontier = Frontier(policy, None, limits)
+        self.now = START
+        self.batch = Changes()
+        self.dated: tuple[Changes, float] | None = None
+        self.applied: Report | None = None
+        self.order: LoadOrder | None = None
+        self.answer: Answer | None = None
+        self.out: list[Visit] = []
+        self.at: dict[HostId, str] = {}  # the address that a visit is busy with
+        self.unsettled: set[int] = set()
+        self.host_rests: dict[HostId, float] = {}  # by contacts
+        self.host_delays: dict[HostId, float] = {}  # by `delay`
+        self.address_rests: dict[str, float] = {}
+        self.visits = 0
+
+    @property
+    def instant(self) -> Instant:
+        return Instant(self.now)
+
+    # --- what happens ----------------------------------------------------------------------------
+
+    def discover(self, host_id: int, front: int) -> None:
+        self.batch.found.append((host_id, front))
+
+    def begin_load(self) -> None:
+        if self.order is None and self.answer is None:
+            order = self.frontier.load_order(self.instant)
+            self.order = order if order else None
+        self.check()
+
+    def read(self) -> None:
+        if self.order is not None:
+            self.answer = Answer(
+                [(front.front, *self.table.read_front(front)) for front in self.order.fronts],
+                [(host.host_id, *self.table.read_host(host)) for host in self.order.hosts],
+            )
+            self.order = None
+
+    def deliver(self) -> None:
+        if self.answer is not None:
+            for number, entries, due in self.answer.fronts:
+                self.frontier.loaded_front(number, entries, due)
+            for host_id, record, classes in self.answer.hosts:
+                self.frontier.loaded_host(host_id, record, classes, self.instant)
+            self.answer = None
+        self.check()
+
+    def begin_commit(self) -> None:
+        self._collect_retired()
+        if self.dated is None and self.applied is None and self.batch:
+            self.dated, self.batch = (self.batch, self.now), Changes()
+
+    def _collect_retired(self) -> None:
+        self.batch.retired += [(host.host_id, host.not_before) for host in self.frontier.take_retired()]
+
+    def apply(self) -> None:
+        if self.dated is not None:
+            self.applied = self.table.commit(*self.dated)
+            self.dated = None
+
+    def report(self) -> None:
+        if self.applied is not None:
+            self.unsettled -= {url_id for _, url_id in self.applied.settled}
+            self.frontier.committed(*self.applied)
+            self.applied = None
+        self.check()
+
+    def pass_time(self, seconds: float) -> None:
+        self.now += seconds
+
+    def take_turn(self) -> Visit | WaitUntil | Idle:
+        turn = self.frontier.next_turn(self.instant)
+        if isinstance(turn, Visit):
+            self._check_visit(turn)
+            self.out.append(turn)
+            self.visits += 1
+            if turn.address is not None:
+                self.at[turn.host_id] = turn.address
+        elif isinstance(turn, WaitUntil):
+            assert turn.when > self.now, f"asked to wait until {turn.when} at {self.now}"
+        self.check()
+        return turn
+
+    def enter(self, which: int, address: str) -> bool:
+        """Whether the visit may go to `address`; if not it has been taken back."""
+        visit = self.out[which % len(self.out)]
+        known = self.at.get(visit.host_id)
+        busy = {at for host, at in self.at.items() if host != visit.host_id}
+        if self.frontier.enter_address(visit, address, self.instant):
+            assert address not in busy, f"two visits at {address}"
+            if address != known:
+                assert self.now >= self.address_rests.get(address, 0.0), f"{address} is resting"
+            self.at[visit.host_id] = address
+            return True
+        self.out.remove(visit)
+        self.at.pop(visit.host_id, None)
+        self.check()
+        return False
+
+    def finish(
+        self, which: int, contact: Contact | None, *, again: bool = False, again_at: float | None = None
+    ) -> None:
+        visit = self.out.pop(which % len(self.out))
+        address = self.at.pop(visit.host_id, None)
+        if contact is not None:
+            self._rest(self.host_rests, visit.host_id, next_contact(self.policy, contact))
+            if address is not None:
+                self._rest(self.address_rests, address, next_contact_of_address(self.policy, contact))
+        until = self.frontier.finish(visit, contact, self.instant, again=again)
+        assert until >= self._not_before(visit.host_id)
+        if contact is not None:
+            self.batch.clocks[visit.host_id] = (until, contact.took, address)
+        if not again:
+            self.unsettled.add(visit.task.url_id)
+            outcome = Outcome(visit.host_id, visit.task.url_id, visit.task.front, again_at)
+            self.batch.outcomes.append(outcome)
+        self.check()
+
+    def contact(self, took: float, crawl_delay: float | None = None, retry_after: float | None = None) -> Contact:
+        return Contact(
+            self.instant,
+            Seconds(took),
+            None if crawl_delay is None else Seconds(crawl_delay),
+            None if retry_after is None else Seconds(retry_after),
+        )
+
+    def delay(self, host_id: HostId, seconds: float) -> None:
+        """For a host that certainly has a back queue: one that is out, or whose outcome is not on record."""
+        self._rest(self.host_delays, host_id, self.now + seconds)
+        self.frontier.delay(host_id, Instant(self.now + seconds))
+        self.check()
+
+    @property
+    def held_hosts(self) -> list[HostId]:
+        busy = {visit.host_id for visit in self.out}
+        return sorted(busy | {HostId(self.table.row(url_id).host_id) for url_id in self.unsettled})
+
+    def crash(self) -> None:
+        """Everything in memory is gone, a batch that was not applied too. The contact journal keeps the clocks."""
+        self.batch, self.dated, self.applied = Changes(), None, None
+        self.order = self.answer = None
+        self.out.clear()
+        self.at.clear()
+        self.unsettled.clear()
+        self.host_delays.clear()
+        for host_id, until in self.host_rests.items():
+            _, took, address = self.table.clocks.get(host_id, (0.0, 0.0, None))
+            self.table.clocks[host_id] = (until, took, address)
+        self.frontier = Frontier(self.policy, None, self.limits)
+        for address, until in self.address_rests.items():
+            self.frontier.rest_address(address, Instant(until))
+
+    # --- what must hold --------------------------------------------------------------------------
+
+    @staticmethod
+    def _rest(rests: dict[K, float], key: K, until: float) -> None:
+        rests[key] = max(until, rests.get(key, 0.0))
+
+    def _not_before(self, host_id: HostId) -> float:
+        return max(self.host_rests.get(host_id, 0.0), self.host_delays.get(host_id, 0.0))
+
+    def _check_visit(self, visit: Visit) -> None:
+        row = self.table.row(visit.task.url_id)
+        assert row.host_id == visit.host_id, "a URL of another host in the back queue"
+        assert row.queued, f"url {row.url_id} is handed out although it is done"
+        assert row.url_id not in self.unsettled, f"url {row.url_id} is handed out before its outcome is settled"
+        assert row.available_at <= self.now, f"url {row.url_id} is not due"
+        assert visit.host_id not in {other.host_id for other in self.out}, f"two visits of host {visit.host_id}"
+        assert self.now >= self._not_before(visit.host_id), f"host {visit.host_id} is resting"
+        if visit.address is not None:
+            assert visit.address not in self.at.values(), f"two visits at {visit.address}"
+            assert self.now >= self.address_rests.get(visit.address, 0.0), f"{visit.address} is resting"
+
+    def check(self) -> None:
+        """The invariants of the frontier's structures."""
+        hosts = self.frontier._router
+        shown = self.frontier.statistics()
+        assert shown.hosts <= self.limits.max_hosts
+        assert shown.out == len(self.out)
+        states = [host.state for host in hosts.values()]
+        assert shown.ready == states.count(HostState.READY)
+        assert shown.waiting == states.count(HostState.WAITING)
+        assert states.count(HostState.OUT) == len(self.out)
+        for host in hosts.values():
+            self._check_host(host)
+
+    def _check_host(self, host: HostQueue) -> None:
+        frontier = self.frontier
+        ids = [task.url_id for tasks in host.fronts for task in tasks]
+        assert len(ids) == len(set(ids)), "a URL twice in a back queue"
+        assert not self.unsettled.intersection(ids), "a URL in a back queue and on its way into the store"
+        assert host.out_id not in ids, "a URL in a back queue and out"
+        assert all(self.table.row(url_id).host_id == host.host_id for url_id in ids)
+        in_rests = [e for e in frontier._rests._heap if e[3] is host and e[2] == host.turn]
+        in_ready = [e for heap in frontier._ready._heaps for e in heap if e[3] is host and e[2] == host.turn]
+        in_gates = [a for a, gate in frontier._gates._gates.items() for h in gate.parked if h == host.host_id]
+        state = host.state
+        assert len(in_rests) == (state is HostState.WAITING), f"{state} with {len(in_rests)} entries in the heap"
+        classes = sum(1 for tasks in host.fronts if tasks)
+        assert len(in_ready) == (classes if state is HostState.READY else 0), f"{state}: {len(in_ready)} ready entries"
+        assert in_gates == ([host.address] if state is HostState.PARKED else []), f"{state} at gates {in_gates}"
+        if state is HostState.EMPTY:
+            assert not ids, "URLs in memory, but in no structure"
+
+    # --- to the end ------------------------------------------------------------------------------
+
+    def settle_everything(self) -> None:
+        """Let every read and commit come to its end, until nothing more is asked for."""
+        for _ in range(1000):
+            self.read()
+            self.deliver()
+            self.apply()
+            self.report()
+            self.begin_commit()
+            self.begin_load()
+            if self.order is None and self.dated is None:
+                return
+        raise AssertionError("the frontier never stops loading")
+
+    def take_turns(self) -> Visit | Idle:
+        """The next visit, after as much time as it takes; Idle when nothing can come any more."""
+        for _ in range(10_000):
+            self.settle_everything()
+            turn = self.take_turn()
+            if isinstance(turn, Visit):
+                return turn
+            # As in a crawl, a turn may leave something to load or to commit, which comes before any waiting.
+            self.begin_commit()
+            self.begin_load()
+            if self.dated is None and self.order is None:
+                if isinstance(turn, Idle):
+                    return turn
+                self.now = turn.when
+        raise AssertionError("the frontier never comes to its end")
+
+    def run_dry(self, took: float = 0.1) -> None:
+        """Visit until the frontier is idle; then nothing may be left in the table."""
+        for _ in range(len(self.table.rows) + len(self.batch.found) + 1000):
+            while self.out:
+                self.finish(0, self.contact(took))
+            if isinstance(self.take_turns(), Idle):
+                break
+        else:
+            raise AssertionError("the frontier never comes to its end")
+        lost = [row.url_id for row in self.table.queued]
+        assert not lost, f"urls {lost} are queued, but the frontier is idle"
+        assert self.frontier.is_quiet

@@ -1,0 +1,174 @@
+"""Hosts that share an address share a gap."""
+
+import pytest
+from frontier_world import World
+
+from gossamer.frontier.address_gate import AddressGates
+from gossamer.frontier.turns import FrontierLimits, Visit, WaitUntil
+from gossamer.model.units import HostId, Instant
+
+HERE, THERE = "10.0.0.1", "10.0.0.2"
+
+
+def sharing(hosts: int, urls: int = 3, *, max_hosts: int = 100, quantum: int = 100) -> World:
+    """Hosts with known addresses, all the same, and URLs of class 0."""
+    world = World(FrontierLimits(max_hosts=max_hosts, quantum=quantum))
+    for _ in range(urls):
+        for host_id in range(1, hosts + 1):
+            world.discover(host_id, 0)
+    for host_id in range(1, hosts + 1):
+        world.batch.clocks[host_id] = (0.0, 0.0, HERE)
+    world.begin_commit()
+    world.now += 0.001
+    world.settle_everything()
+    return world
+
+
+def test_two_hosts_on_one_address_are_never_visited_at_once() -> None:
+    world = sharing(2)
+    world.take_turn()
+
+    assert not isinstance(world.take_turn(), Visit)
+    assert len(world.out) == 1
+
+
+def test_the_gap_of_an_address_is_kept_between_its_hosts() -> None:
+    world = sharing(2)
+    world.take_turn()
+    finished = world.now
+    world.finish(0, world.contact(took=0.4))
+
+    assert world.take_turn() == WaitUntil(Instant(finished + 4.0))
+    world.now = finished + 4.0
+    turn = world.take_turn()
+    assert isinstance(turn, Visit)
+
+
+def test_a_host_waiting_for_a_resting_address_is_served_when_it_has_rested() -> None:
+    world = sharing(1)
+    world.frontier.rest_address(HERE, Instant(world.now + 7.0))
+
+    assert world.take_turn() == WaitUntil(Instant(world.now + 7.0))
+    world.now += 7.0
+    assert isinstance(world.take_turn(), Visit)
+
+
+def test_hosts_on_one_address_take_turns() -> None:
+    world = sharing(5, urls=4)
+    served: list[int] = []
+
+    for _ in range(20):
+        turn = world.take_turns()
+        assert isinstance(turn, Visit)
+        served.append(turn.host_id)
+        world.finish(0, world.contact(took=0.01))
+
+    assert [sorted(served[at : at + 5]) for at in range(0, 20, 5)] == [[1, 2, 3, 4, 5]] * 4
+
+
+def test_a_host_with_a_longer_rest_of_its_own_does_not_hold_up_the_line() -> None:
+    world = sharing(3)
+    world.take_turn()
+    world.take_turn()
+    world.delay(HostId(1), 0.0)
+    parked = next(h for h in (2, 3) if world.frontier._router[HostId(h)].state.value == "parked")
+    world.frontier.delay(HostId(parked), Instant(world.now + 1000.0))
+    world.host_delays[HostId(parked)] = world.now + 1000.0
+    world.finish(0, world.contact(took=0.1))
+
+    world.now += 1.0
+    turn = world.take_turn()
+
+    assert isinstance(turn, Visit)
+    assert turn.host_id == ({2, 3} - {parked}).pop()
+
+
+def test_the_head_of_the_line_may_be_delayed_without_holding_up_the_others() -> None:
+    world = sharing(3)
+    first = world.take_turn()
+    assert isinstance(first, Visit)
+    world.take_turn()  # the others now stand in line
+    world.finish(0, world.contact(took=0.1))
+    head = next(h for h in (2, 3) if world.frontier._router[HostId(h)].state.value == "waiting")
+    world.frontier.delay(HostId(head), Instant(world.now + 1000.0))
+    world.frontier.delay(first.host_id, Instant(world.now + 1000.0))
+
+    world.now += 1.0
+    turn = world.take_turn()
+
+    assert isinstance(turn, Visit)
+    assert turn.host_id == ({2, 3} - {head}).pop()
+
+
+def test_a_visit_that_finds_its_new_address_busy_is_taken_back_and_comes_again() -> None:
+    world = World(FrontierLimits())
+    world.discover(1, 0)
+    world.discover(2, 0)
+    world.begin_commit()
+    world.now += 0.001
+    world.settle_everything()
+    world.take_turn()
+    world.take_turn()
+
+    assert world.enter(0, HERE)
+    taken_back = world.out[1]
+    assert not world.enter(1, HERE)
+    assert world.frontier.out == 1
+
+    world.finish(0, world.contact(took=0.5))
+    assert world.take_turn() == WaitUntil(Instant(world.now + 5.0))
+    world.now += 5.0
+    again = world.take_turn()
+    assert isinstance(again, Visit)
+    assert again.task == taken_back.task
+    assert again.address == HERE
+
+
+def test_a_host_that_moves_to_another_address_frees_the_old_one() -> None:
+    world = sharing(2)
+    world.take_turn()
+    world.take_turn()
+
+    assert world.enter(0, THERE)
+
+    turn = world.take_turn()
+    assert isinstance(turn, Visit)
+    assert turn.address == HERE
+
+
+def test_an_address_that_saw_nothing_of_us_needs_no_rest() -> None:
+    world = sharing(2)
+    world.take_turn()
+    world.take_turn()
+
+    world.finish(0, None)
+
+    turn = world.take_turn()
+    assert isinstance(turn, Visit)
+
+
+@pytest.mark.parametrize("quantum", [1, 2, 100])
+@pytest.mark.parametrize("max_hosts", [1, 2, 3, 40])
+def test_every_host_in_the_line_is_served_also_when_its_head_retires(max_hosts: int, quantum: int) -> None:
+    world = sharing(12, urls=3, max_hosts=max_hosts, quantum=quantum)
+
+    world.run_dry()
+
+    assert world.visits == 36
+
+
+def test_gates_that_say_nothing_are_forgotten() -> None:
+    gates = AddressGates()
+    busy = gates.of("busy", Instant(0.0))
+    busy.busy_with = HostId(1)
+    parked = gates.of("parked", Instant(0.0))
+    parked.parked.append(HostId(2))
+    gates.rest("resting", Instant(1e9))
+
+    for n in range(10_000):
+        gates.of(f"address {n}", Instant(float(n)))
+
+    assert len(gates) <= 1100
+    assert gates.of("busy", Instant(1e4)) is busy
+    assert gates.of("parked", Instant(1e4)) is parked
+    assert not gates.of("resting", Instant(1e4)).is_open(Instant(1e4))

@@ -1,0 +1,292 @@
+"""Turns: who goes, when, and what the frontier answers when nobody may."""
+
+import pytest
+from frontier_table import Row, record_of, task_of
+from frontier_world import POLICY, START, World
+
+from gossamer.frontier.frontier import Frontier
+from gossamer.frontier.selector import Load
+from gossamer.frontier.turns import FrontierLimits, Idle, Visit, WaitUntil, selector_shares
+from gossamer.model.units import HostId, Instant
+
+
+def world_with(*urls: tuple[int, int], **limits: int) -> World:
+    """A world that knows URLs given as (host, class), loaded and ready to go."""
+    world = World(FrontierLimits(max_hosts=limits.get("max_hosts", 100), quantum=limits.get("quantum", 100)))
+    for host_id, front in urls:
+        world.discover(host_id, front)
+    world.begin_commit()
+    world.now += 0.001
+    world.settle_everything()
+    return world
+
+
+def visit_in(world: World) -> Visit:
+    turn = world.take_turn()
+    assert isinstance(turn, Visit)
+    return turn
+
+
+def test_an_empty_frontier_is_idle_and_quiet() -> None:
+    world = world_with()
+
+    assert world.take_turn() == Idle()
+    assert world.frontier.is_quiet
+
+
+def test_a_host_is_not_contacted_again_before_its_delay_has_passed() -> None:
+    world = world_with((1, 0), (1, 0))
+    world.take_turn()
+    finished = world.now
+    world.finish(0, world.contact(took=0.3))
+
+    world.now = finished + 2.9
+    assert world.take_turn() == WaitUntil(Instant(finished + 3.0))
+
+    world.now = finished + 3.0
+    assert visit_in(world).host_id == 1
+
+
+def test_a_visit_without_a_contact_costs_no_delay() -> None:
+    world = world_with((1, 0), (1, 0))
+    world.take_turn()
+
+    world.finish(0, None)
+
+    assert visit_in(world).task.url_id == 2
+
+
+def test_a_host_has_one_visit_out_at_a_time() -> None:
+    world = world_with((1, 0), (1, 1), (1, 2))
+    world.take_turn()
+
+    assert world.take_turn() == Idle()
+
+
+def test_the_urls_of_a_host_go_in_the_order_of_their_discovery() -> None:
+    world = world_with(*[(1, 0)] * 20)
+    order = []
+
+    for _ in range(20):
+        order.append(visit_in(world).task.url_id)
+        world.finish(0, None)
+        world.settle_everything()
+
+    assert order == list(range(1, 21))
+
+
+def test_a_url_put_back_is_the_next_one_of_its_class() -> None:
+    world = world_with((1, 0), (1, 0))
+    first = visit_in(world)
+
+    world.finish(0, None, again=True)
+
+    assert visit_in(world).task == first.task
+
+
+def test_a_url_to_be_tried_later_comes_back_at_its_time() -> None:
+    world = world_with((1, 1))
+    world.take_turn()
+    due = world.now + 500.0
+    world.finish(0, None, again_at=due)
+    world.settle_everything()
+
+    assert world.take_turn() == WaitUntil(Instant(due))
+    world.now = due
+    world.take_turn()
+    world.settle_everything()
+
+    assert visit_in(world).task.url_id == 1
+
+
+def test_a_later_url_is_found_at_its_time_although_its_host_keeps_its_back_queue() -> None:
+    world = world_with(*[(1, 0)] * 30)
+    world.take_turn()
+    due = world.now + 5.0
+    world.finish(0, None, again_at=due)
+
+    for _ in range(100):
+        turn = world.take_turns()
+        assert isinstance(turn, Visit)
+        if turn.task.url_id == 1:
+            break
+        world.finish(0, world.contact(took=0.01))
+
+    seen_at = world.now
+    assert due <= seen_at, "too early"
+    assert len(world.table.queued) == 1, "the others, which are older, go first"
+
+
+def test_urls_found_while_a_load_is_under_way_are_not_overlooked() -> None:
+    world = world_with((1, 0), (1, 0), (1, 0), (1, 0))
+    world.take_turn()
+    world.finish(0, None)
+    world.take_turn()
+    world.begin_load()
+    world.read()
+    world.discover(1, 0)
+    world.begin_commit()
+    world.apply()
+    world.report()
+    world.deliver()
+
+    world.finish(0, None)
+    world.now += 0.001
+
+    for _ in range(3):
+        world.settle_everything()
+        world.take_turn()
+        world.finish(0, None)
+    assert [row.url_id for row in world.table.queued if row.url_id not in world.unsettled] == []
+
+
+def test_urls_committed_behind_the_back_of_a_reader_are_not_overlooked() -> None:
+    """A batch is dated, then a class is read up to a later date, then the batch is applied: its URLs lie behind."""
+    world = world_with((1, 0))
+    world.take_turn()
+    world.finish(0, None, again_at=world.now + 5.0)
+    world.settle_everything()
+    world.discover(2, 0)
+    world.now += 4.9
+    world.begin_commit()
+    world.now += 0.2
+    world.take_turn()
+    world.begin_load()
+    world.read()
+    world.deliver()
+    world.begin_load()
+    world.read()
+    world.deliver()
+    world.apply()
+    world.report()
+
+    assert visit_in(world).host_id == 1
+    world.settle_everything()
+    assert visit_in(world).host_id == 2
+
+
+def test_a_host_whose_front_queue_entry_is_out_of_date_is_loaded_and_let_go() -> None:
+    frontier = Frontier(POLICY)
+    frontier.load_order(Instant(1.0))
+    for front in range(3):
+        frontier.loaded_front(front, [(0.5, HostId(7))] if front == 0 else [], float("inf"))
+    frontier.load_order(Instant(2.0))
+
+    frontier.loaded_host(HostId(7), record_of(7), [(front, [], float("inf")) for front in range(3)], Instant(2.0))
+
+    assert [host.host_id for host in frontier.take_retired()] == [7]
+    frontier.committed([], [], [HostId(7)])
+    assert frontier.is_quiet
+
+
+def test_ready_classes_are_served_by_the_ratios() -> None:
+    world = world_with(*[(n, n % 3) for n in range(1, 301)], max_hosts=1000)
+
+    fronts = [visit_in(world).task.front for _ in range(100)]
+
+    assert [fronts.count(front) for front in range(3)] == [60, 30, 10]
+
+
+def test_under_load_the_ratios_of_load_apply_and_are_shown() -> None:
+    world = world_with(*[(n, n % 3) for n in range(1, 301)], max_hosts=1000)
+
+    world.frontier.under(Load.HIGH)
+    for _ in range(100):
+        visit_in(world)
+
+    shown = world.frontier.statistics()
+    assert shown.load is Load.HIGH
+    assert shown.drawn == (80, 15, 5)
+    assert selector_shares(shown.drawn) == (80.0, 15.0, 5.0)
+    assert selector_shares([0, 0, 0]) == (0.0, 0.0, 0.0)
+
+
+def test_statistics_count_what_is_there() -> None:
+    world = world_with((1, 0), (1, 2), (2, 1), (3, 1))
+    world.take_turn()
+    world.take_turn()
+    world.finish(0, world.contact(took=0.1))
+
+    shown = world.frontier.statistics()
+
+    assert (shown.hosts, shown.ready, shown.waiting, shown.out) == (3, 1, 1, 1)
+    assert shown.urls == sum(shown.urls_by_front) == 2
+    assert shown.next_contact == world.now + 1.0
+
+
+@pytest.mark.parametrize("state", ["ready", "waiting", "out", "empty"])
+def test_a_delayed_host_waits_whatever_its_state(state: str) -> None:
+    world = world_with((1, 0), (1, 0))
+    if state != "ready":
+        world.take_turn()
+    if state == "waiting":
+        world.finish(0, world.contact(took=0.1))
+    elif state == "empty":
+        world.finish(0, None)
+        world.take_turn()
+        world.finish(0, None)
+        world.discover(1, 0)
+    until = world.now + 50.0
+
+    world.delay(HostId(1), 50.0)
+
+    if state == "out":
+        world.finish(0, world.contact(took=0.1))
+    world.settle_everything()
+    world.now = until - 1.0
+    assert world.take_turn() == WaitUntil(Instant(until))
+    world.settle_everything()
+    world.now = until
+    world.take_turn()
+    world.settle_everything()
+    if not world.out:
+        world.take_turn()
+    assert [visit.host_id for visit in world.out] == [1]
+
+
+def test_a_delay_never_shortens_a_rest() -> None:
+    world = world_with((1, 0), (1, 0))
+    world.take_turn()
+    world.finish(0, world.contact(took=0.1, retry_after=100.0))
+
+    world.frontier.delay(HostId(1), Instant(world.now + 2.0))
+
+    assert world.take_turn() == WaitUntil(Instant(world.now + 100.0))
+
+
+def test_delaying_a_host_that_is_not_in_memory_does_nothing() -> None:
+    world = world_with()
+
+    world.frontier.delay(HostId(99), Instant(START + 100.0))
+
+    assert world.take_turn() == Idle()
+
+
+def test_a_restarted_frontier_keeps_the_rests_of_hosts_and_addresses() -> None:
+    world = world_with((1, 0), (1, 0), (2, 0))
+    world.take_turn()
+    world.enter(0, "10.0.0.1")
+    world.finish(0, world.contact(took=0.8))
+    rested = world.now + 8.0
+    world.settle_everything()
+    world.table.clocks[2] = (0.0, 0.0, "10.0.0.1")
+
+    world.crash()
+    world.settle_everything()
+
+    assert world.take_turn() == WaitUntil(Instant(rested))
+
+
+def test_two_classes_of_one_host_are_loaded_apart() -> None:
+    frontier = Frontier(POLICY)
+    frontier.load_order(Instant(1.0))
+    for front in range(3):
+        frontier.loaded_front(front, [(0.5, HostId(1))] if front == 0 else [], float("inf"))
+    order = frontier.load_order(Instant(2.0))
+
+    assert [(wanted.host_id, wanted.with_record) for wanted in order.hosts] == [(1, True)]
+    assert [front for front, _, _ in order.hosts[0].classes] == [0, 1, 2]
+    tasks = [task_of(Row(1, 1, 0, 0.5))]
+    none = float("inf")
+    frontier.loaded_host(HostId(1), record_of(1), [(0, tasks, none), (1, [], none), (2, [], none)], Instant(2.0))
+    assert not frontier.load_order(Instant(2.0)).hosts
