@@ -59,6 +59,9 @@ WITH new (next_contact, last_took, address, id) AS (VALUES (/*rows*/)(?, ?, ?, ?
 UPDATE hosts SET next_contact = new.next_contact, last_took = new.last_took, address = new.address
 FROM new WHERE hosts.id = new.id
 
+-- name: rest_host
+UPDATE hosts SET next_contact = max(next_contact, ?) WHERE id = ?
+
 -- name: count_accesses
 WITH new (accesses, id) AS (VALUES (/*rows*/)(?, ?)(/*rows*/))
 UPDATE domains SET accesses = domains.accesses + new.accesses FROM new WHERE domains.id = new.id
@@ -94,7 +97,7 @@ WHERE state = 0 AND host_id = ? AND front = ? AND (available_at, id) > (?, ?)
 ORDER BY available_at, id LIMIT ?
 
 -- name: resting_addresses
-SELECT address, max(next_contact) FROM hosts WHERE next_contact > ? AND address IS NOT NULL GROUP BY address
+SELECT address, next_contact FROM hosts WHERE next_contact > 0 AND next_contact > ? AND address IS NOT NULL
 
 -- name: fingerprints_after
 SELECT id, fingerprint FROM urls WHERE id > ? ORDER BY id LIMIT ?

@@ -15,11 +15,10 @@ from gossamer.backends.sqlite.database import open_for_writing, translated
 from gossamer.backends.sqlite.queries import named_queries
 from gossamer.backends.sqlite.rows import write_rows
 from gossamer.clock import Clock
-from gossamer.errors import StoreFailed
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate
 from gossamer.model.units import Domain, HostId, HostKey, Instant
-from gossamer.store.changes import Batch, Committed, Settlement
+from gossamer.store.changes import Batch, Committed, RetiredHost, Settlement
 from gossamer.store.ports import CaptureFiles, Location
 
 _HOSTS_REMEMBERED = 100_000
@@ -64,8 +63,7 @@ class SqliteWriter:
             counts["state:queued"] += new_urls
             written = self._settle(batch.settlements, counts, touched)
             self._update_hosts(batch)
-            for host in batch.retired:
-                self._restate_fronts(host.host_id, host.not_before)
+            self._retire(batch.retired, touched)
             write_rows(db, self._sql["count"], [(name, n) for name, n in counts.items() if n])
             for name, length in self._captures.flush().items():
                 db.execute(self._sql["commit_warc"], (self._warc_id(name), name, length))
@@ -73,7 +71,7 @@ class SqliteWriter:
         except sqlite3.Error as error:
             self._roll_back()
             raise translated(error, self._path) from error
-        except StoreFailed:
+        except BaseException:
             self._roll_back()
             raise
         self._captures.committed()
@@ -90,9 +88,8 @@ class SqliteWriter:
     def _roll_back(self) -> None:
         with suppress(sqlite3.Error):
             self._db.execute("ROLLBACK")
-        self._captures.roll_back()
         self._host_ids.clear()  # ids given out in the transaction were never committed
-        self._warc_ids = {name: number for number, name, _ in self._db.execute(self._sql["warc_files"])}
+        self._captures.roll_back()
 
     # --- the parts of a transaction ---------------------------------------------------------------
 
@@ -180,14 +177,19 @@ class SqliteWriter:
         if batch.robots:
             db.executemany(sql["save_robots"], batch.robots)
 
-    def _restate_fronts(self, host_id: HostId, not_before: Instant) -> None:
-        """Make a host's front-queue entries true: one per class with queued URLs, due when the first of
-        them is and the host may be contacted. What is due now queues up at the end, beyond every reader's cursor."""
+    def _retire(self, retired: list[RetiredHost], touched: set[tuple[HostId, int]]) -> None:
+        """Make the front-queue entries of hosts true: one per class with queued URLs, due when the first of them is
+        and the host may be contacted. What is due now queues up at the end, beyond every reader's cursor. The
+        host's clock is kept apart from its entries, which a new URL may bring forward."""
         db, sql = self._db, self._sql
-        truth = db.execute(sql["front_truth"], (host_id,)).fetchall()
-        db.execute(sql["leave_fronts"], (host_id,))
-        for front, available_at in truth:
-            write_rows(db, sql["enter_front"], [(host_id, front, max(available_at, self._stamp, not_before))])
+        for host_id, not_before in retired:
+            truth = db.execute(sql["front_truth"], (host_id,)).fetchall()
+            db.execute(sql["leave_fronts"], (host_id,))
+            entries = [(host_id, front, max(due, self._stamp, not_before)) for front, due in truth]
+            write_rows(db, sql["enter_front"], entries)
+            touched.update((host_id, front) for front, _ in truth)
+            if not_before > self._stamp:
+                db.execute(sql["rest_host"], (not_before, host_id))
 
     def _warc_id(self, name: str) -> int:
         known = self._warc_ids.get(name)
