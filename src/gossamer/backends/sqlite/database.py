@@ -1,10 +1,12 @@
 """Opening the crawl's database: is it ours, is it current, is it whole?"""
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from gossamer.backends.sqlite.queries import migrations
-from gossamer.errors import DirectoryError, DiskFull, NotThisCrawl, StoreFailed
+from gossamer.errors import DiskFull, NotThisCrawl, StoreFailed
 
 APPLICATION_ID = 0x676F7373  # "goss": tells our files from any other SQLite file
 
@@ -22,34 +24,52 @@ def connect(path: Path, *, read_only: bool = False, cache_kib: int = 16_384) -> 
 
 def open_for_writing(path: Path) -> sqlite3.Connection:
     """Open the database, making or migrating it as needed. Raises NotThisCrawl for a file that is not ours."""
-    existed = path.exists() and path.stat().st_size > 0
-    try:
+    with _refusing(path):
         db = connect(path, cache_kib=65_536)
-        if existed:
-            check_ours(db, path)
-        else:
-            db.execute("PRAGMA page_size = 8192")
-        db.execute("PRAGMA journal_mode = WAL")
-        # A commit is on the disk when it is confirmed. It costs the writer thread one fsync per batch.
-        db.execute("PRAGMA synchronous = FULL")
-        db.execute("PRAGMA wal_autocheckpoint = 4000")
-        migrate(db, path)
+        try:
+            if _is_blank(db):
+                db.execute("PRAGMA page_size = 8192")
+            else:
+                check_ours(db, path)
+            db.execute("PRAGMA journal_mode = WAL")
+            # A commit is on the disk when it is confirmed. It costs the writer thread one fsync per batch.
+            db.execute("PRAGMA synchronous = FULL")
+            db.execute("PRAGMA wal_autocheckpoint = 4000")
+            migrate(db)
+        except BaseException:
+            db.close()
+            raise
+    return db
+
+
+@contextmanager
+def _refusing(path: Path) -> Iterator[None]:
+    """The driver's errors as ours: a file that is no database is not this crawl's."""
+    try:
+        yield
     except sqlite3.OperationalError as error:
         raise translated(error, path) from error
     except sqlite3.DatabaseError as error:
         raise NotThisCrawl(f"{path} is not a readable database ({error})") from error
-    return db
+
+
+def _is_blank(db: sqlite3.Connection) -> bool:
+    """Nothing is in it: a new file, or one whose making was cut short before its first migration."""
+    marks = db.execute("PRAGMA application_id").fetchone()[0] or db.execute("PRAGMA user_version").fetchone()[0]
+    return not marks and db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
 
 
 def open_for_reading(path: Path) -> sqlite3.Connection:
-    """Open an existing database for reports."""
+    """Open an existing database for reports. Raises NotThisCrawl as above, StoreFailed if it cannot be read now."""
     if not path.exists():
         raise NotThisCrawl(f"there is no crawl here: {path} does not exist")
-    try:
+    with _refusing(path):
         db = connect(path, read_only=True)
-        check_ours(db, path)
-    except sqlite3.DatabaseError as error:
-        raise DirectoryError(f"{path} cannot be read ({error})") from error
+        try:
+            check_ours(db, path)
+        except BaseException:
+            db.close()
+            raise
     return db
 
 
@@ -63,7 +83,7 @@ def check_ours(db: sqlite3.Connection, path: Path) -> None:
         raise NotThisCrawl(f"{path} was written by a newer Gossamer (schema {version}; this one knows {newest})")
 
 
-def migrate(db: sqlite3.Connection, path: Path) -> None:
+def migrate(db: sqlite3.Connection) -> None:
     """Bring the schema up to date, each migration in a transaction of its own."""
     version = db.execute("PRAGMA user_version").fetchone()[0]
     for number, script in migrations():

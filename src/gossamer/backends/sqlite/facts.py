@@ -22,6 +22,8 @@ class Facts:
                 "fingerprint_key": str(secrets.randbits(63)),
                 "created_at": str(now),
             }
+            # The connection commits every statement by itself; a crawl with a name but no key must never be seen.
+            self._db.execute("BEGIN IMMEDIATE")
             with self._db:
                 self._db.executemany(self._sql["set_fact"], list(values.items()))
 

@@ -1,0 +1,99 @@
+CREATE TABLE contents (
+    digest        BLOB PRIMARY KEY,
+    url_id        INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE counters (
+    name          TEXT PRIMARY KEY,
+    value         INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE domains (
+    id            INTEGER PRIMARY KEY,
+    domain        TEXT    NOT NULL UNIQUE,
+    partition     INTEGER NOT NULL,
+    accesses      INTEGER NOT NULL DEFAULT 0
+);
+CREATE TABLE facts (
+    name          TEXT PRIMARY KEY,
+    value         TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE failures (
+    url_id        INTEGER NOT NULL,
+    at            REAL    NOT NULL,
+    reason        TEXT    NOT NULL,
+    status        INTEGER,
+    detail        TEXT
+);
+CREATE TABLE fronts (
+    host_id       INTEGER NOT NULL,
+    front         INTEGER NOT NULL,
+    available_at  REAL    NOT NULL,
+    PRIMARY KEY (host_id, front)
+) WITHOUT ROWID;
+CREATE TABLE hosts (
+    id            INTEGER PRIMARY KEY,
+    host          TEXT    NOT NULL UNIQUE,
+    domain_id     INTEGER NOT NULL,
+    next_contact  REAL    NOT NULL DEFAULT 0,
+    last_took     REAL    NOT NULL DEFAULT 0,
+    address       TEXT
+);
+CREATE TABLE robots (
+    origin        TEXT PRIMARY KEY,
+    host_id       INTEGER NOT NULL,
+    status        INTEGER,
+    fetched_at    REAL    NOT NULL,
+    expires_at    REAL    NOT NULL,
+    body          BLOB    NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE seeds (
+    url           TEXT PRIMARY KEY,
+    written       TEXT NOT NULL,
+    source        TEXT NOT NULL,
+    added_at      REAL NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE urls (
+    id            INTEGER PRIMARY KEY,
+    host_id       INTEGER NOT NULL,
+    fingerprint   INTEGER NOT NULL,
+    url           TEXT    NOT NULL,
+    state         INTEGER NOT NULL,      -- model.states.UrlState
+    front         INTEGER NOT NULL,      -- priority class, 0 is the highest
+    available_at  REAL,                  -- queued: not to be visited before; otherwise the next visit
+    priority      REAL    NOT NULL,
+    depth         INTEGER NOT NULL,
+    tries         INTEGER NOT NULL,
+    hops          INTEGER NOT NULL,      -- redirects followed to get here
+    via           INTEGER NOT NULL,      -- model.task.Via
+    found_on      INTEGER NOT NULL,      -- urls.id; 0 for a seed
+    found_at      REAL    NOT NULL,
+    reason        TEXT
+);
+CREATE TABLE visits (
+    url_id        INTEGER PRIMARY KEY,
+    at            REAL    NOT NULL,
+    status        INTEGER,
+    size          INTEGER,               -- bytes of the decoded document
+    took          REAL,
+    mime          TEXT,
+    digest        BLOB,                  -- SHA-1 of the decoded document
+    title         TEXT,
+    etag          TEXT,
+    last_modified TEXT,
+    duplicate_of  INTEGER,               -- urls.id
+    redirect_to   TEXT,
+    warc_file     INTEGER,
+    warc_offset   INTEGER,
+    warc_length   INTEGER
+);
+CREATE TABLE warc_files (
+    id            INTEGER PRIMARY KEY,
+    name          TEXT    NOT NULL UNIQUE,
+    committed     INTEGER NOT NULL       -- bytes; what lies beyond was never committed
+);
+CREATE INDEX failures_url ON failures (url_id);
+CREATE INDEX fronts_order ON fronts (front, available_at, host_id);
+CREATE INDEX hosts_resting ON hosts (next_contact) WHERE next_contact > 0;
+CREATE INDEX robots_host ON robots (host_id);
+CREATE INDEX urls_dead ON urls (id) WHERE state = 7;
+CREATE UNIQUE INDEX urls_identity ON urls (host_id, fingerprint);
+CREATE INDEX urls_queue ON urls (host_id, front, available_at) WHERE state = 0;

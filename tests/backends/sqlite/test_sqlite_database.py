@@ -1,0 +1,172 @@
+"""Opening the crawl's database."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from gossamer.backends.sqlite.database import APPLICATION_ID, open_for_reading, open_for_writing, translated
+from gossamer.backends.sqlite.facts import Facts
+from gossamer.backends.sqlite.queries import migrations, named_queries
+from gossamer.errors import DiskFull, NotThisCrawl, StoreFailed
+from gossamer.model.units import Instant
+
+EXPECTED = Path(__file__).with_name("schema.expected.sql")
+
+
+def schema_of(db: sqlite3.Connection) -> str:
+    rows = db.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type DESC, name")
+    return "".join(f"{sql};\n" for (sql,) in rows)
+
+
+def foreign_database(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("CREATE TABLE recipes (dish TEXT)")
+        db.commit()
+
+
+def test_migrating_from_empty_gives_the_schema_on_record(tmp_path: Path) -> None:
+    with closing(open_for_writing(tmp_path / "crawl.db")) as db:
+        assert schema_of(db) == EXPECTED.read_text(encoding="utf-8")
+
+
+def test_a_new_database_is_marked_as_ours_and_current(tmp_path: Path) -> None:
+    with closing(open_for_writing(tmp_path / "crawl.db")) as db:
+        assert db.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
+        assert db.execute("PRAGMA user_version").fetchone() == (migrations()[-1][0],)
+        assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        assert db.execute("PRAGMA synchronous").fetchone() == (2,)
+        assert db.execute("PRAGMA page_size").fetchone() == (8192,)
+
+
+def test_migrations_are_numbered_without_a_gap() -> None:
+    assert [number for number, _ in migrations()] == list(range(1, len(migrations()) + 1))
+
+
+def test_opening_again_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "crawl.db"
+    with closing(open_for_writing(path)) as db:
+        before = schema_of(db)
+
+    with closing(open_for_writing(path)) as db:
+        assert schema_of(db) == before
+
+
+def test_every_query_is_a_statement_that_the_schema_understands(tmp_path: Path) -> None:
+    with closing(open_for_writing(tmp_path / "crawl.db")) as db:
+        for sql in named_queries("queries.sql").values():
+            statement = sql.replace("(/*rows*/)", "")
+            assert db.execute("EXPLAIN " + statement, (0,) * statement.count("?")).fetchall()
+
+
+@pytest.mark.parametrize("opening", [open_for_writing, open_for_reading])
+def test_a_database_of_somebody_else_is_refused_and_left_alone(tmp_path: Path, opening: type) -> None:
+    path = tmp_path / "crawl.db"
+    foreign_database(path)
+    before = path.read_bytes()
+
+    with pytest.raises(NotThisCrawl, match="not one of Gossamer's"):
+        opening(path)
+
+    assert path.read_bytes() == before
+    assert [entry.name for entry in tmp_path.iterdir()] == ["crawl.db"]
+
+
+@pytest.mark.parametrize("opening", [open_for_writing, open_for_reading])
+@pytest.mark.parametrize("garbage", [b"x" * 4096, b"SQLite format 3\0" + b"\xff" * 5000, b"#!/bin/sh\n"])
+def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path, opening: type, garbage: bytes) -> None:
+    path = tmp_path / "crawl.db"
+    path.write_bytes(garbage)
+
+    with pytest.raises(NotThisCrawl):
+        opening(path)
+
+    assert path.read_bytes() == garbage
+
+
+@pytest.mark.parametrize("opening", [open_for_writing, open_for_reading])
+def test_a_database_of_a_newer_version_is_refused(tmp_path: Path, opening: type) -> None:
+    path = tmp_path / "crawl.db"
+    with closing(open_for_writing(path)) as db:
+        db.execute("PRAGMA user_version = 9999")
+
+    with pytest.raises(NotThisCrawl, match=r"newer Gossamer \(schema 9999"):
+        opening(path)
+
+
+def test_reading_where_there_is_no_crawl_makes_none(tmp_path: Path) -> None:
+    with pytest.raises(NotThisCrawl, match="does not exist"):
+        open_for_reading(tmp_path / "crawl.db")
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_empty_file_becomes_a_database(tmp_path: Path) -> None:
+    path = tmp_path / "crawl.db"
+    path.touch()
+
+    with closing(open_for_writing(path)) as db:
+        assert schema_of(db) == EXPECTED.read_text(encoding="utf-8")
+
+
+def test_a_database_whose_making_was_cut_short_is_made_anew(tmp_path: Path) -> None:
+    """Killed after the file was made, before the first migration was committed."""
+    path = tmp_path / "crawl.db"
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA page_size = 8192")
+        db.execute("PRAGMA journal_mode = WAL")
+    assert path.stat().st_size > 0
+
+    with closing(open_for_writing(path)) as db:
+        assert schema_of(db) == EXPECTED.read_text(encoding="utf-8")
+
+
+def test_a_directory_that_cannot_be_written_is_a_failure_of_the_store(tmp_path: Path) -> None:
+    with pytest.raises(StoreFailed):
+        open_for_writing(tmp_path / "no such directory" / "crawl.db")
+
+
+def test_a_full_disk_is_told_from_other_trouble(tmp_path: Path) -> None:
+    assert isinstance(translated(sqlite3.OperationalError("database or disk is full"), tmp_path), DiskFull)
+    assert not isinstance(translated(sqlite3.OperationalError("disk I/O error"), tmp_path), DiskFull)
+
+
+class CutShort(sqlite3.Connection):
+    """A connection whose process dies (as far as the file can tell) after so many statements."""
+
+    left = 1_000_000
+
+    def executemany(self, sql: str, rows: object, /) -> sqlite3.Cursor:
+        for row in list(rows):  # type: ignore[call-overload]
+            if CutShort.left == 0:
+                raise KeyboardInterrupt
+            CutShort.left -= 1
+            self.execute(sql, row)
+        return self.cursor()
+
+
+@pytest.mark.parametrize("statements", [0, 1, 2])
+def test_a_crawl_never_has_a_name_without_the_key_of_its_fingerprints(tmp_path: Path, statements: int) -> None:
+    path = tmp_path / "crawl.db"
+    open_for_writing(path).close()
+    db = sqlite3.connect(path, factory=CutShort, isolation_level=None)
+    CutShort.left = statements
+
+    with pytest.raises(KeyboardInterrupt):
+        Facts(db).settle_identity(Instant(1.0))
+    db.close()
+
+    with closing(open_for_writing(path)) as again:
+        assert again.execute("SELECT count(*) FROM facts").fetchone() == (0,)
+
+
+def test_the_identity_of_a_crawl_is_settled_once(tmp_path: Path) -> None:
+    path = tmp_path / "crawl.db"
+    with closing(open_for_writing(path)) as db:
+        Facts(db).settle_identity(Instant(1.0))
+        key = Facts(db).fingerprint_key()
+
+    with closing(open_for_writing(path)) as db:
+        Facts(db).settle_identity(Instant(2.0))
+        assert Facts(db).fingerprint_key() == key != 0
