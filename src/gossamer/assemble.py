@@ -326,7 +326,7 @@ def _assemble(config: Config, seeds: list[Seed], directory: CrawlDirectory, cloc
             max_per_domain=config.politeness.max_per_domain,
             max_crawl_delay=Seconds(config.politeness.max_crawl_delay),
         ),
-        on_document=pipeline.on_document,
+        on_document=pipeline.desk.put,
     )
     pipeline.visitor = visitor
     return Crawl(

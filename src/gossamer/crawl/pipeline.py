@@ -1,7 +1,6 @@
 """The crawl: the stages in order, on one event loop."""
 
 import asyncio
-from collections import deque
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -9,11 +8,12 @@ from typing import TypeVar
 
 from gossamer.backends.sqlite.loader import Loaded, SqliteLoader
 from gossamer.clock import Clock
+from gossamer.crawl.desk import DeskLimits, ReadingDesk
 from gossamer.crawl.notes import Notes
-from gossamer.crawl.reading import Document, DocumentReader, Opened, Read
+from gossamer.crawl.reading import DocumentReader, Read
 from gossamer.crawl.tally import Tally
 from gossamer.crawl.visiting import Visitor
-from gossamer.dedup.exact import ContentSeen, Known, Unknown
+from gossamer.dedup.exact import ContentSeen
 from gossamer.errors import GossamerError
 from gossamer.frontier.front_queue import LoadOrder
 from gossamer.frontier.frontier import Frontier
@@ -32,10 +32,8 @@ _WARM_CHUNK = 4000  # a few milliseconds of the event loop
 @dataclass(frozen=True, slots=True)
 class PipelineLimits:
     concurrency: int = 80
-    max_documents: int = 256  # fetched, not yet read
-    max_document_bytes: int = 64 * 1024 * 1024
+    desk: DeskLimits = DeskLimits()
     high_water: float = 0.8  # of any queue: nothing new is fetched
-    slice_seconds: float = 0.004  # reading documents holds the event loop no longer than this at a time
     max_pages: int | None = None
 
 
@@ -65,7 +63,6 @@ class Pipeline:
         self._frontier = frontier
         self._loader = loader
         self._store = store
-        self._reader = reader
         self._seen = seen
         self._contents = contents
         self._notes = notes
@@ -74,12 +71,16 @@ class Pipeline:
         self._limits = limits
         self._journal_turn_over = journal_turn_over
         self._journal_forget = journal_forget
-        self.visitor: Visitor | None = None  # set by the assembly; it needs `on_document`
+        self.visitor: Visitor | None = None  # set by the assembly; it needs the desk
         self._visits: set[asyncio.Task[None]] = set()
-        self._documents: deque[Document] = deque()
-        self._document_bytes = 0
-        self._reading = 0  # documents taken from the queue, not yet settled
-        self._document_ready = asyncio.Event()
+        self.desk = ReadingDesk(
+            reader,
+            limits=limits.desk,
+            on_read=self._was_read,
+            on_pause=self._paused_reading,
+            ask_owners=self._content_owners,
+            on_failure=self.fail,
+        )
         self._reads = ThreadPoolExecutor(1, thread_name_prefix="gossamer-load")
         self._loading = False
         self._timer: asyncio.TimerHandle | None = None
@@ -127,7 +128,7 @@ class Pipeline:
             return False
         if limits.max_pages is not None:
             # Every visit under way may become a page: never start one that could be one too many.
-            return self.pages + busy + len(self._documents) + self._reading < limits.max_pages
+            return self.pages + busy + len(self.desk) < limits.max_pages
         return True
 
     @property
@@ -137,12 +138,7 @@ class Pipeline:
     @property
     def saturation(self) -> float:
         """How full the fullest queue is."""
-        limits = self._limits
-        return max(
-            len(self._documents) / limits.max_documents,
-            self._document_bytes / limits.max_document_bytes,
-            self._store.saturation,
-        )
+        return max(self.desk.saturation, self._store.saturation)
 
     def _page_limit_reached(self) -> bool:
         return self._limits.max_pages is not None and self.pages >= self._limits.max_pages
@@ -165,15 +161,11 @@ class Pipeline:
     def in_flight(self) -> int:
         return len(self._visits)
 
-    @property
-    def documents_waiting(self) -> int:
-        return len(self._documents) + self._reading
-
     # --- the end ---------------------------------------------------------------------------------
 
     def _nothing_to_start(self) -> None:
         """The frontier is idle. An empty queue while anything is under way is not the end."""
-        if self._visits or self._documents or self._reading or self._loading:
+        if self._visits or len(self.desk) or self._loading:
             return
         if not self._store.is_idle:
             self._store.hasten()  # nothing can happen until it is committed
@@ -193,7 +185,7 @@ class Pipeline:
 
     def _wind_up(self) -> None:
         """No more visits are started; over when what is under way has been committed."""
-        if self._visits or self._documents or self._reading:
+        if self._visits or len(self.desk):
             return
         if not self._store.is_idle:
             self._store.hasten()
@@ -254,52 +246,17 @@ class Pipeline:
 
     # --- documents ---------------------------------------------------------------------------------
 
-    def on_document(self, document: Document) -> None:
-        """A visit has brought a document; it waits here to be read."""
-        self._documents.append(document)
-        self._document_bytes += len(document.response.wire_body)
-        self._document_ready.set()
+    def _paused_reading(self) -> None:
+        self._store.nudge()
+        self.pump()
 
-    async def _read_documents(self) -> None:
-        """Read documents for ever, a few milliseconds at a time."""
-        while True:
-            await self._document_ready.wait()
-            self._document_ready.clear()
-            until = self._clock.monotonic() + self._limits.slice_seconds
-            while self._documents:
-                document = self._documents.popleft()
-                self._document_bytes -= len(document.response.wire_body)
-                self._reading += 1
-                opened = self._reader.open(document)
-                owner = self._reader.owner_of(opened)
-                if owner is Unknown.ASK:
-                    found = await self._in_thread(self._reads, self._loader.content_owners, [opened.digest])
-                    owner = self._reader.owner_of(opened)  # it may have become known meanwhile
-                    if found[0] is not None and not isinstance(owner, Known):
-                        owner = Known(found[0])
-                if isinstance(owner, Known) and owner.owner != document.visit.task.url_id:
-                    self._settled(self._reader.duplicate(opened, owner.owner))
-                else:
-                    await self._store_document(opened)
-                self._reading -= 1
-                if self._clock.monotonic() >= until:
-                    self._store.nudge()
-                    await asyncio.sleep(0)
-                    until = self._clock.monotonic() + self._limits.slice_seconds
-            self._store.nudge()
-            self.pump()
-
-    async def _store_document(self, opened: Opened) -> None:
-        if self._reader.is_large(opened):
-            page = await self._reader.extract_elsewhere(opened)
-        else:
-            page = self._reader.extract(opened)
-        self._settled(self._reader.stored(opened, page))
+    async def _content_owners(self, digests: list[bytes]) -> list[int | None]:
+        return await self._in_thread(self._reads, self._loader.content_owners, digests)
 
     async def _in_thread(self, pool: ThreadPoolExecutor, function: Callable[..., T], *args: object) -> T:
         return await asyncio.get_running_loop().run_in_executor(pool, function, *args)
 
-    def _settled(self, read: Read) -> None:
+    def _was_read(self, read: Read) -> None:
         batch = self._store.batch
         batch.settle(read.settlement)
         batch.candidates.extend(read.candidates)
@@ -329,9 +286,7 @@ class Pipeline:
     async def run(self) -> None:
         """Crawl until nothing is left, a limit is reached, or `stop`. Everything is committed on return."""
         storing = asyncio.create_task(self._guard(self._store.run()))
-        side = [
-            asyncio.create_task(self._guard(job)) for job in (self._read_documents(), self._warm(), self._watch_load())
-        ]
+        side = [asyncio.create_task(self._guard(job)) for job in (self.desk.run(), self._warm(), self._watch_load())]
         try:
             self.pump()
             await self.over.wait()

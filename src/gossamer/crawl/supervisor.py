@@ -177,7 +177,7 @@ class Watch:
             robots_fetched=total["robots_fetched"],
             dns_queries=crawl.resolver.statistics().queries,
             slowest=tuple(sorted(crawl.visitor.slowest.items(), key=lambda item: -item[1])),
-            documents_waiting=crawl.pipeline.documents_waiting,
+            documents_waiting=len(crawl.pipeline.desk),
             store_saturation=crawl.store.saturation,
             commits=crawl.store.commits,
             commit_seconds=crawl.store.commit_seconds,
