@@ -3,7 +3,8 @@
 `python -m benchmarks.bench_fetch` from the root of the repository. CPU time of this process, user and system; the
 server is another process. 29 KB pages from 50 hosts, 50 at a time: over connections that are kept, over one connection
 for each page, and with 2,000 connections held open, at 2,000 addresses or all at one. Fetcher and bare loop take
-turns, and the ratio is the median over the rounds, because the machine's speed drifts.
+turns, and the ratio is the median over the rounds, because the machine's speed drifts. "fetch" is the fetcher alone;
+"whole" adds making the request and taking out the payload, and is what the target is judged by.
 """
 
 import argparse
@@ -101,24 +102,39 @@ class _Bare:
 
 
 class _Ours:
-    """The fetcher as the crawl uses it, with address policy and payload."""
+    """The fetcher with the address policy, fed with requests made before: what `fetch` alone costs."""
 
     def __init__(self, port: int) -> None:
         self._port = port
+        self._requests: dict[tuple[str, str, str], Request] = {}
         policy = AddressPolicy(allow_private=True)
         agent = "gossamer-bench/1.0 (+mailto:bench@example.test)"
         self._fetcher = CurlFetcher(
             agent, FetchLimits(), SteadyClock(), allow=policy.may_dial, max_connections=2 * _HELD
         )
 
+    def _request(self, host: str, address: str, path: str) -> Request:
+        return Request(Url(f"http://{host}:{self._port}{path}"), HostKey(host), self._port, address)
+
     async def get(self, host: str, address: str, path: str) -> None:
-        url = Url(f"http://{host}:{self._port}{path}")
-        outcome = await self._fetcher.fetch(Request(url, HostKey(host), self._port, address))
+        request = self._requests.get((host, address, path))
+        if request is None:
+            request = self._requests[host, address, path] = self._request(host, address, path)
+        outcome = await self._fetcher.fetch(request)
         assert isinstance(outcome, Response), outcome
-        assert len(payload(outcome).body) == len(_BODY)
+        assert len(outcome.wire_body) == len(_BODY)
 
     async def close(self) -> None:
         await self._fetcher.close()
+
+
+class _Whole(_Ours):
+    """As the crawl uses it: the request made for each fetch, the payload taken out of each answer."""
+
+    async def get(self, host: str, address: str, path: str) -> None:
+        outcome = await self._fetcher.fetch(self._request(host, address, path))
+        assert isinstance(outcome, Response), outcome
+        assert len(payload(outcome).body) == len(_BODY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,24 +177,27 @@ async def _microseconds(client: _Bare | _Ours, case: Case, count: int) -> float:
     return (time.process_time() - start) * 1e6 / count
 
 
-async def _compare(port: int, case: Case, count: int, rounds: int) -> tuple[float, float, float]:
-    bare, ours = _Bare(port), _Ours(port)
-    for client in (bare, ours):
+async def _compare(port: int, case: Case, count: int, rounds: int) -> list[list[float]]:
+    """The cost of each client, a list for each round: bare, fetch alone, whole."""
+    clients = (_Bare(port), _Ours(port), _Whole(port))
+    for client in clients:
         await _fetch_all(client.get, case.places, case.path, max(len(case.places), 500))
-    pairs = [(await _microseconds(bare, case, count), await _microseconds(ours, case, count)) for _ in range(rounds)]
-    await bare.close()
-    await ours.close()
-    ratio = statistics.median(mine / base for base, mine in pairs)
-    return statistics.median(base for base, _ in pairs), statistics.median(mine for _, mine in pairs), ratio
+    figures = [[await _microseconds(client, case, count) for client in clients] for _ in range(rounds)]
+    for client in clients:
+        await client.close()
+    return figures
 
 
 async def _run(port: int, count: int, rounds: int) -> bool:
-    print(f"{'':38}{'bare':>8}{'fetcher':>9}{'ratio':>7}   µs of CPU a fetch")
+    print(f"{'µs of CPU a fetch':38}{'bare':>8}{'fetch':>8}{'ratio':>7}{'whole':>8}{'ratio':>7}")
     good = True
     for case in _cases():
-        bare, ours, ratio = await _compare(port, case, count, rounds)
-        good = good and ratio <= _TARGET
-        print(f"{case.name:38}{bare:8.0f}{ours:9.0f}{ratio:7.2f}", flush=True)
+        figures = await _compare(port, case, count, rounds)
+        bare, fetch, whole = (statistics.median(column) for column in zip(*figures, strict=True))
+        alone = statistics.median(row[1] / row[0] for row in figures)
+        in_all = statistics.median(row[2] / row[0] for row in figures)
+        good = good and in_all <= _TARGET
+        print(f"{case.name:38}{bare:8.0f}{fetch:8.0f}{alone:7.2f}{whole:8.0f}{in_all:7.2f}", flush=True)
     return good
 
 
