@@ -241,13 +241,13 @@ def test_what_is_cached_can_be_had_without_waiting() -> None:
     assert expired is None
 
 
-def test_a_forgotten_host_is_asked_for_again() -> None:
-    replies = {"now": a("192.0.2.1", ttl=0)}
+def test_a_forgotten_host_is_asked_for_again_within_its_time_to_live() -> None:
+    replies = {"now": a("192.0.2.1", ttl=600)}
 
     async def main() -> Addresses | Failed:
         async with resolving(lambda _host, _kind: replies["now"]) as (resolver, _, _clock):
             await resolver.resolve(X)
-            replies["now"] = a("192.0.2.2", ttl=0)
+            replies["now"] = a("192.0.2.2", ttl=600)
             resolver.forget(X)
             return await resolver.resolve(X)
 

@@ -461,7 +461,7 @@ def test_closing_the_fetcher_closes_every_connection() -> None:
     async def main() -> tuple[int, int]:
         async with serving(always(PAGE)) as server:
             before = open_files()
-            async with fetching() as fetcher:
+            async with fetching(max_connections=1024) as fetcher:
                 for number in range(30):
                     await answered(fetcher, server.request(host=f"h{number}.test"))
                 assert server.open == 30

@@ -17,6 +17,7 @@ from gossamer.model.units import HostKey, Seconds
 
 ANSWER_TIME = Seconds(5.0)
 _DEFAULT_LIMITS = CacheLimits()
+_MOST_FORGOTTEN = 10_000  # beyond that, c-ares' memory may answer for as long as the time to live
 _TRIES = 2  # c-ares doubles the time at the second try: a third of the answer time, then two thirds
 _FAILURES = {
     ares.ARES_ENOTFOUND: Failure.DNS_NXDOMAIN,
@@ -59,6 +60,7 @@ class Resolver:
         self._literal_holds = limits.ceiling
         self._answer_time = answer_time
         self._ares: aiodns.DNSResolver | None = None
+        self._forgotten: set[HostKey] = set()
         self._asking: dict[HostKey, asyncio.Task[Addresses | Absence]] = {}
         self._queries = self._hits = self._negative_hits = self._stale_served = self._failures = 0
 
@@ -101,6 +103,8 @@ class Resolver:
     def forget(self, host: HostKey) -> None:
         """The address did not answer: ask DNS again before the next try."""
         self._cache.forget(host)
+        if len(self._forgotten) < _MOST_FORGOTTEN:
+            self._forgotten.add(host)
 
     async def close(self) -> None:
         """Stop asking. Those who still wait are cancelled."""
@@ -124,13 +128,20 @@ class Resolver:
 
     async def _ask(self, host: HostKey) -> Addresses | Absence:
         """Ask for IPv4 addresses, and for IPv6 ones only where there are none."""
+        # c-ares remembers answers itself and cannot be told not to; only a channel of its own has no memory.
+        anew = host in self._forgotten
+        self._forgotten.discard(host)
+        channel = self._new_channel() if anew else self._channel()
         try:
             async with asyncio.timeout(self._answer_time):
-                answer = await self._query(host, "A")
+                answer = await self._query(channel, host, "A")
                 if answer is Failure.DNS_NO_ADDRESS:
-                    answer = await self._query(host, "AAAA")
+                    answer = await self._query(channel, host, "AAAA")
         except TimeoutError:
             answer = Failure.DNS_TIMEOUT
+        finally:
+            if anew:
+                await channel.close()
         now = self._clock.now()
         if isinstance(answer, Failure):
             self._failures += 1
@@ -138,10 +149,12 @@ class Resolver:
         addresses, ttl = answer
         return self._cache.found(host, addresses, ttl, now)
 
-    async def _query(self, host: HostKey, kind: str) -> tuple[tuple[str, ...], Seconds] | Failure:
+    async def _query(
+        self, channel: aiodns.DNSResolver, host: HostKey, kind: str
+    ) -> tuple[tuple[str, ...], Seconds] | Failure:
         self._queries += 1
         try:
-            result = await self._channel().query_dns(host, kind)
+            result = await channel.query_dns(host, kind)
         except aiodns.error.DNSError as error:
             return _FAILURES.get(error.args[0], Failure.DNS_SERVFAIL)
         addresses: list[str] = []
@@ -156,8 +169,11 @@ class Resolver:
 
     def _channel(self) -> aiodns.DNSResolver:
         if self._ares is None:
-            self._ares = aiodns.DNSResolver(self._servers, timeout=self._answer_time / (2**_TRIES - 1), tries=_TRIES)
+            self._ares = self._new_channel()
         return self._ares
+
+    def _new_channel(self) -> aiodns.DNSResolver:
+        return aiodns.DNSResolver(self._servers, timeout=self._answer_time / (2**_TRIES - 1), tries=_TRIES)
 
 
 def _without_asking(host: HostKey) -> str | None:
