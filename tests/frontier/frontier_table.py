@@ -97,8 +97,9 @@ class TaskTable:
             first = min(row.available_at for row in self.queued if row.host_id == host_id and row.front == front)
             self.entries[host_id, front] = max(first, self.stamp, not_before)
             touched.add((HostId(host_id), front))
-        next_contact, took, address = self.clocks.get(host_id, (0.0, 0.0, None))
-        self.clocks[host_id] = (max(next_contact, not_before), took, address)
+        if not_before > self.stamp:
+            next_contact, took, address = self.clocks.get(host_id, (0.0, 0.0, None))
+            self.clocks[host_id] = (max(next_contact, not_before), took, address)
 
     def read_front(self, wanted: FrontWanted) -> tuple[list[tuple[float, HostId]], float | None]:
         of_class = sorted((at, HostId(host)) for (host, front), at in self.entries.items() if front == wanted.front)

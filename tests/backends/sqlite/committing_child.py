@@ -1,0 +1,70 @@
+"""A process that commits batch after batch until it is killed; for test_sqlite_kill.py. Arguments: directory, seed."""
+
+import random
+import sys
+from pathlib import Path
+
+from gossamer.backends.sqlite.database import open_for_writing
+from gossamer.backends.sqlite.facts import Facts
+from gossamer.backends.sqlite.writer import SqliteWriter
+from gossamer.backends.warcfile.captures import WarcCaptures
+from gossamer.backends.warcfile.record import RecordIds, Warcinfo
+from gossamer.backends.warcfile.recover import cut_back
+from gossamer.backends.warcfile.writer import WarcWriter
+from gossamer.clock import SteadyClock
+from gossamer.model.outcome import Response
+from gossamer.model.states import UrlState
+from gossamer.model.task import Candidate, Via
+from gossamer.model.units import Domain, Fingerprint, HostId, HostKey, Seconds, Url
+from gossamer.store.changes import Batch, Capture, RetiredHost, Settlement
+
+PAGES = 20
+
+
+def main(directory: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    clock = SteadyClock()
+    database = directory / "crawl.db"
+    with_facts = open_for_writing(database)
+    committed = Facts(with_facts).warc_lengths()
+    found = with_facts.execute("SELECT coalesce(max(id), 0) FROM urls").fetchone()[0]
+    with_facts.close()
+    warcs = directory / "warc"
+    cut_back(warcs, committed)
+    ids = RecordIds(random.Random(seed))
+    info = Warcinfo("test", "test", "")
+    files = WarcWriter(warcs, info=info, ids=ids, clock=clock, rotate_bytes=60_000, committed=committed)
+    writer = SqliteWriter(database, WarcCaptures(files, ids), lambda host: (Domain(host), 0), clock)
+    for _ in range(100_000):  # far more than a killer lets pass
+        batch = Batch()
+        first = found + 1
+        for number in range(first, first + PAGES):
+            url = Url(f"http://h{number % 5}.test/{number}")
+            host = HostKey(f"h{number % 5}.test")
+            batch.candidates.append(Candidate(url, host, Fingerprint(number), number % 3, 0.5, 1, 0, Via.LINK, 0))
+        for number in range(max(1, first - PAGES), first):
+            body = b"page %d " % number + chance.randbytes(chance.randrange(2000))
+            response = Response(
+                Url(f"http://h{number % 5}.test/{number}"),
+                200,
+                b"GET / HTTP/1.1\r\n\r\n",
+                b"HTTP/1.1 200 OK\r\n\r\n",
+                body,
+                {},
+                "127.0.0.1",
+                clock.now(),
+                Seconds(0.1),
+            )
+            capture = Capture(response, b"\0" * 20)
+            host_id = HostId(1 + (number - 1) % 5)
+            done = Settlement(host_id, number, number % 3, UrlState.STORED, clock.now(), status=200, size=len(body))
+            batch.settle(done._replace(digest=b"%d" % number, capture=capture))
+        batch.retired = [RetiredHost(HostId(1 + found % 5), clock.now())] if found else []
+        batch.counters["fetched"] = len(batch.settlements)
+        writer.commit(batch, clock.now())
+        found += PAGES
+        print(found, flush=True)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]))

@@ -1,0 +1,69 @@
+"""`kill -9` in the middle of commits: rows and records agree, and nothing that was confirmed is gone."""
+
+import random
+import signal
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+from warcio.archiveiterator import ArchiveIterator
+
+from gossamer.backends.sqlite.database import open_for_reading, open_for_writing
+from gossamer.backends.sqlite.facts import Facts
+from gossamer.backends.warcfile.recover import RepairKind, cut_back
+
+CHILD = Path(__file__).with_name("committing_child.py")
+KILLS = 5
+
+
+def run_and_kill(directory: Path, seed: int, lines: int) -> int:
+    """Let a child commit until it has confirmed some batches, kill it in the next; returns what it confirmed."""
+    command = [sys.executable, str(CHILD), str(directory), str(seed)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        for _ in range(lines):
+            assert child.stdout.readline(), "the child ended by itself"
+        child.send_signal(signal.SIGKILL)
+        rest = child.stdout.read().split()  # what it confirmed before the signal reached it
+        child.wait()
+    with closing(open_for_reading(directory / "crawl.db")) as db:
+        known = int(db.execute("SELECT count(*) FROM urls").fetchone()[0])
+    confirmed = int(rest[-1]) if rest else 0
+    assert known >= confirmed
+    return known
+
+
+def archived_urls(path: Path, length: int) -> list[str]:
+    with path.open("rb") as file:
+        assert file.seek(0, 2) == length
+        file.seek(0)
+        records = [(r.rec_type, r.rec_headers.get_header("WARC-Target-URI")) for r in ArchiveIterator(file)]
+    return [uri for kind, uri in records if kind == "response"]
+
+
+def test_rows_and_records_agree_after_every_kill(tmp_path: Path) -> None:
+    chance = random.Random(11)
+    (tmp_path / "warc").mkdir()
+    known = 0
+    for kill in range(KILLS):
+        grown = run_and_kill(tmp_path, kill, lines=chance.randint(1, 6))
+        assert grown > known
+        known = grown
+
+        with closing(open_for_writing(tmp_path / "crawl.db")) as db:
+            assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+            lengths = Facts(db).warc_lengths()
+            repairs = cut_back(tmp_path / "warc", lengths)
+            assert RepairKind.DAMAGED not in [repair.kind for repair in repairs]
+            sql = "SELECT u.url FROM urls u JOIN visits v ON v.url_id = u.id WHERE u.state = 1 ORDER BY u.id"
+            stored = [url for (url,) in db.execute(sql)]
+            counters = dict(db.execute("SELECT name, value FROM counters"))
+            fronts = {tuple(row) for row in db.execute("SELECT host_id, front FROM fronts")}
+            queued = {tuple(row) for row in db.execute("SELECT DISTINCT host_id, front FROM urls WHERE state = 0")}
+
+        archived = [url for name, length in lengths.items() for url in archived_urls(tmp_path / "warc" / name, length)]
+        assert sorted(archived) == sorted(stored)
+        assert counters["state:stored"] == counters["fetched"] == len(stored)
+        assert counters["state:queued"] + counters["state:stored"] == counters["discovered"] == known
+        assert queued <= fronts, "a host with queued URLs that no front queue leads to"

@@ -1,0 +1,84 @@
+"""The task table in SQLite and its slow, obvious twin answer every question alike."""
+
+import random
+import sys
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).resolve().parents[1]
+sys.path += [str(TESTS / "frontier"), str(TESTS / "backends" / "sqlite")]
+
+from frontier_table import Changes, Outcome, TaskTable  # noqa: E402
+from sqlite_store import Store, candidate, settlement  # noqa: E402
+
+from gossamer.frontier.front_queue import FrontWanted, HostWanted, LoadOrder  # noqa: E402
+from gossamer.model.states import UrlState  # noqa: E402
+from gossamer.model.units import HostId, Instant, Seconds  # noqa: E402
+from gossamer.store.changes import Batch, HostClock, RetiredHost  # noqa: E402
+
+HOSTS = 5
+
+
+def compare_reads(store: Store, table: TaskTable, chance: random.Random) -> None:
+    due_by = Instant(store.now + chance.choice((-1.0, 0.0, 0.5, 30.0)))
+    dates = [0.0, *(row.available_at for row in table.rows[-20:])]
+    for front in range(3):
+        cursor = chance.choice([(-1.0, 0), (chance.choice(dates), chance.randrange(HOSTS + 1))])
+        cursor = min(cursor, (due_by, 0))
+        wanted = FrontWanted(front, cursor, chance.choice((1, 3, 100)), due_by)
+        found = store.loader.load(LoadOrder((wanted,), ())).fronts[0]
+        assert (found.entries, found.next_due) == table.read_front(wanted)
+    host_id = HostId(chance.randint(1, HOSTS))
+    cursor = min((chance.choice(dates), chance.randrange(len(table.rows) + 1)), (due_by, 0))
+    classes = tuple((front, chance.choice([(-1.0, 0), cursor]), chance.choice((1, 4, 64))) for front in range(3))
+    asked = HostWanted(host_id, True, classes, due_by)
+    read = store.loader.load(LoadOrder((), (asked,))).hosts[0]
+    record, expected = table.read_host(asked)
+    assert read.record is not None and record is not None
+    assert (read.record.next_contact, read.record.last_took, read.record.address) == (
+        record.next_contact,
+        record.last_took,
+        record.address,
+    )
+    assert [
+        (front, [(t.url_id, t.available_at, t.front) for t in tasks], due) for front, tasks, due in read.classes
+    ] == [(front, [(t.url_id, t.available_at, t.front) for t in tasks], due) for front, tasks, due in expected]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_both_tables_answer_alike_after_any_batches(tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    store, table = Store(tmp_path / "crawl.db"), TaskTable()
+    first = [(host_id, 0) for host_id in range(1, HOSTS + 1)]  # so that both number the hosts alike
+    store.writer.commit(Batch(candidates=[candidate(f"h{h}.test", h, 0) for h, _ in first]), store.now)
+    table.commit(Changes(found=list(first)), store.now)
+    for _ in range(60):
+        store.clock.advance(Seconds(chance.choice((0.0, 0.01, 1.0, 10.0))))
+        batch, changes = Batch(), Changes()
+        for _ in range(chance.choice((0, 1, 5))):
+            host_id, front = chance.randint(1, HOSTS), chance.randrange(3)
+            number = len(table.rows) + len(changes.found) + 1
+            batch.candidates.append(candidate(f"h{host_id}.test", number, front))
+            changes.found.append((host_id, front))
+        for row in chance.sample(table.queued, min(len(table.queued), chance.randrange(4))):
+            again_at = chance.choice((None, None, store.now, store.now + 5.0, store.now + 50.0))
+            state = UrlState.STORED if again_at is None else UrlState.QUEUED
+            done = settlement(row.url_id, state, row.host_id, row.front)
+            batch.settle(done if again_at is None else done._replace(available_at=Instant(again_at)))
+            changes.outcomes.append(Outcome(row.host_id, row.url_id, row.front, again_at))
+        if chance.random() < 0.4:
+            clock = (store.now + chance.choice((1.0, 40.0)), 0.5, "10.0.0.1")
+            host = HostId(chance.randint(1, HOSTS))
+            batch.hosts[host] = HostClock(host, Instant(clock[0]), clock[1], clock[2])
+            changes.clocks[host] = clock
+        if chance.random() < 0.4:
+            host, until = HostId(chance.randint(1, HOSTS)), Instant(store.now + chance.choice((-5.0, 20.0)))
+            batch.retired.append(RetiredHost(host, until))
+            changes.retired.append((host, until))
+        committed = store.writer.commit(batch, store.now)
+        report = table.commit(changes, store.now)
+        assert (sorted(committed.touched), committed.settled, committed.retired) == tuple(report)
+        for _ in range(3):
+            compare_reads(store, table, chance)
+    store.close()
