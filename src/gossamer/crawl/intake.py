@@ -45,7 +45,7 @@ class Intake:
                 excluded["depth_limit"] += len(set(content.hrefs))
             return []
         page = taken_apart(task.url, host)
-        found = self._resolver.resolve_page(content.base or page.url, page, content.hrefs, content.encoding)
+        found = self._resolver.resolve_page(content.base or page.url, page, content.hrefs, content.encoding.lower())
         for reason, n in found.refused.items():
             excluded[reason] += n
         if found.dropped or content.dropped_links:
