@@ -1,0 +1,99 @@
+"""Politeness as the other side sees it: measured at the server, on a web that makes it hard."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+import pytest
+from running import Ended, gossamer, scene, small_web
+
+from gossamer.model.units import Seconds
+from gossamer.simweb.audit import Violation, audit
+from gossamer.simweb.record import Request
+from gossamer.simweb.truth import ground_truth
+from gossamer.simweb.web import SimWeb
+
+pytestmark = pytest.mark.service
+
+DELAY, FACTOR, MAX_ADAPTIVE = Seconds(0.03), 10.0, Seconds(30.0)
+
+# Both processes read the same monotonic clock of the machine, and the server notes a request after the crawler
+# has sent it and the end of an answer before the crawler can have read it: what it sees of a gap is never less than
+# what the crawler kept. What remains is that seconds since 1970 as floats differ in the seventh digit after the point,
+# and that such a difference is multiplied by FACTOR.
+TOLERANCE = 1e-5
+
+HARD = small_web(
+    seed=21,
+    hosts=300,
+    pages=800,
+    big_host_share=0.5,
+    shared_address_hosts=0.2,
+    slow_hosts=0.05,
+    slow_seconds=0.06,
+    crawl_delay_hosts=0.05,
+    crawl_delay_seconds=0.4,
+    fault_rate=0.04,
+    fault_seconds=2.0,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A crawl, and what the server noted of it."""
+
+    ended: Ended
+    web: SimWeb
+    requests: list[Request]
+
+    def audit(self, min_delay: Seconds = DELAY, delay_factor: float = FACTOR) -> list[Violation]:
+        return audit(
+            self.requests,
+            min_delay=min_delay,
+            delay_factor=delay_factor,
+            max_adaptive_delay=MAX_ADAPTIVE,
+            crawl_delays=self.web.crawl_delays(),
+            tolerance=TOLERANCE,
+        )
+
+
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory: pytest.TempPathFactory) -> Seen:
+    with scene(tmp_path_factory.mktemp("hard"), HARD, ["--delay", DELAY, "--delay-factor", FACTOR]) as stage:
+        ended = gossamer(*stage.command)
+        web = stage.web.web()
+    return Seen(ended, web, stage.web.requests())
+
+
+def test_the_server_finds_no_gap_too_short_and_no_two_requests_at_once(seen: Seen) -> None:
+    assert seen.ended.status == 0, seen.ended.err
+    assert [str(violation) for violation in seen.audit()] == []
+
+
+def test_the_crawlers_own_audit_agrees(seen: Seen) -> None:
+    assert seen.ended.report["politeness_violations"] == 0
+
+
+def test_the_whole_web_was_crawled_all_the_same(seen: Seen) -> None:
+    assert seen.ended.report["finished"] is True
+    assert seen.ended.report["pages"] == ground_truth(seen.web).documents
+
+
+def test_the_web_was_as_hard_as_intended(seen: Seen) -> None:
+    by_host = Counter(request.host for request in seen.requests)
+    by_address = {request.host: request.address for request in seen.requests}
+    refused = [request for request in seen.requests if request.status == 429 and request.retry_after > 0]
+
+    assert len(by_host) == 300
+    assert max(by_host.values()) > 0.35 * len(seen.requests)
+    assert len(set(by_address.values())) < 300
+    assert len(refused) > 5
+    assert sum(r.written_at - r.read_at > 0.02 for r in seen.requests) > 20
+    assert any(by_host[host] > 1 for host in seen.web.crawl_delays())
+
+
+def test_the_audit_would_have_found_a_shorter_gap(seen: Seen) -> None:
+    by_delay = seen.audit(min_delay=Seconds(1.5 * DELAY))
+    by_factor = seen.audit(delay_factor=2 * FACTOR)
+
+    assert by_delay and by_factor
+    assert {v.offence.name for v in by_delay} >= {"TOO_SOON", "ADDRESS_TOO_SOON"}
