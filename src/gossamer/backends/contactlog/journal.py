@@ -4,12 +4,14 @@ Mapped rather than written to: a store into a shared mapping survives the proces
 call (each of which would give the interpreter's lock away, twice for every fetch).
 """
 
+import errno
 import mmap
 import os
 import struct
 from pathlib import Path
 from typing import NamedTuple
 
+from gossamer.errors import DiskFull, StoreFailed
 from gossamer.model.units import HostId, Instant
 
 # A record counts when its kind is set, which is done last: a process killed in between leaves nothing.
@@ -32,18 +34,32 @@ class _MappedFile:
     """A file that grows by doubling, filled from the front."""
 
     def __init__(self, path: Path) -> None:
-        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
-        self._size = _FIRST_BYTES
-        # Allocated, not only made longer: a full disk must show here, as an error, and not as a fault in a store.
-        os.posix_fallocate(self._fd, 0, self._size)
-        self._map = mmap.mmap(self._fd, self._size)
+        self._path = path
+        try:
+            self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise _failure(error, path) from error
+        self._size = 0
+        try:
+            self._allocate(_FIRST_BYTES)
+            self._map = mmap.mmap(self._fd, self._size)
+        except BaseException:
+            os.close(self._fd)
+            raise
         self._end = 0
+
+    def _allocate(self, size: int) -> None:
+        """Allocated, not only made longer: a full disk must show here, as an error, and not as a fault in a store."""
+        try:
+            os.posix_fallocate(self._fd, 0, size)
+        except OSError as error:
+            raise _failure(error, self._path) from error
+        self._size = size
 
     def add(self, kind: int, number: int, time: float, seconds: float, address: bytes) -> None:
         at = self._end
         if at + _RECORD.size > self._size:
-            self._size *= 2
-            os.posix_fallocate(self._fd, 0, self._size)
+            self._allocate(2 * self._size)
             self._map.resize(self._size)
         _RECORD.pack_into(self._map, at, number, time, seconds, address)
         self._map[at] = kind
@@ -60,16 +76,16 @@ class ContactJournal:
     def __init__(self, directory: Path) -> None:
         self._files = (directory / "contacts.0", directory / "contacts.1")
         self._turns = 0
-        self._file = self._open()
+        self._file = self._open(0)
 
-    def _open(self) -> _MappedFile:
+    def _open(self, turn: int) -> _MappedFile:
         """Begin a file afresh; its first record says which of the two is the newer."""
-        file = _MappedFile(self._files[self._turns % 2])
-        file.add(_BEGIN, self._turns, 0.0, 0.0, b"")
+        file = _MappedFile(self._files[turn % 2])
+        file.add(_BEGIN, turn, 0.0, 0.0, b"")
         return file
 
     def started(self, host_id: HostId, at: Instant, last_took: float, address: str) -> None:
-        """About to contact the host. After this returns, a crash cannot make us forget it."""
+        """About to contact the host. After this returns, a crash cannot make us forget it. Raises StoreFailed."""
         self._file.add(_STARTED, host_id, at, last_took, address.encode())
 
     def finished(self, host_id: HostId, next_contact: Instant, took: float, address: str) -> None:
@@ -78,9 +94,9 @@ class ContactJournal:
 
     def turn_over(self, still_open: list[tuple[HostId, Instant, float, str]]) -> None:
         """Write to the other file from now on, beginning with the contacts that are still open: the batch
-        about to be committed knows of all finished ones in this file."""
+        about to be committed knows of all finished ones in this file. Raises StoreFailed; then nothing has changed."""
+        before, self._file = self._file, self._open(self._turns + 1)
         self._turns += 1
-        before, self._file = self._file, self._open()
         for host_id, at, last_took, address in still_open:
             self.started(host_id, at, last_took, address)
         before.close()
@@ -122,6 +138,11 @@ def _read(path: Path) -> list[tuple[int, int, float, float, bytes]]:
             break
         records.append(record)
     return records
+
+
+def _failure(error: OSError, path: Path) -> StoreFailed:
+    kind = DiskFull if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) else StoreFailed
+    return kind(f"{path}: {error.strerror or error}")
 
 
 def clear(directory: Path) -> None:
