@@ -1,0 +1,333 @@
+"""The store's thread: group commit, haste, the end, and failure."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+
+import pytest
+
+from gossamer.clock import VirtualClock
+from gossamer.errors import DiskFull
+from gossamer.model.outcome import Response
+from gossamer.model.states import UrlState
+from gossamer.model.units import HostId, Instant, Seconds, Url
+from gossamer.store.changes import Batch, Capture, Committed, Settlement
+from gossamer.store.thread import StoreThread
+
+LONG = 3600.0  # a linger that no test outlasts
+
+
+class GatedWriter:
+    """`BatchWriter` that keeps what it is given, and commits a batch only when let."""
+
+    def __init__(self) -> None:
+        self.batches: list[Batch] = []
+        self.may_commit = threading.Semaphore(0)
+        self.entered = threading.Semaphore(0)
+        self.threads: set[str] = set()
+        self.failure: Exception | None = None
+        self.closed = False
+
+    def commit(self, batch: Batch, now: Instant) -> Committed:
+        self.entered.release()
+        assert self.may_commit.acquire(timeout=30)
+        self.threads.add(threading.current_thread().name)
+        if self.failure is not None:
+            raise self.failure
+        self.batches.append(batch)
+        settled = [(s.host_id, s.url_id) for s in batch.settlements]
+        return Committed([], settled, [], 0, 0, 0, 0.25)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class Scene:
+    def __init__(self, linger: float = 0.0, **limits: int) -> None:
+        self.writer = GatedWriter()
+        self.before: list[int] = []
+        self.committed: list[Committed] = []
+        self.on_commit: Callable[[Committed], None] = lambda committed: None
+        self.store = StoreThread(
+            self.writer,
+            VirtualClock(),
+            before_commit=lambda batch: self.before.append(len(batch.settlements)),
+            on_commit=self._committed,
+            linger=linger,
+            **limits,
+        )
+
+    def _committed(self, committed: Committed) -> None:
+        self.committed.append(committed)
+        self.on_commit(committed)
+
+    def settle(self, *url_ids: int) -> None:
+        for url_id in url_ids:
+            self.store.batch.settle(Settlement(HostId(1), url_id, 0, UrlState.DEAD, Instant(0.0)))
+            self.store.nudge()
+
+    def let(self, commits: int = 1000) -> None:
+        for _ in range(commits):
+            self.writer.may_commit.release()
+
+    async def until_committing(self) -> None:
+        """Until the writer has a batch in hand."""
+        assert await asyncio.to_thread(self.writer.entered.acquire, timeout=30)
+
+    async def until_reported(self, commits: int) -> None:
+        for _ in range(10_000):
+            if len(self.committed) >= commits:
+                return
+            await asyncio.sleep(0.001)
+
+    @property
+    def sizes(self) -> list[int]:
+        return [len(batch.settlements) for batch in self.writer.batches]
+
+
+def playing(play: Callable[[], Coroutine[None, None, None]]) -> None:
+    asyncio.run(asyncio.wait_for(play(), 60))
+
+
+def test_what_comes_while_a_batch_is_committed_makes_up_the_next() -> None:
+    async def play() -> None:
+        scene = Scene()
+        running = asyncio.create_task(scene.store.run())
+        scene.settle(1)
+        await scene.until_committing()
+        scene.settle(2, 3, 4)
+        assert len(scene.store.batch.settlements) == 3
+        scene.let()
+        scene.store.finish()
+        await running
+        scene.store.close()
+
+        assert scene.sizes == scene.before == [1, 3]
+        assert scene.store.commits == 2
+        assert scene.store.commit_seconds == 0.5
+
+    playing(play)
+
+
+def test_commits_happen_one_at_a_time_on_the_thread_of_the_store() -> None:
+    async def play() -> None:
+        scene = Scene()
+        scene.let()
+        running = asyncio.create_task(scene.store.run())
+        for url_id in range(20):
+            scene.settle(url_id)
+            await asyncio.sleep(0)
+        scene.store.finish()
+        await running
+        scene.store.close()
+
+        assert sum(scene.sizes) == 20
+        assert len(scene.writer.threads) == 1
+        assert scene.writer.threads != {threading.current_thread().name}
+
+    playing(play)
+
+
+def test_a_small_batch_lingers_for_company() -> None:
+    async def play() -> None:
+        scene = Scene(linger=LONG)
+        scene.let()
+        running = asyncio.create_task(scene.store.run())
+        for url_id in range(10):
+            scene.settle(url_id)
+            await asyncio.sleep(0.001)
+        assert scene.writer.batches == []
+        scene.store.finish()
+        await running
+        scene.store.close()
+
+        assert scene.sizes == [10]
+
+    playing(play)
+
+
+def test_a_full_batch_does_not_linger() -> None:
+    async def play() -> None:
+        scene = Scene(linger=LONG, full_settlements=5)
+        running = asyncio.create_task(scene.store.run())
+        scene.settle(1, 2, 3, 4)
+        await asyncio.sleep(0.01)
+        assert not scene.writer.entered.acquire(blocking=False)
+        scene.settle(5)
+        await scene.until_committing()
+        scene.let()
+        scene.store.finish()
+        await running
+        scene.store.close()
+
+        assert scene.sizes == [5]
+
+    playing(play)
+
+
+def test_a_batch_that_somebody_waits_for_does_not_linger() -> None:
+    async def play() -> None:
+        scene = Scene(linger=LONG)
+        scene.let()
+        running = asyncio.create_task(scene.store.run())
+        for url_id in range(3):
+            scene.settle(url_id)
+            scene.store.hasten()
+            await scene.until_committing()
+            await scene.until_reported(url_id + 1)
+        scene.store.finish()
+        await running
+        scene.store.close()
+
+        assert scene.sizes == [1, 1, 1]
+
+    playing(play)
+
+
+def test_haste_during_a_commit_counts_for_the_batch_that_is_open() -> None:
+    async def play() -> None:
+        scene = Scene(linger=LONG)
+        running = asyncio.create_task(scene.store.run())
+        scene.settle(1)
+        scene.store.hasten()
+        await scene.until_committing()
+        scene.settle(2)
+        scene.store.hasten()
+        scene.let()
+        await scene.until_committing()
+        scene.store.finish()
+        await running
+        scene.store.close()
+
+        assert scene.sizes == [1, 1]
+
+    playing(play)
+
+
+def test_haste_with_nothing_to_commit_commits_nothing() -> None:
+    async def play() -> None:
+        scene = Scene(linger=LONG)
+        running = asyncio.create_task(scene.store.run())
+        scene.store.hasten()
+        await asyncio.sleep(0.01)
+        scene.store.finish()
+        await running
+        scene.store.close()
+
+        assert scene.writer.batches == []
+
+    playing(play)
+
+
+def test_finishing_commits_what_is_left_and_what_the_last_commit_brings() -> None:
+    async def play() -> None:
+        scene = Scene(linger=LONG)
+        running = asyncio.create_task(scene.store.run())
+        scene.settle(1)
+        scene.store.hasten()
+        await scene.until_committing()
+        scene.settle(2)
+        brought = iter([3, 4])
+
+        def bring(committed: Committed) -> None:
+            for url_id in brought:
+                scene.settle(url_id)
+                return
+
+        scene.on_commit = bring
+        scene.store.finish()
+        scene.let()
+        await running
+        scene.store.close()
+
+        assert sorted(url_id for committed in scene.committed for _, url_id in committed.settled) == [1, 2, 3, 4]
+        assert scene.store.is_idle
+        assert scene.writer.closed
+
+    playing(play)
+
+
+def test_a_commit_that_fails_ends_the_run_and_reports_nothing() -> None:
+    async def play() -> None:
+        scene = Scene()
+        scene.writer.failure = DiskFull("no room")
+        scene.let()
+        running = asyncio.create_task(scene.store.run())
+        scene.settle(1)
+        with pytest.raises(DiskFull, match="no room"):
+            await running
+
+        assert scene.committed == []
+        assert not scene.store.is_idle, "what it held is still to be done"
+        scene.store.close()
+        assert scene.writer.closed
+
+    playing(play)
+
+
+def test_a_run_that_is_cancelled_lets_the_commit_in_hand_end_before_the_writer_is_closed() -> None:
+    async def play() -> None:
+        scene = Scene()
+        running = asyncio.create_task(scene.store.run())
+        scene.settle(1)
+        await scene.until_committing()
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        scene.let()
+        await asyncio.to_thread(scene.store.close)
+
+        assert scene.sizes == [1]
+        assert scene.writer.closed
+
+    playing(play)
+
+
+def test_saturation_is_the_fuller_of_settlements_and_bytes() -> None:
+    async def play() -> None:
+        scene = Scene(linger=LONG, max_settlements=10, max_weight=1000)
+        assert scene.store.saturation == 0.0
+        scene.settle(1, 2, 3)
+        assert scene.store.saturation == 0.3
+        response = Response(Url("http://a.test/"), 200, b"", b"", b"x" * 700, {}, "", Instant(0.0), Seconds(0.0))
+        page = Settlement(HostId(1), 4, 0, UrlState.STORED, Instant(0.0), capture=Capture(response, b""))
+        scene.store.batch.settle(page)
+        assert scene.store.saturation == 0.7
+        scene.store.close()
+
+    playing(play)
+
+
+def test_the_batch_in_hand_does_not_count_for_the_saturation_of_the_open_one() -> None:
+    async def play() -> None:
+        scene = Scene(max_settlements=10)
+        running = asyncio.create_task(scene.store.run())
+        scene.settle(1, 2, 3, 4, 5)
+        await scene.until_committing()
+        assert scene.store.saturation == 0.0
+        assert not scene.store.is_idle
+        scene.let()
+        scene.store.finish()
+        await running
+        scene.store.close()
+
+    playing(play)
+
+
+@pytest.mark.parametrize("part", ["candidates", "seeds", "robots", "retired", "settlements"])
+def test_a_batch_with_anything_in_it_is_not_empty(part: str) -> None:
+    batch = Batch()
+    assert not batch
+
+    getattr(batch, part).append(object())
+
+    assert batch
+
+
+@pytest.mark.parametrize("part", ["hosts", "counters"])
+def test_a_batch_with_any_clock_or_count_is_not_empty(part: str) -> None:
+    batch = Batch()
+
+    getattr(batch, part)[1] = 1
+
+    assert batch
