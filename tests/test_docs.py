@@ -1,0 +1,280 @@
+"""The documents tell the truth: every option, key, reason, state and event is in them, and every link leads somewhere.
+
+Run as a script (`make docs`) it writes the part of docs/STATES.md that is made from the code.
+"""
+
+import argparse
+import ast
+import importlib
+import json
+import re
+import tomllib
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from gossamer.commands import COMMANDS
+from gossamer.config import Config, Section, make_config
+from gossamer.model.outcome import Failure
+from gossamer.model.states import TRANSITIONS, UrlState
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+STATES = DOCS / "STATES.md"
+PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
+
+ADR_PARTS = ("Context", "Decision", "What we gave up", "When to look again")
+WORDS = {
+    *("seed", "canonical form", "host key", "URL-seen test", "front queue", "back queue", "politeness delay"),
+    *("frontier", "lease", "visit", "capture", "content-seen test", "revisit", "recrawl", "checkpoint"),
+}
+BEGIN, END = "<!-- made by `make docs` from model/states.py -->", "<!-- end -->"
+
+
+def sections(text: str) -> dict[str, str]:
+    """Heading (without its marks) -> what stands below it, up to the next heading of any level."""
+    parts = re.split(r"^#+ (.+)$", text, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def rows(text: str) -> list[list[str]]:
+    """The cells of all table rows but the headings."""
+    lines = [line for line in text.splitlines() if line.startswith("| `")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def unquoted(cell: str) -> str:
+    """The first code span of a cell."""
+    found = re.match(r"`([^`]*)`", cell)
+    assert found is not None, cell
+    return found.group(1)
+
+
+OPERATING = sections((DOCS / "OPERATING.md").read_text(encoding="utf-8"))
+
+
+# --- configuration and options --------------------------------------------------------------------------
+
+
+def config_sections() -> dict[str, type[Section]]:
+    """Heading in the operating manual -> the part of the configuration that stands there."""
+    found: dict[str, type[Section]] = {"Top level": Config}
+    for field in msgspec.structs.fields(Config):
+        if isinstance(field.default, Section):
+            found[f"[{field.name}]"] = type(field.default)
+    return found
+
+
+@pytest.mark.parametrize("heading", config_sections())
+def test_every_key_is_documented_with_its_default(heading: str) -> None:
+    fields = msgspec.structs.fields(config_sections()[heading])
+    actual = {field.name: field.default for field in fields if not isinstance(field.default, Section)}
+
+    documented = {}
+    for name, default, _ in rows(OPERATING[heading]):
+        documented[unquoted(name)] = json.loads(unquoted(default)) if default else None
+
+    assert documented == json.loads(json.dumps(actual))
+
+
+def options_of(command: str) -> set[str]:
+    parser = argparse.ArgumentParser()
+    importlib.import_module(f"gossamer.commands.{command}").configure(parser)
+    flags = {flag for action in parser._actions for flag in action.option_strings}
+    return {flag for flag in flags if flag not in ("-h", "--help") and not flag.startswith("--no-")}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_of_a_command_is_documented(command: str) -> None:
+    documented = {unquoted(row[0]).split()[0] for row in rows(OPERATING[command])}
+
+    assert documented == options_of(command)
+
+
+def test_every_command_in_an_example_exists_with_its_options() -> None:
+    used = []
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for block in re.findall(r"```\w*\n(.*?)```", text, flags=re.DOTALL):
+            used += re.findall(r"^(?:\$ )?(?:\S+/)?gossamer ([a-z]+)(.*)", block, flags=re.MULTILINE)
+    assert used
+
+    for command, rest in used:
+        assert command in COMMANDS
+        assert set(re.findall(r"(?<=\s)--[a-z-]+", rest)) <= options_of(command), (command, rest)
+
+
+def test_every_configuration_shown_can_be_used() -> None:
+    blocks = []
+    for page in PAGES:
+        blocks += re.findall(r"```toml\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert blocks
+
+    for block in blocks:
+        keys = {key.replace("-", "_"): value for key, value in tomllib.loads(block).items()}
+        assert make_config(keys, {}) != Config()
+
+
+# --- words that a crawl uses -------------------------------------------------------------------------------
+
+
+def strings_of(folder: str) -> set[str]:
+    """All string literals in the modules of a package."""
+    found = set()
+    for path in (ROOT / "src" / "gossamer" / folder).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found.add(node.value)
+    return found
+
+
+def test_every_failure_is_documented_and_every_documented_reason_is_given_by_the_code() -> None:
+    documented = {unquoted(row[0]) for row in rows(OPERATING["Reasons"])}
+    failures = {failure.value for failure in Failure}
+    sql = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.sql"))
+    in_code = strings_of("crawl") | strings_of("filter") | set(re.findall(r"'(\w+)'", sql))
+
+    assert failures <= documented
+    assert documented - failures <= in_code
+
+
+def reasons_in_calls() -> set[str]:
+    """Reasons that the crawl gives when it settles a URL: what is passed where a reason is expected."""
+    found = set()
+    for path in (ROOT / "src" / "gossamer" / "crawl").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call):
+                called = ast.unparse(node.func).rpartition(".")[2]
+                if called in ("_exclude", "dead", "_again_or_dead", "excluded"):
+                    found |= {a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)}
+            elif isinstance(node, ast.Subscript) and ast.unparse(node.value) == "excluded":
+                found |= {str(node.slice.value)} if isinstance(node.slice, ast.Constant) else set()
+    return found
+
+
+def reasons_of_the_filter() -> set[str]:
+    """What the filter's docstrings promise as reasons, and what it returns as one."""
+    rules = (ROOT / "src" / "gossamer" / "filter" / "rules.py").read_text(encoding="utf-8")
+    story = (ROOT / "src" / "gossamer" / "filter" / "__init__.py").read_text(encoding="utf-8")
+    promised = re.search(r"the reason: (.*?)\"\"\"", rules, flags=re.DOTALL)
+    refused = re.search(r"refused with a reason\s*\((.*?)\)", story, flags=re.DOTALL)
+    assert promised is not None and refused is not None
+    return set(re.findall(r"`(\w+)`", promised.group(1) + refused.group(1)))
+
+
+def test_every_reason_that_the_crawl_gives_is_documented() -> None:
+    documented = {unquoted(row[0]) for row in rows(OPERATING["Reasons"])}
+    given = reasons_in_calls() | reasons_of_the_filter()
+
+    assert len(given) > 12
+    assert given - documented == set()
+
+
+def test_every_event_is_documented() -> None:
+    logged = set()
+    for path in (ROOT / "src" / "gossamer").rglob("*.py"):
+        logged |= set(
+            re.findall(r"event\(\s*(?:[^\"()]*\(\),\s*)?\"([a-z]+\.[a-z_]+)\"", path.read_text(encoding="utf-8"))
+        )
+
+    assert {unquoted(row[0]) for row in rows(OPERATING["Events"])} == logged
+
+
+# --- states ----------------------------------------------------------------------------------------------
+
+
+def state_diagram() -> str:
+    """Which state may follow which, drawn from the transition table."""
+    states = list(UrlState)
+    width = max(len(state.word) for state in states)
+    lines = ["```"]
+    for old in states:
+        to = [new.word for new in states if new in TRANSITIONS[old]]
+        reached = "any state" if len(to) == len(states) else ", ".join(to)
+        lines.append(f"{old.word:>{width}} ──► {reached}")
+    return "\n".join([*lines, "```"])
+
+
+def with_state_diagram(text: str) -> str:
+    head, _, rest = text.partition(BEGIN)
+    return f"{head}{BEGIN}\n{state_diagram()}\n{END}{rest.partition(END)[2]}"
+
+
+def test_the_state_diagram_is_the_transition_table() -> None:
+    text = STATES.read_text(encoding="utf-8")
+
+    assert text == with_state_diagram(text), "run `make docs`"
+
+
+def test_every_state_is_explained() -> None:
+    explained = {unquoted(row[0]) for row in rows(STATES.read_text(encoding="utf-8"))}
+
+    assert explained == {state.word for state in UrlState}
+
+
+# --- the documents themselves -------------------------------------------------------------------------------
+
+
+def anchors(text: str) -> set[str]:
+    """The anchors that a page's headings make."""
+    headings = re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_link_within_the_project_leads_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        if "://" in target or target.startswith("mailto:"):
+            continue
+        name, _, anchor = target.partition("#")
+        path = (page.parent / name).resolve() if name else page
+        assert path.exists(), target
+        if anchor:
+            assert anchor in anchors(path.read_text(encoding="utf-8")), target
+
+
+def test_every_decision_is_numbered_once_has_all_parts_and_is_listed() -> None:
+    records = sorted((DOCS / "adr").glob("*.md"))
+    listed = (DOCS / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    numbers = [record.name[:4] for record in records]
+    assert len(numbers) == len(set(numbers))
+
+    for record in records:
+        assert set(ADR_PARTS) <= sections(record.read_text(encoding="utf-8")).keys(), record.name
+        assert f"(adr/{record.name})" in listed, record.name
+
+
+def test_the_glossary_has_every_word_of_the_literature_that_we_use() -> None:
+    terms = re.findall(r"^\*\*(.+?)\*\*", (DOCS / "GLOSSARY.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+
+    assert set(terms) >= WORDS
+    assert terms == sorted(terms, key=str.casefold)
+
+
+def test_the_documents_name_no_place_of_the_machine_they_were_written_on() -> None:
+    for page in PAGES:
+        found = re.search(r"(?<![\w.])/(?:work|home|root|Users|tmp)/", page.read_text(encoding="utf-8"))
+        assert found is None, page
+
+
+def test_the_readme_gives_the_two_commands_and_the_makefile_has_them() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+
+    for target in ("demo", "test"):
+        assert re.search(rf"^make {target}\b", readme, flags=re.MULTILINE)
+        assert re.search(rf"^{target}:", makefile, flags=re.MULTILINE)
+
+
+def test_continuous_integration_runs_the_tests_and_nothing_else() -> None:
+    lines = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    commands = [line for line in lines if line and not line.startswith("#")]
+
+    assert commands[0] == "set -euo pipefail"
+    assert commands[-1] == "exec make test"
+    assert len(commands) == 3
+
+
+if __name__ == "__main__":
+    STATES.write_text(with_state_diagram(STATES.read_text(encoding="utf-8")), encoding="utf-8")
