@@ -148,7 +148,7 @@ class Watch:
             at=now,
             elapsed=crawl.clock.monotonic() - self._began,
             cpu_seconds=cpu_seconds() - self._cpu_before,
-            max_rss_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+            max_rss_bytes=max_rss_bytes(),
             pages=total["state:stored"],
             run_pages=run["state:stored"],
             fetched=total["fetched"],
@@ -187,6 +187,18 @@ class Watch:
             stopping=crawl.pipeline.stopping,
             finished=crawl.pipeline.finished,
         )
+
+
+def max_rss_bytes() -> int:
+    """The most memory this process ever held. Not by `getrusage`: that counts what our parent held when it forked us."""
+    try:
+        with open("/proc/self/status", "rb") as status:
+            for line in status:
+                if line.startswith(b"VmHWM:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def waiting_for(frontier: FrontierStatistics, in_flight: int, now: Instant) -> str:
