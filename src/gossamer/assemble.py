@@ -84,7 +84,9 @@ class Crawl:
         self.store.close()
         self.loader.close()
         self.journal.close()
-        clear(self.directory.path)
+        # Visits that were cut off, and outcomes that could not be committed, are known to the journal alone: it stays.
+        if self.store.is_idle and not self.visitor.open_contacts:
+            clear(self.directory.path)
         self.directory.close()
 
 
