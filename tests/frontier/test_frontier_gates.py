@@ -100,6 +100,28 @@ def test_the_head_of_the_line_may_be_delayed_without_holding_up_the_others() -> 
     assert turn.host_id == ({2, 3} - {head}).pop()
 
 
+def test_the_head_of_the_line_may_make_room_without_holding_up_the_others() -> None:
+    world = sharing(3, urls=5, max_hosts=3, quantum=1)
+    for _ in range(3):
+        world.take_turns()
+        world.finish(0, world.contact(took=0.1))
+    world.take_turns()
+    world.now += 5.0
+    world.take_turn()  # the others now stand in line
+    world.finish(0, world.contact(took=0.1))
+    parked = [host for host in world.frontier._router.values() if host.state.value == "parked"]
+    assert len(parked) == 1
+    world.discover(4, 0)  # somebody else wants a back queue, and all three have had their quantum
+    world.begin_commit()
+    world.apply()
+    world.report()
+
+    world.now += 1.0
+    world.take_turn()
+
+    assert parked[0].state.value != "parked"
+
+
 def test_a_visit_that_finds_its_new_address_busy_is_taken_back_and_comes_again() -> None:
     world = World(FrontierLimits())
     world.discover(1, 0)

@@ -165,6 +165,49 @@ def test_urls_committed_behind_the_back_of_a_reader_are_not_overlooked() -> None
     assert visit_in(world).host_id == 2
 
 
+def test_hosts_found_while_a_front_queue_is_being_read_are_not_overlooked() -> None:
+    world = world_with()
+    world.discover(1, 0)
+    world.begin_commit()
+    world.apply()
+    world.report()
+    world.now += 0.001
+    world.begin_load()
+    world.read()
+    world.discover(2, 0)
+    world.begin_commit()
+    world.apply()
+    world.report()
+    world.deliver()
+
+    world.now += 0.001
+    world.settle_everything()
+
+    assert {visit_in(world).host_id, visit_in(world).host_id} == {1, 2}
+
+
+def test_a_commit_sends_a_reader_back_no_further_than_it_must() -> None:
+    world = world_with(*[(host_id, 0) for host_id in range(1, 20)])
+    world.now += 10.0
+    world.take_turn()
+    world.discover(20, 0)
+    for _ in range(2):
+        world.settle_everything()
+        world.now += 0.001
+        world.take_turn()
+    read_until = world.now
+    world.now += 10.0
+    world.take_turn()
+    world.discover(21, 0)
+    world.begin_commit()
+    world.apply()
+    world.report()
+    order = world.frontier.load_order(Instant(world.now + 0.001))
+
+    assert [wanted.front for wanted in order.fronts] == [0]
+    assert read_until - 0.01 <= order.fronts[0].cursor[0] <= read_until
+
+
 def test_a_host_whose_front_queue_entry_is_out_of_date_is_loaded_and_let_go() -> None:
     frontier = Frontier(POLICY)
     frontier.load_order(Instant(1.0))

@@ -203,7 +203,6 @@ class Frontier:
             self._later.forget(host.host_id, self._fronts)
             self._retiring.add(host.host_id)
             self._retired.append(Retired(host.host_id, host.domain_id, host.not_before))
-            self._free_line(host)
 
     def _free_line(self, host: HostQueue) -> None:
         """The host will not go soon; it may have been the one that the others on its address wait behind."""

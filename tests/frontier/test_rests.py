@@ -1,0 +1,90 @@
+"""The politeness heap: who rests, how long, and who may be sent away for it."""
+
+import math
+
+from gossamer.frontier.back_queue import HostQueue, HostState
+from gossamer.frontier.rests import PolitenessHeap
+from gossamer.model.units import HostId, Instant, Seconds
+
+NOW = Instant(1000.0)
+
+
+def resting(host_id: int, seconds: float) -> HostQueue:
+    host = HostQueue.of(HostId(host_id), 3)
+    host.not_before = Instant(NOW + seconds)
+    return host
+
+
+def heap_of(*hosts: HostQueue) -> PolitenessHeap:
+    heap = PolitenessHeap(Seconds(60.0))
+    for host in hosts:
+        heap.push(host, host.not_before, NOW)
+    return heap
+
+
+def popped(heap: PolitenessHeap, now: float) -> int | None:
+    host = heap.pop_due(Instant(now))
+    return None if host is None else host.host_id
+
+
+def test_hosts_come_back_when_their_rest_is_over_the_first_first() -> None:
+    heap = heap_of(resting(1, 9.0), resting(2, 3.0), resting(3, 6.0))
+
+    assert heap.next == NOW + 3.0
+    assert popped(heap, NOW + 2.9) is None
+    assert [popped(heap, NOW + 9.0) for _ in range(4)] == [2, 3, 1, None]
+    assert (len(heap), heap.next) == (0, math.inf)
+
+
+def test_a_host_that_left_does_not_come_back() -> None:
+    gone = resting(1, 3.0)
+    heap = heap_of(gone, resting(2, 5.0))
+    assert gone.state is HostState.WAITING
+
+    heap.leave(gone)
+
+    assert heap.next == NOW + 5.0
+    assert [popped(heap, NOW + 9.0) for _ in range(2)] == [2, None]
+
+
+def test_a_host_that_rests_long_may_be_sent_away_the_first_to_rest_first() -> None:
+    heap = heap_of(resting(1, 59.0), resting(2, 500.0), resting(3, 400.0))
+
+    for expected in (2, 3):
+        host = heap.long_resting(NOW)
+        assert host is not None and host.host_id == expected
+        heap.leave(host)
+    assert heap.long_resting(NOW) is None
+
+
+def test_a_host_whose_long_rest_is_nearly_over_is_not_sent_away() -> None:
+    heap = heap_of(resting(1, 500.0))
+
+    assert heap.long_resting(Instant(NOW + 450.0)) is None
+
+
+def test_a_host_with_something_under_way_is_not_sent_away_until_that_has_ended() -> None:
+    host = resting(1, 500.0)
+    host.unsettled.add(7)
+    heap = heap_of(host)
+
+    assert heap.long_resting(NOW) is None
+    host.unsettled.clear()
+    host.loading = True
+    assert heap.long_resting(NOW) is None
+    host.loading = False
+    assert heap.long_resting(NOW) is host
+
+
+def test_a_host_delayed_again_and_again_leaves_no_trail() -> None:
+    host = resting(1, 500.0)
+    heap = heap_of(host)
+
+    for _ in range(50_000):
+        heap.leave(host)
+        host.not_before = Instant(host.not_before + 1.0)
+        heap.push(host, host.not_before, NOW)
+
+    assert len(heap) == 1
+    assert len(heap._heap) + len(heap._long) < 5000
+    assert heap.next == host.not_before
