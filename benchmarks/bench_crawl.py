@@ -193,7 +193,14 @@ class _SimResolver(aiohttp.abc.AbstractResolver):
 
     async def resolve(self, host: str, port: int = 0, family: int = 2) -> list[aiohttp.abc.ResolveResult]:
         return [
-            {"hostname": host, "host": self._web.address_of(host) or "", "port": port, "family": 2, "proto": 0, "flags": 0}
+            {
+                "hostname": host,
+                "host": self._web.address_of(host) or "",
+                "port": port,
+                "family": 2,
+                "proto": 0,
+                "flags": 0,
+            }
         ]
 
     async def close(self) -> None:

@@ -48,8 +48,10 @@ def generate(path: Path, names: Sequence[str], port: int, urls: int) -> None:
     db.execute(
         """
         WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < :urls)
-        INSERT INTO urls (host_id, fingerprint, url, state, front, available_at, priority, depth, tries, hops, via, found_on, found_at)
-        SELECT h.id, n.i * 7919 + 13, 'http://' || h.host || ':' || :port || '/generated/section/page-number-' || n.i || '.html',
+        INSERT INTO urls (host_id, domain_id, fingerprint, url, state, front, available_at, priority, depth, tries,
+                          hops, via, found_on, found_at)
+        SELECT h.id, h.id, n.i * 7919 + 13,
+               'http://' || h.host || ':' || :port || '/generated/section/page-number-' || n.i || '.html',
                0, n.i % 3, 1000.0 + n.i * 0.001, 0.5, 2, 0, 0, 1, 1, 1000.0
         FROM n JOIN hosts h ON h.id = n.i % :hosts + 1
         """,
@@ -99,8 +101,10 @@ def main() -> int:
     figures = {size: resume(size) for size in sizes}
     for size, (first, megabytes, rate) in figures.items():
         print(
-            f"{size:>10,} queued: first fetch after {first:.1f} s (goal 5), {megabytes:.0f} MB at most (goal 600), {rate:.0f} fetches/s"
+            f"{size:>10,} queued: first fetch after {first:.1f} s (goal 5), {megabytes:.0f} MB at most (goal 600),",
+            end=" ",
         )
+        print(f"{rate:.0f} fetches/s")
     small, large = min(sizes), max(sizes)
     if small != large:
         growth = (figures[large][1] - figures[small][1]) * 1e6 / (large - small)

@@ -26,7 +26,7 @@ OURS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(STAGES, FOUNDATIONS),
     # A backend does a stage's IO, so it knows what that stage wants (`ports`, a load order) and the values that
     # it hands over; no decision of any stage, and no other backend.
-    "backends": ("model", "errors", "clock", "store.changes", "store.ports", "frontier.front_queue"),
+    "backends": ("model", "errors", "clock", "store.changes", "store.ports", "crawl.ports", "frontier.front_queue"),
     "observe": ("model", "errors", "clock"),
     # The judge of the crawler shares none of its code: an error of ours must not be excused by the same error there.
     "simweb": ("model", "errors", "clock"),
@@ -43,7 +43,6 @@ OURS: dict[str, tuple[str, ...]] = {
 FOREIGN: dict[str, tuple[str, ...]] = {
     "ada_url": ("filter",),
     "aiodns": ("fetch.dns",),
-    "can_ada": ("filter",),
     "isal": ("fetch.http", "backends.warcfile"),
     "msgspec": ("config", "simweb", "extract"),
     "publicsuffixlist": ("filter",),
@@ -72,10 +71,6 @@ FOREIGN: dict[str, tuple[str, ...]] = {
 
 KNOWN_EXCEPTIONS: frozenset[tuple[str, str]] = frozenset(
     {
-        # For the types of two parameters and two functions, until the store has ports for loading and for contacts.
-        ("crawl.pipeline", "backends.sqlite.loader"),
-        ("crawl.visiting", "backends.contactlog.journal"),
-        ("crawl.recovery", "backends.contactlog.journal"),
         # The only module of `crawl` that starts something: it is handed a configuration, not its parts.
         ("crawl.supervisor", "assemble"),
         # The type of the connection that it opens and closes.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gossamer import __version__
-from gossamer.backends.contactlog.journal import ContactJournal, clear
+from gossamer.backends.contactlog.journal import ContactJournal, clear, replay
 from gossamer.backends.sqlite.database import open_for_writing
 from gossamer.backends.sqlite.facts import Facts
 from gossamer.backends.sqlite.loader import SqliteLoader
@@ -75,6 +75,12 @@ class Crawl:
     audit: PolitenessAudit
     tally: Tally
     clock: Clock
+    intake: Intake
+    scope_seeds: tuple[HostKey, ...]
+
+    def change_rules(self, config: Config) -> None:
+        """Take the rules of entry from another configuration, at once and for queued URLs too. Raises ConfigError."""
+        self.intake.change_rules(rules_for(config, parse_scope(config.scope).with_seeds(self.scope_seeds)))
 
     async def close(self) -> None:
         """Give everything back. The pipeline has ended."""
@@ -93,7 +99,12 @@ class Crawl:
 def canonicaliser_for(config: Config) -> Canonicaliser:
     wishes = config.filter
     return Canonicaliser(
-        CanonicalRules(drop_tracking=wishes.drop_tracking, drop_query=wishes.drop_query, sort_query=wishes.sort_query)
+        CanonicalRules(
+            drop_tracking=wishes.drop_tracking,
+            drop_sessions=wishes.drop_sessions,
+            drop_query=wishes.drop_query,
+            sort_query=wishes.sort_query,
+        )
     )
 
 
@@ -218,7 +229,7 @@ def _assemble(config: Config, seeds: list[Seed], directory: CrawlDirectory, cloc
         delays = (parse_robots(body, config.robots_agent).crawl_delay for body in bodies)
         return next_contact, max((delay for delay in delays if delay is not None), default=None)
 
-    rested = contacts_before_the_crash(directory.path, politeness, clock.now(), known_clock)
+    rested = contacts_before_the_crash(replay(directory.path), politeness, clock.now(), known_clock)
     committed = facts.warc_lengths()
     key = facts.fingerprint_key()
     db.close()
@@ -228,7 +239,8 @@ def _assemble(config: Config, seeds: list[Seed], directory: CrawlDirectory, cloc
     loader = SqliteLoader(directory.database)
     ordering = ordering_for(config)
     canonicaliser = canonicaliser_for(config)
-    scope = parse_scope(config.scope).with_seeds([*hosts_of(known_seeds), *(seed.host for seed in seeds)])
+    scope_seeds = (*hosts_of(known_seeds), *(seed.host for seed in seeds))
+    scope = parse_scope(config.scope).with_seeds(scope_seeds)
     seen = SeenTest(capacity=1_000_000)
     intake = Intake(
         rules=rules_for(config, scope),
@@ -246,6 +258,7 @@ def _assemble(config: Config, seeds: list[Seed], directory: CrawlDirectory, cloc
     if first:
         writer.commit(first, clock.now())
     clear(directory.path)
+    writer.ask_missing_again(clock.now())
 
     tally = Tally(loader.counters())
     ratios = SelectorRatios(config.frontier.shares, config.frontier.shares_under_load)
@@ -317,6 +330,8 @@ def _assemble(config: Config, seeds: list[Seed], directory: CrawlDirectory, cloc
                 base_scale=retry.delay / 10.0,
                 status_base=Seconds(10.0),
                 max_delay=Seconds(retry.max_delay),
+                missing_delay=Seconds(retry.missing_delay),
+                missing_tries=retry.missing_tries,
             ),
             random.Random(key),
         ),
@@ -345,4 +360,6 @@ def _assemble(config: Config, seeds: list[Seed], directory: CrawlDirectory, cloc
         audit,
         tally,
         clock,
+        intake,
+        scope_seeds,
     )

@@ -40,6 +40,7 @@ class FilterSection(Section, frozen=True, kw_only=True):
     max_url_bytes: int = 2083
     max_links_per_page: int = 5000
     drop_tracking: bool = False
+    drop_sessions: bool = False
     drop_query: bool = False
     sort_query: bool = False
     minimise: bool = False  # http/https, www. and a trailing slash do not make two URLs of one
@@ -86,10 +87,12 @@ class RetrySection(Section, frozen=True, kw_only=True):
     max_tries: int = 3
     delay: float = 10.0  # after the first failure; doubles
     max_delay: float = 3600.0
+    missing_delay: float = 86_400.0  # until a URL that answered 4xx is asked again
+    missing_tries: int = 3  # then it is gone
 
     def __post_init__(self) -> None:
-        _at_least(self, 1, "max_tries")
-        _at_least(self, 0.01, "delay", "max_delay")
+        _at_least(self, 1, "max_tries", "missing_tries")
+        _at_least(self, 0.01, "delay", "max_delay", "missing_delay")
 
 
 class FrontierSection(Section, frozen=True, kw_only=True):

@@ -3,7 +3,7 @@
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TextIO
 
@@ -22,7 +22,8 @@ Crawl from the given URLs until nothing is left, a limit is reached or you
 press Ctrl-C (once: finish what is in flight; twice: stop at once). Nothing is
 lost either way: the same command again goes on where this one stopped.
 
-Every option is also a key of gossamer.toml; the command line wins."""
+Every option is also a key of gossamer.toml; the command line wins. On SIGHUP a
+running crawl takes scope, exclusions and limits from the file again."""
 
 EXAMPLE = """\
   gossamer crawl https://example.org/ --max-pages 1000 --user-agent 'mybot/1.0 (+https://example.org/)'
@@ -38,9 +39,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    config = config_from(arguments, given.path(arguments, "config"))
+    def configured() -> Config:
+        return config_from(arguments, given.path(arguments, "config"))
+
+    config = configured()
     seeds = seeds_for(config, given.texts(arguments, "urls"))
-    return crawl_and_report(config, seeds, add_seeds=given.flag(arguments, "add_seeds"))
+    return crawl_and_report(config, seeds, add_seeds=given.flag(arguments, "add_seeds"), reread=configured)
 
 
 def seeds_for(config: Config, urls: Sequence[str]) -> list[Seed]:
@@ -60,13 +64,15 @@ def seeds_for(config: Config, urls: Sequence[str]) -> list[Seed]:
     return list(seeds.values())
 
 
-def crawl_and_report(config: Config, seeds: list[Seed], *, add_seeds: bool = False) -> int:
+def crawl_and_report(
+    config: Config, seeds: list[Seed], *, add_seeds: bool = False, reread: Callable[[], Config] | None = None
+) -> int:
     """Run the crawl with its display, then say what came of it. Returns the exit status."""
     from gossamer.crawl.supervisor import run_crawl
 
     display = choose_display(config, sys.stderr)
     try:
-        code, last = run_crawl(config, seeds, add_seeds=add_seeds, display=display)
+        code, last = run_crawl(config, seeds, add_seeds=add_seeds, display=display, reread=reread)
     finally:
         display.close()
     tell_results(config, last, sys.stdout, sys.stderr)

@@ -36,6 +36,11 @@ class Intake:
         self._key = key
         self._identity = identity  # the minimised form, if that is what makes two URLs the same
 
+    def change_rules(self, rules: EntryRules) -> None:
+        """Other rules from now on, for queued URLs too. What the old ones refused is asked about again."""
+        self.rules = rules
+        self._seen.forget_recent()
+
     def links(self, task: Task, host: HostKey, content: PageContent, excluded: Counter[str]) -> list[Candidate]:
         """The links of a page that are new to us and may enter. Refusals are counted by reason."""
         depth = task.depth + 1

@@ -6,10 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
 
-from gossamer.backends.sqlite.loader import Loaded, SqliteLoader
 from gossamer.clock import Clock
 from gossamer.crawl.desk import DeskLimits, ReadingDesk
 from gossamer.crawl.notes import Notes
+from gossamer.crawl.ports import Loaded, TaskSource
 from gossamer.crawl.reading import DocumentReader, Read
 from gossamer.crawl.tally import Tally
 from gossamer.crawl.visiting import Visitor
@@ -48,7 +48,7 @@ class Pipeline:
         self,
         *,
         frontier: Frontier,
-        loader: SqliteLoader,
+        loader: TaskSource,
         store: StoreThread,
         reader: DocumentReader,
         seen: SeenTest,

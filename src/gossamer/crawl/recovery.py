@@ -1,10 +1,9 @@
 """Starting where the last process stopped, however it stopped. A start runs the same code as a restart."""
 
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from gossamer.backends.contactlog.journal import LastContact, replay
+from gossamer.crawl.ports import LastContact
 from gossamer.frontier.politeness import PolitenessPolicy, after_unknown_outcome
 from gossamer.model.units import HostId, Instant, Seconds
 from gossamer.store.changes import HostClock
@@ -18,18 +17,19 @@ class Rested(NamedTuple):
 
 
 def contacts_before_the_crash(
-    directory: Path,
+    last_contacts: Mapping[HostId, LastContact],
     policy: PolitenessPolicy,
     now: Instant,
     known: Callable[[HostId], tuple[Instant, Seconds | None]],
 ) -> Rested:
-    """The clocks of hosts that were contacted after the last commit, as the contact journal has them.
+    """The clocks of hosts that were contacted after the last commit, as the contact journal has
+    them (`last_contacts`).
 
     `known` tells what the database says of a host: next contact and Crawl-delay.
     """
     clocks = []
     addresses: dict[str, Instant] = {}
-    for host_id, last in replay(directory).items():
+    for host_id, last in last_contacts.items():
         next_contact, delay = known(host_id)
         until = max(_until(last, policy, now, delay), next_contact)
         clocks.append(HostClock(host_id, until, last.took, last.address))

@@ -4,7 +4,7 @@ import asyncio
 import gc
 import resource
 import signal
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 import uvloop
@@ -12,6 +12,7 @@ import uvloop
 from gossamer.assemble import Crawl, assemble
 from gossamer.clock import cpu_seconds
 from gossamer.config import Config
+from gossamer.errors import UsageError
 from gossamer.frontier.turns import FrontierStatistics
 from gossamer.model.units import Instant
 from gossamer.observe.log import EventLog
@@ -32,13 +33,23 @@ class Display(Protocol):
 
 
 def run_crawl(
-    config: Config, seeds: Iterable[Seed], *, add_seeds: bool = False, display: Display
+    config: Config,
+    seeds: Iterable[Seed],
+    *,
+    add_seeds: bool = False,
+    display: Display,
+    reread: Callable[[], Config] | None = None,
 ) -> tuple[int, Snapshot]:
-    """Run a crawl to its end. Returns the exit status and the last snapshot. Raises GossamerError."""
-    return uvloop.run(_run(config, list(seeds), add_seeds, display))
+    """Run a crawl to its end. Returns the exit status and the last snapshot. Raises GossamerError.
+
+    `reread` gives the configuration as it stands now; on SIGHUP the rules of entry are taken from it.
+    """
+    return uvloop.run(_run(config, list(seeds), add_seeds, display, reread))
 
 
-async def _run(config: Config, seeds: list[Seed], add_seeds: bool, display: Display) -> tuple[int, Snapshot]:
+async def _run(
+    config: Config, seeds: list[Seed], add_seeds: bool, display: Display, reread: Callable[[], Config] | None
+) -> tuple[int, Snapshot]:
     crawl = assemble(config, seeds, add_seeds=add_seeds)
     # What lives from here on is young or cached for long; looking through all of it often would be waste.
     gc.freeze()
@@ -53,6 +64,8 @@ async def _run(config: Config, seeds: list[Seed], add_seeds: bool, display: Disp
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, interrupts.received)
+    if reread is not None:
+        loop.add_signal_handler(signal.SIGHUP, _change_rules, crawl, reread, log)
     try:
         running = asyncio.create_task(crawl.pipeline.run())
         interrupts.running = running
@@ -65,7 +78,7 @@ async def _run(config: Config, seeds: list[Seed], add_seeds: bool, display: Disp
         log.event("crawl.failed", error=str(error), kind=type(error).__name__)
         raise
     finally:
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.remove_signal_handler(number)
         ticking.cancel()
         beating.cancel()
@@ -76,6 +89,16 @@ async def _run(config: Config, seeds: list[Seed], add_seeds: bool, display: Disp
         log.event("crawl.ended", pages=last.pages, fetched=last.fetched, queued=last.queued, finished=last.finished)
         log.close()
     return (INTERRUPTED if interrupts.count else 0), last
+
+
+def _change_rules(crawl: Crawl, reread: Callable[[], Config], log: EventLog) -> None:
+    """SIGHUP. A configuration that cannot be used changes nothing; the log says why."""
+    try:
+        crawl.change_rules(reread())
+    except UsageError as error:
+        log.event("rules.refused", error=str(error))
+    else:
+        log.event("rules.changed")
 
 
 async def _tick(watch: "Watch", display: Display, log: EventLog) -> None:
@@ -190,7 +213,7 @@ class Watch:
 
 
 def max_rss_bytes() -> int:
-    """The most memory this process ever held. Not by `getrusage`: that counts what our parent held when it forked us."""
+    """The most memory this process ever held. `getrusage` would count what our parent held when it forked us."""
     try:
         with open("/proc/self/status", "rb") as status:
             for line in status:

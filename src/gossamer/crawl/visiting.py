@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gossamer.backends.contactlog.journal import ContactJournal
 from gossamer.clock import Clock
 from gossamer.crawl.intake import Intake
 from gossamer.crawl.landing import Landing
 from gossamer.crawl.notes import HostNotes, Notes, is_current
+from gossamer.crawl.ports import Contacts
 from gossamer.crawl.reading import Document
 from gossamer.crawl.tally import Tally
 from gossamer.fetch.dns.cache import Addresses
@@ -52,7 +52,7 @@ class Visitor:
         resolver: Resolver,
         addresses: AddressPolicy,
         fetcher: Fetcher,
-        journal: ContactJournal,
+        journal: Contacts,
         audit: PolitenessAudit,
         store: StoreThread,
         tally: Tally,
@@ -88,6 +88,10 @@ class Visitor:
     async def visit(self, visit: Visit) -> None:
         """See a visit through: to a settlement, a document, or back into its queue."""
         notes = self._notes[visit.host_id]
+        reason = self._intake.rules.may_enter(visit.task.url, visit.host, visit.task.depth)
+        if reason is not None:  # the rules were changed after it entered
+            self._exclude(visit, reason)
+            return
         cap = self._limits.max_per_domain
         if cap is not None and self._notes.accesses(visit.domain_id) >= cap:
             self._exclude(visit, "domain_limit", f"{cap} page requests to its domain")

@@ -44,6 +44,10 @@ class Recent:
         self._young.difference_update(fingerprints)
         self._old.difference_update(fingerprints)
 
+    def clear(self) -> None:
+        self._young.clear()
+        self._old.clear()
+
     def admit(self, fingerprints: Sequence[int]) -> tuple[list[int], list[int]]:
         """Add them all, and sort their positions: those held before, and those met for the first time.
 

@@ -78,6 +78,10 @@ class SeenTest:
         """
         self._recent.discard(fingerprints)
 
+    def forget_recent(self) -> None:
+        """Drop the exact memory: the store is asked about everything that the filter does not know to be new."""
+        self._recent.clear()
+
     def warm(self, fingerprints: Sequence[int]) -> None:
         """A chunk of all that the store holds, in any order."""
         self._filter.update(fingerprints)

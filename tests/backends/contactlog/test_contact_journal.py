@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.backends.contactlog.journal import _RECORD, ContactJournal, LastContact, clear, replay
+from gossamer.backends.contactlog.journal import _RECORD, ContactJournal, clear, replay
+from gossamer.crawl.ports import LastContact
 from gossamer.errors import DiskFull, StoreFailed
 from gossamer.model.units import HostId, Instant
 

@@ -54,6 +54,7 @@ CREATE TABLE seeds (
 CREATE TABLE urls (
     id            INTEGER PRIMARY KEY,
     host_id       INTEGER NOT NULL,
+    domain_id     INTEGER NOT NULL,
     fingerprint   INTEGER NOT NULL,
     url           TEXT    NOT NULL,
     state         INTEGER NOT NULL,      -- model.states.UrlState
@@ -95,5 +96,6 @@ CREATE INDEX fronts_order ON fronts (front, available_at, host_id);
 CREATE INDEX hosts_resting ON hosts (next_contact) WHERE next_contact > 0;
 CREATE INDEX robots_host ON robots (host_id);
 CREATE INDEX urls_dead ON urls (id) WHERE state = 7;
-CREATE UNIQUE INDEX urls_identity ON urls (host_id, fingerprint);
+CREATE UNIQUE INDEX urls_identity ON urls (domain_id, fingerprint);
+CREATE INDEX urls_missing ON urls (available_at) WHERE state = 4;
 CREATE INDEX urls_queue ON urls (host_id, front, available_at) WHERE state = 0;

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from sqlite_store import START, Store, candidate, settlement
 
-from gossamer.backends.sqlite.loader import FrontLoaded, HostLoaded, SqliteLoader
+from gossamer.backends.sqlite.loader import SqliteLoader
 from gossamer.backends.sqlite.queries import named_queries
+from gossamer.crawl.ports import FrontLoaded, HostLoaded
 from gossamer.errors import StoreFailed
 from gossamer.frontier.front_queue import FrontWanted, HostWanted, LoadOrder
 from gossamer.model.states import UrlState

@@ -9,8 +9,8 @@ import mmap
 import os
 import struct
 from pathlib import Path
-from typing import NamedTuple
 
+from gossamer.crawl.ports import LastContact
 from gossamer.errors import DiskFull, StoreFailed
 from gossamer.model.units import HostId, Instant
 
@@ -19,15 +19,6 @@ _RECORD = struct.Struct("<xQdd46sx")  # kind, host id, a time, seconds, address
 _KIND_AND_ALL = struct.Struct("<BQdd46sx")
 _NONE, _BEGIN, _STARTED, _FINISHED = 0, 1, 2, 3
 _FIRST_BYTES = 1024 * _RECORD.size
-
-
-class LastContact(NamedTuple):
-    """What the journal knows of a host's last contact."""
-
-    started: Instant | None  # a request was sent then and we do not know what came of it
-    next_contact: Instant  # of the last contact that was seen to its end; 0 if there was none
-    took: float  # how long that one took; for an open one, how long the host took the time before
-    address: str
 
 
 class _MappedFile:

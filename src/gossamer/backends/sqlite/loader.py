@@ -4,34 +4,16 @@ import math
 import sqlite3
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from gossamer.backends.sqlite.database import connect, translated
 from gossamer.backends.sqlite.queries import named_queries
+from gossamer.crawl.ports import FrontLoaded, HostLoaded, Loaded
 from gossamer.frontier.front_queue import FrontWanted, HostWanted, LoadOrder
 from gossamer.model.task import HostRecord, Task
-from gossamer.model.units import HostId, Instant
+from gossamer.model.units import Instant
 from gossamer.store.changes import RobotsRecord
 
 _AVAILABLE_AT = Task._fields.index("available_at")
-
-
-class FrontLoaded(NamedTuple):
-    front: int
-    entries: list[tuple[float, HostId]]
-    next_due: float | None
-
-
-class HostLoaded(NamedTuple):
-    host_id: HostId
-    record: HostRecord | None
-    robots: list[RobotsRecord]
-    classes: list[tuple[int, list[Task], float | None]]
-
-
-class Loaded(NamedTuple):
-    fronts: list[FrontLoaded]
-    hosts: list[HostLoaded]
 
 
 class SqliteLoader:

@@ -18,8 +18,9 @@ SELECT coalesce(max(id), 0) FROM urls
 
 -- name: add_url
 INSERT OR IGNORE INTO urls
-    (host_id, fingerprint, url, state, front, available_at, priority, depth, tries, hops, via, found_on, found_at)
-VALUES (/*rows*/)(?, ?, ?, 0, ?, ?, ?, ?, 0, ?, ?, ?, ?)(/*rows*/)
+    (host_id, domain_id, fingerprint, url, state, front, available_at, priority, depth, tries, hops, via, found_on,
+     found_at)
+VALUES (/*rows*/)(?, ?, ?, ?, 0, ?, ?, ?, ?, 0, ?, ?, ?, ?)(/*rows*/)
 
 -- name: new_fronts
 SELECT DISTINCT host_id, front FROM urls WHERE id > ?
@@ -38,6 +39,12 @@ DELETE FROM fronts WHERE host_id = ?
 WITH new (state, available_at, tries, reason, id) AS (VALUES (/*rows*/)(?, ?, ?, ?, ?)(/*rows*/))
 UPDATE urls SET state = new.state, available_at = new.available_at, tries = new.tries, reason = new.reason
 FROM new WHERE urls.id = new.id
+
+-- name: due_missing
+SELECT id, host_id, front FROM urls WHERE state = 4 AND available_at <= ? LIMIT ?
+
+-- name: ask_again
+UPDATE urls SET state = 0, available_at = ? WHERE id = ?
 
 -- name: record_visit
 INSERT OR REPLACE INTO visits

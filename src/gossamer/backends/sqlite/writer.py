@@ -36,7 +36,7 @@ class SqliteWriter:
         self._clock = clock
         self._sql = named_queries("queries.sql")
         self._db = open_for_writing(path)
-        self._host_ids: dict[HostKey, HostId] = {}
+        self._host_ids: dict[HostKey, tuple[HostId, int]] = {}  # host -> its row and its domain's
         self._new_hosts = 0  # in the open transaction
         self._warc_ids = {name: number for number, name, _ in self._db.execute(self._sql["warc_files"])}
         # Stamps never fall, so a reader that remembers how far it has read misses nothing that is added later.
@@ -100,10 +100,10 @@ class SqliteWriter:
         """Insert what is new; a URL that is known already is ignored here, and only here. Returns how many were new."""
         if not candidates:
             return 0
-        db, stamp, host_id = self._db, self._stamp, self._host_id
+        db, stamp, ids = self._db, self._stamp, self._ids_of
         last = db.execute(self._sql["last_url"]).fetchone()[0]
         rows = [
-            (host_id(c.host), c.fingerprint, c.url, c.front, stamp, c.priority, c.depth, c.hops, c.via, c.found_on, now)
+            (*ids(c.host), c.fingerprint, c.url, c.front, stamp, c.priority, c.depth, c.hops, c.via, c.found_on, now)
             for c in candidates
         ]
         new = write_rows(db, self._sql["add_url"], rows)
@@ -113,7 +113,8 @@ class SqliteWriter:
             touched.update(fresh)
         return new
 
-    def _host_id(self, host: HostKey) -> HostId:
+    def _ids_of(self, host: HostKey) -> tuple[HostId, int]:
+        """The rows of a host and of its domain; made if there are none."""
         known = self._host_ids.get(host)
         if known is not None:
             return known
@@ -122,16 +123,16 @@ class SqliteWriter:
             domain, partition = self._domain_of(host)
             found = self._db.execute(self._sql["domain_by_name"], (domain,)).fetchone()
             if found is None:
-                domain_id = self._db.execute(self._sql["add_domain"], (domain, partition)).lastrowid
+                domain_id = int(self._db.execute(self._sql["add_domain"], (domain, partition)).lastrowid or 0)
             else:
                 domain_id = found[0]
             number = int(self._db.execute(self._sql["add_host"], (host, domain_id)).lastrowid or 0)
             self._new_hosts += 1
         else:
-            number = row[0]
+            number, domain_id = row
         if len(self._host_ids) >= _HOSTS_REMEMBERED:
             self._host_ids.clear()
-        known = self._host_ids[host] = HostId(number)
+        known = self._host_ids[host] = (HostId(number), domain_id)
         return known
 
     def _settle(self, settlements: list[Settlement], counts: Counter[str], touched: set[tuple[HostId, int]]) -> int:
@@ -176,6 +177,25 @@ class SqliteWriter:
         write_rows(db, sql["count_accesses"], [(n, domain) for domain, n in batch.accesses.items()])
         if batch.robots:
             db.executemany(sql["save_robots"], batch.robots)
+
+    def ask_missing_again(self, now: Instant, most: int = 100_000) -> int:
+        """Queue the missing URLs whose date has come, the oldest first. Returns how many."""
+        db, sql = self._db, self._sql
+        rows = db.execute(sql["due_missing"], (now, most)).fetchall()
+        if not rows:
+            return 0
+        self._stamp = math.nextafter(max(self._stamp, now), math.inf)
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            db.executemany(sql["ask_again"], [(self._stamp, url_id) for url_id, _, _ in rows])
+            fronts = {(host_id, front) for _, host_id, front in rows}
+            write_rows(db, sql["enter_front"], [(host_id, front, self._stamp) for host_id, front in fronts])
+            write_rows(db, sql["count"], [("state:missing", -len(rows)), ("state:queued", len(rows))])
+            db.execute("COMMIT")
+        except sqlite3.Error as error:
+            self._roll_back()
+            raise translated(error, self._path) from error
+        return len(rows)
 
     def _retire(self, retired: list[RetiredHost], touched: set[tuple[HostId, int]]) -> None:
         """Make the front-queue entries of hosts true: one per class with queued URLs, due when the first of them is

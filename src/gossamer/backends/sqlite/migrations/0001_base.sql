@@ -3,6 +3,7 @@
 CREATE TABLE urls (
     id            INTEGER PRIMARY KEY,
     host_id       INTEGER NOT NULL,
+    domain_id     INTEGER NOT NULL,
     fingerprint   INTEGER NOT NULL,
     url           TEXT    NOT NULL,
     state         INTEGER NOT NULL,      -- model.states.UrlState
@@ -17,9 +18,11 @@ CREATE TABLE urls (
     found_at      REAL    NOT NULL,
     reason        TEXT
 );
-CREATE UNIQUE INDEX urls_identity ON urls (host_id, fingerprint);
+-- By domain, not by host: in minimised form www.example.org and example.org may be one.
+CREATE UNIQUE INDEX urls_identity ON urls (domain_id, fingerprint);
 CREATE INDEX urls_queue ON urls (host_id, front, available_at) WHERE state = 0;
 CREATE INDEX urls_dead ON urls (id) WHERE state = 7;
+CREATE INDEX urls_missing ON urls (available_at) WHERE state = 4;
 
 -- The front queues: per class, the hosts that have queued URLs of it, by the date of the earliest.
 -- An entry may be out of date while its host has a back queue; it is made true when the host gives that up.

@@ -1,0 +1,70 @@
+"""What the crawl needs from a backend, beside the store's ports: a source of tasks, and a place to note contacts."""
+
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol
+
+from gossamer.frontier.front_queue import LoadOrder
+from gossamer.model.task import HostRecord, Task
+from gossamer.model.units import HostId, Instant
+from gossamer.store.changes import RobotsRecord
+
+
+class FrontLoaded(NamedTuple):
+    """A window of a front queue; `next_due` as `Frontier.loaded_front` takes it."""
+
+    front: int
+    entries: list[tuple[float, HostId]]
+    next_due: float | None
+
+
+class HostLoaded(NamedTuple):
+    """A host's next URLs by class, and its record and robots.txt files if they were asked for."""
+
+    host_id: HostId
+    record: HostRecord | None
+    robots: list[RobotsRecord]
+    classes: list[tuple[int, list[Task], float | None]]
+
+
+class Loaded(NamedTuple):
+    fronts: list[FrontLoaded]
+    hosts: list[HostLoaded]
+
+
+class TaskSource(Protocol):
+    """Reads the task table as of the last commit. Used from one thread at a time; raises StoreFailed."""
+
+    def load(self, order: LoadOrder) -> Loaded: ...
+
+    def content_owners(self, digests: list[bytes]) -> list[int | None]:
+        """The URL that owns each document, if any does."""
+        ...
+
+    def fingerprints(self, chunk: int) -> Iterator[list[int]]:
+        """Every known fingerprint, a chunk at a time."""
+        ...
+
+    def digests(self, chunk: int) -> Iterator[list[bytes]]:
+        """Every known document digest, a chunk at a time."""
+        ...
+
+
+class LastContact(NamedTuple):
+    """What is known of a host's last contact after a crash."""
+
+    started: Instant | None  # a request was sent then and we do not know what came of it
+    next_contact: Instant  # of the last contact that was seen to its end; 0 if there was none
+    took: float  # how long that one took; for an open one, how long the host took the time before
+    address: str
+
+
+class Contacts(Protocol):
+    """Notes contacts so that no crash can make us forget them. Never waits."""
+
+    def started(self, host_id: HostId, at: Instant, last_took: float, address: str) -> None:
+        """About to contact the host."""
+        ...
+
+    def finished(self, host_id: HostId, next_contact: Instant, took: float, address: str) -> None:
+        """The contact is over; the host may be contacted again at `next_contact`."""
+        ...
