@@ -153,6 +153,14 @@ def wait_until(what: Callable[[], object], why: str, patience: float = PATIENCE)
     raise AssertionError(f"waited in vain for {why}")
 
 
+def wait_for_requests(stage: Scene, crawler: Command, more_than: int) -> None:
+    """Until the server has noted more than so many requests. Fails at once if the crawler ends before."""
+    wait_until(lambda: answered(stage.log) > more_than or not crawler.runs, f"{more_than + 1} requests")
+    if answered(stage.log) <= more_than:
+        ended = crawler.ended()
+        raise AssertionError(f"ended after {answered(stage.log)} requests with status {ended.status}: {ended.err}")
+
+
 def answered(log: Path) -> int:
     """How many requests the server has noted so far."""
     return log.read_bytes().count(b"\n") if log.exists() else 0

@@ -50,9 +50,10 @@ class Crawled:
 def crawls(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Crawled]:
     """All three webs crawled, side by side."""
     done: dict[str, Crawled] = {}
+    folder = tmp_path_factory.mktemp("complete")
 
     def crawl(name: str) -> None:
-        with scene(tmp_path_factory.mktemp(name), WEBS[name]) as stage:
+        with scene(folder / name, WEBS[name]) as stage:
             ended = gossamer(*stage.command)
             web = stage.web.web()
             pages = stage.pages()

@@ -9,7 +9,7 @@ from threading import Event
 
 import pytest
 from checking import check_archive, check_outcomes
-from running import Command, Ended, Json, answered, gossamer, scene, side_by_side, small_web, wait_until
+from running import Command, Ended, Json, gossamer, scene, side_by_side, small_web, wait_for_requests
 
 from gossamer.model.units import Seconds
 from gossamer.simweb.audit import audit
@@ -64,11 +64,12 @@ class Stopped:
 @pytest.fixture(scope="module")
 def stops(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Stopped]:
     found: dict[str, Stopped] = {}
+    folder = tmp_path_factory.mktemp("stopped")
 
     def stop(name: str) -> None:
-        with scene(tmp_path_factory.mktemp(name.replace(" ", "-")), WEB, ["--delay", DELAY], TOML) as stage:
+        with scene(folder / name, WEB, ["--delay", DELAY], TOML) as stage:
             with Command(*stage.command) as crawler:
-                wait_until(lambda: answered(stage.log) > 25, "a crawl in full swing")
+                wait_for_requests(stage, crawler, 25)
                 for number in BLOWS[name]:
                     crawler.process.send_signal(number)
                     Event().wait(0.1)  # Signals that come together are one.

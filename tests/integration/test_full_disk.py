@@ -1,0 +1,123 @@
+"""The disk fills up in the middle of a crawl, wherever that may strike: nothing is lost, nothing stored twice."""
+
+import resource
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from checking import check_archive, check_outcomes
+from running import Ended, Json, gossamer, scene, side_by_side, small_web
+
+from gossamer.simweb.truth import Truth, ground_truth
+from gossamer.simweb.web import SimWeb
+
+pytestmark = pytest.mark.service
+
+WEB = small_web(
+    seed=41,
+    hosts=25,
+    pages=250,
+    mean_bytes=40_000,
+    fault_rate=0.0,
+    crawl_delay_hosts=0,
+    slow_hosts=0,
+    max_host_pages=30,
+)
+
+# Too little for the tables, for the first batch, for the log of the database, for the archive.
+VOLUMES = (64, 400, 1200, 3072)
+FILES = (700,)  # a limit on the size of each file, which the archive meets first
+KIB = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A crawl that ran out of room, and the same command once there was some."""
+
+    full: Ended
+    again: Ended
+    dir: Path
+    web: SimWeb
+    truth: Truth
+    pages: list[Json]
+
+
+@pytest.fixture(scope="module")
+def crawls(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Filled]:
+    found: dict[str, Filled] = {}
+    folder = tmp_path_factory.mktemp("full")
+
+    def fill(name: str, kib: int, *, volume: bool) -> None:
+        with scene(folder / name, WEB, ["--delay", 0.02]) as stage, small_volume(stage.dir, kib, wanted=volume) as grow:
+            full = gossamer(*stage.command, preexec=None if grow else lambda: limit_files(kib * KIB))
+            if grow:
+                grow()
+            again = gossamer(*stage.command)
+            pages, web = stage.pages(), stage.web.web()
+            truth = ground_truth(web)
+            # Here, because the volume and all that is in it goes with the block.
+            check_archive(stage.dir, web, pages)
+        found[name] = Filled(full, again, stage.dir, web, truth, pages)
+
+    jobs = [lambda kib=kib: fill(f"volume-of-{kib}", kib, volume=True) for kib in VOLUMES]
+    jobs += [lambda kib=kib: fill(f"files-of-{kib}", kib, volume=False) for kib in FILES]
+    side_by_side(*jobs)
+    return found
+
+
+@contextmanager
+def small_volume(directory: Path, kib: int, *, wanted: bool) -> Iterator[Callable[[], None] | None]:
+    """A volume with little room, mounted on the directory; gives what makes it larger. None if it is not wanted, or if
+    we may not mount anything: then a limit on the size of files has to do."""
+    directory.mkdir()
+    mounting = ["mount", "-t", "tmpfs", "-o", f"size={kib}k", "tmpfs", str(directory)]
+    if not wanted or subprocess.run(mounting, capture_output=True, check=False).returncode != 0:
+        yield None
+        return
+
+    def grow() -> None:
+        subprocess.run(["mount", "-o", "remount,size=64m", str(directory)], check=True)
+
+    try:
+        yield grow
+    finally:
+        subprocess.run(["umount", str(directory)], check=True)
+
+
+def limit_files(size: int) -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+
+NAMES = (*(f"volume-of-{kib}" for kib in VOLUMES), *(f"files-of-{kib}" for kib in FILES))
+
+
+@pytest.fixture(params=NAMES)
+def filled(request: pytest.FixtureRequest, crawls: dict[str, Filled]) -> Filled:
+    return crawls[request.param]
+
+
+def test_a_crawl_without_room_fails_and_says_why(filled: Filled) -> None:
+    assert filled.full.status == 1, filled.full.err
+    [line] = filled.full.err.splitlines()
+    assert line.startswith("gossamer: error: ")
+    assert any(words in line.lower() for words in ("no space left", "disk is full", "file too large"))
+    assert "Traceback" not in filled.full.err
+
+
+def test_the_same_command_completes_the_crawl_when_there_is_room(filled: Filled) -> None:
+    assert filled.again.status == 0, filled.again.err
+    assert filled.again.report["finished"] is True
+    assert filled.again.report["pages"] == filled.truth.documents
+
+
+def test_nothing_is_lost_and_nothing_stored_twice(filled: Filled) -> None:
+    check_outcomes(filled.truth, filled.pages)
+
+
+def test_some_of_them_were_well_under_way(crawls: dict[str, Filled]) -> None:
+    kept = [int(str(crawl.truth.documents)) - int(str(crawl.again.report["run_pages"])) for crawl in crawls.values()]
+
+    assert sum(pages > 20 for pages in kept) >= 2
