@@ -222,7 +222,8 @@ class Visitor:
             now=now,
             max_age=max_age,
             retry_after=wait,
-            redirects_exhausted=hops >= MAX_ROBOTS_REDIRECTS and status is not None and 300 <= status < 400,
+            # Too many, or to another host, whose politeness is not ours to spend here: as if there were no file.
+            redirects_exhausted=status is not None and status_class(status) is StatusClass.REDIRECT,
             previous=previous,
             policy=self._robots_policy,
         )
