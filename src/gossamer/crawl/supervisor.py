@@ -78,8 +78,6 @@ async def _run(
         log.event("crawl.failed", error=str(error), kind=type(error).__name__)
         raise
     finally:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            loop.remove_signal_handler(number)
         ticking.cancel()
         beating.cancel()
         last = watch.snapshot()
@@ -88,6 +86,9 @@ async def _run(
         await crawl.close()
         log.event("crawl.ended", pages=last.pages, fetched=last.fetched, queued=last.queued, finished=last.finished)
         log.close()
+        # Not before: whoever presses Ctrl-C once more must not keep us from giving everything back.
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            loop.remove_signal_handler(number)
     return (INTERRUPTED if interrupts.count else 0), last
 
 

@@ -1,0 +1,115 @@
+"""A site of a few pages that a test writes down, for what the simulated web does not do."""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What to say, and how long to think about it."""
+
+    body: str = ""
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    delay: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request: its path, when it had arrived, and when its answer was about to be sent."""
+
+    path: str
+    at: float
+    answered_at: float
+
+
+NOTHING = Answer("nothing here", 404)
+Site = Callable[[str, int], Answer]
+"""Path, and how often it was asked for before."""
+
+
+class SmallServer:
+    """Serves a site on one address of this machine while its block runs. Times are wall-clock time.
+
+    `dict` sites answer 404 to what they do not hold, robots.txt included.
+    """
+
+    def __init__(self, site: Site | dict[str, Answer], address: str = "127.0.0.1", port: int = 0) -> None:
+        self._site: Site = (lambda path, _: site.get(path, NOTHING)) if isinstance(site, dict) else site
+        self._lock = threading.Lock()
+        self._place = (address, port)
+        self._server: ThreadingHTTPServer | None = None
+        self.asked: list[Asked] = []
+
+    def __enter__(self) -> "SmallServer":
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                at = time.time()
+                with outer._lock:
+                    before = sum(asked.path == self.path for asked in outer.asked)
+                    place = len(outer.asked)
+                    outer.asked.append(Asked(self.path, at, at))
+                answer = outer._site(self.path, before)
+                if answer.delay:
+                    threading.Event().wait(answer.delay)
+                with outer._lock:
+                    outer.asked[place] = Asked(self.path, at, time.time())
+                body = answer.body.encode()
+                self.send_response(answer.status)
+                for name, value in {"Content-Type": "text/html", **answer.headers}.items():
+                    self.send_header(name, value)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        class Server(ThreadingHTTPServer):
+            daemon_threads = True
+            block_on_close = False
+
+            def handle_error(self, *_: object) -> None:
+                pass  # whoever asked has gone: that is what these tests are about
+
+        self._server = Server(self._place, Handler)
+        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self._server is not None
+        self._server.shutdown()
+        self._server.server_close()
+
+    @property
+    def base(self) -> str:
+        """What its URLs begin with, without the last slash."""
+        assert self._server is not None
+        host, port = self._server.server_address[:2]
+        return f"http://{host!s}:{port}"
+
+    @property
+    def port(self) -> int:
+        assert self._server is not None
+        return int(self._server.server_address[1])
+
+    def paths(self) -> list[str]:
+        """What was asked for, in order."""
+        return [asked.path for asked in self.asked]
+
+
+def links(*targets: str) -> Answer:
+    """A page that links to these. Pages with other links are other documents."""
+    return Answer("<!DOCTYPE html><title>x</title>" + "".join(f'<a href="{target}">{target}</a>' for target in targets))
+
+
+def page(text: str) -> Answer:
+    """A page of its own without links."""
+    return Answer(f"<!DOCTYPE html><title>{text}</title><p>{text}")

@@ -1,0 +1,182 @@
+"""What a crawl owes to hosts does not end with its process, and going on costs no more than it must."""
+
+import signal
+import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event
+
+import pytest
+import uvloop
+from running import Command, Ended, gossamer, scene, side_by_side, small_web, wait_until
+from small_server import Answer, Asked, Site, SmallServer, links, page
+
+from gossamer.assemble import assemble
+from gossamer.backends.sqlite.database import connect
+from gossamer.config import make_config
+from gossamer.simweb.config import preset
+
+pytestmark = pytest.mark.service
+
+ASKED_FOR = 3  # seconds: longer than it takes to restart
+ROBOTS = Answer(f"User-agent: *\nCrawl-delay: {ASKED_FOR}\n", headers={"Content-Type": "text/plain"})
+
+
+def busy_page(path: str, before: int) -> Answer:
+    """A site that wants to be left alone after its home page."""
+    if path == "/":
+        return links("/a", "/b")
+    if path == "/a" and before == 0:
+        return Answer("later", 429, {"Retry-After": str(ASKED_FOR)})
+    return page(path) if path in ("/a", "/b") else Answer("", 404)
+
+
+def busy_robots(path: str, before: int) -> Answer:
+    """A site whose rules cannot be had for a while."""
+    if path == "/robots.txt" and before == 0:
+        return Answer("later", 503, {"Retry-After": str(ASKED_FOR)})
+    return page("home") if path == "/" else Answer("", 404)
+
+
+def slow_and_strict(path: str, before: int) -> Answer:
+    """A site with a Crawl-delay that takes its time over one page."""
+    if path == "/robots.txt":
+        return ROBOTS
+    if path == "/":
+        return links("/a")
+    return Answer("a page", delay=3.0 if before == 0 else 0.0)
+
+
+SITES: dict[str, tuple[Site, str]] = {
+    "Retry-After of a page": (busy_page, "/a"),
+    "Retry-After of robots.txt": (busy_robots, "/robots.txt"),
+    "Crawl-delay after a request that was cut off": (slow_and_strict, "/a"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """A crawl that was ended right after a certain request, and then resumed to its end."""
+
+    stopped: Ended
+    ended: Ended
+    asked: list[Asked]
+    blow_after: int  # index of that request
+    cut_off: bool
+
+
+@pytest.fixture(scope="module")
+def resumed(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], Resumed]:
+    found: dict[tuple[str, str], Resumed] = {}
+    folder = tmp_path_factory.mktemp("resumed")
+    toml = folder / "gossamer.toml"
+    toml.write_text("[retry]\ndelay = 0.2\n[politeness]\nmax_adaptive_delay = 0.5\n")
+
+    def interrupt(name: str, number: int, kind: str) -> None:
+        site, path = SITES[name]
+        with SmallServer(site, f"127.0.0.{number}") as server:
+            directory = folder / str(number)
+            options = ["--dir", directory, "--config", toml, "--delay", 0.1, "--allow-private", "--json", "--quiet"]
+            with Command("crawl", server.base + "/", *options) as crawler:
+                wait_until(lambda: path in server.paths() or not crawler.runs, path)
+                place = server.paths().index(path)
+                Event().wait(0.5)  # what was answered has been read, and most likely committed
+                for _ in range(2 if kind == "SIGINT" and site is slow_and_strict else 1):
+                    crawler.process.send_signal(getattr(signal, kind))
+                    Event().wait(0.05)
+                stopped = crawler.ended()
+            ended = gossamer("crawl", *options)
+            found[name, kind] = Resumed(stopped, ended, list(server.asked), place, site is slow_and_strict)
+
+    jobs = [(name, kind) for name in SITES for kind in ("SIGKILL", "SIGINT")]
+    side_by_side(
+        *(lambda n=n, name=name, kind=kind: interrupt(name, 11 + n, kind) for n, (name, kind) in enumerate(jobs))
+    )
+    return found
+
+
+@pytest.mark.parametrize("kind", ["SIGKILL", "SIGINT"])
+@pytest.mark.parametrize("name", SITES)
+def test_a_site_is_left_alone_as_long_as_it_asked(
+    resumed: dict[tuple[str, str], Resumed], name: str, kind: str
+) -> None:
+    crawl = resumed[name, kind]
+    before = crawl.asked[crawl.blow_after]
+    after = crawl.asked[crawl.blow_after + 1]
+
+    assert crawl.stopped.status == (-9 if kind == "SIGKILL" else 130)
+    assert crawl.ended.status == 0, crawl.ended.err
+    # The server notes when it sends an answer, a moment before the crawler has it; one that was cut off ended at the
+    # earliest when it was asked for.
+    ended = before.at if crawl.cut_off else before.answered_at
+    assert after.at - ended >= ASKED_FOR
+
+
+@pytest.mark.parametrize("kind", ["SIGKILL", "SIGINT"])
+@pytest.mark.parametrize("name", SITES)
+def test_it_is_then_crawled_to_the_end(resumed: dict[tuple[str, str], Resumed], name: str, kind: str) -> None:
+    report = resumed[name, kind].ended.report
+
+    assert report["finished"] is True
+    assert report["queued"] == report["dead"] == report["politeness_violations"] == 0
+    assert report["pages"] == report["discovered"]
+
+
+def test_a_finished_crawl_is_resumed_without_a_single_request(tmp_path: Path) -> None:
+    with scene(tmp_path / "web", small_web(hosts=4, pages=20, fault_rate=0.0)) as stage:
+        first = gossamer(*stage.command)
+        Event().wait(0.25)  # the server writes its log ten times a second
+        before = len(stage.web.requests())
+        again = gossamer(*stage.command)
+        bare = gossamer("crawl", *stage.resume)
+    assert first.report["finished"] is True
+    for ended in (again, bare):
+        assert ended.status == 0, ended.err
+        assert ended.report["finished"] is True
+        assert ended.report["run_pages"] == 0
+        assert ended.report["pages"] == first.report["pages"]
+    assert len(stage.web.requests()) == before
+
+
+@pytest.fixture
+def statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Every statement that a loader sends to the database, from now on."""
+    sent: list[str] = []
+
+    def watched(path: Path, *, cache_kib: int) -> sqlite3.Connection:
+        db = connect(path, cache_kib=cache_kib)
+        db.set_trace_callback(sent.append)
+        return db
+
+    monkeypatch.setattr("gossamer.backends.sqlite.loader.connect", watched)
+    return sent
+
+
+def test_the_work_before_the_first_fetch_does_not_grow_with_the_queue(tmp_path: Path, statements: list[str]) -> None:
+    """Counted, not timed: statements read before the first request of a resumed crawl, for queues of 400 and 8,000."""
+    counts = {}
+    for pages in (400, 8_000):
+        web = preset("burst", hosts=20, pages=pages, hub_pages=4, mean_bytes=2_000)
+        with scene(tmp_path / str(pages), web, ["--max-pages", 12]) as stage:
+            ended = gossamer(*stage.command)
+            assert int(str(ended.report["queued"])) > 0.9 * (pages - 12)
+            statements.clear()
+            counts[pages] = uvloop.run(statements_before_the_first_fetch(stage.dir, stage.web.dns_address, statements))
+
+    assert counts[8_000] <= counts[400] + 5
+    assert counts[8_000] < 200
+
+
+async def statements_before_the_first_fetch(directory: Path, dns: str, statements: list[str]) -> int:
+    config = make_config({}, {"dir": str(directory), "scope": "tld:test", "allow_private": True, "dns": dns})
+    crawl = assemble(config, [])
+    counted: list[int] = []
+
+    def stop_at_once(*_: object) -> None:
+        counted.append(len(statements))
+        crawl.pipeline.stop()
+
+    crawl.journal.started = stop_at_once  # type: ignore[method-assign, assignment]
+    await crawl.pipeline.run()
+    await crawl.close()
+    return counted[0]
