@@ -1,0 +1,133 @@
+"""What the frontier costs for a URL, from loading to the commit of its outcome, and how that grows with its size.
+
+`python -m benchmarks.bench_frontier` from the root of the repository. CPU time of the frontier's own calls; the task
+table is a stand-in whose time is taken off. Every host has 20 URLs in three classes; 80 visits are out at a time and
+commits come every 256 outcomes, so hosts wait out their gaps in the politeness heap as in a crawl. "gates" is the same
+with forty hosts on every address.
+"""
+
+import argparse
+import math
+import platform
+import resource
+import time
+from collections import deque
+from dataclasses import dataclass, field
+
+from gossamer.frontier.front_queue import LoadOrder
+from gossamer.frontier.frontier import Frontier
+from gossamer.frontier.politeness import Contact, PolitenessPolicy
+from gossamer.frontier.turns import FrontierLimits, Visit, WaitUntil
+from gossamer.model.task import HostRecord, Task
+from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Seconds, Url
+
+_PER_HOST = 20
+_FRONTS = 3
+_COMMIT = 256
+_CONCURRENCY = 80
+_DUE = Instant(1.0)
+
+
+@dataclass(slots=True)
+class _Table:
+    """Hosts that are all due, each with the same number of URLs; hands them out in pages."""
+
+    hosts: int
+    hosts_per_address: int | None
+    cpu: float = 0.0
+    given: dict[tuple[int, int], int] = field(default_factory=dict)  # (host, class) -> URLs handed out
+
+    def answer(self, order: LoadOrder, frontier: Frontier, now: Instant) -> float:
+        """Deliver what is asked for; returns the CPU time that the frontier took to take it in."""
+        began = time.process_time()
+        fronts, hosts = [], []
+        for front in order.fronts:
+            first = front.cursor[1] + 1
+            last = min(first + front.count - 1, self.hosts)
+            due = math.inf if last == self.hosts else None
+            fronts.append((front.front, [(1.0, HostId(n)) for n in range(first, last + 1)], due))
+        for wanted in order.hosts:
+            host_id = wanted.host_id
+            record = None
+            if wanted.with_record:
+                address = f"10.{host_id // self.hosts_per_address}" if self.hosts_per_address else None
+                record = HostRecord(host_id, HostKey(f"h{host_id}.test"), 1, 0, Instant(0.0), 0.01, address)
+            classes = [(front, *self._page(host_id, front, count)) for front, _, count in wanted.classes]
+            hosts.append((host_id, record, classes))
+        delivered = time.process_time()
+        self.cpu += delivered - began
+        for number, entries, due in fronts:
+            frontier.loaded_front(number, entries, due)
+        for host_id, record, classes in hosts:
+            frontier.loaded_host(host_id, record, classes, now)
+        return time.process_time() - delivered
+
+    def _page(self, host_id: int, front: int, count: int) -> tuple[list[Task], float | None]:
+        given = self.given.get((host_id, front), 0)
+        numbers = range(given * _FRONTS + front, _PER_HOST, _FRONTS)[:count]
+        self.given[host_id, front] = given + len(numbers)
+        first = host_id * _PER_HOST + 1
+        tasks = [
+            Task(first + n, Fingerprint(n), Url(f"http://h{host_id}.test/{n}"), front, _DUE, 0.5, 1, 0, 0)
+            for n in numbers
+        ]
+        return tasks, None if len(numbers) == count else math.inf
+
+
+def _crawl(hosts: int, hosts_per_address: int | None = None) -> tuple[float, float, int]:
+    """(microseconds a URL, stand-in's microseconds a URL, gaps waited for)."""
+    policy = PolitenessPolicy(min_delay=Seconds(1.0))
+    frontier = Frontier(policy, None, FrontierLimits(max_hosts=2 * hosts))
+    table = _Table(hosts, hosts_per_address)
+    now = Instant(1_000.0)
+    urls = hosts * _PER_HOST
+    done = waits = 0
+    unsettled: list[tuple[HostId, int]] = []
+    out: deque[Visit] = deque()
+    took = Seconds(0.01)
+    began = time.process_time()
+    while done < urls:
+        turn = frontier.next_turn(now) if len(out) < _CONCURRENCY else None
+        if isinstance(turn, Visit):
+            out.append(turn)
+            continue
+        if out:
+            visit = out.popleft()
+            frontier.finish(visit, Contact(now, took), now)
+            unsettled.append((visit.host_id, visit.task.url_id))
+            done += 1
+            if len(unsettled) < _COMMIT:
+                continue
+        frontier.committed((), unsettled, [host.host_id for host in frontier.take_retired()])
+        unsettled.clear()
+        order = frontier.load_order(now)
+        if order:
+            table.answer(order, frontier, now)
+        elif isinstance(turn, WaitUntil) and not out:
+            waits += 1
+            now = turn.when
+        elif turn is not None and not out:
+            raise AssertionError(f"idle after {done} of {urls} URLs")
+    cpu = time.process_time() - began - table.cpu
+    assert sum(frontier.selector.drawn) == urls
+    return cpu * 1e6 / urls, table.cpu * 1e6 / urls, waits
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--hosts", type=int, default=50_000)
+    asked = arguments.parse_args()
+
+    print(f"python {platform.python_version()} on {platform.machine()}, {_PER_HOST} URLs a host")
+    small, _, _ = _crawl(asked.hosts // 10)
+    print(f"{asked.hosts // 10 * _PER_HOST:>9} URLs  {small:.2f} us a URL")
+    large, stand_in, waits = _crawl(asked.hosts)
+    print(f"{asked.hosts * _PER_HOST:>9} URLs  {large:.2f} us a URL ({waits} waits, stand-in {stand_in:.2f} us)")
+    print(f"growth          {large / small:.2f} for ten times the URLs")
+    shared, _, _ = _crawl(asked.hosts // 10, hosts_per_address=40)
+    print(f"gates           {shared:.2f} us a URL, forty hosts an address (ratio {shared / small:.2f})")
+    print(f"largest memory  {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB, everything resident")
+
+
+if __name__ == "__main__":
+    main()

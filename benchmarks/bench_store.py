@@ -1,0 +1,227 @@
+"""What the store costs for a page: the writer's batches, beside one transaction a page, and the reader's loads.
+
+`python -m benchmarks.bench_store` from the root of the repository. CPU time, fixed seed, a database on disk. A page
+brings 12 new links on a few hosts and 4 that are known after all (the URL-seen test lets few of those through), is
+settled as stored, moves its host's clock and now and then retires its host. Records are not written: bench_warc
+measures those.
+
+"Rows" compares one statement of many rows with `executemany`, alone and beside a thread that keeps the interpreter
+busy as an event loop does. There the wall time counts too: it is how long a commit takes.
+"""
+
+import argparse
+import os
+import platform
+import random
+import sqlite3
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+from gossamer.backends.sqlite.database import open_for_writing
+from gossamer.backends.sqlite.loader import SqliteLoader
+from gossamer.backends.sqlite.queries import named_queries
+from gossamer.backends.sqlite.rows import write_rows
+from gossamer.backends.sqlite.writer import SqliteWriter
+from gossamer.clock import VirtualClock
+from gossamer.frontier.front_queue import HostWanted, LoadOrder
+from gossamer.model.states import UrlState
+from gossamer.model.task import Candidate, Via
+from gossamer.model.units import Domain, Fingerprint, HostId, HostKey, Instant, Seconds, Url
+from gossamer.store.changes import Batch, Capture, HostClock, RetiredHost, Settlement
+from gossamer.store.ports import Location
+
+_NEW, _KNOWN = 12, 4
+_HOSTS = 2000
+
+
+_Write = Callable[[sqlite3.Connection, list[tuple[object, ...]]], object]
+
+
+class _NoFiles:
+    """`CaptureFiles` that is never asked for a record."""
+
+    def append(self, capture: Capture) -> Location:
+        raise AssertionError("no record is written here")
+
+    def flush(self) -> Mapping[str, int]:
+        return {}
+
+    def committed(self) -> None: ...
+
+    def roll_back(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class _Crawl:
+    """Makes batches as a crawl would; never lists the same URL as new twice."""
+
+    def __init__(self, seed: int) -> None:
+        self._chance = random.Random(seed)
+        self._found: list[tuple[int, int]] = []  # (fingerprint, host) of every URL, in the order of discovery
+        self._visited = 0
+
+    def _candidate(self, fingerprint: int, host: int) -> Candidate:
+        url = Url(f"http://www.site{host}.example/section/{fingerprint & 0xFFFF}/page-about-things-{fingerprint}.html")
+        key = HostKey(f"www.site{host}.example")
+        return Candidate(url, key, Fingerprint(fingerprint), fingerprint % 3, 0.5, 2, 0, Via.LINK, 1)
+
+    def _page(self, batch: Batch, now: Instant) -> None:
+        chance = self._chance
+        home = chance.randrange(_HOSTS)
+        known = len(self._found)
+        for n in range(_NEW):
+            host = home if n < 9 else chance.randrange(_HOSTS)
+            self._found.append((chance.getrandbits(63), host))
+            batch.candidates.append(self._candidate(*self._found[-1]))
+        for _ in range(_KNOWN if known else 0):
+            batch.candidates.append(self._candidate(*self._found[chance.randrange(known)]))
+        if self._visited < known:
+            self._visited += 1
+            host_id = HostId(chance.randrange(1, _HOSTS))
+            batch.settle(
+                Settlement(
+                    host_id,
+                    self._visited,
+                    0,
+                    UrlState.STORED,
+                    now,
+                    status=200,
+                    size=20_000,
+                    took=0.1,
+                    mime="text/html",
+                    digest=chance.randbytes(20),
+                    title="A page about things",
+                )
+            )
+            batch.hosts[host_id] = HostClock(host_id, Instant(now + 1), 0.1, "192.0.2.1")
+            batch.accesses[host_id] += 1
+            if chance.random() < 0.05:
+                batch.retired.append(RetiredHost(host_id, Instant(now + 1)))
+
+    def batch(self, pages: int, now: Instant) -> Batch:
+        batch = Batch()
+        for _ in range(pages):
+            self._page(batch, now)
+        batch.counters["fetched"] += pages
+        return batch
+
+
+def _microseconds(work: Callable[[], object], count: int) -> float:
+    start = time.process_time()
+    work()
+    return (time.process_time() - start) * 1e6 / count
+
+
+def _writer(directory: str, name: str, clock: VirtualClock) -> SqliteWriter:
+    return SqliteWriter(Path(directory, name), _NoFiles(), lambda host: (Domain(host), 0), clock)
+
+
+def _commits(directory: str, pages: int, per_batch: int) -> tuple[float, float]:
+    """CPU microseconds a page in the first and in the last half of a crawl of so many pages."""
+    clock = VirtualClock()
+    writer = _writer(directory, f"pages-{per_batch}.db", clock)
+    crawl = _Crawl(1)
+    halves = [0.0, 0.0]
+    batches = pages // per_batch
+    for number in range(batches):
+        batch = crawl.batch(per_batch, clock.now())
+        halves[2 * number // batches] += _microseconds(partial(writer.commit, batch, clock.now()), per_batch)
+        clock.advance(Seconds(0.2))
+    writer.close()
+    return halves[0] / (batches // 2), halves[1] / (batches - batches // 2)
+
+
+def _loads(directory: str, per_batch: int) -> tuple[float, float]:
+    """CPU microseconds for each host of a load: newly met, and for its next URLs."""
+    loader = SqliteLoader(Path(directory, f"pages-{per_batch}.db"))
+    now = Instant(2e9)
+    start = (-1.0, 0)
+    first = [HostWanted(HostId(h), True, ((0, start, 4), (1, start, 4), (2, start, 4)), now) for h in range(1, 1001)]
+    after = [HostWanted(HostId(h), False, ((0, (1.0, 0), 32),), now) for h in range(1, 1001)]
+    chunks = [LoadOrder((), tuple(part[at : at + 250])) for part in (first, after) for at in range(0, 1000, 250)]
+    met = _microseconds(lambda: [loader.load(order) for order in chunks[:4]], 1000)
+    fed = _microseconds(lambda: [loader.load(order) for order in chunks[4:]], 1000)
+    loader.close()
+    return met, fed
+
+
+def _rows(directory: str, name: str, write: _Write) -> tuple[float, float]:
+    """Microseconds a row of a small table, CPU of this thread and wall; 4 transactions of 2500 rows."""
+    with closing(open_for_writing(Path(directory, name))) as db:
+        chance = random.Random(3)
+        cpu = wall = 0.0
+        for _ in range(4):
+            rows: list[tuple[object, ...]] = [(chance.randbytes(20), n) for n in range(2500)]
+            began, start = time.perf_counter(), time.thread_time()
+            db.execute("BEGIN IMMEDIATE")
+            write(db, rows)
+            wall += time.perf_counter() - began
+            db.execute("COMMIT")  # its fsync is the same for both, and noisy
+            cpu += time.thread_time() - start
+        return cpu * 1e6 / 10_000, wall * 1e6 / 10_000
+
+
+def _write_many(sql: str, db: sqlite3.Connection, rows: list[tuple[object, ...]]) -> None:
+    write_rows(db, sql, rows)
+
+
+def _write_each(sql: str, db: sqlite3.Connection, rows: list[tuple[object, ...]]) -> None:
+    db.executemany(sql, rows)
+
+
+def _beside_a_busy_thread(measure: Callable[[], tuple[float, float]]) -> tuple[float, float]:
+    over = threading.Event()
+
+    def spin() -> None:
+        while not over.is_set():
+            sum(range(1000))
+
+    spinner = threading.Thread(target=spin)
+    spinner.start()
+    try:
+        return measure()
+    finally:
+        over.set()
+        spinner.join()
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--pages", type=int, default=20_000)
+    arguments.add_argument("--batch", type=int, default=200)
+    asked = arguments.parse_args()
+
+    sql = named_queries("queries.sql")["own_content"]
+    plain = sql.replace("(/*rows*/)", "")
+    print(f"python {platform.python_version()}, SQLite {sqlite3.sqlite_version} on {platform.machine()}")
+    with tempfile.TemporaryDirectory(dir=os.environ.get("GOSSAMER_BENCH_DIR")) as directory:
+        early, late = _commits(directory, asked.pages, asked.batch)
+        links = asked.pages * _NEW
+        print(f"commit        {early:.0f} us a page, {late:.0f} near {links} URLs (ratio {late / early:.2f})")
+        single, _ = _commits(directory, min(asked.pages, 2000), 1)
+        fresh, _ = _commits(directory, min(asked.pages, 2000), asked.batch // 2)
+        print(f"one by one    {single:.0f} us a page; in batches of {asked.batch // 2} at that size {fresh:.0f} "
+              f"(ratio {single / fresh:.1f})")  # fmt: skip
+        met, fed = _loads(directory, asked.batch)
+        print(f"load          {met:.0f} us a host newly met, {fed:.0f} us a host for its next 32 URLs")
+        by_many: _Write = partial(_write_many, sql)
+        by_each: _Write = partial(_write_each, plain)
+        many, _ = _rows(directory, "many.db", by_many)
+        each, _ = _rows(directory, "each.db", by_each)
+        print(f"rows          {many:.1f} us CPU a row in statements of many, executemany x{each / many:.1f}")
+        many, wall = _beside_a_busy_thread(lambda: _rows(directory, "many2.db", by_many))
+        each, long = _beside_a_busy_thread(lambda: _rows(directory, "each2.db", by_each))
+        print(
+            f"rows, busy    {many:.1f} us CPU and {wall:.1f} us wall a row in statements of many, "
+            f"executemany x{each / many:.1f} and x{long / wall:.1f}"
+        )
+
+
+if __name__ == "__main__":
+    main()
