@@ -20,7 +20,7 @@ from gossamer.store.changes import Batch, RetiredHost
 READS = [
     *("front_window", "host_record", "host_robots", "host_queue", "resting_addresses", "content_owner"),
     *("fingerprints_after", "digests_after", "host_by_name", "domain_by_name", "front_truth", "last_url"),
-    *("fact", "counters", "warc_files"),
+    *("due_missing", "fact", "counters", "warc_files"),
 ]
 
 

@@ -181,16 +181,15 @@ class SqliteWriter:
     def ask_missing_again(self, now: Instant, most: int = 100_000) -> int:
         """Queue the missing URLs whose date has come, the oldest first. Returns how many."""
         db, sql = self._db, self._sql
-        rows = db.execute(sql["due_missing"], (now, most)).fetchall()
-        if not rows:
-            return 0
         self._stamp = math.nextafter(max(self._stamp, now), math.inf)
-        db.execute("BEGIN IMMEDIATE")
         try:
+            db.execute("BEGIN IMMEDIATE")
+            rows = db.execute(sql["due_missing"], (now, most)).fetchall()
             db.executemany(sql["ask_again"], [(self._stamp, url_id) for url_id, _, _ in rows])
             fronts = {(host_id, front) for _, host_id, front in rows}
             write_rows(db, sql["enter_front"], [(host_id, front, self._stamp) for host_id, front in fronts])
-            write_rows(db, sql["count"], [("state:missing", -len(rows)), ("state:queued", len(rows))])
+            if rows:
+                write_rows(db, sql["count"], [("state:missing", -len(rows)), ("state:queued", len(rows))])
             db.execute("COMMIT")
         except sqlite3.Error as error:
             self._roll_back()
