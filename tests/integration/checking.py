@@ -1,8 +1,8 @@
 """Is a crawl what it should be? Judged by the web's ground truth, by foreign WARC readers, by the database."""
 
 import sqlite3
-from collections import Counter
-from collections.abc import Iterable
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from pathlib import Path
 
@@ -13,6 +13,9 @@ from warcio.archiveiterator import ArchiveIterator
 from gossamer.backends.warcfile.reader import read_record
 from gossamer.model.units import Instant
 from gossamer.simweb.audit import forbidden_requests
+from gossamer.simweb.graph import Place
+from gossamer.simweb.hosts import Kind
+from gossamer.simweb.paths import url_of
 from gossamer.simweb.record import Request
 from gossamer.simweb.truth import Truth, ground_truth
 from gossamer.simweb.web import SimWeb
@@ -156,6 +159,33 @@ def check_report(directory: Path, report: Json) -> None:
         assert isinstance(excluded, dict) and isinstance(errors, dict)
         assert excluded.get("robots_denied", 0) == count("urls WHERE state = 6")
         assert sum(errors.values()) == count("failures f JOIN urls u ON u.id = f.url_id WHERE u.state != 6")
+
+
+def walked(
+    web: SimWeb, seeds: Iterable[str], *, enters: Callable[[str], bool] = lambda host: True, max_depth: int = 99
+) -> dict[str, int]:
+    """The URLs within reach of the seeds on hosts that may be entered, with their depth: links followed from a seed.
+
+    Breadth first, along the links alone: for a web without redirects and duplicates.
+    """
+    found: dict[str, int] = {}
+    queue: deque[Place] = deque()
+    names = {url_of(host, 0): host for host in web.hosts}
+    for seed in seeds:
+        found[seed] = 0
+        queue.append((names[seed], 0))
+    while queue:
+        host, page = queue.popleft()
+        url = url_of(host, page)
+        if host.robots.forbids("gossamer", host.family(page)) or host.kind(page) is Kind.MISSING:
+            continue
+        inside, outside = web.graph.links(host, page)
+        for place in (*((host, number) for number in (*web.graph.nav(host), *inside)), *outside):
+            target = url_of(*place)
+            if target not in found and found[url] < max_depth and enters(place[0].name):
+                found[target] = found[url] + 1
+                queue.append(place)
+    return found
 
 
 def body_at(web: SimWeb, url: str) -> bytes:

@@ -108,6 +108,7 @@ class Scene:
     """A simulated web and a crawl of it: its directory, its server's log, and the command to run."""
 
     def __init__(self, folder: Path, web: SimwebProcess, options: Sequence[object] = (), toml: str = RETRY) -> None:
+        folder.mkdir(exist_ok=True)
         self.web = web
         self.dir = folder / "crawl"
         self.toml = folder / "gossamer.toml"

@@ -92,9 +92,7 @@ class Visitor:
         if reason is not None:  # the rules were changed after it entered
             self._exclude(visit, reason)
             return
-        cap = self._limits.max_per_domain
-        if cap is not None and self._notes.accesses(visit.domain_id) >= cap:
-            self._exclude(visit, "domain_limit", f"{cap} page requests to its domain")
+        if self._over_its_cap(visit):
             return
         found = self._resolver.cached(visit.host) or await self._resolver.resolve(visit.host)
         if isinstance(found, Failed):
@@ -118,6 +116,14 @@ class Visitor:
         else:
             await self._fetch_page(visit, notes, canonical, address, answer)
 
+    def _over_its_cap(self, visit: Visit) -> bool:
+        """Exclude the visit if its domain has had as many page requests as it may have."""
+        cap = self._limits.max_per_domain
+        if cap is None or self._notes.accesses(visit.domain_id) < cap:
+            return False
+        self._exclude(visit, "domain_limit", f"{cap} page requests to its domain")
+        return True
+
     def _choose(self, found: Addresses, last: str | None) -> str | None:
         """The address to dial: the last one while it is still good (its connection may be open), else the first
         that the policy permits."""
@@ -140,6 +146,8 @@ class Visitor:
         crawl_delay = answer.rules.crawl_delay
         if crawl_delay is not None and crawl_delay > self._limits.max_crawl_delay:
             self._exclude(visit, "crawl_delay_too_long", f"Crawl-delay: {crawl_delay:g}")
+            return
+        if self._over_its_cap(visit):  # other hosts of its domain may have been quicker while we looked it up
             return
         self._notes.count_access(visit.domain_id)
         self._store.batch.accesses[visit.domain_id] += 1
