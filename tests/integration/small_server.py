@@ -49,6 +49,7 @@ class SmallServer:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            wbufsize = -1  # head and body leave together
 
             def do_GET(self) -> None:
                 at = time.time()
