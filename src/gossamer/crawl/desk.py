@@ -13,7 +13,8 @@ from gossamer.crawl.reading import Document, DocumentReader, Opened, Read
 from gossamer.dedup.exact import Known, Unknown
 from gossamer.extract.links import PageContent
 
-HANDFUL = 8  # documents at a time: about four milliseconds of the event loop
+HANDFUL = 8  # documents at a time, and ...
+HANDFUL_BYTES = 200_000  # ... no more bytes than this, unless it is one document: a few milliseconds of the event loop
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +80,16 @@ class ReadingDesk:
                 task.cancel()
             await asyncio.gather(*self._large, return_exceptions=True)
 
+    def _take_handful(self) -> list[Document]:
+        documents = [self._waiting.popleft()]
+        room = HANDFUL_BYTES - len(documents[0].response.wire_body)
+        while self._waiting and len(documents) < HANDFUL and len(self._waiting[0].response.wire_body) <= room:
+            documents.append(self._waiting.popleft())
+            room -= len(documents[-1].response.wire_body)
+        return documents
+
     async def _read_handful(self) -> None:
-        documents = [self._waiting.popleft() for _ in range(min(HANDFUL, len(self._waiting)))]
+        documents = self._take_handful()
         self._in_hand += len(documents)
         reader = self._reader
         opened = [reader.open(document) for document in documents]

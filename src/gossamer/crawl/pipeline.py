@@ -83,6 +83,7 @@ class Pipeline:
         )
         self._reads = ThreadPoolExecutor(1, thread_name_prefix="gossamer-load")
         self._loading = False
+        self._pumping = False  # a call of `pump` is on its way
         self._timer: asyncio.TimerHandle | None = None
         self._looked_again = False
         self._failure: BaseException | None = None
@@ -95,6 +96,7 @@ class Pipeline:
 
     def pump(self) -> None:
         """Start every visit that may start now; then see to what is needed for the next ones."""
+        self._pumping = False
         if self.over.is_set():
             return
         idle = False
@@ -110,7 +112,9 @@ class Pipeline:
                 self._visits.add(task)
                 continue
             if isinstance(turn, WaitUntil):
-                self._timer = loop.call_later(max(0.0005, turn.when - now), self.pump)
+                # Many hosts come due one by one; letting a few gather saves a turn of the loop for each.
+                least = 0.002 if self._frontier.resting > 200 else 0.0005
+                self._timer = loop.call_later(max(least, turn.when - now), self.pump)
             else:
                 idle = True
             break
@@ -120,6 +124,12 @@ class Pipeline:
             self._nothing_to_start()
         elif self.stopping or self._page_limit_reached():
             self._wind_up()
+
+    def _pump_soon(self) -> None:
+        """`pump` once for everything that ends in this turn of the loop."""
+        if not self._pumping:
+            self._pumping = True
+            asyncio.get_running_loop().call_soon(self.pump)
 
     def _may_start(self) -> bool:
         limits = self._limits
@@ -155,7 +165,7 @@ class Pipeline:
             task = asyncio.current_task()
             assert task is not None
             self._visits.discard(task)
-            self.pump()
+            self._pump_soon()
 
     @property
     def in_flight(self) -> int:

@@ -368,8 +368,9 @@ class Frontier:
         self._refill_selector.under(load)
 
     @property
-    def out(self) -> int:
-        return self._out
+    def resting(self) -> int:
+        """Hosts whose earliest contact lies ahead."""
+        return len(self._rests)
 
     @property
     def is_quiet(self) -> bool:

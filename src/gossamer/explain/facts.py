@@ -1,0 +1,142 @@
+"""What a crawl's store knows about one URL, as it was read. No decisions."""
+
+from dataclasses import dataclass
+
+from gossamer.model.states import UrlState
+from gossamer.model.task import Via
+from gossamer.model.units import Domain, HostKey, Instant, Seconds, Url
+
+MOST_STEPS = 10
+"""How far the way back to a seed is followed."""
+MOST_COUNTED = 10_000
+"""How far URLs in a queue are counted."""
+MOST_ATTEMPTS = 20
+"""How many of the last failures are told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounded:
+    """A count that was given up at a limit: `number`, or more than that."""
+
+    number: int
+    or_more: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SeedPlace:
+    """Where a person asked for the URL: `argument 1`, `seeds.txt, line 3`."""
+
+    where: str
+    added_at: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A page on the way back to a seed, and how that page was found itself."""
+
+    url: Url
+    via: Via
+    depth: int
+    seed: SeedPlace | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UrlFact:
+    """A row of the task table."""
+
+    url: Url
+    state: UrlState
+    front: int
+    available_at: Instant | None
+    priority: float
+    depth: int
+    tries: int
+    hops: int
+    via: Via
+    found_at: Instant
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueFact:
+    """Where a queued URL stands among those of its host."""
+
+    before: Bounded  # of its class, due earlier
+    of_class: Bounded
+    of_host: Bounded
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VisitFact:
+    """The last visit that was answered."""
+
+    at: Instant
+    status: int | None
+    size: int | None
+    took: Seconds | None
+    mime: str | None
+    digest: bytes | None
+    title: str | None
+    duplicate_of: Url | None
+    redirect_to: str | None
+    warc_file: str | None
+    warc_offset: int | None
+    warc_length: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class FailureFact:
+    """A visit that did not end well."""
+
+    at: Instant
+    reason: str
+    status: int | None
+    detail: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostFact:
+    """What is remembered of a host and of its registrable domain."""
+
+    host: HostKey
+    next_contact: Instant
+    last_took: Seconds
+    address: str | None
+    domain: Domain
+    accesses: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RobotsFact:
+    """The robots.txt of the URL's origin."""
+
+    status: int | None
+    fetched_at: Instant
+    expires_at: Instant
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """Everything on record. All of it is of one moment."""
+
+    url: UrlFact | None = None
+    seed: SeedPlace | None = None
+    way: tuple[Step, ...] = ()  # the page it was found on first, then that page's, at most MOST_STEPS
+    queue: QueueFact | None = None
+    visit: VisitFact | None = None
+    failures: tuple[FailureFact, ...] = ()  # the last MOST_ATTEMPTS, oldest first
+    earlier_failures: bool = False  # there are more
+    host: HostFact | None = None
+    robots: RobotsFact | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordCheck:
+    """What was found where the archive should have the document. `problem` says why it could not be read."""
+
+    problem: str | None = None
+    kind: str | None = None
+    target: str | None = None
+    block_ok: bool | None = None
+    payload_ok: bool | None = None

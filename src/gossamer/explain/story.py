@@ -1,0 +1,173 @@
+"""The story of a URL, as values. A part is None where there is nothing to tell.
+
+Fields that end in `_at` are moments; `words` relies on it.
+"""
+
+from dataclasses import dataclass
+
+from gossamer.explain.facts import Bounded, SeedPlace, Step
+from gossamer.model.units import HostKey, Instant, Origin, Seconds, Url
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The text as given and what became of it: a URL with the changes that made it one, or the reason why there is none."""
+
+    given: str
+    url: Url | None
+    host: HostKey | None = None
+    origin: Origin | None = None
+    changes: tuple[str, ...] = ()
+    refused: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What the URL-seen test says. `known_as` is the URL on record where its spelling is another one."""
+
+    seen: bool
+    minimised: bool
+    known_as: Url | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """How it entered. `way` leads from the page it was found on back to a seed; `cut` if that is further than told."""
+
+    via: str
+    found_at: Instant
+    hops: int
+    seed: SeedPlace | None
+    way: tuple[Step, ...]
+    cut: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One rule of entry: None as a reason means that it passes; `detail` is the value that decided."""
+
+    rule: str
+    reason: str | None
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Robots:
+    """What robots.txt says. `allowed` is None while the file is not known; `current`, whether it may still be relied on."""
+
+    origin: Origin
+    allowed: bool | None
+    meaning: str
+    line: str | None = None
+    line_number: int | None = None
+    status: int | None = None
+    fetched_at: Instant | None = None
+    age: Seconds | None = None
+    expires_at: Instant | None = None
+    current: bool = False
+    crawl_delay: Seconds | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Its priority and class. `assumed`: it is not on record, and stands where a link of a seed would."""
+
+    priority: float
+    front: int
+    name: str
+    depth: int
+    assumed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """How many URLs of its host are before it: of its class, and how many there are in all."""
+
+    before: Bounded
+    of_class: Bounded
+    of_host: Bounded
+
+
+@dataclass(frozen=True, slots=True)
+class Politeness:
+    """When its host may be contacted, and which term of the maximum asks for the usual gap.
+
+    `longer` says that the host rests longer than that gap explains: Retry-After, failures, or rules unknown.
+    """
+
+    host: HostKey
+    address: str | None
+    contact_at: Instant
+    wait: Seconds
+    last_took: Seconds
+    gap: Seconds
+    term: str
+    longer: bool
+    domain: str
+    accesses: int
+    cap: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A visit, or the reason why there was none."""
+
+    visited_at: Instant
+    outcome: str
+    status: int | None
+    took: Seconds | None
+    detail: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What the content-seen test made of the last answer."""
+
+    verdict: str
+    duplicate_of: Url | None
+    redirect_to: str | None
+    size: int | None
+    mime: str | None
+    digest: str | None
+    title: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """Where the document lies. `sound` if the record there is this URL's and has its digests; else `problem` says why."""
+
+    file: str
+    offset: int
+    length: int
+    sound: bool
+    problem: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Next:
+    """The next visit: not before `due_at` (None: there is none), and why."""
+
+    due_at: Instant | None
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Story:
+    """All of it, in the order of the path that a URL takes."""
+
+    form: Form
+    state: str | None = None
+    reason: str | None = None
+    identity: Identity | None = None
+    finding: Finding | None = None
+    verdicts: tuple[Verdict, ...] = ()
+    robots: Robots | None = None
+    standing: Standing | None = None
+    place: Place | None = None
+    politeness: Politeness | None = None
+    attempts: tuple[Attempt, ...] = ()
+    earlier_attempts: bool = False
+    tries: int = 0
+    content: Content | None = None
+    archive: Archive | None = None
+    next: Next

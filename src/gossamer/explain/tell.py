@@ -1,0 +1,176 @@
+"""Facts, rules and the time in; the story out."""
+
+import base64
+from dataclasses import dataclass
+
+from gossamer.explain.facts import MOST_STEPS, Facts, RecordCheck, UrlFact, VisitFact
+from gossamer.explain.story import (
+    Archive,
+    Attempt,
+    Content,
+    Finding,
+    Form,
+    Identity,
+    Next,
+    Place,
+    Standing,
+    Story,
+)
+from gossamer.explain.verdicts import entry_verdicts, first_reason, robots_verdict
+from gossamer.explain.waiting import Caps, next_visit, politeness_of, reason_against
+from gossamer.filter.query_rules import minimised
+from gossamer.filter.rules import EntryRules
+from gossamer.frontier.politeness import PolitenessPolicy
+from gossamer.frontier.priority import Ordering
+from gossamer.model.states import UrlState
+from gossamer.model.task import Via
+from gossamer.model.units import Instant, Url
+
+_CLASSES = {1: ("only",), 3: ("high", "medium", "low")}
+_ASSUMED_DEPTH = 1  # of a URL never seen: as if a seed linked to it
+_TOLD = frozenset({UrlState.STORED, UrlState.DUPLICATE, UrlState.REDIRECT})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrawlRules:
+    """What a crawl with this configuration decides by."""
+
+    entry: EntryRules
+    ordering: Ordering
+    politeness: PolitenessPolicy
+    caps: Caps
+    robots_agent: str
+    minimise: bool
+
+
+def tell(
+    form: Form, facts: Facts, rules: CrawlRules, *, now: Instant, running: bool, record: RecordCheck | None = None
+) -> Story:
+    """The story of a URL. `running`: a crawl is at work in the directory. `record`: what the archive has of it."""
+    if form.url is None or form.host is None or form.origin is None:
+        return Story(form=form, next=Next(None, f"this text gives no URL for a crawl: {form.refused}"))
+    known = facts.url
+    url = form.url if known is None else known.url
+    depth = _ASSUMED_DEPTH if known is None else known.depth
+    verdicts = entry_verdicts(rules.entry, url, form.host, depth)
+    robots = robots_verdict(url, form.origin, facts.robots, rules.robots_agent, now)
+    politeness = None
+    if facts.host is not None:
+        cap = rules.caps.max_per_domain
+        politeness = politeness_of(facts.host, rules.politeness, robots.crawl_delay, cap, now)
+    refusing = first_reason(verdicts)
+    against = reason_against(refusing, robots, politeness, rules.caps)
+    if known is None:
+        return Story(
+            form=form,
+            identity=Identity(False, rules.minimise),
+            verdicts=verdicts,
+            robots=robots,
+            standing=_would_stand(url, rules.ordering),
+            politeness=politeness,
+            next=Next(None, _would_happen(refusing is not None, against)),
+        )
+    visit = facts.visit
+    return Story(
+        form=form,
+        state=known.state.word,
+        reason=known.reason,
+        identity=_identity(form.url, known.url, rules.minimise),
+        finding=_finding(known, facts),
+        verdicts=verdicts,
+        robots=robots,
+        standing=Standing(
+            known.priority, known.front, class_name(rules.ordering.fronts, known.front), known.depth, False
+        ),
+        place=None if facts.queue is None else Place(facts.queue.before, facts.queue.of_class, facts.queue.of_host),
+        politeness=politeness,
+        attempts=_attempts(known, facts),
+        earlier_attempts=facts.earlier_failures,
+        tries=known.tries,
+        content=_content(known.state, visit) if visit is not None else None,
+        archive=_archive(known.url, visit, record) if visit is not None else None,
+        next=next_visit(known, visit, against, politeness, running=running, now=now),
+    )
+
+
+def class_name(fronts: int, front: int) -> str:
+    """What people call a front queue. The number where the crawl had more of them than the ordering now."""
+    names = _CLASSES.get(fronts, ())
+    return names[front] if front < len(names) else f"class {front}"
+
+
+# --- a URL that was never seen ------------------------------------------------------------------------
+
+
+def _would_stand(url: Url, ordering: Ordering) -> Standing:
+    score = ordering.score(url, _ASSUMED_DEPTH)
+    front = ordering.front_of(score)
+    return Standing(score, front, class_name(ordering.fronts, front), _ASSUMED_DEPTH, True)
+
+
+def _would_happen(refused: bool, against: tuple[str, str] | None) -> str:
+    if against is None:
+        return "it would enter and be queued when a page links to it"
+    reason, value = against
+    if refused:
+        return f"it would not enter: {reason} ({value})"
+    return f"it would enter, and be excluded when its turn comes: {reason} ({value})"
+
+
+# --- a URL on record -----------------------------------------------------------------------------------
+
+
+def _identity(url: Url, known_as: Url, minimise: bool) -> Identity:
+    if known_as == url:
+        return Identity(True, minimise)
+    # Spelt otherwise, so it was found by its minimised form, whatever the configuration says now.
+    return Identity(True, minimise or minimised(known_as) == minimised(url), known_as)
+
+
+def _finding(known: UrlFact, facts: Facts) -> Finding:
+    way = facts.way
+    # A way of the full length that has not met a seed goes on beyond what was read.
+    cut = len(way) == MOST_STEPS and way[-1].via is not Via.SEED
+    return Finding(known.via.name.lower(), known.found_at, known.hops, facts.seed, way, cut)
+
+
+def _attempts(known: UrlFact, facts: Facts) -> tuple[Attempt, ...]:
+    """Failures and the last answer, oldest first. An answer that was a failure is one attempt, not two."""
+    visit = facts.visit
+    found = []
+    for failure in facts.failures:
+        took = visit.took if visit is not None and visit.at == failure.at else None
+        found.append(Attempt(failure.at, failure.reason, failure.status, took, failure.detail))
+    if visit is not None and all(failure.at != visit.at for failure in facts.failures):
+        last = all(failure.at < visit.at for failure in facts.failures)
+        outcome = known.state.word if last and known.state is not UrlState.QUEUED else "answered"
+        found.append(Attempt(visit.at, outcome, visit.status, visit.took, visit.redirect_to))
+    return tuple(sorted(found, key=lambda attempt: attempt.visited_at))
+
+
+def _content(state: UrlState, visit: VisitFact) -> Content | None:
+    if state not in _TOLD:
+        return None
+    digest = None if visit.digest is None else "sha1:" + base64.b32encode(visit.digest).decode("ascii")
+    return Content(
+        state.word, visit.duplicate_of, visit.redirect_to, visit.size, visit.mime, digest, visit.title
+    )  # fmt: skip
+
+
+def _archive(url: Url, visit: VisitFact, record: RecordCheck | None) -> Archive | None:
+    if visit.warc_file is None or visit.warc_offset is None or visit.warc_length is None:
+        return None
+    problem = _problem(url, record)
+    return Archive(visit.warc_file, visit.warc_offset, visit.warc_length, problem is None, problem)
+
+
+def _problem(url: Url, record: RecordCheck | None) -> str | None:
+    if record is None:
+        return "the record was not read"
+    if record.problem is not None:
+        return record.problem
+    if record.kind != "response" or record.target != url:
+        return f"there is a {record.kind} record of {record.target}"
+    if record.block_ok is not True:
+        return "its digest is wrong" if record.block_ok is False else "it has no digest to be checked by"
+    return "its payload's digest is wrong" if record.payload_ok is False else None

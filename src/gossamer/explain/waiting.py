@@ -1,0 +1,101 @@
+"""What keeps a URL from being visited now, and until when."""
+
+from dataclasses import dataclass
+
+from gossamer.explain.facts import HostFact, UrlFact, VisitFact
+from gossamer.explain.story import Next, Politeness, Robots, Verdict
+from gossamer.frontier.politeness import Contact, PolitenessPolicy, gap_after
+from gossamer.model.states import UrlState
+from gossamer.model.units import Instant, Seconds
+
+_ENDS = {
+    UrlState.STORED: "it is stored; recrawls are not scheduled",
+    UrlState.DUPLICATE: "its document is stored already; recrawls are not scheduled",
+    UrlState.REDIRECT: "it lives elsewhere; recrawls are not scheduled",
+    UrlState.GONE: "gone for good: it is not asked for again",
+    UrlState.DEAD: "its tries are used up: `gossamer dead requeue` gives it new ones",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """Limits beyond the rules of entry that a visit has to keep."""
+
+    max_per_domain: int | None
+    max_crawl_delay: Seconds
+
+
+def politeness_of(
+    host: HostFact, policy: PolitenessPolicy, crawl_delay: Seconds | None, cap: int | None, now: Instant
+) -> Politeness:
+    """How the host stands with us. The gap is the one that the last contact costs, as far as it is on record."""
+    gap, term = gap_after(policy, Contact(now, host.last_took, crawl_delay))
+    wait = Seconds(max(0.0, host.next_contact - now))
+    return Politeness(
+        host.host,
+        host.address,
+        host.next_contact,
+        wait,
+        host.last_took,
+        gap,
+        term.value,
+        wait > gap,
+        host.domain,
+        host.accesses,
+        cap,
+    )
+
+
+def reason_against(
+    refusing: Verdict | None, robots: Robots, politeness: Politeness | None, caps: Caps
+) -> tuple[str, str] | None:
+    """What would exclude the URL at its next visit: the reason and the value that decides, in the order of a visit."""
+    if refusing is not None and refusing.reason is not None:
+        return refusing.reason, refusing.detail
+    if politeness is not None and caps.max_per_domain is not None and politeness.accesses >= caps.max_per_domain:
+        return "domain_limit", f"{politeness.accesses} page requests to {politeness.domain}"
+    if robots.current and robots.allowed is False:
+        return "robots_denied", f"line {robots.line_number}: {robots.line}" if robots.line else robots.meaning
+    if robots.current and robots.crawl_delay is not None and robots.crawl_delay > caps.max_crawl_delay:
+        return "crawl_delay_too_long", f"Crawl-delay: {robots.crawl_delay:g}"
+    return None
+
+
+def next_visit(
+    url: UrlFact,
+    visit: VisitFact | None,
+    against: tuple[str, str] | None,
+    politeness: Politeness | None,
+    *,
+    running: bool,
+    now: Instant,
+) -> Next:
+    """When a URL on record is visited next, and why then."""
+    if url.state is UrlState.QUEUED:
+        return _turn(url, against, politeness, running=running, now=now)
+    if url.state is UrlState.MISSING and url.available_at is not None:
+        answered = f"it answered {visit.status}" if visit is not None else "it was missing"
+        when = "once that date has come" if url.available_at > now else "since that date has come"
+        return Next(url.available_at, f"{answered}: asked again at a start of the crawl, {when}")
+    if url.state is UrlState.EXCLUDED:
+        return Next(None, f"a rule forbids it: {url.reason or 'unknown'}")
+    return Next(url.available_at, _ENDS.get(url.state, "it is not asked for again"))
+
+
+def _turn(
+    url: UrlFact, against: tuple[str, str] | None, politeness: Politeness | None, *, running: bool, now: Instant
+) -> Next:
+    due = url.available_at if url.available_at is not None else now
+    rests_until = politeness.contact_at if politeness is not None else due
+    at = Instant(max(due, rests_until))
+    if against is not None:
+        why = f"when its turn comes it will be excluded: {against[0]} ({against[1]})"
+    elif due > now and url.reason is not None:
+        why = f"try {url.tries + 1}, after {url.reason}"
+    elif due > now:
+        why = "its date has not come"
+    elif rests_until > now:
+        why = "its host is left alone until then"
+    else:
+        why = "it is due: visited when its turn comes"
+    return Next(at, why if running else f"{why}; the crawl is at rest")
