@@ -24,7 +24,7 @@ pytestmark = pytest.mark.service
 # At 80 % of a bound nothing more is fetched. What is in flight or on the desk then must fit into the last fifth, as it
 # does with the bounds of a real crawl.
 CONCURRENCY = 4
-WEB = small_web(seed=71, hosts=60, pages=600, fault_rate=0.0, crawl_delay_hosts=0, slow_hosts=0, bytes_spread=0.0)
+WEB = small_web(seed=71, hosts=60, pages=350, fault_rate=0.0, crawl_delay_hosts=0, slow_hosts=0, bytes_spread=0.0)
 
 
 class SlowWriter:

@@ -28,7 +28,7 @@ TOML = f"[retry]\ndelay = 1.0\n[politeness]\nmax_adaptive_delay = {MAX_ADAPTIVE}
 WEB = small_web(
     seed=31,
     hosts=20,
-    pages=70,
+    pages=56,
     slow_hosts=0.5,
     slow_seconds=0.8,
     crawl_delay_hosts=0.0,
