@@ -1,6 +1,6 @@
 """The whole path: fetch, robots, parse, resolve, seen, digest, WARC, SQLite, over plain HTTP on loopback.
 
-Pages of about 25 KB with 60 links. Three runs: the crawl as it is (the figure), the crawl with a stopwatch around
+Pages of about 25 KB with 60 links. Three kinds of run: the crawl as it is (the figure), the crawl with a stopwatch around
 each stage (the shares; the stopwatches cost up to a tenth themselves), and a plain crawler of the usual parts.
 """
 
@@ -213,8 +213,13 @@ def shape() -> SimWebConfig:
 
 def main() -> int:
     pages = int(sys.argv[1]) if len(sys.argv) > 1 else PAGES
-    with SimwebProcess(shape()) as web:
-        each, wall = crawl(web, pages)
+    runs = []
+    for _ in range(3):
+        # The machine is shared, and what others do only ever adds: the least of three is nearest to the truth.
+        with SimwebProcess(shape()) as web:
+            runs.append(crawl(web, pages))
+    each, wall = min(runs)
+    print(f"three runs       {', '.join(f'{1e6 / run:.0f}' for run, _ in runs)} pages per CPU-second")
     print(
         f"whole path       {each:7.0f} µs CPU a page = {1e6 / each:5.0f} pages per CPU-second (goal {GOAL_PER_SECOND})"
     )
@@ -229,8 +234,11 @@ def main() -> int:
         spent[s] for s in ("open and digest", "extract", "intake (with resolve and seen)", "frontier", "load (thread)")
     ) / pages - 1e6 * spent["commit (thread, with WARC)"] / pages  # fmt: skip
     print(f"  {'fetch, event loop and the rest':32} {rest:7.1f} µs")
-    with SimwebProcess(shape()) as web, scratch() as place:
-        plain = asyncio.run(Baseline(place, web, BASELINE_PAGES).run())
+    plains = []
+    for _ in range(3):
+        with SimwebProcess(shape()) as web, scratch() as place:
+            plains.append(asyncio.run(Baseline(place, web, BASELINE_PAGES).run()))
+    plain = min(plains)
     print(f"plain crawler    {plain:7.0f} µs CPU a page: ratio {plain / each:.2f} (goal {GOAL_RATIO})")
     return 0 if 1e6 / each >= GOAL_PER_SECOND and plain / each >= GOAL_RATIO else 1
 
