@@ -1,7 +1,7 @@
 """The whole path: fetch, robots, parse, resolve, seen, digest, WARC, SQLite, over plain HTTP on loopback.
 
-Pages of about 25 KB with 60 links. Three kinds of run: the crawl as it is (the figure), the crawl with a stopwatch around
-each stage (the shares; the stopwatches cost up to a tenth themselves), and a plain crawler of the usual parts.
+Pages of about 25 KB with 60 links. Three kinds of run: the crawl as it is (the figure), the crawl with a stopwatch
+around each stage (the shares; the stopwatches cost up to a tenth themselves), and a plain crawler of the usual parts.
 """
 
 import asyncio

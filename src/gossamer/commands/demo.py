@@ -103,14 +103,23 @@ def prepare(directory: Path) -> None:
         raise DirectoryError(f"cannot use {str(directory)!r}: {error.strerror}") from error
 
 
+def how_we_were_called(program: Path) -> str:
+    """The command as it can be typed here: not everybody has it on the path."""
+    if program.name != "gossamer" or shutil.which("gossamer"):
+        return "gossamer"
+    here = Path.cwd()
+    return str(program.relative_to(here)) if program.is_relative_to(here) else str(program)
+
+
 def hints(directory: Path) -> str:
     where = f"--dir {words.printable(str(directory))}"
+    me = how_we_were_called(Path(sys.argv[0]))
     tries = (
-        (f"gossamer pages {where} --state stored --limit 10", "what was stored"),
-        (f"gossamer pages {where} --json --state duplicate", "which pages are the same"),
-        (f"gossamer dead {where}", "what never answered"),
-        (f"gossamer status {where}", "the totals once more"),
-        ("gossamer crawl URL --max-pages 100", "the real web; see gossamer crawl --help"),
+        (f"{me} pages {where} --state stored --limit 10", "what was stored"),
+        (f"{me} pages {where} --json --state duplicate", "which pages are the same"),
+        (f"{me} dead {where}", "what never answered"),
+        (f"{me} status {where}", "the totals once more"),
+        (f"{me} crawl URL --max-pages 100", "the real web; see crawl --help"),
     )
     width = max(len(command) for command, _ in tries)
     return "\n".join(["Try next", *(f"  {command:<{width}}  {what}" for command, what in tries)])

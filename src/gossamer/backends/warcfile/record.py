@@ -18,6 +18,7 @@ from gossamer.model.outcome import Response
 from gossamer.model.units import Instant, Url
 
 _LEVEL: Final = 1
+_SMALL: Final = 1024  # bytes; a request, say: the set-up of level 1 costs ten times what it saves
 _GZIP_MEMBER: Final = 31  # window bits: a gzip header and trailer around the deflate stream
 
 _SAME_PAYLOAD: Final = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
@@ -159,7 +160,8 @@ def _member(head: str, block: bytes, more_block: bytes = b"") -> bytes:
         f"Content-Length: {len(block) + len(more_block)}\r\n\r\n"
     )
     whole = b"".join((named.encode(), block, more_block, b"\r\n\r\n"))
-    member: bytes = isal_zlib.compress(whole, _LEVEL, _GZIP_MEMBER)
+    level = _LEVEL if len(whole) > _SMALL else 0
+    member: bytes = isal_zlib.compress(whole, level, _GZIP_MEMBER)
     return member
 
 

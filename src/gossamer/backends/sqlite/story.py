@@ -1,0 +1,154 @@
+"""Reads what the store knows about one URL, also while a crawl uses it.
+
+All facts are read in one short transaction, so they are of one moment: a URL is never told as queued beside the
+record of the visit that stored it.
+"""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from gossamer.backends.sqlite.database import translated
+from gossamer.backends.sqlite.queries import named_queries
+from gossamer.explain.facts import (
+    MOST_ATTEMPTS,
+    MOST_COUNTED,
+    MOST_STEPS,
+    Bounded,
+    Facts,
+    FailureFact,
+    HostFact,
+    QueueFact,
+    RobotsFact,
+    SeedPlace,
+    Step,
+    UrlFact,
+    VisitFact,
+)
+from gossamer.model.states import UrlState
+from gossamer.model.task import Via
+from gossamer.model.units import Domain, Fingerprint, HostKey, Origin
+
+_Row = tuple[Any, ...]
+
+_SCHEMES = ("http://", "https://")
+_PLAIN = ("url", "front", "available_at", "priority", "depth", "tries", "hops", "found_at", "reason")
+
+
+class StoryReader:
+    """Looks one URL up. Raises StoreFailed where the database cannot be read."""
+
+    def __init__(self, db: sqlite3.Connection, path: Path) -> None:
+        self._db = db
+        self._path = path
+        self._sql = named_queries("story.sql")
+
+    def fingerprint_key(self) -> int:
+        """The crawl's secret; 0 if it never had one, and then it has no URLs either."""
+        with self._one_moment():
+            row = self._row("fact", "fingerprint_key")
+        return 0 if row is None else int(str(row[0]))
+
+    def seed_host(self, host: HostKey) -> HostKey | None:
+        """The host itself if a seed is on it."""
+        with self._one_moment():
+            for scheme in _SCHEMES:
+                # A host in a canonical URL ends with a slash, or a colon before its port; "0" and ";" come after those.
+                for end, beyond in (("/", "0"), (":", ";")):
+                    if self._row("seed_between", f"{scheme}{host}{end}", f"{scheme}{host}{beyond}") is not None:
+                        return host
+        return None
+
+    def seed_host_in(self, domain: Domain) -> HostKey | None:
+        """The host of a seed in this domain, if there is one."""
+        with self._one_moment():
+            for (url,) in self._db.execute(self._sql["seeds_naming"], (domain,)):
+                host = _host_of(url)
+                if host == domain or host.endswith(f".{domain}"):
+                    return HostKey(host)
+        return None
+
+    def facts(self, host: HostKey, domain: Domain, origin: Origin, identities: Sequence[Fingerprint]) -> Facts:
+        """What is on record of the URL with the first of these identities that is known; of its host and origin
+        alone if none is."""
+        with self._one_moment():
+            for identity in identities:
+                row = self._row("url_by_identity", domain, identity)
+                if row is not None:
+                    return self._known(row)
+            return Facts(host=self._host("host_by_name", host), robots=self._robots(origin))
+
+    def _known(self, row: _Row) -> Facts:
+        url_id, host_id, found_on, state, via, *rest = row
+        plain = dict(zip(_PLAIN, rest, strict=True))
+        known = UrlFact(state=UrlState(state), via=Via(via), **plain)
+        seed = self._row("seed", known.url)
+        failures = self._db.execute(self._sql["failures"], (url_id, MOST_ATTEMPTS + 1)).fetchall()
+        return Facts(
+            url=known,
+            seed=None if seed is None else SeedPlace(*seed),
+            way=tuple(self._way_back(found_on)),
+            queue=self._queue(known, url_id, host_id) if known.state is UrlState.QUEUED else None,
+            visit=self._visit(url_id),
+            failures=tuple(FailureFact(*failure) for failure in reversed(failures[:MOST_ATTEMPTS])),
+            earlier_failures=len(failures) > MOST_ATTEMPTS,
+            host=self._host("host_by_id", host_id),
+            robots=self._robots(Origin(known.url[: known.url.index("/", 8)])),
+        )
+
+    def _way_back(self, found_on: int) -> Iterator[Step]:
+        for _ in range(MOST_STEPS):
+            row = self._row("step", found_on) if found_on else None
+            if row is None:
+                return
+            url, via, depth, found_on, source, added_at = row
+            yield Step(url, Via(via), depth, None if source is None else SeedPlace(source, added_at))
+
+    def _queue(self, known: UrlFact, url_id: int, host_id: int) -> QueueFact:
+        return QueueFact(
+            before=self._count("queued_before", host_id, known.front, known.available_at, url_id),
+            of_class=self._count("queued_of_class", host_id, known.front),
+            of_host=self._count("queued_of_host", host_id),
+        )
+
+    def _count(self, name: str, *values: object) -> Bounded:
+        row = self._row(name, *values, MOST_COUNTED + 1)
+        number = 0 if row is None else row[0]
+        return Bounded(min(number, MOST_COUNTED), number > MOST_COUNTED)
+
+    def _visit(self, url_id: int) -> VisitFact | None:
+        row = self._row("visit", url_id)
+        return None if row is None else VisitFact(**dict(zip(VisitFact.__slots__, row, strict=True)))
+
+    def _host(self, query: str, key: object) -> HostFact | None:
+        row = self._row(query, key)
+        return None if row is None else HostFact(**dict(zip(HostFact.__slots__, row, strict=True)))
+
+    def _robots(self, origin: Origin) -> RobotsFact | None:
+        row = self._row("robots", origin)
+        return None if row is None else RobotsFact(**dict(zip(RobotsFact.__slots__, row, strict=True)))
+
+    def _row(self, name: str, *values: object) -> _Row | None:
+        row: _Row | None = self._db.execute(self._sql[name], values).fetchone()
+        return row
+
+    @contextmanager
+    def _one_moment(self) -> Iterator[None]:
+        """A read transaction: what is read in it is of one commit. The driver's errors come out as ours."""
+        try:
+            self._db.execute("BEGIN")
+            try:
+                yield
+            finally:
+                with suppress(sqlite3.Error):
+                    self._db.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise translated(error, self._path) from error
+
+
+def _host_of(url: str) -> str:
+    """The host of a canonical URL."""
+    authority = url.partition("//")[2].partition("/")[0]
+    return authority if authority.endswith("]") else authority.partition(":")[0]

@@ -1,0 +1,56 @@
+-- What the store knows about one URL. Every statement follows an index or gives up at a limit, but for the one that
+-- looks for seeds of a domain: it reads the seeds, which are in one piece, and stops at the first.
+
+-- name: fact
+SELECT value FROM facts WHERE name = ?
+
+-- name: url_by_identity
+SELECT u.id, u.host_id, u.found_on, u.state, u.via,
+       u.url, u.front, u.available_at, u.priority, u.depth, u.tries, u.hops, u.found_at, u.reason
+FROM domains d JOIN urls u ON u.domain_id = d.id
+WHERE d.domain = ? AND u.fingerprint = ?
+
+-- name: step
+SELECT u.url, u.via, u.depth, u.found_on, s.source, s.added_at
+FROM urls u LEFT JOIN seeds s ON s.url = u.url WHERE u.id = ?
+
+-- name: seed
+SELECT source, added_at FROM seeds WHERE url = ?
+
+-- name: seed_between
+SELECT url FROM seeds WHERE url >= ? AND url < ? LIMIT 1
+
+-- name: seeds_naming
+SELECT url FROM seeds WHERE instr(url, ?) > 0
+
+-- name: queued_before
+SELECT count(*) FROM (
+    SELECT 1 FROM urls WHERE state = 0 AND host_id = ? AND front = ? AND (available_at, id) < (?, ?) LIMIT ?)
+
+-- name: queued_of_class
+SELECT count(*) FROM (SELECT 1 FROM urls WHERE state = 0 AND host_id = ? AND front = ? LIMIT ?)
+
+-- name: queued_of_host
+SELECT count(*) FROM (SELECT 1 FROM urls WHERE state = 0 AND host_id = ? LIMIT ?)
+
+-- name: visit
+SELECT v.at, v.status, v.size, v.took, v.mime, v.digest, v.title, d.url, v.redirect_to,
+       w.name, v.warc_offset, v.warc_length
+FROM visits v
+LEFT JOIN urls d ON d.id = v.duplicate_of
+LEFT JOIN warc_files w ON w.id = v.warc_file
+WHERE v.url_id = ?
+
+-- name: failures
+SELECT at, reason, status, detail FROM failures WHERE url_id = ? ORDER BY rowid DESC LIMIT ?
+
+-- name: host_by_id
+SELECT h.host, h.next_contact, h.last_took, h.address, d.domain, d.accesses
+FROM hosts h JOIN domains d ON d.id = h.domain_id WHERE h.id = ?
+
+-- name: host_by_name
+SELECT h.host, h.next_contact, h.last_took, h.address, d.domain, d.accesses
+FROM hosts h JOIN domains d ON d.id = h.domain_id WHERE h.host = ?
+
+-- name: robots
+SELECT status, fetched_at, expires_at, body FROM robots WHERE origin = ?
