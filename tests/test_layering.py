@@ -25,14 +25,22 @@ OURS: dict[str, tuple[str, ...]] = {
     "sketch": (),
     **dict.fromkeys(STAGES, FOUNDATIONS),
     # A backend does a stage's IO, so it knows what that stage wants (`ports`, a load order) and the values that
-    # it hands over; no decision of any stage, and no other backend.
-    "backends": ("model", "errors", "clock", "store.changes", "store.ports", "crawl.ports", "frontier.front_queue"),
+    # it hands over; no decision of any stage, and no other backend. It reads the facts of a URL's story as well.
+    "backends": (
+        *("model", "errors", "clock", "store.changes", "store.ports", "crawl.ports", "frontier.front_queue"),
+        "explain.facts",
+    ),
     "observe": ("model", "errors", "clock"),
     # The judge of the crawler shares none of its code: an error of ours must not be excused by the same error there.
     "simweb": ("model", "errors", "clock"),
     "config": ("errors",),
+    # Asks each stage for its own verdict, so it knows the deciding stages; none of them knows it.
+    "explain": ("model", "filter", "seen", "frontier", "fetch.robots", "observe.words"),
     "crawl": (*FOUNDATIONS, *STAGES, "observe", "config"),
-    "commands": ("model", "errors", "clock", "config", "seed", "crawl", "backends", "observe", "simweb", "assemble"),
+    "commands": (
+        *("model", "errors", "clock", "config", "seed", "crawl", "backends", "observe", "simweb", "assemble"),
+        "explain",
+    ),
     "cli": ("commands", "errors", "observe"),
     "__main__": ("cli",),
     "assemble": (*FOUNDATIONS, *STAGES, "observe", "config", "crawl", "backends"),

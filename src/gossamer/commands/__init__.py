@@ -11,5 +11,7 @@ COMMANDS: dict[str, str] = {
     "simweb": "serve the simulated web (HTTP and DNS on loopback)",
     "status": "the totals of a crawl, at rest or running",
     "pages": "a line for every known page",
+    "explain": "the whole story of a URL: how it was found, what was decided, what comes next",
+    "simulate": "compare orderings on a link graph, without fetching",
     "dead": "list, requeue or drop the URLs whose tries are used up",
 }

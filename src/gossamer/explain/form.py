@@ -58,7 +58,7 @@ def _split(text: str) -> tuple[str, str, str, str | None, str | None]:
 
 def _authority_changes(scheme: str, old: str, new: str) -> list[str]:
     found = []
-    userinfo, at, rest = old.rpartition("@")
+    _, at, rest = old.rpartition("@")
     if at:
         found.append("user name and password are dropped")
     host, port = _host_and_port(rest)

@@ -11,7 +11,7 @@ from gossamer.model.units import HostKey, Instant, Origin, Seconds, Url
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The text as given and what became of it: a URL with the changes that made it one, or the reason why there is none."""
+    """The text as given; the URL it gives with the changes that made it one, or why it gives none."""
 
     given: str
     url: Url | None
@@ -53,7 +53,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Robots:
-    """What robots.txt says. `allowed` is None while the file is not known; `current`, whether it may still be relied on."""
+    """What robots.txt says. `allowed` is None while the file is not known, `current` while the answer holds."""
 
     origin: Origin
     allowed: bool | None
@@ -134,7 +134,7 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """Where the document lies. `sound` if the record there is this URL's and has its digests; else `problem` says why."""
+    """Where the document lies. `sound`: the record is this URL's and its digests are right; if not, see `problem`."""
 
     file: str
     offset: int

@@ -18,6 +18,7 @@ from gossamer.explain.story import (
 )
 from gossamer.explain.verdicts import entry_verdicts, first_reason, robots_verdict
 from gossamer.explain.waiting import Caps, next_visit, politeness_of, reason_against
+from gossamer.filter.canonical import taken_apart
 from gossamer.filter.query_rules import minimised
 from gossamer.filter.rules import EntryRules
 from gossamer.frontier.politeness import PolitenessPolicy
@@ -47,13 +48,15 @@ def tell(
     form: Form, facts: Facts, rules: CrawlRules, *, now: Instant, running: bool, record: RecordCheck | None = None
 ) -> Story:
     """The story of a URL. `running`: a crawl is at work in the directory. `record`: what the archive has of it."""
-    if form.url is None or form.host is None or form.origin is None:
-        return Story(form=form, next=Next(None, f"this text gives no URL for a crawl: {form.refused}"))
+    if form.url is None or form.host is None:
+        return refused(form)
     known = facts.url
-    url = form.url if known is None else known.url
-    depth = _ASSUMED_DEPTH if known is None else known.depth
-    verdicts = entry_verdicts(rules.entry, url, form.host, depth)
-    robots = robots_verdict(url, form.origin, facts.robots, rules.robots_agent, now)
+    # In minimised form the URL on record may be of another host than the one asked about: what counts is its own.
+    host = form.host if known is None or facts.host is None else facts.host.host
+    page = taken_apart(form.url if known is None else known.url, host)
+    url, depth = page.url, _ASSUMED_DEPTH if known is None else known.depth
+    verdicts = entry_verdicts(rules.entry, url, host, depth)
+    robots = robots_verdict(url, page.origin, facts.robots, rules.robots_agent, now)
     politeness = None
     if facts.host is not None:
         cap = rules.caps.max_per_domain
@@ -91,6 +94,11 @@ def tell(
         archive=_archive(known.url, visit, record) if visit is not None else None,
         next=next_visit(known, visit, against, politeness, running=running, now=now),
     )
+
+
+def refused(form: Form) -> Story:
+    """The story of text that has no canonical form: it ends there."""
+    return Story(form=form, next=Next(None, f"this text gives no URL for a crawl: {form.refused}"))
 
 
 def class_name(fronts: int, front: int) -> str:
@@ -152,9 +160,7 @@ def _content(state: UrlState, visit: VisitFact) -> Content | None:
     if state not in _TOLD:
         return None
     digest = None if visit.digest is None else "sha1:" + base64.b32encode(visit.digest).decode("ascii")
-    return Content(
-        state.word, visit.duplicate_of, visit.redirect_to, visit.size, visit.mime, digest, visit.title
-    )  # fmt: skip
+    return Content(state.word, visit.duplicate_of, visit.redirect_to, visit.size, visit.mime, digest, visit.title)
 
 
 def _archive(url: Url, visit: VisitFact, record: RecordCheck | None) -> Archive | None:

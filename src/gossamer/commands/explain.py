@@ -1,0 +1,110 @@
+"""`gossamer explain`: the whole story of a URL."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from gossamer.backends.sqlite.story import StoryReader
+from gossamer.backends.warcfile.reader import DamagedRecord, read_record
+from gossamer.clock import SteadyClock
+from gossamer.commands import arguments as given
+from gossamer.commands.options import add_options, config_from
+from gossamer.commands.reading import holder_of, reading
+from gossamer.config import Config
+from gossamer.errors import NotThisCrawl, UsageError
+from gossamer.explain.facts import RecordCheck, VisitFact
+from gossamer.explain.form import form_of, identities
+from gossamer.explain.scoping import scope_near
+from gossamer.explain.story import Story
+from gossamer.explain.tell import CrawlRules, refused, tell
+from gossamer.explain.waiting import Caps
+from gossamer.explain.words import story_lines, story_object
+from gossamer.model.units import Domain, HostKey, Seconds
+from gossamer.seed.lists import with_scheme
+
+USAGE = "URL [--dir DIR] [--json] [options]"
+DESCRIPTION = """\
+The whole story of a URL from what is stored: how it was found, its canonical
+form, what each rule says of it, what it waits for, what came of its visits and
+where it lies. For a URL never seen: what would happen to it. The crawl may be
+running. The rules are those of gossamer.toml and the options, as for crawl."""
+EXAMPLE = """\
+  gossamer explain https://example.org/news/ --dir news
+  gossamer explain example.org/old --json | jq .next"""
+
+_RULES = (
+    *("dir", "scope", "max_depth", "order", "delay", "delay_factor", "user_agent", "filter.exclude_domains"),
+    "politeness.max_per_domain",
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("url", metavar="URL", help="https:// is added where it is missing")
+    parser.add_argument("--config", metavar="FILE", help="read options from FILE (default: ./gossamer.toml if present)")
+    parser.add_argument("--json", action="store_true", help="one JSON object")
+    add_options(parser, _RULES)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from gossamer.assemble import canonicaliser_for, check_config, domain_and_partition
+
+    config = config_from(arguments, given.path(arguments, "config"))
+    check_config(config)
+    text = (given.text(arguments, "url") or "").strip()
+    if not text:
+        raise UsageError("there is no URL to explain: the text is empty")
+    directory = Path(config.dir)
+    if not (directory / "crawl.db").exists():
+        raise NotThisCrawl(f"there is no crawl in {str(directory)!r}; choose another with --dir")
+    form = form_of(text, with_scheme(text), canonicaliser_for(config))
+    as_json = given.flag(arguments, "json")
+    running = holder_of(directory) is not None
+    if form.url is None or form.host is None or form.origin is None:
+        return _show(refused(form), as_json)
+    domain = domain_and_partition(form.host)[0]
+    with reading(directory) as db:
+        reader = StoryReader(db, directory / "crawl.db")
+        sought = identities(form.url, reader.fingerprint_key(), minimise=config.filter.minimise)
+        facts = reader.facts(form.host, domain, form.origin, sought)
+        rules = rules_of(config, reader, facts.host.host if facts.host is not None else form.host, domain)
+    record = None if facts.visit is None else checked_record(directory / "warc", facts.visit)
+    # The clock is read last, so that nothing on record is younger than now.
+    story = tell(form, facts, rules, now=SteadyClock().now(), running=running, record=record)
+    return _show(story, as_json)
+
+
+def _show(story: Story, as_json: bool) -> int:
+    if as_json:
+        print(json.dumps(story_object(story)))
+    else:
+        sys.stdout.write("\n".join(story_lines(story)) + "\n")
+    return 0
+
+
+def rules_of(config: Config, reader: StoryReader, host: HostKey, domain: Domain) -> CrawlRules:
+    """What a crawl with this configuration would decide by, as far as it concerns this host."""
+    from gossamer.assemble import ordering_for, politeness_for, rules_for
+
+    scope = scope_near(config.scope, reader, host, domain)
+    return CrawlRules(
+        entry=rules_for(config, scope),
+        ordering=ordering_for(config),
+        politeness=politeness_for(config),
+        caps=Caps(config.politeness.max_per_domain, Seconds(config.politeness.max_crawl_delay)),
+        robots_agent=config.robots_agent,
+        minimise=config.filter.minimise,
+    )
+
+
+def checked_record(folder: Path, visit: VisitFact) -> RecordCheck | None:
+    """What lies where the document should be; None if it was not archived."""
+    if visit.warc_file is None or visit.warc_offset is None or visit.warc_length is None:
+        return None
+    try:
+        record = read_record(folder / visit.warc_file, visit.warc_offset, visit.warc_length)
+    except DamagedRecord as error:
+        return RecordCheck(problem=str(error))
+    except OSError as error:
+        return RecordCheck(problem=f"{visit.warc_file}: {error.strerror}")
+    return RecordCheck(None, record.kind, record.target_uri, record.block_digest_ok(), record.payload_digest_ok())

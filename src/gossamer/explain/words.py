@@ -1,0 +1,206 @@
+"""The story in lines for people, and as a JSON object for programs."""
+
+import dataclasses
+from collections.abc import Iterator
+from enum import Enum
+
+from gossamer.explain.facts import Bounded, Step
+from gossamer.explain.story import Attempt, Finding, Politeness, Robots, Standing, Story, Verdict
+from gossamer.observe import words
+
+_LABEL = 12
+
+Json = dict[str, object]
+
+
+def story_lines(story: Story) -> list[str]:
+    """The story, a part after the other; labels in a column, what belongs together below each other."""
+    lines = [words.printable(str(story.form.url or story.form.given)), ""]
+    for label, texts in _parts(story):
+        for text in texts:
+            lines.append(f"  {label:<{_LABEL}}{words.printable(text)}")
+            label = ""
+    return lines
+
+
+def story_object(story: Story) -> Json:
+    """The same as an object. Moments are ISO 8601 in UTC, durations are seconds, what is unknown is null."""
+    found = _plain(story)
+    assert isinstance(found, dict)
+    return found
+
+
+# --- JSON ----------------------------------------------------------------------------------------------
+
+
+def _plain(value: object, name: str = "") -> object:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name: _plain(getattr(value, f.name), f.name) for f in dataclasses.fields(value)}
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, Enum):
+        return value.name.lower()
+    if isinstance(value, float) and name.endswith("_at"):
+        return words.timestamp(value)
+    return value
+
+
+# --- lines ---------------------------------------------------------------------------------------------
+
+
+def _parts(story: Story) -> Iterator[tuple[str, list[str]]]:
+    yield "state", [_state(story)]
+    yield "form", _form(story)
+    yield "found", _found(story.finding) if story.finding is not None else []
+    yield "seen", _seen(story)
+    yield "filter", _filter(story.verdicts)
+    yield "robots.txt", _robots(story.robots) if story.robots is not None else []
+    yield "priority", [_standing(story.standing)] if story.standing is not None else []
+    yield "queue", _place(story)
+    yield "politeness", _politeness(story.politeness, story.robots)
+    yield "attempts", _attempts(story)
+    yield "content", _content(story)
+    yield "archive", _archive(story)
+    at = words.timestamp(story.next.due_at)
+    yield "next", [f"{at}: {story.next.why}" if at else story.next.why]
+
+
+def _state(story: Story) -> str:
+    if story.form.refused is not None:
+        return f"refused: {story.form.refused}"
+    if story.state is None:
+        return "never seen"
+    return f"{story.state} ({story.reason})" if story.reason else story.state
+
+
+def _form(story: Story) -> list[str]:
+    form = story.form
+    if form.refused is not None:
+        return [f"no canonical form: {form.refused}"]
+    if not form.changes:
+        return ["canonical as given"]
+    return [f"given as {form.given}", *form.changes]
+
+
+def _found(finding: Finding) -> list[str]:
+    at = words.timestamp(finding.found_at)
+    lines = []
+    if finding.seed is not None:
+        lines.append(f"seed: {finding.seed.where}, {words.timestamp(finding.seed.added_at)}")
+    elif finding.via == "seed":
+        lines.append(f"seed, {at}")
+    if finding.via != "seed":
+        where = finding.way[0].url if finding.way else "a page no longer on record"
+        how = {"redirect": f"redirect from {where}", "sitemap": f"sitemap {where}"}.get(finding.via, f"link on {where}")
+        lines.append(f"{how}, {at}")
+    lines += [_step(step, beyond) for step, beyond in zip(finding.way, [*finding.way[1:], None], strict=True)]
+    if finding.cut:
+        lines.append("  and so on: the way to a seed is longer")
+    return lines
+
+
+def _step(step: Step, beyond: Step | None) -> str:
+    """How a page on the way was found itself."""
+    if step.seed is not None:
+        return f"  {step.url} is a seed: {step.seed.where}"
+    if beyond is None:
+        return f"  {step.url}, at depth {step.depth}"
+    how = "by a redirect from" if step.via.name == "REDIRECT" else "on"
+    return f"  {step.url} was found {how} {beyond.url}"
+
+
+def _seen(story: Story) -> list[str]:
+    identity = story.identity
+    if identity is None:
+        return []
+    by = "its minimised form" if identity.minimised else "its canonical form"
+    if not identity.seen:
+        return [f"new: nothing is known under {by}"]
+    return [f"known as {identity.known_as}, the same in {by}"] if identity.known_as else []
+
+
+def _filter(verdicts: tuple[Verdict, ...]) -> list[str]:
+    width = max((len(verdict.rule) for verdict in verdicts), default=0)
+    return [f"{verdict.rule:<{width}}  {verdict.reason or 'passes'} ({verdict.detail})" for verdict in verdicts]
+
+
+def _robots(robots: Robots) -> list[str]:
+    if robots.allowed is None:
+        return [f"{robots.origin}/robots.txt is {robots.meaning}"]
+    verdict = "allowed" if robots.allowed else "denied"
+    line = f"line {robots.line_number}, {robots.line}" if robots.line is not None else robots.meaning
+    age = words.clock_time(robots.age or 0.0)
+    kept = f"kept until {words.timestamp(robots.expires_at)}" if robots.current else "to be asked for again"
+    return [f"{verdict}: {line}", f"{robots.origin}/robots.txt answered {robots.status} {age} ago, {kept}"]
+
+
+def _standing(standing: Standing) -> str:
+    where = ", if a seed linked to it" if standing.assumed else ""
+    return f"{standing.priority:.4f}, class {standing.name} ({standing.front}), depth {standing.depth}{where}"
+
+
+def _place(story: Story) -> list[str]:
+    if story.place is None:
+        return []
+    before, of_class, of_host = (_count(n) for n in (story.place.before, story.place.of_class, story.place.of_host))
+    return [f"{before} before it; {of_class} of its class and {of_host} in all wait on its host"]
+
+
+def _count(count: Bounded) -> str:
+    return f"more than {words.count(count.number)}" if count.or_more else words.count(count.number)
+
+
+def _politeness(politeness: Politeness | None, robots: Robots | None) -> list[str]:
+    if politeness is None:
+        return ["its host was never met"] if robots is not None else []
+    address = f" ({politeness.address})" if politeness.address else ""
+    if politeness.contact_at <= 0:
+        lines = [f"{politeness.host} was never contacted"]
+    elif politeness.wait > 0:
+        longer = ", longer than the usual gap: Retry-After, failures or rules out of reach" if politeness.longer else ""
+        until = words.timestamp(politeness.contact_at)
+        lines = [f"{politeness.host}{address} rests for {words.seconds(politeness.wait)}, until {until}{longer}"]
+    else:
+        lines = [f"{politeness.host}{address} may be contacted, since {words.timestamp(politeness.contact_at)}"]
+    gap = f"gap of {words.seconds(politeness.gap)}: {politeness.term}"
+    if robots is not None and robots.crawl_delay is not None:
+        gap += f"; Crawl-delay {robots.crawl_delay:g} s"
+    lines.append(f"{gap}; its last answer took {words.seconds(politeness.last_took)}")
+    asked = f"{words.count(politeness.accesses)} page requests to {politeness.domain}"
+    lines.append(f"{asked}, at most {words.count(politeness.cap)}" if politeness.cap is not None else asked)
+    return lines
+
+
+def _attempts(story: Story) -> list[str]:
+    if story.state is None:
+        return []
+    if not story.attempts:
+        return ["none"]
+    lines = ["earlier ones are not told"] if story.earlier_attempts else []
+    return lines + [_attempt(attempt) for attempt in story.attempts]
+
+
+def _attempt(attempt: Attempt) -> str:
+    status = f" {attempt.status}" if attempt.status is not None else ""
+    took = f" in {words.seconds(attempt.took)}" if attempt.took is not None else ""
+    detail = f" ({attempt.detail})" if attempt.detail else ""
+    return f"{words.timestamp(attempt.visited_at)}  {attempt.outcome}{status}{took}{detail}"
+
+
+def _content(story: Story) -> list[str]:
+    content = story.content
+    if content is None:
+        return []
+    if content.verdict == "redirect":
+        return [f"redirect to {content.redirect_to}"]
+    head = f"duplicate of {content.duplicate_of}" if content.duplicate_of is not None else content.verdict
+    about = [text for text in (content.mime, words.size(content.size or 0), content.digest) if text]
+    return [f"{head}: {', '.join(about)}", *([f"title: {content.title}"] if content.title else [])]
+
+
+def _archive(story: Story) -> list[str]:
+    archive = story.archive
+    if archive is None:
+        return []
+    checked = "the record is there and its digest is right" if archive.sound else f"damaged: {archive.problem}"
+    return [f"{archive.file} at byte {archive.offset}, {words.count(archive.length)} bytes", checked]

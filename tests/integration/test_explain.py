@@ -1,0 +1,441 @@
+"""The story of a URL, told of real crawls: prepared situations, each with the right reason."""
+
+import json
+import socket
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from running import Command, gossamer, wait_until
+from small_server import Answer, SmallServer, links, page
+
+from gossamer.cli import main
+
+pytestmark = pytest.mark.service
+
+ROBOTS = "# rules\nUser-agent: *\nDisallow: /private/\nAllow: /private/open\n"
+TOML = """
+delay = 0.03
+scope = "host:127.0.0.41,host:127.0.0.42"
+[retry]
+delay = 0.05
+max_delay = 0.5
+[filter]
+exclude = ["*/secret/*"]
+"""
+
+Story = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """A crawl to ask about."""
+
+    dir: Path
+    toml: Path
+    base: str
+    down: str = ""
+
+    @property
+    def options(self) -> list[str]:
+        return ["--dir", str(self.dir), "--config", str(self.toml)]
+
+
+Ask = Callable[..., Story]
+
+
+@pytest.fixture
+def ask(capsys: pytest.CaptureFixture[str]) -> Ask:
+    """Explains a URL of a crawl, as JSON."""
+
+    def ask(crawl: Explained, url: str, *options: str) -> Story:
+        assert main(["explain", url, *crawl.options, "--json", *options]) == 0
+        story = json.loads(capsys.readouterr().out)
+        assert isinstance(story, dict)
+        return story
+
+    return ask
+
+
+@pytest.fixture
+def read(capsys: pytest.CaptureFixture[str]) -> Callable[[Explained, str], str]:
+    """Explains a URL in words."""
+
+    def read(crawl: Explained, url: str) -> str:
+        assert main(["explain", url, *crawl.options]) == 0
+        return capsys.readouterr().out
+
+    return read
+
+
+def part(story: Story, name: str) -> Story:
+    found = story[name]
+    assert isinstance(found, dict), name
+    return found
+
+
+def parts(story: Story, name: str) -> list[Story]:
+    found = story[name]
+    assert isinstance(found, list), name
+    return found
+
+
+def why(story: Story) -> str:
+    return str(part(story, "next")["why"])
+
+
+def refusals(story: Story) -> list[tuple[object, object]]:
+    return [(v["rule"], v["reason"]) for v in parts(story, "verdicts") if v["reason"] is not None]
+
+
+def free_port(address: str) -> int:
+    with socket.create_server((address, 0)) as sock:
+        return int(sock.getsockname()[1])
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Explained:
+    """A crawl that came to its end, with a page of every kind."""
+    folder = tmp_path_factory.mktemp("finished")
+    (folder / "gossamer.toml").write_text(TOML)
+    down = f"http://127.0.0.42:{free_port('127.0.0.42')}/"
+    site = {
+        "/": links("/a", "/dup", "/old", "/private/x", "/private/open", "/none", "/gone", "/broken", "/secret/s", down),
+        "/a": links("/a/b"),
+        "/a/b": links("/a/b/c"),
+        "/a/b/c": page("deep"),
+        "/dup": links("/a/b"),  # the same document as /a/b only if its links are the same
+        "/old": Answer("", 301, {"Location": "/new"}),
+        "/new": page("new"),
+        "/gone": Answer("", 410),
+        "/broken": Answer("oops", 500),
+        "/private/open": page("open"),
+        "/robots.txt": Answer(ROBOTS, headers={"Content-Type": "text/plain"}),
+    }
+    with SmallServer(site, "127.0.0.41") as server:
+        (folder / "seeds.txt").write_text(f"# where to begin\n{server.base}/\n")
+        crawl = Explained(folder / "crawl", folder / "gossamer.toml", server.base, down)
+        ended = gossamer(
+            "crawl", "--seeds", folder / "seeds.txt", *crawl.options, "--allow-private", "--quiet", "--json"
+        )
+    assert ended.status == 0, ended.err
+    assert ended.report["finished"] is True
+    return crawl
+
+
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory: pytest.TempPathFactory) -> Explained:
+    """A crawl that was stopped by its limit: a page waits for its second try, many for their first."""
+    folder = tmp_path_factory.mktemp("stopped")
+    (folder / "gossamer.toml").write_text('order = "bfs"\ndelay = 0.03\n[retry]\ndelay = 3000.0\nmax_delay = 3600.0\n')
+    site = {
+        "/": links("/flaky", *(f"/p{n}" for n in range(20))),
+        "/flaky": Answer("", 503),
+        **{f"/p{n}": page(f"page {n}") for n in range(20)},
+    }
+    with SmallServer(site, "127.0.0.43") as server:
+        crawl = Explained(folder / "crawl", folder / "gossamer.toml", server.base)
+        ended = gossamer(
+            "crawl", f"{server.base}/", *crawl.options, "--max-pages", 5, "--allow-private", "--quiet", "--json"
+        )
+    assert ended.status == 0, ended.err
+    assert ended.report["pages"] == 5
+    return crawl
+
+
+# --- how it was found ---------------------------------------------------------------------------------
+
+
+def test_a_seed_is_told_with_the_place_where_it_stood(finished: Explained, ask: Ask) -> None:
+    story = ask(finished, f"{finished.base}/")
+
+    finding = part(story, "finding")
+    assert (story["state"], finding["via"], finding["way"]) == ("stored", "seed", [])
+    assert str(part(finding, "seed")["where"]).endswith("seeds.txt, line 2")
+
+
+def test_a_link_is_told_with_its_page_and_the_way_back_to_a_seed(finished: Explained, ask: Ask) -> None:
+    finding = part(ask(finished, f"{finished.base}/a/b/c"), "finding")
+
+    way = parts(finding, "way")
+    assert finding["via"] == "link"
+    assert [step["url"] for step in way] == [f"{finished.base}{path}" for path in ("/a/b", "/a", "/")]
+    assert [step["seed"] is not None for step in way] == [False, False, True]
+    assert finding["cut"] is False
+
+
+def test_the_source_of_a_redirect_names_its_target(finished: Explained, ask: Ask) -> None:
+    story = ask(finished, f"{finished.base}/old")
+
+    assert story["state"] == "redirect"
+    assert part(story, "content")["redirect_to"] == f"{finished.base}/new"
+    assert [attempt["status"] for attempt in parts(story, "attempts")] == [301]
+
+
+def test_the_target_of_a_redirect_names_its_source_and_keeps_its_depth(finished: Explained, ask: Ask) -> None:
+    story = ask(finished, f"{finished.base}/new")
+
+    finding = part(story, "finding")
+    assert (story["state"], finding["via"], finding["hops"]) == ("stored", "redirect", 1)
+    assert parts(finding, "way")[0]["url"] == f"{finished.base}/old"
+    assert part(story, "standing")["depth"] == 1
+
+
+# --- what was decided ---------------------------------------------------------------------------------
+
+
+def test_a_url_that_robots_txt_denies_is_told_with_the_line(finished: Explained, ask: Ask) -> None:
+    story = ask(finished, f"{finished.base}/private/x")
+
+    robots = part(story, "robots")
+    assert (story["state"], story["reason"]) == ("excluded", "robots_denied")
+    assert (robots["allowed"], robots["line"], robots["line_number"]) == (False, "Disallow: /private/", 3)
+    assert robots["current"] is True
+    assert why(story) == "a rule forbids it: robots_denied"
+
+
+def test_a_url_that_a_longer_line_opens_is_told_with_that_line(finished: Explained, ask: Ask) -> None:
+    story = ask(finished, f"{finished.base}/private/open")
+
+    robots = part(story, "robots")
+    assert (story["state"], robots["allowed"], robots["line_number"]) == ("stored", True, 4)
+
+
+def test_a_duplicate_names_the_url_that_has_the_document(finished: Explained, ask: Ask) -> None:
+    stories = {path: ask(finished, f"{finished.base}{path}") for path in ("/a", "/dup")}
+
+    [copy] = [path for path, story in stories.items() if story["state"] == "duplicate"]
+    [owner] = [path for path, story in stories.items() if story["state"] == "stored"]
+    assert part(stories[copy], "content")["duplicate_of"] == f"{finished.base}{owner}"
+    assert stories[copy]["archive"] is None
+    assert part(stories[copy], "content")["digest"] == part(stories[owner], "content")["digest"]
+
+
+def test_a_missing_page_is_told_with_the_date_of_its_next_visit(finished: Explained, ask: Ask) -> None:
+    story = ask(finished, f"{finished.base}/none")
+
+    assert story["state"] == "missing"
+    assert why(story).startswith("it answered 404: asked again at a start of the crawl")
+    assert str(part(story, "next")["due_at"]) > str(parts(story, "attempts")[0]["visited_at"])
+
+
+def test_a_page_that_its_owner_declared_gone_is_not_asked_for_again(finished: Explained, ask: Ask) -> None:
+    story = ask(finished, f"{finished.base}/gone")
+
+    assert (story["state"], part(story, "next")["due_at"]) == ("gone", None)
+    assert why(story) == "gone for good: it is not asked for again"
+
+
+def test_a_url_of_a_host_that_refuses_connections_is_dead(finished: Explained, ask: Ask) -> None:
+    story = ask(finished, finished.down)
+
+    assert (story["state"], story["reason"]) == ("dead", "robots_unreachable")
+    assert part(story, "robots")["allowed"] is None
+    assert part(story, "politeness")["address"] == "127.0.0.42"
+    assert "gossamer dead requeue" in why(story)
+
+
+def test_a_page_that_always_fails_is_dead_with_all_its_attempts(finished: Explained, ask: Ask) -> None:
+    story = ask(finished, f"{finished.base}/broken")
+
+    attempts = [(attempt["outcome"], attempt["status"]) for attempt in parts(story, "attempts")]
+    assert (story["state"], story["tries"]) == ("dead", 3)
+    assert attempts == [("server_error", 500)] * 3
+
+
+def test_a_stored_page_is_told_with_its_record_checked(finished: Explained, ask: Ask) -> None:
+    story = ask(finished, f"{finished.base}/new")
+
+    archive = part(story, "archive")
+    assert (archive["sound"], archive["problem"]) == (True, None)
+    assert (finished.dir / "warc" / str(archive["file"])).is_file()
+    assert part(story, "content")["title"] == "new"
+
+
+def test_a_record_that_was_changed_on_disk_is_noticed(finished: Explained, ask: Ask) -> None:
+    place = part(ask(finished, f"{finished.base}/new"), "archive")
+    path, middle = (
+        finished.dir / "warc" / str(place["file"]),
+        int(str(place["offset"])) + int(str(place["length"])) // 2,
+    )
+    whole = path.read_bytes()
+    path.write_bytes(whole[:middle] + bytes([whole[middle] ^ 0xFF]) + whole[middle + 1 :])
+    try:
+        archive = part(ask(finished, f"{finished.base}/new"), "archive")
+        path.rename(path.with_suffix(".away"))
+        absent = part(ask(finished, f"{finished.base}/new"), "archive")
+    finally:
+        path.with_suffix(".away").unlink(missing_ok=True)
+        path.write_bytes(whole)
+
+    assert archive["sound"] is False
+    assert absent["problem"] == f"{path.name}: No such file or directory"
+
+
+# --- what it waits for --------------------------------------------------------------------------------
+
+
+def test_a_queued_page_knows_its_place_and_that_the_crawl_is_at_rest(stopped: Explained, ask: Ask) -> None:
+    story = ask(stopped, f"{stopped.base}/p15")
+
+    place = {name: part(part(story, "place"), name)["number"] for name in ("before", "of_class", "of_host")}
+    assert story["state"] == "queued"
+    # Four of the twenty are stored; those before it in the list are before it in the queue; the flaky page is last.
+    assert place == {"before": 11, "of_class": 17, "of_host": 17}
+    assert why(story) == "it is due: visited when its turn comes; the crawl is at rest"
+    assert part(story, "standing")["name"] == "only"
+    assert story["attempts"] == []
+
+
+def test_a_page_that_waits_for_its_next_try_says_which_and_after_what(stopped: Explained, ask: Ask) -> None:
+    story = ask(stopped, f"{stopped.base}/flaky")
+
+    assert (story["state"], story["tries"]) == ("queued", 1)
+    assert why(story).startswith("try 2, after server_error")
+    assert part(part(story, "place"), "before")["number"] == 16
+    assert str(part(story, "next")["due_at"]) > str(parts(story, "attempts")[0]["visited_at"])
+
+
+def test_a_queued_page_that_the_rules_forbid_by_now_says_so(stopped: Explained, ask: Ask) -> None:
+    story = ask(stopped, f"{stopped.base}/p15", "--max-depth", "0")
+
+    assert refusals(story) == [("depth", "depth_limit")]
+    assert why(story).startswith("when its turn comes it will be excluded: depth_limit (1 hops, at most 0)")
+
+
+def test_a_queued_page_of_a_domain_that_has_had_its_share_says_so(stopped: Explained, ask: Ask) -> None:
+    story = ask(stopped, f"{stopped.base}/p15", "--max-per-domain", "3")
+
+    assert part(story, "politeness")["cap"] == 3
+    assert "domain_limit (6 page requests to 127.0.0.43)" in why(story)
+
+
+# --- never seen ---------------------------------------------------------------------------------------
+
+
+def test_a_url_never_seen_that_may_enter_says_what_it_would_get(finished: Explained, ask: Ask) -> None:
+    story = ask(finished, f"{finished.base}/never/seen.html?x=1")
+
+    standing = part(story, "standing")
+    assert story["state"] is None
+    assert part(story, "identity") == {"seen": False, "minimised": False, "known_as": None}
+    assert refusals(story) == []
+    assert (standing["depth"], standing["assumed"], standing["name"]) == (1, True, "medium")
+    assert why(story) == "it would enter and be queued when a page links to it"
+
+
+def test_a_url_never_seen_that_robots_txt_denies_would_be_excluded_at_its_turn(finished: Explained, ask: Ask) -> None:
+    story = ask(finished, f"{finished.base}/private/else")
+
+    assert why(story).endswith("excluded when its turn comes: robots_denied (line 3: Disallow: /private/)")
+
+
+@pytest.mark.parametrize(
+    ("url", "rule", "reason"),
+    [
+        ("http://elsewhere.test/", "scope", "out_of_scope"),
+        ("{base}/film.mp4", "extension", "extension"),
+        ("{base}/secret/s", "patterns", "pattern"),
+        ("{base}/?" + "a=1&" * 101, "shape", "trap_limit"),
+        ("{base}/" + "x" * 2100, "length", "url_too_long"),
+    ],
+)
+def test_a_url_that_no_rule_admits_names_the_rule(
+    finished: Explained, ask: Ask, url: str, rule: str, reason: str
+) -> None:
+    story = ask(finished, url.format(base=finished.base))
+
+    assert story["state"] is None
+    assert refusals(story) == [(rule, reason)]
+    assert why(story).startswith(f"it would not enter: {reason} (")
+
+
+def test_an_excluded_domain_is_named_where_an_option_excludes_it(finished: Explained, ask: Ask) -> None:
+    story = ask(finished, "http://a.bad.test/x", "--scope", "any", "--exclude-domain", "bad.test")
+
+    assert refusals(story) == [("excluded domains", "excluded_domain")]
+    assert why(story) == "it would not enter: excluded_domain (bad.test)"
+
+
+@pytest.mark.parametrize(("scope", "admitted"), [("host", True), ("domain", True), ("tld:nz", False)])
+def test_the_scope_of_the_seeds_is_found_again(finished: Explained, ask: Ask, scope: str, admitted: bool) -> None:
+    story = ask(finished, f"{finished.base}/never", "--scope", scope)
+
+    assert refusals(story) == ([] if admitted else [("scope", "out_of_scope")])
+
+
+# --- spellings ----------------------------------------------------------------------------------------
+
+
+def test_another_spelling_of_a_known_url_is_known(finished: Explained, ask: Ask) -> None:
+    authority = finished.base.removeprefix("http://")
+    story = ask(finished, f"HTTP://someone:secret@{authority}/x/../%6Eew#part")
+
+    form = part(story, "form")
+    assert (story["state"], form["url"]) == ("stored", f"{finished.base}/new")
+    assert form["changes"] == [
+        "the scheme is in lower case",
+        "user name and password are dropped",
+        "dots in the path are resolved",
+        "the fragment is dropped",
+    ]
+    assert "secret" not in json.dumps(story)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [("ftp://127.0.0.41/", "bad_scheme"), ("http://[::1", "bad_url"), ("http://a:22/", "blocked_port")],
+)
+def test_text_without_a_canonical_form_is_refused_in_the_story(
+    finished: Explained, ask: Ask, text: str, reason: str
+) -> None:
+    story = ask(finished, text)
+
+    assert part(story, "form")["refused"] == reason
+    assert why(story) == f"this text gives no URL for a crawl: {reason}"
+
+
+def test_wrong_use_is_one_line_and_status_two(finished: Explained, capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = [["explain"], ["explain", " ", *finished.options], ["explain", "http://a.test/", "--scope", "nowhere"]]
+
+    for words in wrong:
+        assert main(words) == 2
+        assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_directory_without_a_crawl_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "http://a.test/", "--dir", str(tmp_path / "none")]) == 1
+    assert "there is no crawl in" in capsys.readouterr().err
+
+
+# --- for people, and while it runs --------------------------------------------------------------------
+
+
+def test_the_words_tell_what_the_object_tells(finished: Explained, read: Callable[[Explained, str], str]) -> None:
+    text = read(finished, f"{finished.base}/private/x")
+
+    assert text.startswith(f"{finished.base}/private/x\n")
+    assert "  state       excluded (robots_denied)\n" in text
+    assert f"  found       link on {finished.base}/, " in text
+    assert "  robots.txt  denied: line 3, Disallow: /private/\n" in text
+    assert text.endswith("  next        a rule forbids it: robots_denied\n")
+
+
+@pytest.fixture
+def slow() -> Iterator[SmallServer]:
+    with SmallServer({"/": links("/a", "/b"), "/a": Answer("a", delay=20.0), "/b": page("b")}, "127.0.0.44") as server:
+        yield server
+
+
+def test_a_running_crawl_can_be_asked(tmp_path: Path, slow: SmallServer, ask: Ask) -> None:
+    (tmp_path / "gossamer.toml").write_text('order = "bfs"\ndelay = 0.03\n')
+    crawl = Explained(tmp_path / "crawl", tmp_path / "gossamer.toml", slow.base)
+    with Command("crawl", f"{slow.base}/", *crawl.options, "--allow-private", "--quiet") as crawler:
+        wait_until(lambda: "/a" in slow.paths() or not crawler.runs, "the slow page to be asked for")
+        home, waiting = ask(crawl, f"{slow.base}/"), ask(crawl, f"{slow.base}/b")
+
+    assert home["state"] == "stored"
+    assert part(home, "archive")["sound"] is True
+    assert waiting["state"] == "queued"
+    assert "at rest" not in why(waiting)
