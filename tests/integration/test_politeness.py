@@ -1,12 +1,21 @@
 """Politeness as the other side sees it: measured at the server, on a web that makes it hard."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pytest
+import uvloop
 from running import Ended, gossamer, scene, small_web
 
+from gossamer.assemble import assemble
+from gossamer.config import Config, make_config
+from gossamer.fetch.http.curl import CurlFetcher
+from gossamer.fetch.http.ports import Request as FetchRequest
+from gossamer.filter.canonical import canonicalise
+from gossamer.model.outcome import FetchOutcome
 from gossamer.model.units import Seconds
+from gossamer.seed.lists import read_arguments
 from gossamer.simweb.audit import Violation, audit
 from gossamer.simweb.record import Request
 from gossamer.simweb.truth import ground_truth
@@ -22,6 +31,9 @@ DELAY, FACTOR, MAX_ADAPTIVE = Seconds(0.03), 10.0, Seconds(30.0)
 # and that such a difference is multiplied by FACTOR.
 TOLERANCE = 1e-5
 
+# Three tries take longer than any fault lasts.
+TOML = "[retry]\ndelay = 4.0\n"
+
 HARD = small_web(
     seed=21,
     hosts=300,
@@ -33,7 +45,7 @@ HARD = small_web(
     crawl_delay_hosts=0.05,
     crawl_delay_seconds=0.4,
     fault_rate=0.04,
-    fault_seconds=2.0,
+    fault_seconds=6.0,
 )
 
 
@@ -58,7 +70,7 @@ class Seen:
 
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory: pytest.TempPathFactory) -> Seen:
-    with scene(tmp_path_factory.mktemp("hard"), HARD, ["--delay", DELAY, "--delay-factor", FACTOR]) as stage:
+    with scene(tmp_path_factory.mktemp("hard"), HARD, ["--delay", DELAY, "--delay-factor", FACTOR], TOML) as stage:
         ended = gossamer(*stage.command)
         web = stage.web.web()
     return Seen(ended, web, stage.web.requests())
@@ -97,3 +109,37 @@ def test_the_audit_would_have_found_a_shorter_gap(seen: Seen) -> None:
 
     assert by_delay and by_factor
     assert {v.offence.name for v in by_delay} >= {"TOO_SOON", "ADDRESS_TOO_SOON"}
+
+
+class Flatterer:
+    """A fetcher that says of every host that it was quick."""
+
+    def __init__(self, fetcher: CurlFetcher) -> None:
+        self._fetcher = fetcher
+
+    async def fetch(self, request: FetchRequest) -> FetchOutcome:
+        return replace(await self._fetcher.fetch(request), took=Seconds(0.0))
+
+    async def close(self) -> None:
+        await self._fetcher.close()
+
+
+def test_a_slow_host_is_owed_its_rest_whatever_the_fetcher_says(tmp_path: Path) -> None:
+    web = small_web(
+        seed=22, hosts=6, pages=24, slow_hosts=1.0, crawl_delay_hosts=0, shared_address_hosts=0, fault_rate=0
+    )
+    with scene(tmp_path / "web", web) as stage:
+        wishes = {"dir": str(stage.dir), "scope": "tld:test", "dns": stage.web.dns_address, "allow_private": True}
+        uvloop.run(crawl_flattered(make_config({}, {**wishes, "delay": DELAY}), stage.web.seeds))
+        slow_web = stage.web.web()
+
+    seen = Seen(Ended(0, "", ""), slow_web, stage.web.requests())
+    assert len(seen.requests) > 24
+    assert [str(violation) for violation in seen.audit()] == []
+
+
+async def crawl_flattered(config: Config, seeds: tuple[str, ...]) -> None:
+    crawl = assemble(config, read_arguments(seeds, canonicalise))
+    crawl.visitor._fetcher = Flatterer(crawl.fetcher)
+    await crawl.pipeline.run()
+    await crawl.close()

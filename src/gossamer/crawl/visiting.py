@@ -270,14 +270,17 @@ class Visitor:
         *,
         again: bool = False,
     ) -> None:
-        contact = Contact(now, outcome.took, crawl_delay, wait)
+        # By our own watch, from before the request was sent: a fetcher that leaves out its connecting may leave out a
+        # moment of the host's work too, of which the host is owed a multiple.
+        took = Seconds(max(outcome.took, now - self.open_contacts[visit.host_id][0]))
+        contact = Contact(now, took, crawl_delay, wait)
         until = self._frontier.finish(visit, contact, now, again=again)
-        self._journal.finished(visit.host_id, until, outcome.took, address)
+        self._journal.finished(visit.host_id, until, took, address)
         del self.open_contacts[visit.host_id]
-        self._audit.request_ended(visit.host, address, now, outcome.took, crawl_delay, wait)
-        self._store.batch.hosts[visit.host_id] = HostClock(visit.host_id, until, outcome.took, address)
+        self._audit.request_ended(visit.host, address, now, took, crawl_delay, wait)
+        self._store.batch.hosts[visit.host_id] = HostClock(visit.host_id, until, took, address)
         self._store.nudge()
-        self._note_slowest(visit.host, outcome.took)
+        self._note_slowest(visit.host, took)
 
     def _note_slowest(self, host: str, took: float) -> None:
         slowest = self.slowest
