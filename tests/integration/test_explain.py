@@ -2,12 +2,11 @@
 
 import json
 import socket
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from running import Command, gossamer, wait_until
+from explaining import Explained, ask, part, parts, read, refusals, why
+from running import gossamer
 from small_server import Answer, SmallServer, links, page
 
 from gossamer.cli import main
@@ -24,69 +23,6 @@ max_delay = 0.5
 [filter]
 exclude = ["*/secret/*"]
 """
-
-Story = dict[str, object]
-
-
-@dataclass(frozen=True, slots=True)
-class Explained:
-    """A crawl to ask about."""
-
-    dir: Path
-    toml: Path
-    base: str
-    down: str = ""
-
-    @property
-    def options(self) -> list[str]:
-        return ["--dir", str(self.dir), "--config", str(self.toml)]
-
-
-Ask = Callable[..., Story]
-
-
-@pytest.fixture
-def ask(capsys: pytest.CaptureFixture[str]) -> Ask:
-    """Explains a URL of a crawl, as JSON."""
-
-    def ask(crawl: Explained, url: str, *options: str) -> Story:
-        assert main(["explain", url, *crawl.options, "--json", *options]) == 0
-        story = json.loads(capsys.readouterr().out)
-        assert isinstance(story, dict)
-        return story
-
-    return ask
-
-
-@pytest.fixture
-def read(capsys: pytest.CaptureFixture[str]) -> Callable[[Explained, str], str]:
-    """Explains a URL in words."""
-
-    def read(crawl: Explained, url: str) -> str:
-        assert main(["explain", url, *crawl.options]) == 0
-        return capsys.readouterr().out
-
-    return read
-
-
-def part(story: Story, name: str) -> Story:
-    found = story[name]
-    assert isinstance(found, dict), name
-    return found
-
-
-def parts(story: Story, name: str) -> list[Story]:
-    found = story[name]
-    assert isinstance(found, list), name
-    return found
-
-
-def why(story: Story) -> str:
-    return str(part(story, "next")["why"])
-
-
-def refusals(story: Story) -> list[tuple[object, object]]:
-    return [(v["rule"], v["reason"]) for v in parts(story, "verdicts") if v["reason"] is not None]
 
 
 def free_port(address: str) -> int:
@@ -147,7 +83,7 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> Explained:
 # --- how it was found ---------------------------------------------------------------------------------
 
 
-def test_a_seed_is_told_with_the_place_where_it_stood(finished: Explained, ask: Ask) -> None:
+def test_a_seed_is_told_with_the_place_where_it_stood(finished: Explained) -> None:
     story = ask(finished, f"{finished.base}/")
 
     finding = part(story, "finding")
@@ -155,7 +91,7 @@ def test_a_seed_is_told_with_the_place_where_it_stood(finished: Explained, ask: 
     assert str(part(finding, "seed")["where"]).endswith("seeds.txt, line 2")
 
 
-def test_a_link_is_told_with_its_page_and_the_way_back_to_a_seed(finished: Explained, ask: Ask) -> None:
+def test_a_link_is_told_with_its_page_and_the_way_back_to_a_seed(finished: Explained) -> None:
     finding = part(ask(finished, f"{finished.base}/a/b/c"), "finding")
 
     way = parts(finding, "way")
@@ -165,7 +101,7 @@ def test_a_link_is_told_with_its_page_and_the_way_back_to_a_seed(finished: Expla
     assert finding["cut"] is False
 
 
-def test_the_source_of_a_redirect_names_its_target(finished: Explained, ask: Ask) -> None:
+def test_the_source_of_a_redirect_names_its_target(finished: Explained) -> None:
     story = ask(finished, f"{finished.base}/old")
 
     assert story["state"] == "redirect"
@@ -173,7 +109,7 @@ def test_the_source_of_a_redirect_names_its_target(finished: Explained, ask: Ask
     assert [attempt["status"] for attempt in parts(story, "attempts")] == [301]
 
 
-def test_the_target_of_a_redirect_names_its_source_and_keeps_its_depth(finished: Explained, ask: Ask) -> None:
+def test_the_target_of_a_redirect_names_its_source_and_keeps_its_depth(finished: Explained) -> None:
     story = ask(finished, f"{finished.base}/new")
 
     finding = part(story, "finding")
@@ -185,7 +121,7 @@ def test_the_target_of_a_redirect_names_its_source_and_keeps_its_depth(finished:
 # --- what was decided ---------------------------------------------------------------------------------
 
 
-def test_a_url_that_robots_txt_denies_is_told_with_the_line(finished: Explained, ask: Ask) -> None:
+def test_a_url_that_robots_txt_denies_is_told_with_the_line(finished: Explained) -> None:
     story = ask(finished, f"{finished.base}/private/x")
 
     robots = part(story, "robots")
@@ -195,14 +131,14 @@ def test_a_url_that_robots_txt_denies_is_told_with_the_line(finished: Explained,
     assert why(story) == "a rule forbids it: robots_denied"
 
 
-def test_a_url_that_a_longer_line_opens_is_told_with_that_line(finished: Explained, ask: Ask) -> None:
+def test_a_url_that_a_longer_line_opens_is_told_with_that_line(finished: Explained) -> None:
     story = ask(finished, f"{finished.base}/private/open")
 
     robots = part(story, "robots")
     assert (story["state"], robots["allowed"], robots["line_number"]) == ("stored", True, 4)
 
 
-def test_a_duplicate_names_the_url_that_has_the_document(finished: Explained, ask: Ask) -> None:
+def test_a_duplicate_names_the_url_that_has_the_document(finished: Explained) -> None:
     stories = {path: ask(finished, f"{finished.base}{path}") for path in ("/a", "/dup")}
 
     [copy] = [path for path, story in stories.items() if story["state"] == "duplicate"]
@@ -212,7 +148,7 @@ def test_a_duplicate_names_the_url_that_has_the_document(finished: Explained, as
     assert part(stories[copy], "content")["digest"] == part(stories[owner], "content")["digest"]
 
 
-def test_a_missing_page_is_told_with_the_date_of_its_next_visit(finished: Explained, ask: Ask) -> None:
+def test_a_missing_page_is_told_with_the_date_of_its_next_visit(finished: Explained) -> None:
     story = ask(finished, f"{finished.base}/none")
 
     assert story["state"] == "missing"
@@ -220,14 +156,14 @@ def test_a_missing_page_is_told_with_the_date_of_its_next_visit(finished: Explai
     assert str(part(story, "next")["due_at"]) > str(parts(story, "attempts")[0]["visited_at"])
 
 
-def test_a_page_that_its_owner_declared_gone_is_not_asked_for_again(finished: Explained, ask: Ask) -> None:
+def test_a_page_that_its_owner_declared_gone_is_not_asked_for_again(finished: Explained) -> None:
     story = ask(finished, f"{finished.base}/gone")
 
     assert (story["state"], part(story, "next")["due_at"]) == ("gone", None)
     assert why(story) == "gone for good: it is not asked for again"
 
 
-def test_a_url_of_a_host_that_refuses_connections_is_dead(finished: Explained, ask: Ask) -> None:
+def test_a_url_of_a_host_that_refuses_connections_is_dead(finished: Explained) -> None:
     story = ask(finished, finished.down)
 
     assert (story["state"], story["reason"]) == ("dead", "robots_unreachable")
@@ -236,7 +172,7 @@ def test_a_url_of_a_host_that_refuses_connections_is_dead(finished: Explained, a
     assert "gossamer dead requeue" in why(story)
 
 
-def test_a_page_that_always_fails_is_dead_with_all_its_attempts(finished: Explained, ask: Ask) -> None:
+def test_a_page_that_always_fails_is_dead_with_all_its_attempts(finished: Explained) -> None:
     story = ask(finished, f"{finished.base}/broken")
 
     attempts = [(attempt["outcome"], attempt["status"]) for attempt in parts(story, "attempts")]
@@ -244,7 +180,7 @@ def test_a_page_that_always_fails_is_dead_with_all_its_attempts(finished: Explai
     assert attempts == [("server_error", 500)] * 3
 
 
-def test_a_stored_page_is_told_with_its_record_checked(finished: Explained, ask: Ask) -> None:
+def test_a_stored_page_is_told_with_its_record_checked(finished: Explained) -> None:
     story = ask(finished, f"{finished.base}/new")
 
     archive = part(story, "archive")
@@ -253,7 +189,7 @@ def test_a_stored_page_is_told_with_its_record_checked(finished: Explained, ask:
     assert part(story, "content")["title"] == "new"
 
 
-def test_a_record_that_was_changed_on_disk_is_noticed(finished: Explained, ask: Ask) -> None:
+def test_a_record_that_was_changed_on_disk_is_noticed(finished: Explained) -> None:
     place = part(ask(finished, f"{finished.base}/new"), "archive")
     path, middle = (
         finished.dir / "warc" / str(place["file"]),
@@ -276,7 +212,7 @@ def test_a_record_that_was_changed_on_disk_is_noticed(finished: Explained, ask: 
 # --- what it waits for --------------------------------------------------------------------------------
 
 
-def test_a_queued_page_knows_its_place_and_that_the_crawl_is_at_rest(stopped: Explained, ask: Ask) -> None:
+def test_a_queued_page_knows_its_place_and_that_the_crawl_is_at_rest(stopped: Explained) -> None:
     story = ask(stopped, f"{stopped.base}/p15")
 
     place = {name: part(part(story, "place"), name)["number"] for name in ("before", "of_class", "of_host")}
@@ -288,7 +224,7 @@ def test_a_queued_page_knows_its_place_and_that_the_crawl_is_at_rest(stopped: Ex
     assert story["attempts"] == []
 
 
-def test_a_page_that_waits_for_its_next_try_says_which_and_after_what(stopped: Explained, ask: Ask) -> None:
+def test_a_page_that_waits_for_its_next_try_says_which_and_after_what(stopped: Explained) -> None:
     story = ask(stopped, f"{stopped.base}/flaky")
 
     assert (story["state"], story["tries"]) == ("queued", 1)
@@ -297,14 +233,14 @@ def test_a_page_that_waits_for_its_next_try_says_which_and_after_what(stopped: E
     assert str(part(story, "next")["due_at"]) > str(parts(story, "attempts")[0]["visited_at"])
 
 
-def test_a_queued_page_that_the_rules_forbid_by_now_says_so(stopped: Explained, ask: Ask) -> None:
+def test_a_queued_page_that_the_rules_forbid_by_now_says_so(stopped: Explained) -> None:
     story = ask(stopped, f"{stopped.base}/p15", "--max-depth", "0")
 
     assert refusals(story) == [("depth", "depth_limit")]
     assert why(story).startswith("when its turn comes it will be excluded: depth_limit (1 hops, at most 0)")
 
 
-def test_a_queued_page_of_a_domain_that_has_had_its_share_says_so(stopped: Explained, ask: Ask) -> None:
+def test_a_queued_page_of_a_domain_that_has_had_its_share_says_so(stopped: Explained) -> None:
     story = ask(stopped, f"{stopped.base}/p15", "--max-per-domain", "3")
 
     assert part(story, "politeness")["cap"] == 3
@@ -314,7 +250,7 @@ def test_a_queued_page_of_a_domain_that_has_had_its_share_says_so(stopped: Expla
 # --- never seen ---------------------------------------------------------------------------------------
 
 
-def test_a_url_never_seen_that_may_enter_says_what_it_would_get(finished: Explained, ask: Ask) -> None:
+def test_a_url_never_seen_that_may_enter_says_what_it_would_get(finished: Explained) -> None:
     story = ask(finished, f"{finished.base}/never/seen.html?x=1")
 
     standing = part(story, "standing")
@@ -325,7 +261,7 @@ def test_a_url_never_seen_that_may_enter_says_what_it_would_get(finished: Explai
     assert why(story) == "it would enter and be queued when a page links to it"
 
 
-def test_a_url_never_seen_that_robots_txt_denies_would_be_excluded_at_its_turn(finished: Explained, ask: Ask) -> None:
+def test_a_url_never_seen_that_robots_txt_denies_would_be_excluded_at_its_turn(finished: Explained) -> None:
     story = ask(finished, f"{finished.base}/private/else")
 
     assert why(story).endswith("excluded when its turn comes: robots_denied (line 3: Disallow: /private/)")
@@ -341,9 +277,7 @@ def test_a_url_never_seen_that_robots_txt_denies_would_be_excluded_at_its_turn(f
         ("{base}/" + "x" * 2100, "length", "url_too_long"),
     ],
 )
-def test_a_url_that_no_rule_admits_names_the_rule(
-    finished: Explained, ask: Ask, url: str, rule: str, reason: str
-) -> None:
+def test_a_url_that_no_rule_admits_names_the_rule(finished: Explained, url: str, rule: str, reason: str) -> None:
     story = ask(finished, url.format(base=finished.base))
 
     assert story["state"] is None
@@ -351,7 +285,7 @@ def test_a_url_that_no_rule_admits_names_the_rule(
     assert why(story).startswith(f"it would not enter: {reason} (")
 
 
-def test_an_excluded_domain_is_named_where_an_option_excludes_it(finished: Explained, ask: Ask) -> None:
+def test_an_excluded_domain_is_named_where_an_option_excludes_it(finished: Explained) -> None:
     story = ask(finished, "http://a.bad.test/x", "--scope", "any", "--exclude-domain", "bad.test")
 
     assert refusals(story) == [("excluded domains", "excluded_domain")]
@@ -359,7 +293,7 @@ def test_an_excluded_domain_is_named_where_an_option_excludes_it(finished: Expla
 
 
 @pytest.mark.parametrize(("scope", "admitted"), [("host", True), ("domain", True), ("tld:nz", False)])
-def test_the_scope_of_the_seeds_is_found_again(finished: Explained, ask: Ask, scope: str, admitted: bool) -> None:
+def test_the_scope_of_the_seeds_is_found_again(finished: Explained, scope: str, admitted: bool) -> None:
     story = ask(finished, f"{finished.base}/never", "--scope", scope)
 
     assert refusals(story) == ([] if admitted else [("scope", "out_of_scope")])
@@ -368,7 +302,7 @@ def test_the_scope_of_the_seeds_is_found_again(finished: Explained, ask: Ask, sc
 # --- spellings ----------------------------------------------------------------------------------------
 
 
-def test_another_spelling_of_a_known_url_is_known(finished: Explained, ask: Ask) -> None:
+def test_another_spelling_of_a_known_url_is_known(finished: Explained) -> None:
     authority = finished.base.removeprefix("http://")
     story = ask(finished, f"HTTP://someone:secret@{authority}/x/../%6Eew#part")
 
@@ -387,9 +321,7 @@ def test_another_spelling_of_a_known_url_is_known(finished: Explained, ask: Ask)
     ("text", "reason"),
     [("ftp://127.0.0.41/", "bad_scheme"), ("http://[::1", "bad_url"), ("http://a:22/", "blocked_port")],
 )
-def test_text_without_a_canonical_form_is_refused_in_the_story(
-    finished: Explained, ask: Ask, text: str, reason: str
-) -> None:
+def test_text_without_a_canonical_form_is_refused_in_the_story(finished: Explained, text: str, reason: str) -> None:
     story = ask(finished, text)
 
     assert part(story, "form")["refused"] == reason
@@ -409,10 +341,10 @@ def test_a_directory_without_a_crawl_is_named(tmp_path: Path, capsys: pytest.Cap
     assert "there is no crawl in" in capsys.readouterr().err
 
 
-# --- for people, and while it runs --------------------------------------------------------------------
+# --- for people --------------------------------------------------------------------
 
 
-def test_the_words_tell_what_the_object_tells(finished: Explained, read: Callable[[Explained, str], str]) -> None:
+def test_the_words_tell_what_the_object_tells(finished: Explained) -> None:
     text = read(finished, f"{finished.base}/private/x")
 
     assert text.startswith(f"{finished.base}/private/x\n")
@@ -422,20 +354,12 @@ def test_the_words_tell_what_the_object_tells(finished: Explained, read: Callabl
     assert text.endswith("  next        a rule forbids it: robots_denied\n")
 
 
-@pytest.fixture
-def slow() -> Iterator[SmallServer]:
-    with SmallServer({"/": links("/a", "/b"), "/a": Answer("a", delay=20.0), "/b": page("b")}, "127.0.0.44") as server:
-        yield server
-
-
-def test_a_running_crawl_can_be_asked(tmp_path: Path, slow: SmallServer, ask: Ask) -> None:
-    (tmp_path / "gossamer.toml").write_text('order = "bfs"\ndelay = 0.03\n')
-    crawl = Explained(tmp_path / "crawl", tmp_path / "gossamer.toml", slow.base)
-    with Command("crawl", f"{slow.base}/", *crawl.options, "--allow-private", "--quiet") as crawler:
-        wait_until(lambda: "/a" in slow.paths() or not crawler.runs, "the slow page to be asked for")
-        home, waiting = ask(crawl, f"{slow.base}/"), ask(crawl, f"{slow.base}/b")
-
-    assert home["state"] == "stored"
-    assert part(home, "archive")["sound"] is True
-    assert waiting["state"] == "queued"
-    assert "at rest" not in why(waiting)
+def test_every_url_on_record_can_be_told_in_words_and_agrees_with_its_page(
+    finished: Explained, stopped: Explained
+) -> None:
+    for crawl in (finished, stopped):
+        pages = gossamer("pages", "--dir", crawl.dir, "--json").lines
+        assert len(pages) > 10
+        for known in pages:
+            state = f"{known['state']} ({known['reason']})" if known["reason"] else known["state"]
+            assert f"\n  state       {state}\n" in read(crawl, str(known["url"]))

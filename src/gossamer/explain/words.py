@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Iterator
 from enum import Enum
+from itertools import zip_longest
 
 from gossamer.explain.facts import Bounded, Step
 from gossamer.explain.story import Attempt, Finding, Politeness, Robots, Standing, Story, Verdict
@@ -93,7 +94,7 @@ def _found(finding: Finding) -> list[str]:
         where = finding.way[0].url if finding.way else "a page no longer on record"
         how = {"redirect": f"redirect from {where}", "sitemap": f"sitemap {where}"}.get(finding.via, f"link on {where}")
         lines.append(f"{how}, {at}")
-    lines += [_step(step, beyond) for step, beyond in zip(finding.way, [*finding.way[1:], None], strict=True)]
+    lines += [_step(step, beyond) for step, beyond in zip_longest(finding.way, finding.way[1:])]
     if finding.cut:
         lines.append("  and so on: the way to a seed is longer")
     return lines
