@@ -33,13 +33,15 @@ OURS: dict[str, tuple[str, ...]] = {
     "observe": ("model", "errors", "clock"),
     # The judge of the crawler shares none of its code: an error of ours must not be excused by the same error there.
     "simweb": ("model", "errors", "clock"),
+    # Orders are judged outside a crawl: the one stage it knows is the frontier, whose classes it replays.
+    "simulate": ("errors", "frontier.priority", "frontier.selector", "simweb"),
     "config": ("errors",),
     # Asks each stage for its own verdict, so it knows the deciding stages; none of them knows it.
     "explain": ("model", "filter", "seen", "frontier", "fetch.robots", "observe.words"),
     "crawl": (*FOUNDATIONS, *STAGES, "observe", "config"),
     "commands": (
         *("model", "errors", "clock", "config", "seed", "crawl", "backends", "observe", "simweb", "assemble"),
-        "explain",
+        *("explain", "simulate"),
     ),
     "cli": ("commands", "errors", "observe"),
     "__main__": ("cli",),

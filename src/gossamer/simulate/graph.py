@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class LinkGraph:
-    """Pages are numbered from 0, and all numbers stand in arrays. The links of page p are `targets[starts[p]:starts[p + 1]]`.
+    """Pages are numbered from 0, and all numbers stand in arrays.
+
+    The links of page p are `targets[starts[p]:starts[p + 1]]`.
 
     Invariants: no page links to itself, none links to another twice; every page has a site and every site a suffix.
     """

@@ -31,7 +31,7 @@ def read_graph(path: Path, sites: Path | None = None) -> LinkGraph:
         raise UsageError(f"cannot read the graph {path}: {getattr(error, 'strerror', None) or error}") from error
 
 
-def _open(path: Path) -> IO[bytes]:
+def _open(path: Path) -> IO[bytes] | gzip.GzipFile:
     with path.open("rb") as file:
         packed = file.read(2) == _GZIP
     return gzip.open(path, "rb") if packed else path.open("rb")
@@ -44,7 +44,7 @@ def _number_of_pages(path: Path, line: bytes) -> int:
     return int(text)
 
 
-def _links(path: Path, lines: IO[bytes], pages: int) -> Iterator[list[int]]:
+def _links(path: Path, lines: IO[bytes] | gzip.GzipFile, pages: int) -> Iterator[list[int]]:
     for page in range(pages):
         line = lines.readline()
         if not line:
@@ -56,6 +56,9 @@ def _links(path: Path, lines: IO[bytes], pages: int) -> Iterator[list[int]]:
         if links and not 0 <= min(links) <= max(links) < pages:
             raise UsageError(f"{path}: line {page + 2} links to a page that is not there")
         yield links
+    # Also has the checksum of a packed file verified.
+    if lines.read().strip():
+        raise UsageError(f"{path}: goes on after the last of {pages} pages")
 
 
 def _site_starts(path: Path | None, pages: int) -> list[int]:
