@@ -46,7 +46,11 @@ class Notes:
             del self._accesses[notes.domain_id]
 
     def remembered(self, record: RobotsRecord) -> RobotsAnswer:
-        answer = rules_from_answer(record.status, record.body, agent=self._agent, now=record.fetched_at)
+        # Only answers that told us something are stored; a redirect among them was one that we did not follow.
+        unfollowed = record.status is not None and 300 <= record.status < 400
+        answer = rules_from_answer(
+            record.status, record.body, agent=self._agent, now=record.fetched_at, redirects_exhausted=unfollowed
+        )
         return replace(answer, expires_at=record.expires_at)
 
     def accesses(self, domain_id: int) -> int:
