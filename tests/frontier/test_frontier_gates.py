@@ -135,7 +135,7 @@ def test_a_visit_that_finds_its_new_address_busy_is_taken_back_and_comes_again()
     assert world.enter(0, HERE)
     taken_back = world.out[1]
     assert not world.enter(1, HERE)
-    assert world.frontier.out == 1
+    assert world.frontier.statistics().out == 1
 
     world.finish(0, world.contact(took=0.5))
     assert world.take_turn() == WaitUntil(Instant(world.now + 5.0))
