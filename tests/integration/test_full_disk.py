@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from checking import check_archive, check_outcomes
-from running import Ended, Json, gossamer, scene, side_by_side, small_web
+from running import Ended, Json, gossamer, scene, side_by_side, small_web, wait_until
 
 from gossamer.simweb.truth import Truth, ground_truth
 from gossamer.simweb.web import SimWeb
@@ -90,7 +90,9 @@ def small_volume(directory: Path, kib: int, *, wanted: bool) -> Iterator[Callabl
     try:
         yield grow
     finally:
-        subprocess.run(["umount", str(directory)], check=True)
+        # A process that is just being started elsewhere in this test may hold our open files for a moment.
+        umount = ["umount", str(directory)]
+        wait_until(lambda: subprocess.run(umount, capture_output=True, check=False).returncode == 0, "the volume")
 
 
 def limit_files(size: int) -> None:
