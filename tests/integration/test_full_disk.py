@@ -127,7 +127,7 @@ def test_nothing_is_lost_and_nothing_stored_twice(filled: Filled) -> None:
     check_outcomes(filled.truth, filled.pages)
 
 
-def test_some_of_them_were_well_under_way(crawls: dict[str, Filled]) -> None:
+def test_one_of_them_at_least_was_well_under_way(crawls: dict[str, Filled]) -> None:
     kept = [int(str(crawl.truth.documents)) - int(str(crawl.again.report["run_pages"])) for crawl in crawls.values()]
 
-    assert sum(pages > 20 for pages in kept) >= 2
+    assert max(kept) > 20
