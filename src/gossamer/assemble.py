@@ -12,7 +12,7 @@ from gossamer.backends.sqlite.database import open_for_writing
 from gossamer.backends.sqlite.facts import Facts
 from gossamer.backends.sqlite.loader import SqliteLoader
 from gossamer.backends.sqlite.writer import SqliteWriter
-from gossamer.backends.warcfile.captures import WarcCaptures
+from gossamer.backends.warcfile.captures import WarcCaptures, WarcEncoder
 from gossamer.backends.warcfile.record import RecordIds, Warcinfo
 from gossamer.backends.warcfile.recover import RepairKind, cut_back
 from gossamer.backends.warcfile.writer import WarcWriter
@@ -152,7 +152,9 @@ def fetch_limits_for(config: Config) -> FetchLimits:
     )
 
 
-def captures_for(config: Config, directory: CrawlDirectory, committed: dict[str, int], clock: Clock) -> WarcCaptures:
+def captures_for(
+    config: Config, directory: CrawlDirectory, committed: dict[str, int], clock: Clock, ids: RecordIds
+) -> WarcCaptures:
     """The WARC files, cut back to what was committed. Raises DirectoryError if committed records are missing."""
     prefix = config.archive.warc_prefix
     for repair in cut_back(directory.warcs, committed, prefix):
@@ -161,7 +163,6 @@ def captures_for(config: Config, directory: CrawlDirectory, committed: dict[str,
                 f"{directory.warcs / repair.file_name} is damaged: {repair.committed_length} bytes were committed, "
                 f"{repair.length_found} are there"
             )
-    ids = RecordIds(random.Random(secrets.randbits(128)))
     info = Warcinfo(f"gossamer/{__version__}", config.user_agent, "")
     writer = WarcWriter(
         directory.warcs,
@@ -208,13 +209,16 @@ def assemble(config: Config, seeds: Iterable[Seed], *, add_seeds: bool = False) 
 
 
 def _assemble(config: Config, seeds: list[Seed], directory: CrawlDirectory, clock: Clock, add_seeds: bool) -> Crawl:
-    was_new = directory.is_new
-    if was_new and not seeds:
-        raise NotThisCrawl(f"there is no crawl in {directory.path} to resume; give it a URL or --seeds to start one")
+    nothing = NotThisCrawl(f"there is no crawl in {directory.path} to resume; give it a URL or --seeds to start one")
+    if directory.is_new and not seeds:
+        raise nothing
     db = open_for_writing(directory.database)
     facts = Facts(db)
     facts.settle_identity(clock.now())
     known_seeds = facts.seeds()
+    if not known_seeds and not seeds:  # also where a process was killed before its seeds were committed
+        db.close()
+        raise nothing
     strangers = [seed for seed in seeds if seed.url not in known_seeds]
     if known_seeds and strangers and not add_seeds:
         db.close()
@@ -234,7 +238,8 @@ def _assemble(config: Config, seeds: list[Seed], directory: CrawlDirectory, cloc
     key = facts.fingerprint_key()
     db.close()
 
-    captures = captures_for(config, directory, committed, clock)
+    ids = RecordIds(random.Random(secrets.randbits(128)))
+    captures, encoder = captures_for(config, directory, committed, clock, ids), WarcEncoder(ids)
     writer = SqliteWriter(directory.database, captures, domain_and_partition, clock)
     loader = SqliteLoader(directory.database)
     ordering = ordering_for(config)
@@ -301,7 +306,7 @@ def _assemble(config: Config, seeds: list[Seed], directory: CrawlDirectory, cloc
         frontier=frontier,
         loader=loader,
         store=store,
-        reader=DocumentReader(intake, contents, large_pages, config.fetch.max_body_bytes),
+        reader=DocumentReader(intake, contents, large_pages, config.fetch.max_body_bytes, encoder),
         seen=seen,
         contents=contents,
         notes=notes,

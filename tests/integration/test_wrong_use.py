@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from running import RETRY, Command, Ended, gossamer, scene, small_web, wait_for_requests
 
+from gossamer.backends.sqlite.database import open_for_writing
+
 pytestmark = pytest.mark.service
 
 SLOW = small_web(
@@ -83,6 +85,14 @@ def test_a_wrong_key_of_the_configuration_file_is_named(tmp_path: Path, toml: st
 def test_without_seeds_there_must_be_a_crawl_to_resume(tmp_path: Path) -> None:
     assert "nothing to crawl" in complaint(gossamer("crawl", "--dir", tmp_path / "crawl"), 2)
     assert not (tmp_path / "crawl").exists()
+
+
+def test_a_crawl_that_was_killed_before_it_had_its_seeds_is_not_taken_for_finished(tmp_path: Path) -> None:
+    open_for_writing(tmp_path / "crawl.db").close()
+
+    ended = gossamer("crawl", "--dir", tmp_path)
+
+    assert str(tmp_path) in complaint(ended, 1)
 
 
 # --- the directory ------------------------------------------------------------------------------------
