@@ -1,6 +1,7 @@
 """Reading one document: what is in it, do we have it, what does it link to? Hot: benchmarks/bench_crawl.py."""
 
 from collections import Counter
+from collections.abc import Callable
 from typing import NamedTuple
 
 from gossamer.crawl.intake import Intake
@@ -48,12 +49,19 @@ class DocumentReader:
     """Opens, compares and reads documents. Everything but `large` ones fits on the event loop."""
 
     def __init__(
-        self, intake: Intake, contents: ContentSeen[int], large_pages: LargePages, max_body_bytes: int
+        self,
+        intake: Intake,
+        contents: ContentSeen[int],
+        large_pages: LargePages,
+        max_body_bytes: int,
+        archived: Callable[[Response, bytes], Capture] = Capture,
     ) -> None:
+        """`archived` makes a capture of a response and its payload digest."""
         self._intake = intake
         self._contents = contents
         self._large_pages = large_pages
         self._max_body_bytes = max_body_bytes
+        self._archived = archived
 
     def open(self, document: Document) -> Opened:
         found = payload(document.response, self._max_body_bytes)
@@ -103,7 +111,7 @@ class DocumentReader:
             candidates = self._intake.links(visit.task, visit.host, page, excluded)
         entity = opened.payload.entity
         digest = opened.digest if entity is opened.payload.body else payload_digest(entity)
-        capture = Capture(opened.document.response, digest)
+        capture = self._archived(opened.document.response, digest)
         return Read(self._settle(opened, UrlState.STORED, capture, page.title if page else None), candidates, excluded)
 
     def _settle(

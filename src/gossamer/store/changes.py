@@ -15,6 +15,7 @@ class Capture(NamedTuple):
 
     response: Response
     payload_digest: bytes  # SHA-1 of the body without its transfer coding
+    records: tuple[bytes, bytes] | None = None  # answer and question as they go into the file, if built already
 
 
 class Settlement(NamedTuple):

@@ -5,10 +5,27 @@ from collections.abc import Mapping
 
 from gossamer.backends.warcfile.record import RecordIds, build_request, build_response
 from gossamer.backends.warcfile.writer import WarcWriter
+from gossamer.model.outcome import Response
 from gossamer.store.changes import Capture
 from gossamer.store.ports import Location
 
 _GATHERED_BYTES = 1 << 20
+
+
+class WarcEncoder:
+    """Turns a document into its two records. On the event loop: the digests and the compression give the interpreter's
+    lock away, and a second thread that wants it back a few times per page costs more than it takes over."""
+
+    def __init__(self, ids: RecordIds) -> None:
+        self._ids = ids
+
+    def __call__(self, response: Response, payload_digest: bytes) -> Capture:
+        answer_id, question_id = self._ids.next(), self._ids.next()
+        digest = "sha1:" + b32encode(payload_digest).decode()
+        # Which warcinfo record they belong to is told by the file they end up in.
+        answer = build_response(response, record_id=answer_id, concurrent_to=question_id, payload_digest=digest)
+        question = build_request(response, record_id=question_id, concurrent_to=answer_id)
+        return Capture(response, payload_digest, (answer, question))
 
 
 class WarcCaptures:
@@ -20,25 +37,17 @@ class WarcCaptures:
 
     def __init__(self, writer: WarcWriter, ids: RecordIds) -> None:
         self._writer = writer
-        self._ids = ids
+        self._encode = WarcEncoder(ids)
         self._gathered: list[bytes] = []
         self._gathered_bytes = 0
 
     def append(self, capture: Capture) -> Location:
         """Write the two records of a document; the location is the response's."""
-        response = capture.response
         if not self._gathered:
             self._writer.prepare()
-        warcinfo_id = self._writer.warcinfo_id
-        response_id, request_id = self._ids.next(), self._ids.next()
-        answer = build_response(
-            response,
-            record_id=response_id,
-            warcinfo_id=warcinfo_id,
-            concurrent_to=request_id,
-            payload_digest="sha1:" + b32encode(capture.payload_digest).decode(),
+        answer, question = (
+            capture.records or self._encode(capture.response, capture.payload_digest).records or (b"", b"")
         )
-        question = build_request(response, record_id=request_id, warcinfo_id=warcinfo_id, concurrent_to=response_id)
         at = Location(self._writer.file_name, self._writer.length + self._gathered_bytes, len(answer))
         self._gathered += (answer, question)
         self._gathered_bytes += len(answer) + len(question)

@@ -65,7 +65,7 @@ def build_response(
     response: Response,
     *,
     record_id: str,
-    warcinfo_id: str,
+    warcinfo_id: str | None = None,
     concurrent_to: str | None = None,
     payload_digest: str | None = None,
 ) -> bytes:
@@ -79,7 +79,9 @@ def build_response(
     return _member(head + more, response.head, response.wire_body)
 
 
-def build_request(response: Response, *, record_id: str, warcinfo_id: str, concurrent_to: str | None = None) -> bytes:
+def build_request(
+    response: Response, *, record_id: str, warcinfo_id: str | None = None, concurrent_to: str | None = None
+) -> bytes:
     """The record of the request that `response` answers."""
     head = _exchange_head("request", response, record_id, warcinfo_id, concurrent_to)
     return _member(head, response.request_head)
@@ -89,7 +91,7 @@ def build_revisit(
     response: Response,
     *,
     record_id: str,
-    warcinfo_id: str,
+    warcinfo_id: str | None = None,
     original: Original,
     concurrent_to: str | None = None,
     payload_digest: str | None = None,
@@ -136,17 +138,20 @@ def warc_date(when: Instant) -> str:
     return datetime.fromtimestamp(when, UTC).isoformat(timespec="microseconds")[:-6] + "Z"
 
 
-def _exchange_head(kind: str, response: Response, record_id: str, warcinfo_id: str, concurrent_to: str | None) -> str:
+def _exchange_head(
+    kind: str, response: Response, record_id: str, warcinfo_id: str | None, concurrent_to: str | None
+) -> str:
     """The named fields that every record of an HTTP exchange begins with."""
     url = response.url
     if "\n" in url or "\r" in url:
         raise ValueError(f"a URL with a line break would forge a record: {url!r}")
     concurrent = f"WARC-Concurrent-To: <{concurrent_to}>\r\n" if concurrent_to else ""
+    info = f"WARC-Warcinfo-ID: <{warcinfo_id}>\r\n" if warcinfo_id else ""
     address = f"WARC-IP-Address: {response.address.strip('[]')}\r\n" if response.address else ""
     return (
         f"WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Record-ID: <{record_id}>\r\n"
         f"WARC-Date: {warc_date(response.started)}\r\n"
-        f"WARC-Target-URI: {url}\r\n{address}{concurrent}WARC-Warcinfo-ID: <{warcinfo_id}>\r\n"
+        f"WARC-Target-URI: {url}\r\n{address}{concurrent}{info}"
         f"Content-Type: application/http; msgtype={'request' if kind == 'request' else 'response'}\r\n"
     )
 
