@@ -24,7 +24,9 @@ class SteadyClock:
     """
 
     def __init__(self) -> None:
-        self._offset = time.time() - time.monotonic()
+        # The two clocks are read one after the other; whoever is interrupted in between reads an offset that is off.
+        # The largest of a few is the nearest, and errs to the late side, where no gap is shortened.
+        self._offset = max(time.time() - time.monotonic() for _ in range(5))
 
     def now(self) -> Instant:
         return Instant(time.monotonic() + self._offset)
