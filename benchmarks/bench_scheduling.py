@@ -19,9 +19,9 @@ def skewed() -> None:
 
 def many_hosts() -> None:
     """(b) 2,000 hosts, 1 s gap, small pages: 2,000 requests/s, or what one core can do without any gap."""
-    free = crawl(preset("small"), "--delay", "0", "--delay-factor", "0", "--concurrency", "200", seconds=15)
+    free = crawl(preset("small"), "--delay", "0", "--delay-factor", "0", seconds=15)
     capacity = rate(free.requests, 5, 14)
-    run = crawl(preset("small"), "--delay", GAP, "--delay-factor", "10", "--concurrency", "200", seconds=20)
+    run = crawl(preset("small"), "--delay", GAP, "--delay-factor", "10", seconds=20)
     found = rate(run.requests, 9, 19)
     ideal = min(2000.0, capacity)
     share = found / ideal
