@@ -60,6 +60,7 @@ def generate(path: Path, names: Sequence[str], port: int, urls: int) -> None:
     for _, sql in kept:
         db.execute(sql)
     db.execute("INSERT INTO fronts SELECT host_id, front, min(available_at) FROM urls GROUP BY host_id, front")
+    db.execute("INSERT INTO seeds SELECT url, url, 'generated', 1000.0 FROM urls WHERE id = 1")
     db.executemany(
         "INSERT INTO counters VALUES (?, ?)", [("discovered", urls), ("state:queued", urls), ("hosts", len(names))]
     )
