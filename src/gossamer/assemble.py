@@ -306,7 +306,7 @@ def _assemble(config: Config, seeds: list[Seed], directory: CrawlDirectory, cloc
         frontier=frontier,
         loader=loader,
         store=store,
-        reader=DocumentReader(intake, contents, large_pages, config.fetch.max_body_bytes, encoder),
+        reader=DocumentReader(intake, contents, large_pages, config.fetch.max_body_bytes, encoder.capture),
         seen=seen,
         contents=contents,
         notes=notes,

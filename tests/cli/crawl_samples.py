@@ -17,7 +17,7 @@ class NoCaptures:
     """For crawls that store nothing."""
 
     def append(self, capture: Capture) -> Location:
-        raise NotImplementedError
+        raise AssertionError(f"nothing is to be stored here: {capture.response.url}")
 
     def flush(self) -> dict[str, int]:
         return {}

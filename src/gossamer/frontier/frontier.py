@@ -265,7 +265,7 @@ class Frontier:
             gate.parked.append(host.host_id)
 
     def next_turn(self, now: Instant) -> Visit | WaitUntil | Idle:
-        """The next visit, or how long there is none. A visit must come back through `finish` or `give_back`."""
+        """The next visit, or how long there is none. A visit must come back through `finish`."""
         self._now = now
         self._wake(now)
         popped = self._ready.pop(self._closed)

@@ -1,8 +1,8 @@
 """Many rows in few statements.
 
 The driver gives the interpreter's lock away at every step of a statement and then has to win it back from a busy event
-loop. One statement of 256 rows is one step; `executemany` over 256 rows is 256 of them, which under contention costs
-three times the CPU and ten times the time (benchmarks/bench_store.py).
+loop. One statement of 256 rows is one step; `executemany` over 256 rows is 256 of them, which beside a busy thread
+costs several times the CPU and more than ten times the time (benchmarks/bench_store.py measures both).
 """
 
 import sqlite3

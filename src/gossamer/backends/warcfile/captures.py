@@ -19,13 +19,17 @@ class WarcEncoder:
     def __init__(self, ids: RecordIds) -> None:
         self._ids = ids
 
-    def __call__(self, response: Response, payload_digest: bytes) -> Capture:
+    def capture(self, response: Response, payload_digest: bytes) -> Capture:
+        """A capture that has its records with it."""
+        return Capture(response, payload_digest, self.records(response, payload_digest))
+
+    def records(self, response: Response, payload_digest: bytes) -> tuple[bytes, bytes]:
+        """The answer's record and the question's, each a gzip member."""
         answer_id, question_id = self._ids.next(), self._ids.next()
         digest = "sha1:" + b32encode(payload_digest).decode()
         # Which warcinfo record they belong to is told by the file they end up in.
         answer = build_response(response, record_id=answer_id, concurrent_to=question_id, payload_digest=digest)
-        question = build_request(response, record_id=question_id, concurrent_to=answer_id)
-        return Capture(response, payload_digest, (answer, question))
+        return answer, build_request(response, record_id=question_id, concurrent_to=answer_id)
 
 
 class WarcCaptures:
@@ -37,7 +41,7 @@ class WarcCaptures:
 
     def __init__(self, writer: WarcWriter, ids: RecordIds) -> None:
         self._writer = writer
-        self._encode = WarcEncoder(ids)
+        self._encoder = WarcEncoder(ids)  # for captures that come without their records
         self._gathered: list[bytes] = []
         self._gathered_bytes = 0
 
@@ -45,9 +49,7 @@ class WarcCaptures:
         """Write the two records of a document; the location is the response's."""
         if not self._gathered:
             self._writer.prepare()
-        answer, question = (
-            capture.records or self._encode(capture.response, capture.payload_digest).records or (b"", b"")
-        )
+        answer, question = capture.records or self._encoder.records(capture.response, capture.payload_digest)
         at = Location(self._writer.file_name, self._writer.length + self._gathered_bytes, len(answer))
         self._gathered += (answer, question)
         self._gathered_bytes += len(answer) + len(question)
