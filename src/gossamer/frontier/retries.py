@@ -23,6 +23,8 @@ _SOON = RetryRule(Seconds(10.0), 3, False)
 _HOST = RetryRule(Seconds(30.0), 3, True)
 
 RETRY_RULES: Mapping[Failure, RetryRule] = {
+    Failure.BAD_SCHEME: _NO_USE,
+    Failure.BAD_URL: _NO_USE,
     Failure.DNS_NXDOMAIN: RetryRule(Seconds(0.0), 1, True),
     Failure.DNS_NO_ADDRESS: RetryRule(Seconds(0.0), 1, True),
     Failure.DNS_SERVFAIL: _HOST,

@@ -9,6 +9,8 @@ from gossamer.model.units import Instant, Seconds, Url
 class Failure(Enum):
     """Ways the web disappoints us. Expected, counted, never raised."""
 
+    BAD_SCHEME = "bad_scheme"
+    BAD_URL = "bad_url"
     DNS_NXDOMAIN = "dns_nxdomain"
     DNS_SERVFAIL = "dns_servfail"
     DNS_TIMEOUT = "dns_timeout"
