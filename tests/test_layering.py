@@ -53,6 +53,7 @@ OURS: dict[str, tuple[str, ...]] = {
 FOREIGN: dict[str, tuple[str, ...]] = {
     "ada_url": ("filter",),
     "aiodns": ("fetch.dns",),
+    "brotli": ("fetch.http",),
     "isal": ("fetch.http", "backends.warcfile"),
     "msgspec": ("config", "simweb", "extract"),
     "publicsuffixlist": ("filter",),
@@ -60,9 +61,10 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "pycurl": ("fetch.http",),
     "rbloom": ("sketch",),
     "rich": ("observe",),
-    "turbohtml": ("extract",),
+    "turbohtml": ("extract", "seed.duckduckgo"),
     "uvloop": ("crawl.supervisor", "simweb"),
     "xxhash": ("filter", "seen", "simweb"),
+    "zstandard": ("fetch.http",),
     # Of the standard library: drivers, time, chance, and what can wait or look outside.
     "sqlite3": ("backends.sqlite",),
     "time": ("clock",),
@@ -75,7 +77,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "socket": ("simweb",),
     "subprocess": ("simweb",),
     "http": ("simweb",),
-    "urllib": ("filter", "simweb"),  # the parsing part; nobody opens URLs with it
+    "urllib": ("filter", "fetch.ftp", "seed", "simweb"),  # the parsing part; nobody opens URLs with it
 }
 """Foreign module -> where it may be imported. What is not of the standard library must be listed."""
 

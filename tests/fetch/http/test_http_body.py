@@ -1,17 +1,23 @@
 """From wire bytes to the document: codings, caps and broken streams."""
 
+import asyncio
 import gzip
 import random
 import time
 import tracemalloc
 import zlib
+from collections.abc import Callable
 
+import brotli  # type: ignore[import-untyped]
 import pytest
+import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.fetch.http.body import MAX_DECODED_BYTES, payload
+from gossamer.clock import SteadyClock
+from gossamer.fetch.http.body import LONG_WIRE_BODY, MAX_DECODED_BYTES, payload, payload_in_slices, takes_long
 from gossamer.fetch.http.chunked import MAX_CHUNKS, ChunkScanner, dechunk
+from gossamer.fetch.http.codings import BLOCK, DECODERS
 from gossamer.model.outcome import Failure, Response, Truncation
 from gossamer.model.units import Instant, Seconds, Url
 
@@ -36,6 +42,14 @@ def response(body: bytes, truncated: Truncation | None = None, **headers: str) -
 def raw_deflate(data: bytes) -> bytes:
     packer = zlib.compressobj(wbits=-15)
     return packer.compress(data) + packer.flush()
+
+
+PACK: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": lambda data: gzip.compress(data, 6),
+    "deflate": zlib.compress,
+    "br": lambda data: brotli.compress(data, quality=2),
+    "zstd": zstandard.compress,
+}
 
 
 def chunk(data: bytes, sizes: list[int]) -> bytes:
@@ -70,12 +84,20 @@ def test_a_body_without_codings_is_handed_on_uncopied() -> None:
         ("gzip", gzip.compress(TEXT[:1000]) + gzip.compress(TEXT[1000:])),
         ("gzip", gzip.compress(TEXT) + b"\0" * 100),
         ("gzip", gzip.compress(TEXT) + b"rubbish"),
+        ("br", brotli.compress(TEXT)),
+        ("br", brotli.compress(TEXT[:9_000]) + b"rubbish"),
+        ("BR", brotli.compress(TEXT, quality=1)),
+        ("zstd", zstandard.compress(TEXT)),
+        ("zstd", zstandard.compress(TEXT[:1000]) + zstandard.compress(TEXT[1000:])),
+        ("zstd", zstandard.compress(TEXT) + b"rubbish"),
+        ("zstd", zstandard.ZstdCompressor(write_checksum=True, write_content_size=False).compress(TEXT)),
+        ("gzip, br, zstd", zstandard.compress(brotli.compress(gzip.compress(TEXT)))),
     ],
 )
 def test_content_codings_are_taken_off(coding: str, wire: bytes) -> None:
     taken = payload(response(wire, content_encoding=coding))
 
-    assert taken.body == TEXT
+    assert taken.body in (TEXT, TEXT[:9_000])
     assert taken.entity == wire
     assert not taken.bad_encoding and taken.truncated is None
 
@@ -97,7 +119,13 @@ def test_transfer_coding_goes_first_and_alone_into_the_entity() -> None:
         ("gzip", b"<html>"),
         ("gzip", b"\x1f\x8b"),
         ("deflate", b"\xff\xff\xff\xff"),
+        ("deflate", TEXT),
         ("br", gzip.compress(TEXT)),
+        ("br", TEXT),
+        ("br", b"\xff" * 40_000),
+        ("zstd", TEXT),
+        ("zstd", gzip.compress(TEXT)),
+        ("zstd", zstandard.compress(TEXT)[:9]),
         ("snappy", TEXT),
         ("gzip, gzip, gzip, gzip", TEXT),
         (", ".join(["gzip"] * 50), TEXT),
@@ -110,15 +138,40 @@ def test_a_coding_that_does_not_fit_leaves_the_bytes_and_a_flag(coding: str, wir
     assert taken.body is taken.entity is wire
 
 
-def test_a_stream_that_breaks_off_gives_its_beginning() -> None:
-    wire = gzip.compress(TEXT)
+def test_only_a_coding_that_nobody_knows_makes_the_bytes_unreadable() -> None:
+    assert payload(response(TEXT, content_encoding="snappy")).unknown_coding
+    assert not payload(response(TEXT, content_encoding="gzip")).unknown_coding
+    assert not payload(response(TEXT, content_encoding="gzip, gzip, gzip, gzip")).unknown_coding
 
-    taken = payload(response(wire[: len(wire) * 6 // 10], content_encoding="gzip"))
+
+@pytest.mark.parametrize(
+    ("coding", "wire"),
+    [
+        ("gzip", gzip.compress(TEXT)),
+        ("deflate", zlib.compress(TEXT)),
+        ("deflate", raw_deflate(TEXT)),
+        ("br", brotli.compress(TEXT, quality=5)),
+        ("zstd", zstandard.compress(TEXT)),
+        ("gzip, zstd", zstandard.compress(gzip.compress(TEXT))),
+    ],
+)
+def test_a_stream_that_breaks_off_gives_its_beginning(coding: str, wire: bytes) -> None:
+    taken = payload(response(wire[: len(wire) * 7 // 10], content_encoding=coding))
 
     assert taken.truncated is Truncation.DISCONNECT
     assert not taken.bad_encoding
-    assert len(taken.body) > 50_000
+    assert 50_000 < len(taken.body) < len(TEXT)
     assert TEXT.startswith(taken.body)
+
+
+@pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "zstd"])
+@pytest.mark.parametrize("size", [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK, 5 * BLOCK + 17])
+def test_every_size_comes_out_whole(coding: str, size: int) -> None:
+    for document in (bytes(size), random.Random(size).randbytes(size)):
+        taken = payload(response(PACK[coding](document), content_encoding=coding))
+
+        assert taken.body == document
+        assert taken.truncated is None
 
 
 def test_a_stream_with_a_wrong_checksum_gives_what_it_held() -> None:
@@ -131,18 +184,71 @@ def test_a_stream_with_a_wrong_checksum_gives_what_it_held() -> None:
     assert len(taken.body) > 10_000
 
 
-def test_a_bomb_is_cut_at_the_cap_in_bounded_memory() -> None:
-    packer = zlib.compressobj(9, wbits=31)
-    bomb = b"".join(packer.compress(bytes(1 << 20)) for _ in range(200)) + packer.flush()
+@pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "zstd"])
+def test_a_bomb_is_cut_at_the_cap_in_bounded_memory(coding: str) -> None:
+    bomb = PACK[coding](bytes(40 << 20))
     tracemalloc.start()
 
-    taken = payload(response(bomb, content_encoding="gzip"))
+    taken = payload(response(bomb, content_encoding=coding))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
 
     assert len(taken.body) == MAX_DECODED_BYTES
     assert taken.truncated is Truncation.LENGTH
-    assert peak < 64 << 20
+    assert peak < 2 * MAX_DECODED_BYTES + 4 * BLOCK  # the pieces, and the body joined of them
+
+
+@pytest.mark.parametrize("coding", DECODERS)
+def test_no_piece_of_a_bomb_is_larger_than_a_block(coding: str) -> None:
+    bomb = PACK[coding.removeprefix("x-")](bytes(20 << 20))
+
+    assert max(map(len, DECODERS[coding](bomb))) <= BLOCK
+
+
+def test_a_frame_that_asks_for_a_huge_window_is_refused() -> None:
+    parameters = zstandard.ZstdCompressionParameters(window_log=30)
+    packer = zstandard.ZstdCompressor(compression_params=parameters).compressobj()
+    wire = packer.compress(TEXT) + packer.flush()
+
+    assert payload(response(wire, content_encoding="zstd")).bad_encoding
+
+
+@pytest.mark.parametrize("coding", ["gzip", "br", "zstd", "gzip, br"])
+def test_opening_in_slices_gives_the_same(coding: str) -> None:
+    document = random.Random(5).randbytes(3 << 20)
+    wire = document
+    for name in coding.split(", "):
+        wire = PACK[name](wire)
+    for packed in (wire, wire[:-1000], document):
+        answer = response(packed, content_encoding=coding)
+
+        assert takes_long(answer)
+        assert asyncio.run(payload_in_slices(answer, SteadyClock())) == payload(answer)
+
+
+def test_only_large_packed_bodies_take_long() -> None:
+    assert not takes_long(response(bytes(LONG_WIRE_BODY + 1)))
+    assert not takes_long(response(bytes(LONG_WIRE_BODY), content_encoding="gzip"))
+
+
+def test_work_without_end_is_ended_by_its_time() -> None:
+    class Hurrying(SteadyClock):
+        """Every look at it finds that a tenth of a second has passed."""
+
+        looks = 0
+
+        def monotonic(self) -> float:
+            self.looks += 1
+            return self.looks / 10
+
+    document = random.Random(6).randbytes(20 * BLOCK)
+    answer = response(gzip.compress(document), content_encoding="gzip")
+
+    taken = asyncio.run(payload_in_slices(answer, Hurrying()))
+
+    assert taken.truncated is Truncation.TIME
+    assert 0 < len(taken.body) < len(document)
+    assert document.startswith(taken.body)
 
 
 def test_a_body_of_exactly_the_cap_is_whole() -> None:
@@ -168,9 +274,12 @@ def test_a_truncated_response_stays_truncated_when_it_decodes_whole() -> None:
     assert (short.body, short.truncated) == (b"hel", Truncation.DISCONNECT)
 
 
-@given(st.binary(max_size=300), st.sampled_from(["gzip", "deflate", "gzip, deflate"]), st.integers(0, 400))
+@given(
+    st.binary(max_size=300), st.sampled_from(["gzip", "deflate", "br", "zstd", "gzip, deflate"]), st.integers(0, 400)
+)
 def test_no_bytes_break_the_decoder_and_no_document_exceeds_the_cap(noise: bytes, coding: str, cap: int) -> None:
-    for wire in (noise, gzip.compress(noise), gzip.compress(noise)[:-3] + noise, zlib.compress(noise) + noise):
+    packed = [pack(noise) for pack in PACK.values()]
+    for wire in (noise, *packed, *(each[:-3] + noise for each in packed), *(each + noise for each in packed)):
         taken = payload(response(wire, content_encoding=coding), max_bytes=cap)
 
         assert taken.bad_encoding or len(taken.body) <= cap

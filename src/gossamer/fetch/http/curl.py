@@ -8,7 +8,7 @@ from typing import Final
 import pycurl
 
 from gossamer.clock import Clock
-from gossamer.fetch.http.body import ACCEPT_ENCODING
+from gossamer.fetch.http.codings import ACCEPT_ENCODING
 from gossamer.fetch.http.deadlines import Pace, Progress, overdue, sweep_interval
 from gossamer.fetch.http.exchange import Exchange
 from gossamer.fetch.http.failures import Trouble, contacted, failure_of

@@ -1,0 +1,206 @@
+"""Hot: taking one content coding off, a bounded piece at a time (around it: benchmarks/bench_fetch.py).
+
+Each decoder is a generator over the packed bytes. It yields pieces of at most about `BLOCK` bytes (also an empty one
+after work that gave nothing), so whoever draws from it decides how much is ever held, and may pause between two. It
+returns how the stream ended. It never raises on what a server sent, and makes no room by a size that the stream
+declares.
+"""
+
+from collections.abc import Callable, Generator, Mapping
+from enum import Enum
+from typing import cast
+
+import brotli  # type: ignore[import-untyped]
+import zstandard
+from isal import igzip_lib, isal_zlib
+
+BLOCK = 256 * 1024
+MAX_MEMBERS = 1000  # gzip members or zstd frames in one body; each costs a new decoder
+
+_SLICE = 64 * 1024  # packed bytes given to a decoder at a time
+_SMALL_STEP = 512
+_GZIP, _ZLIB, _RAW = 31, 15, -15  # window bits: with gzip header, with zlib header, bare
+_INFLATE_ERROR = cast(type[Exception], igzip_lib.IsalError)  # the stub calls it an instance
+_BROTLI_SLICE = 16 * 1024
+_BROTLI_BLOCK = BLOCK // 2  # a limit that brotli passes by up to half
+_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+_ZSTD_WINDOW = 8 * 1024 * 1024  # what RFC 8878 (3.1.1.1.2) asks every decoder to support, and we allow no more
+_ZSTD_MAX_BLOCKS = 100_000  # block headers looked at to find the end of a frame
+_RLE = 1
+
+
+class Ending(Enum):
+    """How a packed stream came to its end."""
+
+    WHOLE = "whole"
+    CUT = "cut"  # it broke off, or broke, after what was yielded
+    WRONG = "wrong"  # it is not in this coding; what was yielded, if anything, means nothing
+
+
+Decoding = Generator[bytes, None, Ending]
+
+
+def _gunzip(data: bytes) -> Decoding:
+    if data[:2] != b"\x1f\x8b":
+        return Ending.WRONG
+    return (yield from _inflate(data, _GZIP))
+
+
+def _deflate(data: bytes) -> Decoding:
+    # "deflate" means the zlib format, but servers that send the bare one are as old as the word.
+    framed = len(data) >= 2 and data[0] & 0x0F == 8 and (data[0] << 8 | data[1]) % 31 == 0
+    return (yield from _inflate(data, _ZLIB if framed else _RAW))
+
+
+def _inflate(data: bytes, window_bits: int) -> Decoding:
+    members = 1
+    some = False
+    decoder = isal_zlib.decompressobj(wbits=window_bits)
+    for start in range(0, len(data), _SLICE):
+        piece = data if len(data) <= _SLICE else data[start : start + _SLICE]
+        while piece:
+            try:
+                out = decoder.decompress(piece, BLOCK)
+            except _INFLATE_ERROR:
+                if not some and window_bits != _RAW:
+                    # The decoder drops the output of the call that finds the fault: decode it again in small steps.
+                    # Later calls need no such care. A bare stream has no mark by which to know it: nothing is saved.
+                    for out in _salvaged(piece, window_bits):
+                        some = True
+                        yield out
+                return Ending.CUT if some else Ending.WRONG
+            some = some or bool(out)
+            yield out
+            if not decoder.eof:
+                piece = decoder.unconsumed_tail
+                if piece and not out:
+                    return Ending.CUT if some else Ending.WRONG  # no progress on input that is there
+                continue
+            piece = decoder.unused_data
+            follows = piece[:1] or data[start + _SLICE : start + _SLICE + 1]
+            if window_bits != _GZIP or follows != b"\x1f":
+                return Ending.WHOLE  # rubbish after the stream is ignored, as browsers do
+            members += 1
+            if members > MAX_MEMBERS:
+                return Ending.CUT
+            decoder = isal_zlib.decompressobj(wbits=window_bits)
+    # A window that was full at the last byte still holds output.
+    while not decoder.eof and (out := decoder.decompress(b"", BLOCK)):
+        some = True
+        yield out
+    if decoder.eof:
+        return Ending.WHOLE
+    return Ending.CUT if some else Ending.WRONG
+
+
+def _salvaged(data: bytes, window_bits: int) -> Generator[bytes, None, None]:
+    """What a slice gives before its fault."""
+    decoder = isal_zlib.decompressobj(wbits=window_bits)
+    try:
+        for start in range(0, len(data), _SMALL_STEP):
+            piece = data[start : start + _SMALL_STEP]
+            while piece and not decoder.eof:
+                if out := decoder.decompress(piece, BLOCK):
+                    yield out
+                piece = decoder.unconsumed_tail
+    except _INFLATE_ERROR:
+        pass
+
+
+def _unbrotli(data: bytes) -> Decoding:
+    decoder = brotli.Decompressor()
+    some = False
+    position = 0
+    while True:
+        # With an empty piece the decoder goes on with what it holds.
+        piece = data[position : position + _BROTLI_SLICE] if decoder.can_accept_more_data() else b""
+        try:
+            out = decoder.process(piece, output_buffer_limit=_BROTLI_BLOCK)
+        except brotli.error:
+            if some or position:
+                return Ending.CUT if some else Ending.WRONG
+            return (yield from _brotli_before_rubbish(piece))
+        position += len(piece)
+        some = some or bool(out)
+        yield out
+        if decoder.is_finished():
+            return Ending.WHOLE
+        if not out and position >= len(data):
+            return Ending.CUT if some else Ending.WRONG
+
+
+def _brotli_before_rubbish(piece: bytes) -> Decoding:
+    """A stream with something after its end, which the decoder takes for a fault and drops all output.
+
+    It has no mark to be known by, so what does not come to a proper end was no such stream.
+    """
+    decoder = brotli.Decompressor()
+    found: list[bytes] = []
+    size = 0
+    try:
+        for byte in range(len(piece)):
+            if not decoder.can_accept_more_data():
+                break  # a bomb with rubbish after it
+            found.append(decoder.process(piece[byte : byte + 1], output_buffer_limit=_BROTLI_BLOCK))
+            size += len(found[-1])
+            if decoder.is_finished():
+                yield b"".join(found)
+                return Ending.WHOLE
+            if size > BLOCK:
+                break
+    except brotli.error:
+        pass
+    return Ending.WRONG
+
+
+def _unzstd(data: bytes) -> Decoding:
+    some = False
+    start = 0
+    for _ in range(MAX_MEMBERS):
+        if data[start : start + 4] != _ZSTD_MAGIC:
+            return Ending.WHOLE if start else Ending.WRONG  # rubbish after a frame is ignored
+        end = _zstd_frame_end(data, start)
+        decoder = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW)
+        try:
+            with decoder.stream_reader(memoryview(data)[start:end]) as reader:
+                while out := reader.read1(BLOCK):
+                    some = True
+                    yield out
+        except zstandard.ZstdError:
+            return Ending.CUT if some else Ending.WRONG
+        if end is None:
+            return Ending.CUT if some else Ending.WRONG
+        start = end
+        if start == len(data):
+            return Ending.WHOLE
+    return Ending.CUT
+
+
+def _zstd_frame_end(data: bytes, start: int) -> int | None:
+    """Where the frame that begins at `start` ends, or None if that is not in the data (RFC 8878, 3.1.1)."""
+    head = data[start : start + 18]
+    try:
+        position = start + zstandard.frame_header_size(head)
+        checksum = 4 if zstandard.get_frame_parameters(head).has_checksum else 0
+    except zstandard.ZstdError:
+        return None
+    for _ in range(_ZSTD_MAX_BLOCKS):
+        block = int.from_bytes(data[position : position + 3], "little")
+        position += 3 + (1 if block >> 1 & 3 == _RLE else block >> 3)
+        if position > len(data):
+            return None
+        if block & 1:
+            position += checksum
+            return position if position <= len(data) else None
+    return None
+
+
+DECODERS: Mapping[str, Callable[[bytes], Decoding]] = {
+    "gzip": _gunzip,
+    "x-gzip": _gunzip,
+    "deflate": _deflate,
+    "br": _unbrotli,
+    "zstd": _unzstd,
+}
+ACCEPT_ENCODING = "gzip, deflate, br, zstd"
+"""What we ask for: exactly what `DECODERS` can take off."""
