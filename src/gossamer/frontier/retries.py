@@ -27,6 +27,7 @@ RETRY_RULES: Mapping[Failure, RetryRule] = {
     Failure.BAD_URL: _NO_USE,
     Failure.DNS_NXDOMAIN: RetryRule(Seconds(0.0), 1, True),
     Failure.DNS_NO_ADDRESS: RetryRule(Seconds(0.0), 1, True),
+    Failure.DNS_CNAME_LOOP: RetryRule(Seconds(0.0), 1, True),
     Failure.DNS_SERVFAIL: _HOST,
     Failure.DNS_TIMEOUT: _HOST,
     Failure.BLOCKED_ADDRESS: _NO_USE,

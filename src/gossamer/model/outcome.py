@@ -15,6 +15,7 @@ class Failure(Enum):
     DNS_SERVFAIL = "dns_servfail"
     DNS_TIMEOUT = "dns_timeout"
     DNS_NO_ADDRESS = "dns_no_address"
+    DNS_CNAME_LOOP = "dns_cname_loop"
     BLOCKED_ADDRESS = "blocked_address"
     BLOCKED_PORT = "blocked_port"
     CONN_REFUSED = "conn_refused"
