@@ -3,6 +3,7 @@
 from collections import OrderedDict
 from dataclasses import dataclass
 
+from gossamer.fetch.dns.stored import StoredAnswer
 from gossamer.model.outcome import Failure
 from gossamer.model.units import HostKey, Instant, Seconds
 
@@ -14,8 +15,6 @@ class CacheLimits:
     floor: Seconds = Seconds(30.0)
     ceiling: Seconds = Seconds(3600.0)
     absent: Seconds = Seconds(300.0)  # no such name, or no address
-    # A server that fails or is silent may be back at any moment; this only keeps a burst from asking in chorus.
-    trouble: Seconds = Seconds(3.0)
     stale: Seconds = Seconds(24 * 3600.0)  # how long past its time an address may stand in while DNS is down
     hosts: int = 100_000
 
@@ -68,30 +67,67 @@ class DnsCache:
         limits = self._limits
         held = min(max(ttl, limits.floor), limits.ceiling)
         entry = Addresses(addresses, Instant(now + held))
-        self._last_good[host] = entry
-        self._last_good.move_to_end(host)
+        self._remember(host, entry)
         self._keep(host, entry)
         return entry
 
-    def missed(self, host: HostKey, failure: Failure, now: Instant) -> Addresses | Absence:
-        """Remember a failure. While DNS itself is in trouble, an expired answer is given instead."""
-        limits = self._limits
-        entry: Addresses | Absence
-        if failure in TROUBLE:
-            good = self._last_good.get(host)
-            if good is not None and now - good.expires <= limits.stale:
-                entry = Addresses(good.addresses, Instant(now + limits.floor), stale=True)
-            else:
-                entry = Absence(failure, Instant(now + limits.trouble))
-        else:
-            self._last_good.pop(host, None)  # the name is gone: the old address is no better than none
-            entry = Absence(failure, Instant(now + limits.absent))
+    def denied(self, host: HostKey, failure: Failure, now: Instant) -> Absence:
+        """Remember that there is no address. The old one is no better than none."""
+        self._last_good.pop(host, None)
+        entry = Absence(failure, Instant(now + self._limits.absent))
         self._keep(host, entry)
         return entry
+
+    def missed(self, host: HostKey, failure: Failure, until: Instant, now: Instant) -> Addresses | Absence:
+        """Remember that DNS failed, and do not ask before `until`. An expired answer stands in where there is one."""
+        limits = self._limits
+        stale = self.stale(host, now)
+        entry: Addresses | Absence
+        if stale is not None:
+            # Not for as long as a failure without a substitute: what stands in may be wrong.
+            held = min(max(until - now, limits.floor), limits.absent)
+            entry = Addresses(stale.addresses, Instant(now + held), stale=True)
+        else:
+            entry = Absence(failure, until)
+        self._keep(host, entry)
+        return entry
+
+    def stale(self, host: HostKey, now: Instant) -> Addresses | None:
+        """The last good answer, though its time is over; None where there is none or it is too old."""
+        good = self._last_good.get(host)
+        if good is None or now - good.expires > self._limits.stale:
+            return None
+        return Addresses(good.addresses, good.expires, stale=True)
 
     def forget(self, host: HostKey) -> None:
         """Ask again next time. The last good answer stays for when that fails."""
         self._entries.pop(host, None)
+
+    def known(self, host: HostKey) -> StoredAnswer | None:
+        """The last good answer, to be kept over a restart."""
+        good = self._last_good.get(host)
+        return StoredAnswer(good.addresses, good.expires) if good is not None else None
+
+    def recall(self, host: HostKey, stored: StoredAnswer, now: Instant) -> None:
+        """Take back what `known` gave. It holds as long as it did; what has expired may still stand in.
+
+        Does nothing where something newer is known.
+        """
+        if host in self._entries or host in self._last_good or not stored.addresses:
+            return
+        # A clock that was set back in between must not make an answer hold for years.
+        good = Addresses(stored.addresses, min(stored.expires, Instant(now + self._limits.ceiling)))
+        if now - good.expires > self._limits.stale:
+            return
+        self._remember(host, good)
+        if good.expires > now:
+            self._keep(host, good)
+
+    def _remember(self, host: HostKey, good: Addresses) -> None:
+        self._last_good[host] = good
+        self._last_good.move_to_end(host)
+        while len(self._last_good) > self._limits.hosts:
+            self._last_good.popitem(last=False)
 
     def _keep(self, host: HostKey, entry: Addresses | Absence) -> None:
         self._entries[host] = entry
@@ -99,5 +135,3 @@ class DnsCache:
         while len(self._entries) > self._limits.hosts:
             oldest, _ = self._entries.popitem(last=False)
             self._last_good.pop(oldest, None)
-        while len(self._last_good) > self._limits.hosts:
-            self._last_good.popitem(last=False)

@@ -4,6 +4,8 @@ import ipaddress
 from collections.abc import Iterable
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
+from gossamer.errors import ConfigError
+
 Network = IPv4Network | IPv6Network
 
 _REMEMBERED = 65_536
@@ -44,17 +46,20 @@ _CLOSED_6 = tuple(
 )
 _NAT64 = IPv6Network("64:ff9b::/96")
 _6TO4 = IPv6Network("2002::/16")
+_ISATAP = (0x0000_5EFE, 0x0200_5EFE)  # the upper half of an interface identifier that ends in an IPv4 address
+_NOT_A_HOST = tuple(ipaddress.ip_network(block) for block in ("0.0.0.0/8", "224.0.0.0/4", "255.255.255.255/32"))
 
 
 class AddressPolicy:
     """Public addresses only, unless told otherwise.
 
-    `allow_private` opens everything that is not public; `allowed_networks` opens just those blocks.
+    `allow_private` opens every address that can be a host's; `allowed_networks` opens just those blocks, and raises
+    ConfigError for what is none.
     """
 
     def __init__(self, *, allow_private: bool = False, allowed_networks: Iterable[str | Network] = ()) -> None:
         self._allow_private = allow_private
-        self._allowed = tuple(ipaddress.ip_network(block) for block in allowed_networks)
+        self._allowed = parse_networks(allowed_networks)
         self._known: dict[str, bool] = {}
 
     def may_dial(self, address: str) -> bool:
@@ -74,22 +79,35 @@ class AddressPolicy:
             return False
         if isinstance(address, IPv6Address) and address.scope_id is not None:
             return False  # names an interface of this machine
-        if self._allow_private:
-            return not (address.is_unspecified or address.is_multicast)
-        if any(address in block for block in self._allowed):
-            return True
         inner = _embedded(address)
-        if inner is not None:
-            # It reaches the host behind the embedded address, so that one decides.
-            return any(inner in block for block in self._allowed) or is_public(inner)
-        return is_public(address)
+        # It reaches the host behind the embedded address, so that one decides.
+        meant = address if inner is None else inner
+        if self._allow_private:
+            return not (meant.is_unspecified or meant.is_multicast or any(meant in block for block in _NOT_A_HOST))
+        if any(address in block or meant in block for block in self._allowed):
+            return True
+        return is_public(meant)
+
+
+def parse_networks(networks: Iterable[str | Network], key: str = "allow_networks") -> tuple[Network, ...]:
+    """Blocks of addresses as written, `10.1.0.0/16` or a single address. Raises ConfigError naming the wrong one."""
+    parsed: list[Network] = []
+    for network in networks:
+        try:
+            parsed.append(ipaddress.ip_network(network))
+        except ValueError as error:
+            raise ConfigError(key, f"{network!r} is not a network of addresses ({error})") from None
+    return tuple(parsed)
 
 
 def is_public(address: IPv4Address | IPv6Address) -> bool:
     """Whether an address is meant to be reached from everywhere."""
     if isinstance(address, IPv4Address):
         return not any(address in block for block in _CLOSED_4)
-    return address in _OPEN_6 and not any(address in block for block in _CLOSED_6)
+    if address not in _OPEN_6 or any(address in block for block in _CLOSED_6):
+        return False
+    upper, lower = divmod(int(address) & 0xFFFF_FFFF_FFFF_FFFF, 1 << 32)
+    return upper not in _ISATAP or is_public(IPv4Address(lower))
 
 
 def _embedded(address: IPv4Address | IPv6Address) -> IPv4Address | None:

@@ -1,49 +1,68 @@
-"""Host names to addresses, asynchronously, on c-ares (ADR 7)."""
+"""Host names to addresses: what is remembered, what is asked, what is put off (ADR 7, ADR 14)."""
 
 import asyncio
 import ipaddress
-from collections.abc import Sequence
+import random
+from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import aiodns
-import pycares
-from aiodns import error as ares
-
 from gossamer.clock import Clock
-from gossamer.errors import ConfigError
-from gossamer.fetch.dns.cache import Absence, Addresses, CacheLimits, DnsCache
+from gossamer.fetch.dns.answer import Found
+from gossamer.fetch.dns.breaker import BreakerRules, ResolverBreaker
+from gossamer.fetch.dns.cache import TROUBLE, Absence, Addresses, CacheLimits, DnsCache
+from gossamer.fetch.dns.questions import Questions
+from gossamer.fetch.dns.setbacks import SetbackRules, Setbacks
+from gossamer.fetch.dns.stored import StoredAnswer
 from gossamer.model.outcome import Failed, Failure
-from gossamer.model.units import HostKey, Seconds
+from gossamer.model.units import Domain, HostKey, Instant, Seconds
 
 ANSWER_TIME = Seconds(5.0)
-_DEFAULT_LIMITS = CacheLimits()
-_MOST_FORGOTTEN = 10_000  # beyond that, c-ares' memory may answer for as long as the time to live
-_TRIES = 2  # c-ares doubles the time at the second try: a third of the answer time, then two thirds
-_FAILURES = {
-    ares.ARES_ENOTFOUND: Failure.DNS_NXDOMAIN,
-    ares.ARES_ENODATA: Failure.DNS_NO_ADDRESS,
-    ares.ARES_ETIMEOUT: Failure.DNS_TIMEOUT,
-    ares.ARES_ECONNREFUSED: Failure.DNS_TIMEOUT,  # nobody serves there: as good as silence
-    ares.ARES_EBADNAME: Failure.DNS_NXDOMAIN,  # a name that cannot be asked for does not exist
-}
+_DEFAULT_LIMITS, _DEFAULT_BREAKER, _DEFAULT_SETBACKS = CacheLimits(), BreakerRules(), SetbackRules()
+_CANARIES = 4
+_ROOT = HostKey(".")  # has no address, and every resolver that reaches the world knows it
+_LONGEST_NAME, _LONGEST_LABEL = 253, 63
+
+
+@dataclass(frozen=True, slots=True)
+class NotNow(Failed):
+    """Nobody was asked, and nothing is known: come back at `until`. Must not cost a URL one of its tries.
+
+    Either the resolver itself is sick, or this name (or its whole domain) failed lately and is given a rest.
+    """
+
+    until: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class _PutOff:
+    failure: Failure
+    until: Instant
 
 
 @dataclass(frozen=True, slots=True)
 class ResolverStatistics:
-    """Counts since the start."""
+    """Counts since the start; `sick` and `servers_avoided` are as of now."""
 
-    queries: int = 0
+    queries: int = 0  # both families counted
     hits: int = 0
     negative_hits: int = 0
     stale_served: int = 0
     failures: int = 0
+    put_off: int = 0
+    probes: int = 0
+    breaker_opened: int = 0
     cached_hosts: int = 0
+    servers_avoided: int = 0
+    sick: bool = False
 
 
 class Resolver:
     """Resolves hosts, remembering answers and absences; asks once for all who wait for the same host.
 
-    `nameservers` are "ADDRESS", "ADDRESS:PORT" or "[IPV6]:PORT"; None means the system's. Belongs to one event loop.
+    `nameservers` are "ADDRESS", "ADDRESS:PORT" or "[IPV6]:PORT", tried in turn; None means the system's. `chance`
+    spreads the times at which names come back. `domain_of` gives a host's registrable domain; without it hosts are
+    judged one by one. Belongs to one event loop.
     """
 
     def __init__(
@@ -53,16 +72,24 @@ class Resolver:
         limits: CacheLimits = _DEFAULT_LIMITS,
         *,
         answer_time: Seconds = ANSWER_TIME,
+        chance: random.Random | None = None,
+        domain_of: Callable[[HostKey], Domain] | None = None,
+        breaker: BreakerRules = _DEFAULT_BREAKER,
+        setbacks: SetbackRules = _DEFAULT_SETBACKS,
     ) -> None:
-        self._servers = [_server(text) for text in nameservers] if nameservers else None
+        self._questions = Questions(nameservers, clock, answer_time)
         self._clock = clock
         self._cache = DnsCache(limits)
         self._literal_holds = limits.ceiling
-        self._answer_time = answer_time
-        self._ares: aiodns.DNSResolver | None = None
-        self._forgotten: set[HostKey] = set()
-        self._asking: dict[HostKey, asyncio.Task[Addresses | Absence]] = {}
-        self._queries = self._hits = self._negative_hits = self._stale_served = self._failures = 0
+        self._chance = chance or random.Random(0)
+        self._domain_of = domain_of
+        self._breaker = ResolverBreaker(breaker)
+        self._pause = breaker.pause
+        self._setbacks = Setbacks(setbacks, self._chance)
+        self._asking: dict[HostKey, asyncio.Task[Addresses | Absence | _PutOff]] = {}
+        self._probing: asyncio.Task[bool] | None = None
+        self._canaries: deque[HostKey] = deque(maxlen=_CANARIES)  # names that had an answer, to try the resolver with
+        self._hits = self._negative_hits = self._stale_served = self._failures = self._put_off = self._probes = 0
 
     def cached(self, host: HostKey) -> Addresses | None:
         """The addresses if they are known now, without waiting. None says nothing about the host."""
@@ -73,132 +100,191 @@ class Resolver:
             return entry
         return None
 
-    async def resolve(self, host: HostKey) -> Addresses | Failed:
+    async def resolve(self, host: HostKey) -> Addresses | NotNow | Failed:
         """The addresses of a host, or why there are none. A caller that is cancelled disturbs no other."""
         now = self._clock.now()
+        begun = self._clock.monotonic()
         known = self._cache.look_up(host, now)
         if isinstance(known, Addresses):
             self._hits += 1
             self._stale_served += known.stale
             return known
-        own = _without_asking(host)
-        if own is not None:
-            return self._cache.found(host, (own,), self._literal_holds, now)
-        begun = self._clock.monotonic()
-        if known is None:
-            task = self._asking.get(host)
-            if task is None:
-                task = asyncio.get_running_loop().create_task(self._ask(host))
-                self._asking[host] = task
-                task.add_done_callback(lambda _task: self._asking.pop(host, None))
-            known = await asyncio.shield(task)
-            if isinstance(known, Addresses):
-                self._stale_served += known.stale
-                return known
-        else:
+        if isinstance(known, Absence):
             self._negative_hits += 1
-        took = Seconds(self._clock.monotonic() - begun)
-        return Failed(known.failure, f"cannot resolve {host}", took, contacted=False)
+            if known.failure in TROUBLE:
+                return self._not_now(host, _PutOff(known.failure, known.expires), begun)
+            return self._failed(host, known.failure, begun)
+        own = _without_asking(host)
+        if isinstance(own, str):
+            return self._cache.found(host, (own,), self._literal_holds, now)
+        if isinstance(own, Failure):
+            return self._failed(host, own, begun)
+        task = self._asking.get(host)
+        if task is None:
+            told = self._told_without_asking(host, now)
+            if isinstance(told, Addresses):
+                self._stale_served += 1
+                return told
+            if told is not None:
+                return self._not_now(host, told, begun)
+            task = asyncio.get_running_loop().create_task(self._ask(host))
+            self._asking[host] = task
+            task.add_done_callback(lambda _task: self._asking.pop(host, None))
+        outcome = await asyncio.shield(task)
+        if isinstance(outcome, Addresses):
+            self._stale_served += outcome.stale
+            return outcome
+        if isinstance(outcome, _PutOff):
+            return self._not_now(host, outcome, begun)
+        return self._failed(host, outcome.failure, begun)
 
     def forget(self, host: HostKey) -> None:
         """The address did not answer: ask DNS again before the next try."""
         self._cache.forget(host)
-        if len(self._forgotten) < _MOST_FORGOTTEN:
-            self._forgotten.add(host)
+
+    def known(self, host: HostKey) -> StoredAnswer | None:
+        """The last good answer for a host, to be kept with its row over a restart."""
+        return self._cache.known(host)
+
+    def recall(self, host: HostKey, stored: StoredAnswer) -> None:
+        """Take back after a restart what `known` gave before it. What has expired stands in while DNS is down."""
+        self._cache.recall(host, stored, self._clock.now())
 
     async def close(self) -> None:
         """Stop asking. Those who still wait are cancelled."""
-        tasks = list(self._asking.values())
+        tasks: list[asyncio.Task[object]] = [*self._asking.values()]
+        if self._probing is not None:
+            tasks.append(self._probing)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        if self._ares is not None:
-            await self._ares.close()
-            self._ares = None
+        self._questions.close()
 
     def statistics(self) -> ResolverStatistics:
         return ResolverStatistics(
-            queries=self._queries,
+            queries=self._questions.asked,
             hits=self._hits,
             negative_hits=self._negative_hits,
             stale_served=self._stale_served,
             failures=self._failures,
+            put_off=self._put_off,
+            probes=self._probes,
+            breaker_opened=self._breaker.opened,
             cached_hosts=len(self._cache),
+            servers_avoided=self._questions.resting(),
+            sick=not self._breaker.is_closed,
         )
 
-    async def _ask(self, host: HostKey) -> Addresses | Absence:
-        """Ask for IPv4 addresses, and for IPv6 ones only where there are none."""
-        # c-ares remembers answers itself and cannot be told not to; only a channel of its own has no memory.
-        anew = host in self._forgotten
-        self._forgotten.discard(host)
-        channel = self._new_channel() if anew else self._channel()
-        try:
-            async with asyncio.timeout(self._answer_time):
-                answer = await self._query(channel, host, "A")
-                if answer is Failure.DNS_NO_ADDRESS:
-                    answer = await self._query(channel, host, "AAAA")
-        except TimeoutError:
-            answer = Failure.DNS_TIMEOUT
-        finally:
-            if anew:
-                await channel.close()
+    # --- when nobody is to be asked --------------------------------------------------------------
+
+    def _told_without_asking(self, host: HostKey, now: Instant) -> Addresses | _PutOff | None:
+        """What a name gets that may not be asked for now; None: ask."""
+        if self._breaker.is_closed:
+            until = self._setbacks.domain_rests_until(self._domain(host), now)
+            if until is None:
+                return None
+            return self._cache.stale(host, now) or _PutOff(Failure.DNS_TIMEOUT, until)
+        if now >= self._breaker.until:
+            return None  # it is time for a probe, and this is the name that wants it
+        return self._cache.stale(host, now) or _PutOff(Failure.DNS_TIMEOUT, self._after_the_next_probe(now))
+
+    def _after_the_next_probe(self, now: Instant) -> Instant:
+        """When to come back while the resolver is sick; not all at once."""
+        soon = min(max(self._breaker.until, now), now + self._pause)
+        return Instant(soon + self._pause * (0.25 + 0.75 * self._chance.random()))
+
+    def _not_now(self, host: HostKey, put_off: _PutOff, begun: float) -> NotNow:
+        self._put_off += 1
+        took = Seconds(self._clock.monotonic() - begun)
+        return NotNow(put_off.failure, f"{host} is not looked up at present", took, False, put_off.until)
+
+    def _failed(self, host: HostKey, failure: Failure, begun: float) -> Failed:
+        took = Seconds(self._clock.monotonic() - begun)
+        return Failed(failure, f"cannot resolve {host}", took, contacted=False)
+
+    # --- asking ----------------------------------------------------------------------------------
+
+    async def _ask(self, host: HostKey) -> Addresses | Absence | _PutOff:
+        """Ask for a host, and find out whose fault it is when there is no answer."""
+        if not self._breaker.is_closed and not await self._is_well(host):
+            now = self._clock.now()
+            return self._cache.stale(host, now) or _PutOff(Failure.DNS_TIMEOUT, self._after_the_next_probe(now))
+        look_up = await self._questions.look_up(host)
         now = self._clock.now()
-        if isinstance(answer, Failure):
-            self._failures += 1
-            return self._cache.missed(host, answer, now)
-        addresses, ttl = answer
-        return self._cache.found(host, addresses, ttl, now)
+        result = look_up.result
+        if look_up.answered:
+            self._breaker.answered(host, now)
+        else:
+            self._breaker.unanswered(host, now, nobody_there=look_up.nobody_there)
+            if not self._breaker.is_closed and not await self._is_well(None):
+                now = self._clock.now()
+                assert isinstance(result, Failure)
+                return self._cache.stale(host, now) or _PutOff(result, self._after_the_next_probe(now))
+            now = self._clock.now()
+        domain = self._domain(host)
+        if isinstance(result, Found):
+            self._setbacks.succeeded(host, domain)
+            if host not in self._canaries:
+                self._canaries.append(host)
+            return self._cache.found(host, result.addresses, result.ttl, now)
+        self._failures += 1
+        if result in TROUBLE:
+            return self._cache.missed(host, result, self._setbacks.failed(host, domain, now), now)
+        self._setbacks.succeeded(host, domain)
+        return self._cache.denied(host, result, now)
 
-    async def _query(
-        self, channel: aiodns.DNSResolver, host: HostKey, kind: str
-    ) -> tuple[tuple[str, ...], Seconds] | Failure:
-        self._queries += 1
-        try:
-            result = await channel.query_dns(host, kind)
-        except aiodns.error.DNSError as error:
-            return _FAILURES.get(error.args[0], Failure.DNS_SERVFAIL)
-        addresses: list[str] = []
-        ttl = float("inf")
-        for record in result.answer:
-            if isinstance(record.data, pycares.ARecordData | pycares.AAAARecordData):
-                addresses.append(record.data.addr)
-            ttl = min(ttl, record.ttl)  # an alias on the way may expire before the address
-        if not addresses:
-            return Failure.DNS_NO_ADDRESS
-        return tuple(dict.fromkeys(addresses)), Seconds(ttl)
+    async def _is_well(self, host: HostKey | None) -> bool:
+        """Whether the resolver answers after all. One probe for all who want to know."""
+        task = self._probing
+        if task is None:
+            if not self._breaker.take_probe(self._clock.now()):
+                return self._breaker.is_closed
+            task = self._probing = asyncio.get_running_loop().create_task(self._probe(host))
+            task.add_done_callback(self._probe_ended)
+        return await asyncio.shield(task)
 
-    def _channel(self) -> aiodns.DNSResolver:
-        if self._ares is None:
-            self._ares = self._new_channel()
-        return self._ares
+    async def _probe(self, host: HostKey | None) -> bool:
+        """Ask for a name that had an answer before, and for the one that is wanted; any answer will do."""
+        self._probes += 1
+        # Another one each time: a name that was good once may have died in the meantime.
+        self._canaries.rotate(1)
+        names = {self._canaries[0] if self._canaries else _ROOT, host or _ROOT}
+        look_ups = await asyncio.gather(*(self._questions.look_up(name) for name in names))
+        now = self._clock.now()
+        for name, look_up in zip(names, look_ups, strict=True):
+            if look_up.answered:
+                self._breaker.answered(name, now)
+                return True
+        self._breaker.probe_failed(now)
+        self._questions.reload()
+        for suspect in self._breaker.suspects():
+            # They failed because nobody answers at all, and need not wait longer than the others.
+            self._setbacks.forgive(suspect, self._domain(suspect))
+            if isinstance(self._cache.look_up(suspect, now), Absence):
+                self._cache.forget(suspect)
+        return False
 
-    def _new_channel(self) -> aiodns.DNSResolver:
-        return aiodns.DNSResolver(self._servers, timeout=self._answer_time / (2**_TRIES - 1), tries=_TRIES)
+    def _probe_ended(self, _task: asyncio.Task[bool]) -> None:
+        self._probing = None
+
+    def _domain(self, host: HostKey) -> Domain | None:
+        return self._domain_of(host) if self._domain_of is not None else None
 
 
-def _without_asking(host: HostKey) -> str | None:
-    """The address of a host that is one, or that no name server is to be asked for (RFC 6761, 6.3)."""
+def _without_asking(host: HostKey) -> str | Failure | None:
+    """The address of a host that is one, or that no name server is to be asked for (RFC 6761, 6.3).
+
+    A name that cannot be asked for does not exist.
+    """
     if host == "localhost" or host.endswith(".localhost"):
         return "127.0.0.1"
     # A name that is no address has a letter after its last dot: names do not end in a number (WHATWG URL).
-    if not (host[-1:].isdigit() or host[-1:] == "]"):
+    if host[-1:].isdigit() or host[-1:] == "]":
+        try:
+            return str(ipaddress.ip_address(host.strip("[]")))
+        except ValueError:
+            pass
+    askable = host.isascii() and len(host) <= _LONGEST_NAME
+    if askable and all(0 < len(label) <= _LONGEST_LABEL for label in host.split(".")):
         return None
-    try:
-        return str(ipaddress.ip_address(host.strip("[]")))
-    except ValueError:
-        return None
-
-
-def _server(text: str) -> str:
-    """A name server as c-ares wants it. Raises ConfigError for what is no address."""
-    address, colon, port = text.rpartition(":")
-    if not colon or (":" in address and not address.endswith("]")):
-        address, port = text, "53"
-    bare = "127.0.0.1" if address == "localhost" else address.strip("[]")
-    try:
-        ip = ipaddress.ip_address(bare)
-    except ValueError:
-        raise ConfigError("dns", f"{text!r} is not ADDRESS:PORT") from None
-    if not (port.isascii() and port.isdigit() and 0 < int(port) < 65536):
-        raise ConfigError("dns", f"{text!r} has no usable port")
-    return f"[{ip}]:{port}" if ip.version == 6 else f"{ip}:{port}"
+    return Failure.DNS_NXDOMAIN

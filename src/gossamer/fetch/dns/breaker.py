@@ -1,0 +1,106 @@
+"""Is it the name that does not resolve, or is the resolver itself sick? Pure: time is a parameter.
+
+    CLOSED ──── most of the names asked for lately got no answer from any server ───► OPEN
+      ▲                                                                          pause │  ▲
+      │                                                                           over │  │ no answer,
+      └──────────── an answer ──────── PROBING (one question at a time) ◄──────────────┘  │ or lost
+                                            └─────────────────────────────────────────────┘
+
+While it is not CLOSED no new name is asked for: those who ask are told when to come back. Names that are known go on
+with what is known of them.
+"""
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from enum import Enum
+
+from gossamer.model.units import HostKey, Instant, Seconds
+
+
+class BreakerState(Enum):
+    CLOSED = "closed"
+    OPEN = "open"
+    PROBING = "probing"
+
+
+@dataclass(frozen=True, slots=True)
+class BreakerRules:
+    names: int = 20  # the last so many different names are looked at
+    share: float = 0.6  # so many of them unanswered: the resolver is sick
+    least: int = 5  # of fewer names nothing follows,
+    quiet: Seconds = Seconds(10.0)  # unless nothing at all was answered for so long
+    memory: Seconds = Seconds(60.0)  # older outcomes say nothing about now
+    pause: Seconds = Seconds(2.0)  # between probes; short, so that a resolver that is back is noticed at once
+    lost: Seconds = Seconds(6.0)  # a probe without a report for so long: another may be sent
+    calm: Seconds = Seconds(5.0)  # after a good probe the names are to blame for so long
+
+
+class ResolverBreaker:
+    """Watches what becomes of questions.
+
+    Invariants: at most one probe is out; `until` is when the next one may be sent, in the past while CLOSED.
+    """
+
+    def __init__(self, rules: BreakerRules) -> None:
+        self._rules = rules
+        self._recent: OrderedDict[HostKey, tuple[Instant, bool]] = OrderedDict()  # the bool: answered
+        self._last_answer: Instant | None = None
+        self._calm_until = Instant(0.0)
+        self.state = BreakerState.CLOSED
+        self.until = Instant(0.0)
+        self.opened = 0
+
+    @property
+    def is_closed(self) -> bool:
+        return self.state is BreakerState.CLOSED
+
+    def answered(self, host: HostKey, now: Instant) -> None:
+        """A name server gave an answer about this name, be it a denial. That is what closes the breaker, too."""
+        self._last_answer = now
+        if not self.is_closed:
+            self.state = BreakerState.CLOSED
+            self._recent.clear()
+            self._calm_until = Instant(now + self._rules.calm)
+        self._note(host, now, answered=True)
+
+    def unanswered(self, host: HostKey, now: Instant, *, nobody_there: bool = False) -> None:
+        """All servers failed or were silent. `nobody_there`: none of them even listens, which no name can cause."""
+        self._note(host, now, answered=False)
+        if self.is_closed and (nobody_there or self._is_sick(now)):
+            self.state = BreakerState.OPEN
+            self.until = now  # the first probe goes out at once: it may have been the names
+            self.opened += 1
+
+    def take_probe(self, now: Instant) -> bool:
+        """Whether the caller is to ask now, on behalf of all. It reports with `answered` or `probe_failed`."""
+        if self.is_closed or now < self.until:
+            return False
+        self.state = BreakerState.PROBING
+        self.until = Instant(now + self._rules.lost)
+        return True
+
+    def probe_failed(self, now: Instant) -> None:
+        if self.state is BreakerState.PROBING:
+            self.state = BreakerState.OPEN
+            self.until = Instant(now + self._rules.pause)
+
+    def suspects(self) -> list[HostKey]:
+        """Names that went unanswered lately: they are cleared of blame when the resolver turns out to be sick."""
+        return [host for host, (_, answered) in self._recent.items() if not answered]
+
+    def _note(self, host: HostKey, now: Instant, *, answered: bool) -> None:
+        recent = self._recent
+        recent.pop(host, None)
+        recent[host] = (now, answered)
+        oldest = now - self._rules.memory
+        while len(recent) > self._rules.names or next(iter(recent.values()))[0] < oldest:
+            recent.popitem(last=False)
+
+    def _is_sick(self, now: Instant) -> bool:
+        if now < self._calm_until:
+            return False
+        bad = sum(not answered for _, answered in self._recent.values())
+        if bad < self._rules.share * len(self._recent):
+            return False
+        last = self._last_answer
+        return len(self._recent) >= self._rules.least or last is None or now - last >= self._rules.quiet
