@@ -1,0 +1,262 @@
+"""One visit over FTP: a file, or a directory as a page (ADR 16)."""
+
+import asyncio
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from ipaddress import ip_address
+from typing import Final
+
+from gossamer.clock import Clock
+from gossamer.fetch.ftp.index_page import CONTENT_TYPE, index_page
+from gossamer.fetch.ftp.listing import read_listing
+from gossamer.fetch.ftp.paths import FtpPath, as_directory, ftp_path
+from gossamer.fetch.ftp.replies import Reply, extended_port, passive_port, status_of_refusal
+from gossamer.fetch.ftp.session import ControlSession, Trouble
+from gossamer.fetch.http.deadlines import Pace, Progress, overdue
+from gossamer.fetch.http.failures import OUR_OWN_ERRNO
+from gossamer.fetch.http.ports import FetchLimits, Request
+from gossamer.model.outcome import Failed, Failure, FetchOutcome, Response, Truncation
+from gossamer.model.units import Seconds
+
+MAX_LISTING_BYTES: Final = 1024 * 1024
+"""Of a listing; it is read on the event loop (some 60 ms for the slowest we could build)."""
+
+_READ_BYTES: Final = 64 * 1024
+_NOT_IMPLEMENTED: Final = frozenset((500, 501, 502, 504))
+_PLAIN_LINE: Final = re.compile(r"[ -~]+").fullmatch
+_LONGEST_DETAIL: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What a session came to, in the words of HTTP."""
+
+    status: int
+    body: bytes = b""
+    content_type: str | None = None
+    location: str | None = None
+    truncated: Truncation | None = None
+
+
+@dataclass(slots=True)
+class _Received:
+    """What a data connection gave so far."""
+
+    data: bytearray
+    truncated: Truncation | None = None
+
+
+class FtpFetcher:
+    """A `Fetcher` for ftp. Anonymous unless told otherwise; our name is the password, as is the custom.
+
+    A connection serves one visit. `allow` is asked about the address before every dial.
+    """
+
+    def __init__(
+        self,
+        user_agent: str,
+        limits: FetchLimits,
+        clock: Clock,
+        *,
+        allow: Callable[[str], bool],
+        user: str = "anonymous",
+        password: str | None = None,
+    ) -> None:
+        self._limits, self._clock, self._allow = limits, clock, allow
+        for text in (user, password or user_agent):
+            if not _PLAIN_LINE(text):
+                raise ValueError("user and password must be printable ASCII on one line")
+        self._user, self._password = user.encode("ascii"), (password or user_agent).encode("ascii")
+
+    async def fetch(self, request: Request) -> FetchOutcome:
+        """One visit; see `Fetcher.fetch`."""
+        path = ftp_path(request.url)
+        if path is None:
+            return Failed(Failure.BAD_URL, "no FTP command can carry this path", Seconds(0.0), contacted=False)
+        if not _is_numeric(request.address) or not self._allow(request.address):
+            return Failed(Failure.BLOCKED_ADDRESS, f"may not dial {request.address}", Seconds(0.0), contacted=False)
+        started, begun = self._clock.now(), self._clock.monotonic()
+        received = _Received(bytearray())
+        session: ControlSession | None = None
+        try:
+            async with asyncio.timeout(self._limits.total):
+                session = await self._connect(request)
+                answer = await self._converse(session, request, path, received)
+            session.leave()
+        except TimeoutError:
+            if session is None or not received.data or path.directory:
+                return self._failed(Failure.TOTAL_TIMEOUT, "deadline passed", begun)
+            # What arrived in all that time is worth keeping; asking again would end the same way.
+            answer = _Answer(200, bytes(received.data), truncated=Truncation.TIME)
+        except Trouble as trouble:
+            return self._failed(trouble.failure, trouble.detail, begun)
+        except _OurOwnFault as fault:
+            return replace(self._failed(Failure.CONN_REFUSED, str(fault), begun), contacted=False)
+        finally:
+            if session is not None:
+                session.abort()  # does nothing after `leave`
+        headers = {"content-type": answer.content_type, "location": answer.location}
+        return Response(
+            url=request.url,
+            status=answer.status,
+            request_head=session.said,
+            head=session.heard,
+            wire_body=answer.body,
+            headers={name: value for name, value in headers.items() if value is not None},
+            address=request.address,
+            started=started,
+            took=Seconds(self._clock.monotonic() - begun),
+            truncated=answer.truncated,
+        )
+
+    async def close(self) -> None:
+        """Nothing is kept between visits."""
+
+    async def _connect(self, request: Request) -> ControlSession:
+        # One line that does not end may fill twice the limit before the reader stops the peer.
+        reader, writer = await self._dial(request.address, request.port, self._limits.header_bytes)
+        return ControlSession(reader, writer, self._limits)
+
+    async def _dial(self, address: str, port: int, limit: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        if not self._allow(address):
+            raise Trouble(Failure.BLOCKED_ADDRESS, f"may not dial {address}")
+        try:
+            async with asyncio.timeout(self._limits.connect):
+                return await asyncio.open_connection(address, port, limit=limit)
+        except TimeoutError:
+            raise Trouble(Failure.CONNECT_TIMEOUT, f"no connection to port {port}") from None
+        except ConnectionResetError as error:
+            raise Trouble(Failure.CONNECTION_LOST, _words(error)) from None
+        except OSError as error:
+            if error.errno in OUR_OWN_ERRNO:
+                raise _OurOwnFault(_words(error)) from None
+            raise Trouble(Failure.CONN_REFUSED, _words(error)) from None
+
+    async def _converse(self, session: ControlSession, request: Request, path: FtpPath, received: _Received) -> _Answer:
+        greeting = await session.reply()
+        if not greeting.good:
+            return _Answer(503)  # too many users, going down, "ready in ten minutes": whatever the code, not now
+        reply = await session.command(b"USER", self._user)
+        if reply.code == 331:
+            reply = await session.command(b"PASS", self._password)
+        if not reply.good:
+            return _Answer(status_of_refusal(reply))
+        await session.command(b"TYPE", b"I")  # a server that knows no types sends the bytes as they are
+        if path.directory:
+            return await self._directory(session, request, path, received)
+        refused = await self._transfer(session, request, b"RETR", path.path, received, self._limits.body_bytes)
+        if refused is None:
+            return _Answer(200, bytes(received.data), truncated=received.truncated)
+        if refused.code >= 500 and (await session.command(b"CWD", path.path)).good:
+            # A directory after all: its links are relative to the URL with the slash.
+            return _Answer(301, location=as_directory(request.url))
+        return _Answer(status_of_refusal(refused))
+
+    async def _directory(
+        self, session: ControlSession, request: Request, path: FtpPath, received: _Received
+    ) -> _Answer:
+        # Into the directory first: LIST would take a name that begins with a dash for an option.
+        entered = await session.command(b"CWD", path.path)
+        if not entered.good:
+            return _Answer(status_of_refusal(entered))
+        cap = min(self._limits.body_bytes, MAX_LISTING_BYTES)
+        facts = True
+        refused = await self._transfer(session, request, b"MLSD", b"", received, cap)
+        if refused is not None and refused.code in _NOT_IMPLEMENTED:
+            facts = False
+            refused = await self._transfer(session, request, b"LIST", b"", received, cap)
+        if refused is not None:
+            return _Answer(status_of_refusal(refused))
+        data = bytes(received.data)
+        if received.truncated is not None:
+            data = data[: data.rfind(b"\n") + 1]  # the last line is half a name
+        listing = read_listing(data, facts=facts)
+        truncated = received.truncated or (Truncation.LENGTH if listing.cut else None)
+        return _Answer(200, index_page(path.path, listing), CONTENT_TYPE, truncated=truncated)
+
+    async def _transfer(
+        self, session: ControlSession, request: Request, verb: bytes, argument: bytes, received: _Received, cap: int
+    ) -> Reply | None:
+        """Fill `received` with what the command sends, at most `cap` bytes; or give the reply that refuses it."""
+        port = await self._data_port(session, request)
+        if isinstance(port, Reply):
+            return port
+        reader, writer = await self._dial(request.address, port, _READ_BYTES)
+        try:
+            reply = await session.command(verb, argument)
+            if not reply.preliminary and not reply.good:
+                return reply
+            await self._receive(reader, received, cap)
+        finally:
+            writer.transport.abort()
+        if received.truncated is not None or not reply.preliminary:
+            return None
+        try:
+            last = await session.reply()
+        except Trouble:
+            received.truncated = Truncation.DISCONNECT  # nobody says that this was all
+            return None
+        if last.good:
+            return None
+        if not received.data:
+            return last
+        received.truncated = Truncation.DISCONNECT
+        return None
+
+    async def _data_port(self, session: ControlSession, request: Request) -> int | Reply:
+        """The port to dial for a transfer, or the reply by which there is none."""
+        reply = await session.command(b"EPSV")
+        port = extended_port(reply) if reply.good else None
+        if port is None and ":" not in request.address:
+            reply = await session.command(b"PASV")
+            port = passive_port(reply) if reply.good else None
+        if port is not None:
+            return port
+        if reply.good:
+            raise Trouble(Failure.PROTOCOL_ERROR, f"no port in: {reply.shown}")
+        return reply
+
+    async def _receive(self, reader: asyncio.StreamReader, received: _Received, cap: int) -> None:
+        pace = Pace(self._clock.monotonic())
+        data = received.data
+        while True:
+            try:
+                async with asyncio.timeout(self._limits.idle):
+                    piece = await reader.read(_READ_BYTES)
+            except TimeoutError:
+                raise Trouble(Failure.READ_TIMEOUT, "the data connection fell silent") from None
+            except OSError:
+                received.truncated = Truncation.DISCONNECT
+                return
+            if not piece:
+                return
+            data += piece[: cap - len(data) + 1]
+            if len(data) > cap:
+                del data[cap:]
+                received.truncated = Truncation.LENGTH
+                return
+            progress = Progress(False, True, Seconds(0.0), head_complete=True, body_bytes=len(data))
+            late = overdue(self._limits, pace, progress, self._clock.monotonic())
+            if late is not None and late is not Failure.TOTAL_TIMEOUT:  # the whole visit has its own deadline
+                raise Trouble(late, "too few bytes in too long a time")
+
+    def _failed(self, failure: Failure, detail: str, begun: float) -> Failed:
+        took = Seconds(self._clock.monotonic() - begun)
+        return Failed(failure, detail[:_LONGEST_DETAIL], took, contacted=failure is not Failure.BLOCKED_ADDRESS)
+
+
+class _OurOwnFault(Exception):
+    """The machine refused us a socket: the host never saw anything."""
+
+
+def _words(error: OSError) -> str:
+    return error.strerror or type(error).__name__
+
+
+def _is_numeric(address: str) -> bool:
+    try:
+        ip_address(address)
+    except ValueError:
+        return False
+    return True
