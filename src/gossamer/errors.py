@@ -9,6 +9,7 @@ GossamerError
 │   └── NotThisCrawl     it holds something else than the crawl that was asked for
 ├── StoreFailed      a transaction did not commit; what it held is still to be done
 │   └── DiskFull         no room for it: free some and run the same command again
+├── SearchFailed     a search engine gave no seeds: exit 1, the message says why
 └── CannotListen     a local server's address is not to be had
 """
 
@@ -56,6 +57,14 @@ class StoreFailed(GossamerError):
 
 class DiskFull(StoreFailed):
     """No space left for the store or the WARC files."""
+
+
+class SearchFailed(GossamerError):
+    """A search engine gave no seeds. `why`: `no results`, `blocked`, `changed`, `denied` or `unreachable`."""
+
+    def __init__(self, provider: str, query: str, why: str, problem: str) -> None:
+        super().__init__(f"no seeds from {provider} for {query!r}: {problem}")
+        self.provider, self.query, self.why = provider, query, why
 
 
 class CannotListen(GossamerError):

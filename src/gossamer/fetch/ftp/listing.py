@@ -10,7 +10,7 @@ MAX_ENTRIES: Final = 5_000
 """As many as links are kept of a page."""
 
 MAX_LINES: Final = 10_000
-MAX_NAME_BYTES: Final = 1024
+MAX_NAME_BYTES: Final = 255  # what file systems allow
 MAX_LINE_BYTES: Final = 4096
 
 _MONTHS: Final = frozenset(b"jan feb mar apr may jun jul aug sep oct nov dec".split())
@@ -80,7 +80,7 @@ def _as_listed(line: bytes) -> Entry | None:
 
 
 def _unix(line: bytes) -> Entry | None:
-    """`drwxr-xr-x 2 owner group 4096 Jan 31 12:00 name`. Owner, group may be missing, the date be `2020-01-31 12:00`."""
+    """`drwxr-xr-x 2 owner group 4096 Jan 31 12:00 name`. Owner, group may be missing, the date `2020-01-31 12:00`."""
     kind = line[:1]
     for columns_before_size in (4, 3, 2):
         parts = line.split(None, columns_before_size + 4)
