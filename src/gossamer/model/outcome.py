@@ -53,6 +53,8 @@ class Response:
 
     `head` is the exact bytes from the status line to the blank line. `wire_body` is the body as
     received, transfer and content codings still on, cut at the body cap. `request_head` is the exact bytes sent.
+    HTTP/2 has no such bytes: both heads are then spelt as in HTTP/1.1, and `protocol` says so. Of a request with
+    credentials the values of their fields are left out.
     """
 
     url: Url
@@ -66,6 +68,9 @@ class Response:
     took: Seconds  # from the first byte sent to the last byte read, by the monotonic clock
     truncated: Truncation | None = None
     connected_anew: bool = True
+    protocol: str = "http/1.1"  # as WARC-Protocol has it: http/1.0, http/1.1, h2
+    unverified: bool = False  # https, and nobody checked the certificate
+    dropped_fields: int = 0  # lines of the head that are no header fields
 
 
 @dataclass(frozen=True, slots=True)
