@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gossamer.errors import ConfigError
 from gossamer.fetch.dns.policy import AddressPolicy
 
 CLOSED = [
@@ -14,11 +15,15 @@ CLOSED = [
     "203.0.113.9", "224.0.0.1", "239.255.255.255", "240.0.0.1", "255.255.255.255", "192.0.0.8",
     "::", "::1", "fe80::1", "fec0::1", "fc00::1", "fd00:ec2::254", "ff02::1", "2001:db8::1", "3fff::1", "100::1",
     "2001::1", "::ffff:127.0.0.1", "::ffff:10.0.0.1", "::ffff:169.254.169.254", "64:ff9b::7f00:1", "64:ff9b::a00:1",
+    "::ffff:0.0.0.0", "::ffff:255.255.255.255", "::ffff:224.0.0.1", "64:ff9b::a9fe:a9fe", "2002:a9fe:a9fe::1",
+    "2001:0:4136:e378:8000:63bf:3fff:fdd2", "2001:0:7f00:1::", "::ffff:0:127.0.0.1", "::ffff:0:8.8.8.8", "::8.8.8.8",
+    "2606:4700::5efe:7f00:1", "2606:4700::200:5efe:a00:1", "fe80::5efe:808:808", "2001:2::1", "5f00::1", "4000::1",
     "64:ff9b:1::1", "2002:7f00:1::", "2002:c0a8:101::1", "::127.0.0.1", "::7f00:1", "fe80::1%eth0", "2606:4700::1%lo",
 ]  # fmt: skip
 OPEN = [
     "1.1.1.1", "8.8.8.8", "93.184.216.34", "100.63.255.255", "100.128.0.1", "172.15.0.1", "172.32.0.1", "198.17.0.1",
     "2606:4700::1111", "2001:4860:4860::8888", "::ffff:8.8.8.8", "64:ff9b::808:808", "2002:808:808::1",
+    "2606:4700::5efe:808:808",
 ]  # fmt: skip
 
 
@@ -45,6 +50,32 @@ def test_what_is_no_address_is_never_open(text: str, allow_private: bool) -> Non
 )
 def test_private_addresses_open_when_allowed(address: str) -> None:
     assert AddressPolicy(allow_private=True).may_dial(address)
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["0.0.0.0", "0.1.2.3", "224.0.0.1", "255.255.255.255", "::", "ff02::1", "::ffff:0.0.0.0", "::ffff:224.0.0.1",
+     "64:ff9b::ffff:ffff", "2002:e000:1::", "fe80::1%eth0"],
+)  # fmt: skip
+def test_what_is_no_hosts_address_stays_closed_even_then(address: str) -> None:
+    assert not AddressPolicy(allow_private=True).may_dial(address)
+
+
+@pytest.mark.parametrize(
+    "network", ["10.1.0.5/16", "10.1.0.0/33", "10.1.0.0/x", "somewhere", "", "10.1", "fe80::/10%eth0", "::1/129"]
+)
+def test_a_network_that_is_none_is_refused_by_name(network: str) -> None:
+    with pytest.raises(ConfigError, match="allow_networks") as refused:
+        AddressPolicy(allowed_networks=("10.0.0.0/8", network))
+
+    assert repr(network) in str(refused.value)
+
+
+def test_a_single_address_is_a_network_too() -> None:
+    policy = AddressPolicy(allowed_networks=("127.0.0.5",))
+
+    assert policy.may_dial("127.0.0.5")
+    assert not policy.may_dial("127.0.0.6")
 
 
 def test_an_allowed_network_opens_itself_and_nothing_else() -> None:

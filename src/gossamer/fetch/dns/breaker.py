@@ -28,7 +28,7 @@ class BreakerRules:
     names: int = 20  # the last so many different names are looked at
     share: float = 0.6  # so many of them unanswered: the resolver is sick
     least: int = 5  # of fewer names nothing follows,
-    quiet: Seconds = Seconds(10.0)  # unless nothing at all was answered for so long
+    quiet: Seconds = Seconds(10.0)  # unless nothing at all was answered for so long: then one failure is enough
     memory: Seconds = Seconds(60.0)  # older outcomes say nothing about now
     pause: Seconds = Seconds(2.0)  # between probes; short, so that a resolver that is back is noticed at once
     lost: Seconds = Seconds(6.0)  # a probe without a report for so long: another may be sent
@@ -99,8 +99,8 @@ class ResolverBreaker:
     def _is_sick(self, now: Instant) -> bool:
         if now < self._calm_until:
             return False
-        bad = sum(not answered for _, answered in self._recent.values())
-        if bad < self._rules.share * len(self._recent):
-            return False
         last = self._last_answer
-        return len(self._recent) >= self._rules.least or last is None or now - last >= self._rules.quiet
+        if last is None or now - last >= self._rules.quiet:
+            return True
+        bad = sum(not answered for _, answered in self._recent.values())
+        return len(self._recent) >= self._rules.least and bad >= self._rules.share * len(self._recent)
