@@ -208,7 +208,6 @@ def test_a_declared_length_reserves_no_memory() -> None:
         CHUNKED.replace(b"\r\n\r\n", b"\r\nContent-Length: 5\r\n\r\n") + b"5\r\nhello\r\n0\r\n\r\n" + b"S" * 200,
         HEAD + b"Content-Length: 5\r\n\r\nhello" + b"S" * 5000,
         b"HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\nhello",
-        b"HTTP/1.1 304 Not Modified\r\n\r\n<html>body",
     ],
 )
 def test_bytes_after_the_end_of_an_answer_are_dropped_with_their_connection(answer: bytes) -> None:
@@ -224,6 +223,23 @@ def test_bytes_after_the_end_of_an_answer_are_dropped_with_their_connection(answ
     assert b"SS" not in first.wire_body
     assert first.wire_body == second.wire_body
     assert first.truncated is None
+
+
+CHANGED = (("If-None-Match", '"x"'),)
+
+
+def test_an_answer_of_not_modified_is_an_answer_only_to_a_condition() -> None:
+    async def main() -> tuple[Response, Failed, int]:
+        async with serving(always(b"HTTP/1.1 304 Not Modified\r\n\r\n<html>body")) as server, fetching() as fetcher:
+            answer = await answered(fetcher, server.request(headers=CHANGED))
+            refused = await failed(fetcher, server.request())
+            return answer, refused, server.connections
+
+    answer, refused, connections = run(main())
+
+    assert (answer.status, answer.wire_body) == (304, b"")
+    assert refused.failure is Failure.PROTOCOL_ERROR
+    assert connections == 2
 
 
 @pytest.mark.parametrize("pause", [0.1, 1.3])  # before and after libcurl's own look, which is once a second

@@ -90,14 +90,21 @@ def test_media_types_agree_with_the_web_platform_tests() -> None:
     assert checked > 30
 
 
-def test_repeated_fields_are_joined_and_lines_without_a_name_left_out() -> None:
-    head = b"HTTP/1.1 200 x: y\r\nA: 1\r\nno colon\r\n: empty\r\na:2\nB : \xe9 \r\nA:\t3 \r\n\r\n"
+def test_repeated_fields_are_joined_and_lines_that_are_no_fields_left_out_and_counted() -> None:
+    head = b"HTTP/1.1 200 x: y\r\nA: 1\r\nno colon\r\n: empty\r\na:2\nB : \xe9 \r\nA:\t3 \r\nnot a name: 4\r\n\r\n"
 
-    assert parse_fields(head) == {"a": "1, 2, 3", "b": "é"}
+    assert parse_fields(head) == ({"a": "1, 2, 3", "b": "é"}, 3)
+
+
+def test_names_are_read_the_same_when_too_many_to_remember_came_before() -> None:
+    many = b"HTTP/1.1 200 OK\r\n" + b"".join(b"X-%d: %d\r\n" % (n, n) for n in range(3000)) + b"\r\n"
+
+    assert parse_fields(many) == ({f"x-{n}": str(n) for n in range(3000)}, 0)
+    assert parse_fields(many) == ({f"x-{n}": str(n) for n in range(3000)}, 0)
 
 
 @given(st.binary(max_size=500))
 def test_no_head_breaks_the_field_parser(head: bytes) -> None:
-    fields = parse_fields(head)
+    fields, _ = parse_fields(head)
 
     assert all(name == name.strip().lower() for name in fields)

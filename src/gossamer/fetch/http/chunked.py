@@ -31,14 +31,15 @@ class ChunkScanner:
     After a `failure`, or when there are `too_many` chunks, it wants no more.
     """
 
-    __slots__ = ("_at", "_chunks_left", "_held", "_left", "_line_limit", "_trailer_left", "failure")
+    __slots__ = ("_at", "_chunks_left", "_held", "_left", "_line_limit", "_trailer_fields", "_trailer_left", "failure")
 
-    def __init__(self, line_limit: int, trailer_limit: int) -> None:
+    def __init__(self, line_limit: int, trailer_limit: int, trailer_fields: int = 256) -> None:
         self._at = _At.SIZE
         self._left = 0  # bytes of chunk data still to come
         self._held = b""  # the beginning of a line whose end has not come
         self._line_limit = line_limit
         self._trailer_left = trailer_limit
+        self._trailer_fields = trailer_fields
         self._chunks_left = MAX_CHUNKS
         self.failure: Failure | None = None
 
@@ -109,7 +110,8 @@ class ChunkScanner:
             self._at = _At.END
         else:
             self._trailer_left -= len(line)
-            if self._trailer_left < 0:
+            self._trailer_fields -= 1
+            if self._trailer_left < 0 or self._trailer_fields < 0:
                 self.failure = Failure.HEADER_TOO_LARGE
 
 

@@ -1,4 +1,4 @@
-"""Hot: HTTP/1.1 and TLS on libcurl and the event loop (benchmarks/bench_fetch.py; ADR 6)."""
+"""Hot: HTTP/1.1, HTTP/2 and TLS on libcurl and the event loop (benchmarks/bench_fetch.py; ADR 6, 15)."""
 
 import asyncio
 import ssl
@@ -8,13 +8,13 @@ from typing import Final
 import pycurl
 
 from gossamer.clock import Clock
-from gossamer.fetch.http.codings import ACCEPT_ENCODING
-from gossamer.fetch.http.deadlines import Pace, Progress, overdue, sweep_interval
+from gossamer.fetch.http.deadlines import Pace, overdue, sweep_interval
 from gossamer.fetch.http.exchange import Exchange
 from gossamer.fetch.http.failures import Trouble, contacted, failure_of
+from gossamer.fetch.http.handle import MICROSECONDS, Handle, usual_fields
 from gossamer.fetch.http.multi import CurlPool
+from gossamer.fetch.http.options import HostOptions
 from gossamer.fetch.http.ports import FetchLimits, Request
-from gossamer.fetch.http.request import header_line, wire_parts
 from gossamer.fetch.http.resting import RestingSockets
 from gossamer.model.outcome import Failed, Failure, FetchOutcome, Response, Truncation
 from gossamer.model.units import Seconds
@@ -22,11 +22,10 @@ from gossamer.model.units import Seconds
 # libcurl walks all connections to one address to find the host's own. Hosts spread over several pools keep
 # that walk short where thousands of hosts share an address (ADR 6).
 _POOLS: Final = 8
-_IDLE_SECONDS: Final = 90  # a connection unused for longer is not used again
-_READ_BUFFER: Final = 128 * 1024
-_MICROSECONDS: Final = 1e6
-_ACCEPT: Final = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 _LONGEST_DETAIL: Final = 200
+_NOT_MODIFIED: Final = 304
+_PROXY_WANTS_CREDENTIALS: Final = 407
+_CONDITIONS: Final = frozenset(("if-none-match", "if-modified-since"))
 
 
 class _Overdue(Exception):
@@ -34,51 +33,6 @@ class _Overdue(Exception):
 
     def __init__(self, failure: Failure) -> None:
         self.failure = failure
-
-
-class _Handle:
-    """A libcurl handle with its fixed options set, and the exchange it is used for."""
-
-    __slots__ = ("begun", "curl", "exchange", "extra", "fresh", "pace", "secure")
-
-    def __init__(self, limits: FetchLimits, fields: list[str], ca_file: str | None) -> None:
-        self.exchange = Exchange(limits)
-        self.begun = 0.0
-        self.pace: Pace | None = None  # made by the sweep, which most exchanges never meet
-        self.secure = False
-        self.fresh = False
-        self.extra: tuple[tuple[str, str], ...] = ()
-        self.curl = curl = pycurl.Curl()
-        curl.setopt(pycurl.NOSIGNAL, 1)
-        curl.setopt(pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS)
-        curl.setopt(pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_1_1)
-        curl.setopt(pycurl.HTTP09_ALLOWED, 0)
-        curl.setopt(pycurl.FOLLOWLOCATION, 0)
-        curl.setopt(pycurl.PROXY, "")  # also switches off http_proxy and its kin
-        curl.setopt(pycurl.HTTP_TRANSFER_DECODING, 0)
-        curl.setopt(pycurl.HTTP_CONTENT_DECODING, 0)
-        # The address is given, so there is nothing to remember; libcurl would walk its memory after each fetch.
-        curl.setopt(pycurl.DNS_CACHE_TIMEOUT, 0)
-        curl.setopt(pycurl.MAXAGE_CONN, _IDLE_SECONDS)
-        curl.setopt(pycurl.BUFFERSIZE, _READ_BUFFER)
-        # A backstop for the sweep, which cannot see the second connecting of a silent repeat.
-        curl.setopt(pycurl.CONNECTTIMEOUT_MS, int(1000 * (limits.connect + limits.tls)) + 1)
-        curl.setopt(pycurl.HTTPHEADER, fields)
-        if ca_file is not None:
-            curl.setopt(pycurl.CAINFO, ca_file)
-        curl.setopt(pycurl.HEADERFUNCTION, self.exchange.on_head)
-        curl.setopt(pycurl.WRITEFUNCTION, self.exchange.on_body)
-
-    def progress(self) -> Progress:
-        curl, exchange = self.curl, self.exchange
-        asked = curl.getinfo(pycurl.PRETRANSFER_TIME_T)
-        return Progress(
-            secure=self.secure,
-            connected=curl.getinfo(pycurl.NUM_CONNECTS) > 0,
-            asked=Seconds(asked / _MICROSECONDS) if asked else None,
-            head_complete=bool(exchange.head),
-            body_bytes=exchange.body_bytes,
-        )
 
 
 class CurlFetcher:
@@ -97,20 +51,17 @@ class CurlFetcher:
         allow: Callable[[str], bool],
         max_connections: int = 4096,
         ca_file: str | None = None,
+        usual: HostOptions | None = None,
     ) -> None:
-        """`ca_file` holds the trusted roots, in PEM; without it, the system's."""
+        """`ca_file` holds the trusted roots, in PEM; without it, the system's. `usual` is for hosts without options."""
         self._limits, self._clock, self._allow = limits, clock, allow
-        self._fields = [
-            header_line("User-Agent", user_agent),
-            header_line("Accept", _ACCEPT),
-            header_line("Accept-Encoding", ACCEPT_ENCODING),
-        ]
-        self._tail = "".join(f"{field}\r\n" for field in self._fields) + "\r\n"
+        self._fields = usual_fields(user_agent)
+        self._usual = usual or HostOptions()
         self._ca_file = ca_file or ssl.get_default_verify_paths().cafile
         self._connections_a_pool = max(1, max_connections // _POOLS)
         self._pools: list[CurlPool] = []
-        self._idle: list[_Handle] = []
-        self._active: dict[_Handle, asyncio.Future[int]] = {}
+        self._idle: list[Handle] = []
+        self._active: dict[Handle, asyncio.Future[int]] = {}
         self._resting = RestingSockets(4 * max_connections)
         self._interval = sweep_interval(limits)
         self._sweeping: asyncio.TimerHandle | None = None
@@ -118,11 +69,14 @@ class CurlFetcher:
     async def fetch(self, request: Request) -> FetchOutcome:
         """One exchange; see `Fetcher.fetch`. Raises ValueError for a request that is not well-formed."""
         address = request.address
-        if not _is_numeric(address) or not self._allow(address):
+        options = request.options or self._usual
+        if not self._may_dial(address, options):
             return Failed(Failure.BLOCKED_ADDRESS, f"may not dial {address}", Seconds(0.0), contacted=False)
-        handle = self._idle.pop() if self._idle else _Handle(self._limits, self._fields, self._ca_file)
+        handle = self._idle.pop() if self._idle else Handle(self._limits, self._ca_file)
         try:
-            head = self._prepare(handle, request)
+            if handle.options is not options:
+                handle.follow(options, self._fields)
+            head = handle.turn_to(request)
         except ValueError:
             self._idle.append(handle)
             raise
@@ -144,7 +98,8 @@ class CurlFetcher:
         exchange = handle.exchange
         try:
             try:
-                self._resting.put(place, await future)
+                socket = await future
+                self._resting.put(place, socket, framed=exchange.protocol == "h2")
             except pycurl.error as error:
                 failed = self._after_error(handle, error, begun)
             except _Overdue as late:
@@ -152,13 +107,13 @@ class CurlFetcher:
                 failed = self._after_deadline(exchange, late.failure, begun)
             else:
                 failed = None
-            if failed is None and not exchange.head:
-                failed = self._failed(Failure.BAD_STATUS_LINE, "no final answer", begun)
+            if failed is None:
+                failed = self._not_an_answer(exchange, request, begun)
             if failed is not None:
                 outcome: FetchOutcome = failed
             else:
                 curl = handle.curl
-                waited = curl.getinfo(pycurl.PRETRANSFER_TIME_T) / _MICROSECONDS
+                waited = curl.getinfo(pycurl.PRETRANSFER_TIME_T) / MICROSECONDS
                 outcome = Response(
                     url=request.url,
                     status=exchange.status,
@@ -166,11 +121,14 @@ class CurlFetcher:
                     head=exchange.head,
                     wire_body=exchange.wire_body,
                     headers=exchange.headers,
-                    address=address,
+                    address=address if options.proxy is None else curl.getinfo(pycurl.PRIMARY_IP),
                     started=started,
                     took=Seconds(max(0.0, clock.monotonic() - begun - waited)),
                     truncated=exchange.truncated,
                     connected_anew=curl.getinfo(pycurl.NUM_CONNECTS) > 0,
+                    protocol=exchange.protocol,
+                    unverified=handle.secure and not options.verify,
+                    dropped_fields=exchange.dropped_fields,
                 )
         except BaseException:
             pool.stop(handle.curl)
@@ -193,26 +151,22 @@ class CurlFetcher:
             handle.curl.close()
         self._idle.clear()
 
-    def _prepare(self, handle: _Handle, request: Request) -> bytes:
-        """Set what differs from the last request; returns the head as it will be sent."""
-        scheme, where, target = wire_parts(request)
-        handle.secure = scheme == "https"
-        curl = handle.curl
-        # libcurl reads a host and a port here and nothing else. The path goes beside it, untouched.
-        curl.setopt(pycurl.URL, f"{scheme}://{where}/")
-        curl.setopt(pycurl.REQUEST_TARGET, target)
-        address = request.address
-        curl.setopt(pycurl.CONNECT_TO, [f"::[{address}]:" if ":" in address else f"::{address}:"])
-        if request.headers != handle.extra:
-            extra = [header_line(name, value) for name, value in request.headers]
-            curl.setopt(pycurl.HTTPHEADER, [*self._fields, *extra])
-            handle.extra = request.headers
-        tail = self._tail
-        if request.headers:
-            tail = tail[:-2] + "".join(f"{name}: {value}\r\n" for name, value in request.headers) + "\r\n"
-        return f"GET {target} HTTP/1.1\r\nHost: {where}\r\n{tail}".encode("latin-1")
+    def _may_dial(self, address: str, options: HostOptions) -> bool:
+        if not address:
+            return options.proxy is not None  # the operator chose who is dialled
+        return _is_numeric(address) and self._allow(address)
 
-    def _after_error(self, handle: _Handle, error: pycurl.error, begun: float) -> Failed | None:
+    def _not_an_answer(self, exchange: Exchange, request: Request, begun: float) -> Failed | None:
+        """What is wrong with a whole answer that cannot be the answer to this request."""
+        if not exchange.head:
+            return self._failed(Failure.BAD_STATUS_LINE, "no final answer", begun)
+        if exchange.status == _NOT_MODIFIED and not any(name.lower() in _CONDITIONS for name, _ in request.headers):
+            return self._failed(Failure.PROTOCOL_ERROR, "304 to a request without conditions", begun)
+        if exchange.status == _PROXY_WANTS_CREDENTIALS and (request.options or self._usual).proxy is not None:
+            return self._failed(Failure.CONNECTION_LOST, "the proxy wants other credentials", begun)
+        return None
+
+    def _after_error(self, handle: Handle, error: pycurl.error, begun: float) -> Failed | None:
         """What a libcurl error means; None when the exchange holds an answer all the same."""
         exchange, curl = handle.exchange, handle.curl
         code, message = error.args

@@ -15,6 +15,7 @@ from gossamer.model.outcome import Failure, Truncation
 _STOP = 0  # libcurl expects the number of bytes taken, and reads any other as an order to abort
 _BLANK = (b"\r\n", b"\n")
 _SWITCHING_PROTOCOLS = 101
+_PROTOCOLS = {b"HTTP/1.1": "http/1.1", b"HTTP/1.0": "http/1.0"}
 
 
 class Exchange:
@@ -31,11 +32,13 @@ class Exchange:
         "_pieces",
         "_scanner",
         "body_bytes",
+        "dropped_fields",
         "ended",
         "failure",
         "head",
         "headers",
         "on_head",
+        "protocol",
         "status",
         "truncated",
     )
@@ -59,6 +62,8 @@ class Exchange:
         self.truncated: Truncation | None = None
         self.head = b""
         self.headers: dict[str, str] = {}
+        self.dropped_fields = 0
+        self.protocol = ""
         self.status = 0
 
     @property
@@ -99,12 +104,17 @@ class Exchange:
             return self._end_of_head()
         if len(line) > limits.header_bytes or len(lines) > limits.head_fields + 1:
             return self._refuse(Failure.HEADER_TOO_LARGE)
+        if len(lines) == 1 and len(line) > limits.status_bytes:
+            return self._refuse(Failure.HEADER_TOO_LARGE)
         if sum(map(len, lines)) > self._head_room:
             return self._refuse(Failure.HEADER_TOO_LARGE)
         return None
 
     def _end_of_head(self) -> int | None:
         lines = self._lines
+        protocol = _PROTOCOLS.get(lines[0][:8], "h2" if lines[0].startswith(b"HTTP/2 ") else "http/1.1")
+        if protocol == "h2":
+            lines[0] = b"HTTP/1.1" + lines[0][6:]  # ADR 15
         head = b"".join(lines)
         if len(head) > self._head_room:
             return self._refuse(Failure.HEADER_TOO_LARGE)
@@ -118,11 +128,12 @@ class Exchange:
             self._head_room -= len(head)  # the limit is for all heads together
             lines.clear()
             return None
-        headers = parse_fields(head)
+        headers, self.dropped_fields = parse_fields(head)
         coding = headers.get("transfer-encoding")
         if coding is not None and is_chunked(coding):
-            self._scanner = ChunkScanner(self._limits.header_bytes, self._limits.head_bytes)
-        self.status, self.headers, self.head = status, headers, head
+            limits = self._limits
+            self._scanner = ChunkScanner(limits.header_bytes, limits.head_bytes, limits.head_fields)
+        self.status, self.headers, self.head, self.protocol = status, headers, head, protocol
         return None
 
     def on_body(self, piece: bytes) -> int | None:

@@ -8,7 +8,10 @@ import pycurl
 
 from gossamer.model.outcome import Failure
 
-E_TOO_LARGE = 100  # CURLE_TOO_LARGE; pycurl has no name for it
+# Codes that pycurl has no name for.
+E_HTTP2_STREAM = 92
+E_PROXY = 97
+E_TOO_LARGE = 100
 
 BY_CODE: Mapping[int, Failure] = {
     pycurl.E_UNSUPPORTED_PROTOCOL: Failure.BAD_STATUS_LINE,  # "HTTP/0.9": no status line at all
@@ -27,6 +30,11 @@ BY_CODE: Mapping[int, Failure] = {
     pycurl.E_SSL_CACERT_BADFILE: Failure.TLS_UNTRUSTED,
     pycurl.E_BAD_CONTENT_ENCODING: Failure.BAD_CHUNK,
     E_TOO_LARGE: Failure.HEADER_TOO_LARGE,
+    pycurl.E_HTTP2: Failure.PROTOCOL_ERROR,
+    E_HTTP2_STREAM: Failure.CONNECTION_LOST,  # the server gave this one stream up
+    # Trouble with the proxy says nothing about the host, and may pass.
+    pycurl.E_COULDNT_RESOLVE_PROXY: Failure.CONNECTION_LOST,
+    E_PROXY: Failure.CONNECTION_LOST,
 }
 
 _BY_ERRNO: Mapping[int, Failure] = {
@@ -36,7 +44,7 @@ _BY_ERRNO: Mapping[int, Failure] = {
 OUR_OWN_ERRNO = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EADDRNOTAVAIL))
 """The machine refused us a socket: the host never saw anything."""
 
-_CERT_HAS_EXPIRED = 10  # X509_V_ERR_CERT_HAS_EXPIRED
+_OUT_OF_ITS_TIME = frozenset((9, 10))  # X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_CERT_HAS_EXPIRED
 # libcurl compares names itself, after OpenSSL was content: the verify result is then "ok" or "unspecified".
 _CHAIN_IS_GOOD = frozenset((0, 1, 62))
 
@@ -59,7 +67,7 @@ def failure_of(trouble: Trouble) -> Failure:
         case pycurl.E_COULDNT_CONNECT:
             return _BY_ERRNO.get(trouble.os_errno, Failure.CONN_REFUSED)
         case pycurl.E_PEER_FAILED_VERIFICATION:
-            if trouble.verify_result == _CERT_HAS_EXPIRED:
+            if trouble.verify_result in _OUT_OF_ITS_TIME:
                 return Failure.TLS_EXPIRED
             if trouble.verify_result in _CHAIN_IS_GOOD:
                 return Failure.TLS_NAME_MISMATCH
@@ -75,6 +83,6 @@ def failure_of(trouble: Trouble) -> Failure:
 
 def contacted(trouble: Trouble) -> bool:
     """Whether the host may have seen something of us. In doubt, yes."""
-    if trouble.code == pycurl.E_URL_MALFORMAT:
+    if trouble.code in (pycurl.E_URL_MALFORMAT, pycurl.E_COULDNT_RESOLVE_PROXY):
         return False
     return not (trouble.code == pycurl.E_COULDNT_CONNECT and trouble.os_errno in OUR_OWN_ERRNO)

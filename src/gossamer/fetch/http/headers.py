@@ -22,31 +22,54 @@ _TOKEN = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
 _MIME = re.compile(rf"{_TOKEN}/{_TOKEN}")
 _CHARSET = re.compile(rf';\s*charset=(?:"([^"]*)"|({_TOKEN}))', re.IGNORECASE)
 _LONGEST_CONTENT_TYPE = 1024
+_NAME = re.compile(_TOKEN)
+_LONGEST_KNOWN_NAME = 64
+_MOST_KNOWN_NAMES = 1024
+_names: dict[str, str] = {}
+"""A cache and nothing else: name as written -> in lower case, or "" if it is no name."""
 
 
-def parse_fields(head: bytes) -> dict[str, str]:
-    """The fields of a head: names in lower case, values of repeated fields joined with ", ".
+def parse_fields(head: bytes) -> tuple[dict[str, str], int]:
+    """The fields of a head, and how many of its lines are none.
 
-    The first line is the status line. Lines without a colon, or with an empty name, are left out. Linear in the
+    Names are in lower case; values of repeated fields are joined with ", ". The first line is the status line. Lines
+    without a colon, or with a name that is no token, are left out; a space before the colon is forgiven. Linear in the
     size of the head.
     """
     fields: dict[str, str] = {}
     repeated: dict[str, list[str]] = {}
+    dropped = 0
+    names = _names
     for line in head.decode("latin-1").split("\n")[1:]:
         name, colon, value = line.partition(":")
         if not colon:
+            dropped += bool(line.strip())
             continue
-        name, value = name.strip().lower(), value.strip()
-        if name not in fields:
-            fields[name] = value
-        elif name in repeated:
-            repeated[name].append(value)
+        key = names.get(name)
+        if key is None:
+            key = _learnt(name)
+        if not key:
+            dropped += 1
+        elif key not in fields:
+            fields[key] = value.strip()
+        elif key in repeated:
+            repeated[key].append(value.strip())
         else:
-            repeated[name] = [fields[name], value]
-    for name, values in repeated.items():
-        fields[name] = ", ".join(values)
-    fields.pop("", None)
-    return fields
+            repeated[key] = [fields[key], value.strip()]
+    for key, values in repeated.items():
+        fields[key] = ", ".join(values)
+    return fields, dropped
+
+
+def _learnt(name: str) -> str:
+    """A name in lower case, or "" for what is no name. Remembered: the same few dozen come with every answer."""
+    key = name.strip().lower()
+    key = key if _NAME.fullmatch(key) else ""
+    if len(name) <= _LONGEST_KNOWN_NAME:
+        if len(_names) >= _MOST_KNOWN_NAMES:
+            _names.clear()
+        _names[name] = key
+    return key
 
 
 def retry_after(value: str, now: Instant) -> Seconds | None:

@@ -1,18 +1,19 @@
 """What the crawl asks of a fetcher, whatever the scheme."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
+from gossamer.fetch.http.options import HostOptions
 from gossamer.model.outcome import FetchOutcome
 from gossamer.model.units import HostKey, Seconds, Url
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """One page, asked for at one address.
 
-    `address` is the resolved IP address to dial, without brackets; nothing else is ever dialled.
-    `headers` are added to those that every request carries (conditional requests use them).
+    `address` is the resolved IP address to dial, without brackets; nothing else is ever dialled but the proxy, where
+    `options` name one: then the proxy looks the host up, and `address` may be empty. `headers` are added to those
+    that every request carries (conditional requests use them). `options` are this host's, or None for the usual ones.
     """
 
     url: Url
@@ -20,6 +21,7 @@ class Request:
     port: int
     address: str
     headers: tuple[tuple[str, str], ...] = ()
+    options: HostOptions | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,7 @@ class FetchLimits:
     head_bytes: int = 64 * 1024
     head_fields: int = 256
     header_bytes: int = 16 * 1024
+    status_bytes: int = 8 * 1024
 
     def __post_init__(self) -> None:
         for name in self.__slots__:

@@ -2,22 +2,21 @@
 
 import re
 
-from gossamer.fetch.http.ports import Request
+from gossamer.model.units import HostKey, Url
 
 _VISIBLE = re.compile(r"[!-~]+")
 _FIELD_VALUE = re.compile(r"[ -~\t\x80-\xff]+")
 _AFTER_SCHEME = len("https://")
 
 
-def wire_parts(request: Request) -> tuple[str, str, str]:
+def wire_parts(url: Url, host: HostKey, port: int) -> tuple[str, str, str]:
     """Scheme, Host field and request target. Raises ValueError when the URL is not in canonical form."""
-    url = request.url
     slash = url.find("/", _AFTER_SCHEME)
     target = url[slash:] if slash > 0 else "/"
     if not _VISIBLE.fullmatch(target):
         raise ValueError(f"not a canonical URL: {url[:200]!r}")
     scheme, default_port = ("https", 443) if url.startswith("https:") else ("http", 80)
-    where = request.host if request.port == default_port else f"{request.host}:{request.port}"
+    where = host if port == default_port else f"{host}:{port}"
     return scheme, where, target
 
 

@@ -1,0 +1,152 @@
+"""Hot: a libcurl handle, set up once and turned to one request after another (benchmarks/bench_fetch.py; ADR 6, 15)."""
+
+from typing import Final
+
+import pycurl
+
+from gossamer.fetch.http.codings import ACCEPT_ENCODING
+from gossamer.fetch.http.deadlines import Pace, Progress
+from gossamer.fetch.http.exchange import Exchange
+from gossamer.fetch.http.options import HostOptions, shown
+from gossamer.fetch.http.ports import FetchLimits, Request
+from gossamer.fetch.http.request import header_line, wire_parts
+from gossamer.model.units import Seconds
+
+MICROSECONDS: Final = 1e6
+
+_SUPPRESS_CONNECT_HEADERS: Final = 265  # CURLOPT_SUPPRESS_CONNECT_HEADERS; pycurl has no name for it
+_IDLE_SECONDS: Final = 90  # a connection unused for longer is not used again
+# libcurl ends a header line that has no end at 100 KiB, a buffer later: together less than 128 KiB past our limit.
+_READ_BUFFER: Final = 40 * 1024
+_ACCEPT: Final = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+
+Fields = tuple[tuple[str, str], ...]
+
+
+def usual_fields(user_agent: str) -> Fields:
+    """What every request carries. Raises ValueError for what is no header field."""
+    fields = (("User-Agent", user_agent), ("Accept", _ACCEPT), ("Accept-Encoding", ACCEPT_ENCODING))
+    for name, value in fields:
+        header_line(name, value)
+    return fields
+
+
+class Handle:
+    """A libcurl handle with its fixed options set, and the exchange it is used for.
+
+    Invariant: what libcurl was told last is what `options` and `extra` say.
+    """
+
+    __slots__ = (
+        "_fields",
+        "_tail",
+        "begun",
+        "curl",
+        "exchange",
+        "extra",
+        "fresh",
+        "options",
+        "pace",
+        "proxied",
+        "secure",
+    )
+
+    def __init__(self, limits: FetchLimits, ca_file: str | None) -> None:
+        self.exchange = Exchange(limits)
+        self.begun = 0.0
+        self.pace: Pace | None = None  # made by the sweep, which most exchanges never meet
+        self.secure = False
+        self.fresh = False
+        self.proxied = False
+        self.options: HostOptions | None = None
+        self.extra: Fields = ()
+        self._fields: list[str] = []
+        self._tail = ""
+        self.curl = curl = pycurl.Curl()
+        curl.setopt(pycurl.NOSIGNAL, 1)
+        curl.setopt(pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS)
+        curl.setopt(pycurl.HTTP09_ALLOWED, 0)
+        curl.setopt(pycurl.FOLLOWLOCATION, 0)
+        curl.setopt(pycurl.NOPROXY, "")  # no_proxy in the environment does not count
+        curl.setopt(_SUPPRESS_CONNECT_HEADERS, 1)
+        curl.setopt(pycurl.HTTP_TRANSFER_DECODING, 0)
+        curl.setopt(pycurl.HTTP_CONTENT_DECODING, 0)
+        curl.setopt(pycurl.SSLVERSION, pycurl.SSLVERSION_TLSv1_2)
+        # The address is given, so there is nothing to remember; libcurl would walk its memory after each fetch.
+        curl.setopt(pycurl.DNS_CACHE_TIMEOUT, 0)
+        curl.setopt(pycurl.MAXAGE_CONN, _IDLE_SECONDS)
+        curl.setopt(pycurl.BUFFERSIZE, _READ_BUFFER)
+        # A backstop for the sweep, which cannot see the second connecting of a silent repeat.
+        curl.setopt(pycurl.CONNECTTIMEOUT_MS, int(1000 * (limits.connect + limits.tls)) + 1)
+        if ca_file is not None:
+            curl.setopt(pycurl.CAINFO, ca_file)
+            curl.setopt(pycurl.PROXY_CAINFO, ca_file)
+        curl.setopt(pycurl.HEADERFUNCTION, self.exchange.on_head)
+        curl.setopt(pycurl.WRITEFUNCTION, self.exchange.on_body)
+
+    def follow(self, options: HostOptions, usual: Fields) -> None:
+        """Ask as these options say, from now on. `usual` are the fields that every request carries."""
+        curl = self.curl
+        version = pycurl.CURL_HTTP_VERSION_2TLS if options.http2 else pycurl.CURL_HTTP_VERSION_1_1
+        curl.setopt(pycurl.HTTP_VERSION, version)
+        curl.setopt(pycurl.SSL_VERIFYPEER, options.verify)
+        curl.setopt(pycurl.SSL_VERIFYHOST, 2 if options.verify else 0)
+        proxy = options.proxy
+        self.proxied = proxy is not None
+        if proxy is None:
+            curl.setopt(pycurl.PROXY, "")  # also switches off http_proxy and its kin
+            curl.setopt(pycurl.PROXYUSERNAME, "")
+            curl.setopt(pycurl.PROXYPASSWORD, "")
+        else:
+            curl.setopt(pycurl.PROXY, f"{proxy.scheme}://{proxy.host}:{proxy.port}")
+            curl.setopt(pycurl.PROXYUSERNAME, proxy.user)
+            curl.setopt(pycurl.PROXYPASSWORD, proxy.password)
+        theirs = tuple(options.fields())
+        replaced = {name.lower() for name, _ in theirs}
+        fields = [field for field in usual if field[0].lower() not in replaced]
+        fields += theirs
+        self._fields = [f"{name}: {value}" for name, value in fields]
+        if self.proxied:
+            self._fields.append("Proxy-Connection:")  # without a value: libcurl is not to add its own
+        self._tail = "".join(f"{name}: {shown(name, value)}\r\n" for name, value in fields) + "\r\n"
+        curl.setopt(pycurl.HTTPHEADER, self._fields)
+        self.extra = ()
+        self.options = options
+
+    def turn_to(self, request: Request) -> bytes:
+        """Set what differs from the last request; returns the head as it is recorded. May raise ValueError."""
+        scheme, where, target = wire_parts(request.url, request.host, request.port)
+        self.secure = scheme == "https"
+        curl = self.curl
+        # libcurl reads a host and a port here and nothing else. The path goes beside it, untouched.
+        curl.setopt(pycurl.URL, f"{scheme}://{where}/")
+        if self.proxied:
+            assert self.options is not None and self.options.proxy is not None
+            whole = self.options.proxy.forwards and not self.secure
+            curl.setopt(pycurl.REQUEST_TARGET, f"{scheme}://{where}{target}" if whole else target)
+            curl.setopt(pycurl.CONNECT_TO, [])
+        else:
+            curl.setopt(pycurl.REQUEST_TARGET, target)
+            address = request.address
+            curl.setopt(pycurl.CONNECT_TO, [f"::[{address}]:" if ":" in address else f"::{address}:"])
+        tail = self._tail
+        if request.headers or self.extra:
+            tail = self._with_extra(request.headers)
+        return f"GET {target} HTTP/1.1\r\nHost: {where}\r\n{tail}".encode("latin-1")
+
+    def _with_extra(self, extra: Fields) -> str:
+        if extra != self.extra:
+            self.curl.setopt(pycurl.HTTPHEADER, [*self._fields, *(header_line(name, value) for name, value in extra)])
+            self.extra = extra
+        return self._tail[:-2] + "".join(f"{name}: {shown(name, value)}\r\n" for name, value in extra) + "\r\n"
+
+    def progress(self) -> Progress:
+        curl, exchange = self.curl, self.exchange
+        asked = curl.getinfo(pycurl.PRETRANSFER_TIME_T)
+        return Progress(
+            secure=self.secure,
+            connected=curl.getinfo(pycurl.NUM_CONNECTS) > 0,
+            asked=Seconds(asked / MICROSECONDS) if asked else None,
+            head_complete=bool(exchange.head),
+            body_bytes=exchange.body_bytes,
+        )
