@@ -3,4 +3,6 @@
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
+TESTS = Path(__file__).parent
+# One namespace: scripted servers and running crawls are used by tests in other folders too.
+sys.path[:0] = [str(TESTS), str(TESTS / "fetch" / "http"), str(TESTS / "integration")]

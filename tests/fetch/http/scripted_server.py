@@ -13,6 +13,7 @@ import uvloop
 
 from gossamer.clock import SteadyClock
 from gossamer.fetch.http.curl import CurlFetcher
+from gossamer.fetch.http.options import HostOptions
 from gossamer.fetch.http.ports import FetchLimits, Request
 from gossamer.model.outcome import Failed, Response
 from gossamer.model.units import HostKey, Seconds, Url
@@ -75,9 +76,11 @@ class Scripted:
     def request(self, path: str = "/", *, host: str = "x.test", address: str = "127.0.0.1", **more: object) -> Request:
         scheme = more.get("scheme", "http")
         headers = more.get("headers", ())
+        options = more.get("options")
         assert isinstance(headers, tuple)
+        assert options is None or isinstance(options, HostOptions)
         url = Url(f"{scheme}://{host}:{self.port}{path}")
-        return Request(url, HostKey(host), self.port, address, headers)
+        return Request(url, HostKey(host), self.port, address, headers, options)
 
 
 @contextlib.asynccontextmanager
@@ -121,8 +124,17 @@ async def fetching(
     allow: Callable[[str], bool] = lambda _address: True,
     ca_file: str | None = None,
     max_connections: int = 64,
+    usual: HostOptions | None = None,
 ) -> AsyncIterator[CurlFetcher]:
-    fetcher = CurlFetcher(AGENT, limits, SteadyClock(), allow=allow, max_connections=max_connections, ca_file=ca_file)
+    fetcher = CurlFetcher(
+        AGENT,
+        limits,
+        SteadyClock(),
+        allow=allow,
+        max_connections=max_connections,
+        ca_file=ca_file,
+        usual=usual,
+    )
     try:
         yield fetcher
     finally:

@@ -44,6 +44,10 @@ class ChunkScanner:
         self.failure: Failure | None = None
 
     @property
+    def ended(self) -> bool:
+        return self._at is _At.END
+
+    @property
     def too_many(self) -> bool:
         return self._chunks_left < 0
 

@@ -11,18 +11,21 @@ from gossamer.clock import Clock
 from gossamer.fetch.http.deadlines import Pace, overdue, sweep_interval
 from gossamer.fetch.http.exchange import Exchange
 from gossamer.fetch.http.failures import Trouble, contacted, failure_of
-from gossamer.fetch.http.handle import MICROSECONDS, Handle, usual_fields
+from gossamer.fetch.http.handle import MICROSECONDS, Handle, all_fields, usual_fields
+from gossamer.fetch.http.lenient import LenientReader, Target
 from gossamer.fetch.http.multi import CurlPool
-from gossamer.fetch.http.options import HostOptions
+from gossamer.fetch.http.options import HostOptions, shown
 from gossamer.fetch.http.ports import FetchLimits, Request
+from gossamer.fetch.http.request import head_of, header_line, wire_parts
 from gossamer.fetch.http.resting import RestingSockets
 from gossamer.model.outcome import Failed, Failure, FetchOutcome, Response, Truncation
-from gossamer.model.units import Seconds
+from gossamer.model.units import HostKey, Seconds
 
 # libcurl walks all connections to one address to find the host's own. Hosts spread over several pools keep
 # that walk short where thousands of hosts share an address (ADR 6).
 _POOLS: Final = 8
 _LONGEST_DETAIL: Final = 200
+_MOST_ODD_HOSTS: Final = 1024
 _NOT_MODIFIED: Final = 304
 _PROXY_WANTS_CREDENTIALS: Final = 407
 _CONDITIONS: Final = frozenset(("if-none-match", "if-modified-since"))
@@ -63,6 +66,8 @@ class CurlFetcher:
         self._idle: list[Handle] = []
         self._active: dict[Handle, asyncio.Future[int]] = {}
         self._resting = RestingSockets(4 * max_connections)
+        self._odd: dict[tuple[HostKey, int], None] = {}  # hosts whose heads libcurl cannot read; oldest first
+        self._trust: dict[bool, ssl.SSLContext] = {}
         self._interval = sweep_interval(limits)
         self._sweeping: asyncio.TimerHandle | None = None
 
@@ -72,6 +77,8 @@ class CurlFetcher:
         options = request.options or self._usual
         if not self._may_dial(address, options):
             return Failed(Failure.BLOCKED_ADDRESS, f"may not dial {address}", Seconds(0.0), contacted=False)
+        if self._odd and options.proxy is None and (request.host, request.port) in self._odd:
+            return await self._fetch_leniently(request, options)
         handle = self._idle.pop() if self._idle else Handle(self._limits, self._ca_file)
         try:
             if handle.options is not options:
@@ -98,10 +105,11 @@ class CurlFetcher:
         exchange = handle.exchange
         try:
             try:
-                socket = await future
-                self._resting.put(place, socket, framed=exchange.protocol == "h2")
+                self._resting.put(place, await future)
             except pycurl.error as error:
                 failed = self._after_error(handle, error, begun)
+                if failed is not None and failed.failure is Failure.BAD_HEADER:
+                    self._remember_as_odd(request)
             except _Overdue as late:
                 pool.stop(handle.curl)
                 failed = self._after_deadline(exchange, late.failure, begun)
@@ -139,6 +147,52 @@ class CurlFetcher:
         exchange.clear()
         self._idle.append(handle)
         return outcome
+
+    def _remember_as_odd(self, request: Request) -> None:
+        self._odd[request.host, request.port] = None
+        if len(self._odd) > _MOST_ODD_HOSTS:
+            del self._odd[next(iter(self._odd))]
+
+    async def _fetch_leniently(self, request: Request, options: HostOptions) -> FetchOutcome:
+        """The same for a host whose last head libcurl refused."""
+        scheme, where, target = wire_parts(request.url, request.host, request.port)
+        for name, value in request.headers:
+            header_line(name, value)
+        fields = [*all_fields(self._fields, options), *request.headers, ("Connection", "close")]
+        trust = self._trust_for(options) if scheme == "https" else None
+        started, begun = self._clock.now(), self._clock.monotonic()
+        exchange = Exchange(self._limits)
+        place = Target(request.address, request.port, request.host, trust)
+        failure = await LenientReader(place, exchange, self._limits, self._clock).run(head_of(where, target, fields))
+        failed = self._not_an_answer(exchange, request, begun) if failure is None else None
+        if failure is not None:
+            failed = self._failed(failure, "a head that libcurl refuses", begun)
+        if failed is not None:
+            return failed
+        return Response(
+            url=request.url,
+            status=exchange.status,
+            request_head=head_of(where, target, ((name, shown(name, value)) for name, value in fields)),
+            head=exchange.head,
+            wire_body=exchange.wire_body,
+            headers=exchange.headers,
+            address=request.address,
+            started=started,
+            took=Seconds(self._clock.monotonic() - begun),
+            truncated=exchange.truncated,
+            protocol=exchange.protocol,
+            unverified=trust is not None and not options.verify,
+            dropped_fields=exchange.dropped_fields,
+        )
+
+    def _trust_for(self, options: HostOptions) -> ssl.SSLContext:
+        trust = self._trust.get(options.verify)
+        if trust is None:
+            trust = self._trust[options.verify] = ssl.create_default_context(cafile=self._ca_file)
+            trust.minimum_version = ssl.TLSVersion.TLSv1_2
+            if not options.verify:
+                trust.check_hostname, trust.verify_mode = False, ssl.CERT_NONE
+        return trust
 
     async def close(self) -> None:
         """Close every connection and handle. Fetches still under way are cancelled."""

@@ -39,6 +39,7 @@ class Exchange:
         "headers",
         "on_head",
         "protocol",
+        "secure",
         "status",
         "truncated",
     )
@@ -47,6 +48,7 @@ class Exchange:
         self._limits = limits
         self._lines: list[bytes] = []
         self._pieces: list[bytes] = []
+        self.secure = False  # over TLS, where the answer may be HTTP/2
         self.on_head: Callable[[bytes], int | None] = self._head_listener()
         self.clear()
 
@@ -73,6 +75,14 @@ class Exchange:
     @property
     def length_seen(self) -> bool:
         return any(line[:15].lower() == b"content-length:" for line in self._lines)
+
+    @property
+    def is_chunked(self) -> bool:
+        return self._scanner is not None
+
+    @property
+    def last_chunk_seen(self) -> bool:
+        return self._scanner is not None and self._scanner.ended
 
     @property
     def wire_body(self) -> bytes:
@@ -114,6 +124,8 @@ class Exchange:
         lines = self._lines
         protocol = _PROTOCOLS.get(lines[0][:8], "h2" if lines[0].startswith(b"HTTP/2 ") else "http/1.1")
         if protocol == "h2":
+            if not self.secure:
+                return self._refuse(Failure.BAD_STATUS_LINE)
             lines[0] = b"HTTP/1.1" + lines[0][6:]  # ADR 15
         head = b"".join(lines)
         if len(head) > self._head_room:

@@ -31,6 +31,13 @@ def usual_fields(user_agent: str) -> Fields:
     return fields
 
 
+def all_fields(usual: Fields, options: HostOptions) -> list[tuple[str, str]]:
+    """What is sent to a host, its secrets included. Where both have a field, the host's own counts."""
+    theirs = tuple(options.fields())
+    replaced = {name.lower() for name, _ in theirs}
+    return [*(field for field in usual if field[0].lower() not in replaced), *theirs]
+
+
 class Handle:
     """A libcurl handle with its fixed options set, and the exchange it is used for.
 
@@ -101,10 +108,7 @@ class Handle:
             curl.setopt(pycurl.PROXY, f"{proxy.scheme}://{proxy.host}:{proxy.port}")
             curl.setopt(pycurl.PROXYUSERNAME, proxy.user)
             curl.setopt(pycurl.PROXYPASSWORD, proxy.password)
-        theirs = tuple(options.fields())
-        replaced = {name.lower() for name, _ in theirs}
-        fields = [field for field in usual if field[0].lower() not in replaced]
-        fields += theirs
+        fields = all_fields(usual, options)
         self._fields = [f"{name}: {value}" for name, value in fields]
         if self.proxied:
             self._fields.append("Proxy-Connection:")  # without a value: libcurl is not to add its own
@@ -116,7 +120,7 @@ class Handle:
     def turn_to(self, request: Request) -> bytes:
         """Set what differs from the last request; returns the head as it is recorded. May raise ValueError."""
         scheme, where, target = wire_parts(request.url, request.host, request.port)
-        self.secure = scheme == "https"
+        self.secure = self.exchange.secure = scheme == "https"
         curl = self.curl
         # libcurl reads a host and a port here and nothing else. The path goes beside it, untouched.
         curl.setopt(pycurl.URL, f"{scheme}://{where}/")

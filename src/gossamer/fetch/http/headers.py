@@ -33,8 +33,8 @@ def parse_fields(head: bytes) -> tuple[dict[str, str], int]:
     """The fields of a head, and how many of its lines are none.
 
     Names are in lower case; values of repeated fields are joined with ", ". The first line is the status line. Lines
-    without a colon, or with a name that is no token, are left out; a space before the colon is forgiven. Linear in the
-    size of the head.
+    without a colon, with a name that is no token or with a NUL are left out; a space before the colon is forgiven.
+    Linear in the size of the head.
     """
     fields: dict[str, str] = {}
     repeated: dict[str, list[str]] = {}
@@ -42,7 +42,7 @@ def parse_fields(head: bytes) -> tuple[dict[str, str], int]:
     names = _names
     for line in head.decode("latin-1").split("\n")[1:]:
         name, colon, value = line.partition(":")
-        if not colon:
+        if not colon or "\0" in value:
             dropped += bool(line.strip())
             continue
         key = names.get(name)

@@ -1,6 +1,7 @@
 """How a request is spelt on the wire. Pure; refuses what would be more, or other, than one request."""
 
 import re
+from collections.abc import Iterable
 
 from gossamer.model.units import HostKey, Url
 
@@ -25,3 +26,9 @@ def header_line(name: str, value: str) -> str:
     if not _VISIBLE.fullmatch(name) or ":" in name or not _FIELD_VALUE.fullmatch(value):
         raise ValueError(f"not a header field: {name[:100]!r}: {value[:100]!r}")
     return f"{name}: {value}"
+
+
+def head_of(where: str, target: str, fields: Iterable[tuple[str, str]]) -> bytes:
+    """A request's head. The fields must be known to be fields."""
+    lines = "".join(f"{name}: {value}\r\n" for name, value in fields)
+    return f"GET {target} HTTP/1.1\r\nHost: {where}\r\n{lines}\r\n".encode("latin-1")

@@ -1,9 +1,8 @@
 """Which connection must not be used again because its server spoke, or hung up, while nothing was asked.
 
 libcurl looks at its idle connections at most once a second. What arrives in between would be read as the answer to the
-next request. So the socket of each kept connection is looked at here when its host's turn comes. HTTP/2 is
-different: its connections carry frames that nobody asked for, and each says what it belongs to. There only the end of
-the connection counts.
+next request. So the socket of each kept connection is looked at here when its host's turn comes. HTTP/2 may
+speak unasked; it is not told apart, since a server can claim to speak it, and the price is a connection now and then.
 """
 
 import select
@@ -25,28 +24,27 @@ class RestingSockets:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._sockets: dict[Place, tuple[int, bool]] = {}
+        self._sockets: dict[Place, int] = {}
         self._spoiled: dict[Place, float] = {}
         self._poll = select.poll()
 
-    def put(self, place: Place, socket: int, *, framed: bool = False) -> None:
-        """An exchange ended well on this socket; -1 when its connection was closed. `framed`: it speaks HTTP/2."""
+    def put(self, place: Place, socket: int) -> None:
+        """An exchange ended well on this socket; -1 when its connection was closed."""
         if socket < 0:
             return
-        self._sockets[place] = (socket, framed)
+        self._sockets[place] = socket
         if len(self._sockets) > self._most:
             del self._sockets[next(iter(self._sockets))]
 
     def must_not_be_used(self, place: Place, now: float) -> bool:
         """Whether the connection kept for this place is spoiled, by what waits on its socket."""
-        kept = self._sockets.pop(place, None)
+        socket = self._sockets.pop(place, None)
         if self._spoiled and self._recently_spoiled(place, now):
             return True
-        if kept is None:
+        if socket is None:
             return False
-        socket, framed = kept
         poll = self._poll
-        poll.register(socket, select.POLLRDHUP if framed else select.POLLIN)
+        poll.register(socket, select.POLLIN)
         quiet = not poll.poll(0)
         poll.unregister(socket)
         if not quiet:

@@ -1,0 +1,167 @@
+"""A second reader, for heads that libcurl refuses to read (ADR 15).
+
+A header line without a colon, or with a NUL, ends a transfer inside libcurl. Browsers drop the line. So the hosts that
+were met with such a head are read here at their next visit: a connection for each page, the head taken line by line,
+and an `Exchange` that judges it as it judges libcurl's. Slower and without niceties, for a few hosts in a million.
+"""
+
+import asyncio
+import contextlib
+import ssl
+from dataclasses import dataclass
+
+from gossamer.clock import Clock
+from gossamer.fetch.http.deadlines import Pace, Progress, overdue, sweep_interval
+from gossamer.fetch.http.exchange import Exchange
+from gossamer.fetch.http.ports import FetchLimits
+from gossamer.model.outcome import Failure, Truncation
+from gossamer.model.units import Seconds
+
+_PIECE = 16 * 1024
+_BODILESS = (204, 304)
+_LONGEST_LENGTH = 19  # digits; no body is longer
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where to connect. `name` is what the certificate must be for, with `trust`; without it the talk is plain."""
+
+    address: str
+    port: int
+    name: str
+    trust: ssl.SSLContext | None
+
+
+class LenientReader:
+    """Sends one request and reads one answer into `exchange`. Use it once."""
+
+    def __init__(self, target: Target, exchange: Exchange, limits: FetchLimits, clock: Clock) -> None:
+        self._target, self._exchange, self._limits, self._clock = target, exchange, limits, clock
+        self._interval = sweep_interval(limits)
+        self._pace = Pace(clock.monotonic())
+        self._asked: Seconds | None = None
+        self._line = b""  # complete, but the next one may be its continuation
+        self._rest = b""  # the beginning of a line
+        self._left: int | None = None  # bytes of the body to come, if a length says so
+
+    async def run(self, request_head: bytes) -> Failure | None:
+        """None when the exchange holds an answer, perhaps a truncated one."""
+        try:
+            async with asyncio.timeout(self._limits.connect + (self._limits.tls if self._target.trust else 0.0)):
+                reader, writer = await self._connect()
+        except TimeoutError:
+            return Failure.CONNECT_TIMEOUT
+        except ssl.SSLCertVerificationError:
+            return Failure.TLS_UNTRUSTED
+        except ssl.SSLError:
+            return Failure.TLS_PROTOCOL
+        except OSError:
+            return Failure.CONN_REFUSED
+        try:
+            self._asked = Seconds(self._clock.monotonic() - self._pace.started)
+            writer.write(request_head)
+            return await self._read(reader)
+        finally:
+            writer.transport.abort()
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
+
+    async def _connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        target = self._target
+        name = target.name if target.trust is not None else None
+        return await asyncio.open_connection(
+            target.address, target.port, ssl=target.trust, server_hostname=name, limit=_PIECE
+        )
+
+    async def _read(self, reader: asyncio.StreamReader) -> Failure | None:
+        exchange = self._exchange
+        while True:
+            late = overdue(self._limits, self._pace, self._progress(), self._clock.monotonic())
+            if late is Failure.TOTAL_TIMEOUT and exchange.body_bytes:
+                exchange.truncated = Truncation.TIME
+                return None
+            if late is not None:
+                return late
+            try:
+                async with asyncio.timeout(self._interval):
+                    piece = await reader.read(_PIECE)
+            except TimeoutError:
+                continue
+            except OSError:
+                piece = b""
+            if not piece:
+                return self._broken_off()
+            if not exchange.head:
+                piece = self._take_head(piece)
+            if exchange.head and exchange.failure is None and (piece or self._is_complete()):
+                self._take_body(piece)
+            if exchange.failure is not None:
+                return exchange.failure
+            if exchange.truncated is not None or exchange.ended or (exchange.head and self._is_complete()):
+                return None
+
+    def _progress(self) -> Progress:
+        exchange = self._exchange
+        secure = self._target.trust is not None
+        return Progress(secure, True, self._asked, bool(exchange.head), exchange.body_bytes)
+
+    def _take_head(self, piece: bytes) -> bytes:
+        """Hand on whole lines; returns what follows the head."""
+        exchange = self._exchange
+        data = self._rest + piece
+        position = 0
+        while not exchange.head and exchange.failure is None:
+            newline = data.find(b"\n", position)
+            if newline < 0:
+                self._rest = data[position:]
+                if len(self._rest) > self._limits.header_bytes:
+                    exchange.failure = Failure.HEADER_TOO_LARGE
+                return b""
+            line, position = data[position : newline + 1], newline + 1
+            if exchange.head_lines == 0 and not self._line and not line.startswith(b"HTTP/1."):
+                exchange.failure = Failure.BAD_STATUS_LINE
+            elif line[:1] in (b" ", b"\t") and self._line:
+                self._line = self._line.rstrip() + b" " + line.lstrip(b" \t")  # folded: one line, as libcurl has it
+            else:
+                if self._line:
+                    exchange.on_head(self._line)
+                self._line = line
+            if line in (b"\r\n", b"\n"):
+                self._line = b""
+                exchange.on_head(line)
+        self._rest = b""
+        if exchange.head and exchange.failure is None:
+            self._find_length()
+        return data[position:]
+
+    def _find_length(self) -> None:
+        exchange = self._exchange
+        if exchange.status in _BODILESS:
+            self._left = 0
+        elif not exchange.is_chunked and "content-length" in exchange.headers:
+            lengths = {part.strip() for part in exchange.headers["content-length"].split(",")}
+            length = lengths.pop()
+            if lengths:
+                exchange.failure = Failure.CONFLICTING_LENGTH
+            elif not (length.isascii() and length.isdigit() and len(length) <= _LONGEST_LENGTH):
+                exchange.failure = Failure.BAD_HEADER
+            else:
+                self._left = int(length)
+
+    def _take_body(self, piece: bytes) -> None:
+        if self._left is not None:
+            piece = piece[: self._left]
+            self._left -= len(piece)
+        if piece:
+            self._exchange.on_body(piece)
+
+    def _is_complete(self) -> bool:
+        return self._left == 0 or self._exchange.last_chunk_seen
+
+    def _broken_off(self) -> Failure | None:
+        exchange = self._exchange
+        if not exchange.head:
+            return Failure.CONNECTION_LOST
+        if self._left or (exchange.is_chunked and not exchange.last_chunk_seen):
+            exchange.truncated = Truncation.DISCONNECT
+        return None

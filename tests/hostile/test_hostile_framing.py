@@ -1,0 +1,465 @@
+"""HTTP framing, HF-01 to HF-23: what a server may write, byte by byte, and what must become of it."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from running import Json, gossamer
+from scripted import GOOD_PAGE, MIB, drive, fetched, page, site
+from scripted_server import HEAD, QUICK, Script, Talk, always, answered, failed
+
+from gossamer.fetch.http.body import payload
+from gossamer.fetch.http.curl import CurlFetcher
+from gossamer.fetch.http.ports import FetchLimits
+from gossamer.model.outcome import Failed, Failure, Response, Truncation
+
+KIB = 1024
+OK = b"HTTP/1.1 200 OK\r\n"
+LENGTH = b"Content-Length: %d\r\n\r\n" % len(GOOD_PAGE)
+CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
+
+
+def once(answer: bytes) -> Script:
+    """Answer one request, then close."""
+    return always(answer, then_close=True)
+
+
+def stored(answer: bytes, *, then_close: bool = False) -> Response:
+    return fetched(always(answer, then_close=then_close)).response
+
+
+def crawled(folder: Path, script: Script, toml: str = "") -> tuple[Json, list[Json], list[str]]:
+    """A whole crawl of one scripted host: its report, its pages, and the paths asked for."""
+
+    async def with_rules(talk: Talk) -> None:
+        while True:
+            head = await talk.request()
+            if head.startswith(b"GET /robots.txt "):
+                await talk.say(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
+                continue
+            await script(talk)
+            return
+
+    config = folder / "gossamer.toml"
+    config.write_text("[retry]\ndelay = 0.05\n" + toml)
+    with site(with_rules) as server:
+        url = f"http://127.0.0.1:{server.port}/"
+        fixed = ["--dir", folder / "crawl", "--config", config, "--allow-private", "--delay", 0.02, "--quiet", "--json"]
+        ended = gossamer("crawl", url, *fixed)
+        assert ended.status == 0, ended.err
+        pages = gossamer("pages", "--dir", folder / "crawl", "--json").lines
+        paths = [head.split(b" ")[1].decode() for _, head in server.heard]
+    return ended.report, pages, [path for path in paths if path != "/robots.txt"]
+
+
+def says(answer: bytes) -> Script:
+    """Answer the request that was read already."""
+
+    async def script(talk: Talk) -> None:
+        await talk.say(answer)
+
+    return script
+
+
+# --- status line and header lines -----------------------------------------------------------------
+
+
+def test_hf_01_a_status_line_that_is_none_is_refused_and_its_connection_not_used_again() -> None:
+    story = fetched(once(b"HELLO WORLD\r\n\r\n"), times=2)
+
+    assert [outcome.failure for outcome in story.outcomes if isinstance(outcome, Failed)] == [
+        Failure.BAD_STATUS_LINE,
+        Failure.BAD_STATUS_LINE,
+    ]
+    assert story.connections == 2
+
+
+@pytest.mark.service
+def test_hf_01_it_is_tried_three_times_and_then_a_dead_letter(tmp_path: Path) -> None:
+    report, pages, paths = crawled(tmp_path, says(b"HELLO WORLD\r\n\r\n"))
+
+    assert paths == ["/"] * 3
+    assert (report["dead"], report["pages"]) == (1, 0)
+    assert [(each["state"], each["reason"]) for each in pages] == [("dead", "bad_status_line")]
+
+
+def test_hf_02_a_status_line_without_a_reason_will_do() -> None:
+    response = stored(b"HTTP/1.1 200\r\nContent-Type: text/html\r\n" + LENGTH + GOOD_PAGE)
+
+    assert (response.status, response.wire_body) == (200, GOOD_PAGE)
+
+
+@pytest.mark.parametrize("place", ["first", "last"])
+def test_hf_03_a_line_without_a_colon_is_dropped_at_the_next_try(place: str) -> None:
+    good, bad = b"Content-Type: text/html\r\nContent-Length: %d\r\n" % len(GOOD_PAGE), b"X-Broken\r\n"
+    head = OK + (bad + good if place == "first" else good + bad) + b"\r\n"
+
+    story = fetched(always(head + GOOD_PAGE), times=3)
+
+    first = story.outcomes[0]
+    assert isinstance(first, Failed) and first.failure is Failure.BAD_HEADER  # worth another try
+    for outcome in story.outcomes[1:]:
+        assert isinstance(outcome, Response)
+        assert (outcome.head, outcome.wire_body, outcome.dropped_fields) == (head, GOOD_PAGE, 1)
+        assert outcome.headers["content-type"] == "text/html"
+
+
+@pytest.mark.service
+def test_hf_03_the_page_is_stored(tmp_path: Path) -> None:
+    head = OK + b"X-Broken\r\nContent-Type: text/html\r\n"
+
+    report, pages, paths = crawled(tmp_path, says(head + LENGTH + GOOD_PAGE))
+
+    assert paths == ["/", "/", "/next"]  # the second page is read at its first try, and is a duplicate
+    assert (report["pages"], report["dead"]) == (1, 0)
+    assert sorted(str(each["state"]) for each in pages) == ["duplicate", "stored"]
+
+
+def test_hf_04_names_that_are_no_names_are_dropped_and_a_space_before_the_colon_is_forgiven() -> None:
+    response = stored(OK + "“Server”: x\r\nContent-Type : text/html\r\n".encode() + LENGTH + GOOD_PAGE)
+
+    assert response.wire_body == GOOD_PAGE
+    assert response.headers == {"content-type": "text/html", "content-length": str(len(GOOD_PAGE))}
+    assert response.dropped_fields == 1
+
+
+def test_hf_05_bare_line_feeds_and_folded_lines_will_do() -> None:
+    lines = b"HTTP/1.1 200 OK\nX-Folded: a\n  b\nContent-Length: %d\n\n" % len(GOOD_PAGE)
+
+    response = stored(lines + GOOD_PAGE)
+
+    assert response.headers["x-folded"] == "a b"
+    assert response.wire_body == GOOD_PAGE
+
+
+# --- lengths ------------------------------------------------------------------------------------------
+
+
+def test_hf_06_the_same_length_twice_is_one_length() -> None:
+    assert stored(HEAD + b"Content-Length: 120\r\n" * 2 + b"\r\n" + b"x" * 120).wire_body == b"x" * 120
+
+
+def test_hf_07_two_lengths_that_differ_are_refused() -> None:
+    story = fetched(always(HEAD + b"Content-Length: 10\r\nContent-Length: 120\r\n\r\n" + b"x" * 120), times=2)
+
+    assert story.failed.failure is Failure.CONFLICTING_LENGTH
+    assert story.connections == 2
+
+
+def test_hf_08_chunks_win_over_a_length_and_stray_bytes_are_nobodys_answer() -> None:
+    both = HEAD + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n"
+    body = b"%x\r\n%s\r\n0\r\n\r\n" % (len(GOOD_PAGE), GOOD_PAGE)
+    story = fetched(always(both + body + b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil" + b"S" * 160), times=2)
+
+    for outcome in story.outcomes:
+        assert isinstance(outcome, Response)
+        assert payload(outcome).body == GOOD_PAGE
+    assert story.connections == 2
+
+
+def test_hf_09_a_body_that_breaks_off_is_kept_as_truncated_for_the_caller_to_try_again() -> None:
+    response = stored(HEAD + b"Content-Length: 10000\r\n\r\n" + b"x" * 4000, then_close=True)
+
+    assert (response.truncated, len(response.wire_body)) == (Truncation.DISCONNECT, 4000)
+
+
+def test_hf_10_bytes_past_the_length_are_dropped_with_their_connection() -> None:
+    story = fetched(always(HEAD + b"Content-Length: 100\r\n\r\n" + b"x" * 100 + b"y" * 4900), times=2)
+
+    assert story.response.wire_body == b"x" * 100
+    assert story.response.truncated is None
+    assert story.connections == 2
+
+
+def test_hf_11_a_declared_length_reserves_nothing_and_silence_ends_it() -> None:
+    async def script(talk: Talk) -> None:
+        await talk.request()
+        await talk.say(HEAD + b"Content-Length: 999999999999\r\n\r\n" + b"x" * 1024)
+        await talk.gone()
+
+    story = fetched(script, max_growth=16 * MIB)
+
+    assert story.failed.failure is Failure.READ_TIMEOUT
+
+
+# --- chunks -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [b"ZZ", b"-5", b"0x10", b"F" * 17, b""])
+def test_hf_12_a_chunk_size_that_is_none_is_refused(size: bytes) -> None:
+    story = fetched(always(CHUNKED + size + b"\r\nhello\r\n0\r\n\r\n"), times=2)
+
+    assert story.failed.failure is Failure.BAD_CHUNK
+    assert story.connections == 2
+
+
+@pytest.mark.parametrize("body", [b"100\r\nhello", b"5\r\nhello\r\n"], ids=["in a chunk", "between chunks"])
+def test_hf_13_chunks_that_break_off_are_kept_as_truncated_for_the_caller_to_try_again(body: bytes) -> None:
+    response = stored(CHUNKED + body, then_close=True)
+
+    assert response.truncated is Truncation.DISCONNECT
+    assert payload(response).body == b"hello"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"5;" + b"x" * MIB + b"\r\nhello\r\n0\r\n\r\n", b"0\r\n" + b"X: y\r\n" * 10_000 + b"\r\n"],
+    ids=["extension", "trailers"],
+)
+def test_hf_14_endless_extensions_and_trailers_are_refused_in_little_memory(body: bytes) -> None:
+    story = fetched(always(CHUNKED + body), max_growth=4 * MIB)
+
+    assert story.failed.failure is Failure.HEADER_TOO_LARGE
+
+
+# --- sizes and times of heads -------------------------------------------------------------------------
+
+
+def counted(data: bytes, sent: list[int]) -> Script:
+    """Say it in small pieces, at a pace at which the client can read each, and count what went out."""
+
+    async def script(talk: Talk) -> None:
+        await talk.request()
+        await talk.say(OK)
+        for start in range(0, len(data), 4096):
+            await talk.say(data[start : start + 4096])
+            sent.append(len(data[start : start + 4096]))
+            await asyncio.sleep(0.002)
+
+    return script
+
+
+@pytest.mark.parametrize(
+    ("lines", "limit"),
+    [
+        (b"".join(b"X-%d: v\r\n" % n for n in range(100_000)), 64 * KIB),
+        (b"X: " + b"v" * (10 * MIB) + b"\r\n", 16 * KIB),
+        (b"".join(b"X-%d: %s\r\n" % (n, b"v" * 15_000) for n in range(100)), 64 * KIB),
+    ],
+    ids=["many", "long", "many long"],
+)
+def test_hf_15_a_head_over_its_limits_is_refused_soon_after(lines: bytes, limit: int) -> None:
+    sent: list[int] = []
+
+    story = fetched(counted(lines, sent), limits=FetchLimits())
+
+    assert story.failed.failure is Failure.HEADER_TOO_LARGE
+    assert sum(sent) <= limit + 128 * KIB
+
+
+def test_hf_15_a_status_line_over_its_limit_is_refused() -> None:
+    story = fetched(always(b"HTTP/1.1 200 " + b"O" * 9000 + b"\r\n" + LENGTH + GOOD_PAGE))
+
+    assert story.failed.failure is Failure.HEADER_TOO_LARGE
+
+
+@pytest.mark.service
+def test_hf_15_it_is_tried_once(tmp_path: Path) -> None:
+    _, pages, paths = crawled(tmp_path, says(OK + b"".join(b"X-%d: v\r\n" % n for n in range(10_000)) + b"\r\n"))
+
+    assert paths == ["/"]
+    assert [(each["state"], each["reason"]) for each in pages] == [("dead", "header_too_large")]
+
+
+def test_hf_16_a_head_that_drips_meets_its_deadline() -> None:
+    async def script(talk: Talk) -> None:
+        await talk.request()
+        await talk.say(OK)
+        for byte in b"X-Slow: slow\r\n" * 100:
+            await talk.say(bytes((byte,)))
+            await asyncio.sleep(0.02)
+
+    story = fetched(script)
+
+    assert story.failed.failure is Failure.READ_TIMEOUT
+
+
+# --- unusual answers ----------------------------------------------------------------------------------
+
+
+def test_hf_17_informational_answers_are_skipped() -> None:
+    early = b"HTTP/1.1 100 Continue\r\n\r\n" * 3 + b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"
+
+    response = stored(early + page())
+
+    assert (response.status, response.wire_body) == (200, GOOD_PAGE)
+    assert "link" not in response.headers
+
+
+def test_hf_18_no_content_has_none_whatever_follows() -> None:
+    story = fetched(always(b"HTTP/1.1 204 No Content\r\nContent-Length: 50\r\n\r\n" + b"x" * 50), times=2)
+
+    assert (story.response.status, story.response.wire_body, story.response.truncated) == (204, b"", None)
+    assert story.connections == 2
+
+
+def test_hf_18_not_modified_without_a_condition_is_an_error() -> None:
+    story = fetched(always(b"HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\nhello"), times=2)
+
+    assert story.failed.failure is Failure.PROTOCOL_ERROR
+    assert story.connections == 2
+
+
+@pytest.mark.parametrize("answer", [b"<html><a href='/x'>x</a></html>", b"HTTP/2 200\r\n\r\nx", b"ICY 200 OK\r\n\r\nx"])
+def test_hf_19_an_answer_without_a_status_line_is_refused(answer: bytes) -> None:
+    assert fetched(once(answer)).failed.failure is Failure.BAD_STATUS_LINE
+
+
+@pytest.mark.parametrize("rst", [False, True], ids=["FIN", "RST"])
+def test_hf_20_a_fresh_connection_that_ends_before_any_byte_is_lost_and_counts(rst: bool) -> None:
+    async def script(talk: Talk) -> None:
+        await talk.request()
+        if rst:
+            talk.reset()
+
+    story = fetched(script)
+
+    assert story.failed.failure is Failure.CONNECTION_LOST
+    assert (story.connections, len(story.heard)) == (1, 1)
+
+
+@pytest.mark.parametrize("rst", [False, True], ids=["FIN", "RST"])
+def test_hf_20_a_reused_connection_that_ends_before_any_byte_is_replaced_once_in_silence(rst: bool) -> None:
+    async def script(talk: Talk) -> None:
+        await talk.request()
+        await talk.say(page())
+        if talk.number == 0:
+            await talk.request()
+            if rst:
+                talk.reset()
+            return
+        await talk.gone()
+
+    story = fetched(script, times=2)
+
+    assert story.response.wire_body == GOOD_PAGE
+    assert (story.connections, len(story.heard)) == (2, 3)
+
+
+def test_hf_20_the_silent_repeat_is_one_only() -> None:
+    async def script(talk: Talk) -> None:
+        await talk.request()
+        if talk.number == 0:
+            await talk.say(page())
+            await talk.request()  # the second request is heard, and never answered on any connection
+
+    story = fetched(script, times=2)
+
+    assert story.failed.failure is Failure.CONNECTION_LOST
+    assert (story.connections, len(story.heard)) == (2, 3)
+
+
+@pytest.mark.parametrize(("count", "size"), [(200, 4096), (10, 4096)], ids=["over the limit", "within it"])
+def test_hf_21_cookies_are_never_sent_back(count: int, size: int) -> None:
+    cookies = [b"Set-Cookie: c%d=%s" % (n, b"v" * (size - 20)) for n in range(count)]
+
+    story = fetched(always(page(GOOD_PAGE, *cookies)), times=2)
+
+    if count == 10:
+        assert story.response.wire_body == GOOD_PAGE
+    else:
+        assert story.failed.failure is Failure.HEADER_TOO_LARGE
+    assert all(b"ookie" not in head and len(head) <= 8 * KIB for _, head in story.heard)
+
+
+def test_hf_22_a_body_without_length_is_complete_at_its_end() -> None:
+    response = stored(b"HTTP/1.0 200 OK\r\n\r\n" + GOOD_PAGE, then_close=True)
+
+    assert (response.wire_body, response.truncated, response.protocol) == (GOOD_PAGE, None, "http/1.0")
+
+
+def test_hf_23_an_empty_body_is_complete_at_once() -> None:
+    # Deadlines far longer than any patience: only an answer taken as complete comes to an end here.
+    story = fetched(always(HEAD + b"Content-Length: 0\r\n\r\n"), times=2, limits=FetchLimits())
+
+    assert (story.response.wire_body, story.response.truncated) == (b"", None)
+    assert (story.connections, len(story.heard)) == (1, 2)
+
+
+# --- the second reader, for what libcurl refuses ------------------------------------------------------
+
+ODD = b"HTTP/1.1 200 OK\r\nX-Broken\r\n"
+
+
+@pytest.mark.parametrize(
+    ("rest", "expected"),
+    [
+        (b"Content-Length: 5\r\n\r\nhello", b"hello"),
+        (b"Content-Length: 5\r\nContent-Length: 5\r\n\r\nhello stray", b"hello"),
+        (b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", b"hello"),
+        (b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\nstray", b"hello"),
+        (b"X-Nul: a\0b\r\nContent-Length: 0\r\n\r\n", b""),
+        (b"X-Folded: a\r\n b\r\nContent-Length: 5\r\n\r\nhello", b"hello"),
+        (b"\r\nhello", b"hello"),
+    ],
+)
+def test_the_second_reader_reads_every_framing(rest: bytes, expected: bytes) -> None:
+    story = fetched(once(ODD + rest), times=2)
+
+    assert payload(story.response).body == expected
+    assert story.response.truncated is None
+    assert b"\r\nConnection: close\r\n" in story.heard[1][1]
+    assert story.response.request_head == story.heard[1][1]
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (ODD + b"Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello", Failure.CONFLICTING_LENGTH),
+        (ODD + b"Content-Length: five\r\n\r\nhello", Failure.BAD_HEADER),
+        (ODD + b"Content-Length: -5\r\n\r\nhello", Failure.BAD_HEADER),
+        (ODD + b"Transfer-Encoding: chunked\r\n\r\nZZ\r\n", Failure.BAD_CHUNK),
+        (ODD + b"X: " + b"v" * 20_000 + b"\r\n\r\n", Failure.HEADER_TOO_LARGE),
+        (ODD + b"X: " + b"v" * 20_000, Failure.HEADER_TOO_LARGE),
+        (ODD + b"X: y\r\n" * 300 + b"\r\n", Failure.HEADER_TOO_LARGE),
+        (b"HTTP/1.1 304 Not Modified\r\nX-Broken\r\n\r\n", Failure.PROTOCOL_ERROR),
+        (b"HELLO\r\nX-Broken\r\n\r\n", Failure.BAD_STATUS_LINE),
+        (ODD, Failure.CONNECTION_LOST),
+        (b"", Failure.CONNECTION_LOST),
+    ],
+)
+def test_the_second_reader_refuses_what_the_first_does(answer: bytes, expected: Failure) -> None:
+    async def script(talk: Talk) -> None:
+        await talk.request()
+        await talk.say(ODD + b"\r\n" if talk.number == 0 else answer)
+
+    assert fetched(script, times=2).failed.failure is expected
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [(ODD, Failure.READ_TIMEOUT), (ODD + b"Content-Length: 9\r\n\r\nhel", Failure.READ_TIMEOUT)],
+)
+def test_the_second_reader_keeps_the_deadlines(said: bytes, expected: Failure) -> None:
+    async def script(talk: Talk) -> None:
+        await talk.request()
+        if talk.number == 0:
+            await talk.say(ODD + b"\r\n")
+            return
+        await talk.say(said)
+        await talk.gone()
+
+    assert fetched(script, times=2).failed.failure is expected
+
+
+def test_the_second_reader_cuts_at_the_cap_and_at_the_end_of_the_connection() -> None:
+    long = fetched(
+        once(ODD + b"Content-Length: 5000\r\n\r\n" + b"x" * 5000), times=2, limits=FetchLimits(body_bytes=99)
+    )
+    short = fetched(once(ODD + b"Content-Length: 5000\r\n\r\n" + b"x" * 50), times=2)
+
+    assert (len(long.response.wire_body), long.response.truncated) == (99, Truncation.LENGTH)
+    assert (len(short.response.wire_body), short.response.truncated) == (50, Truncation.DISCONNECT)
+
+
+def test_the_second_reader_is_for_the_odd_host_alone() -> None:
+    with site(once(ODD + b"\r\nhello")) as odd, site(always(page())) as usual:
+
+        async def work(fetcher: CurlFetcher) -> list[Response]:
+            await failed(fetcher, odd.request(host="odd.test"))
+            await answered(fetcher, odd.request(host="odd.test"))
+            return [await answered(fetcher, usual.request(host="usual.test")) for _ in range(2)]
+
+        responses = drive(work, QUICK)
+
+    assert [response.connected_anew for response in responses] == [True, False]
