@@ -12,6 +12,7 @@ import uvloop
 from gossamer.clock import SteadyClock
 from gossamer.extract.links import extract_page
 from gossamer.fetch.ftp.fetcher import MAX_LISTING_BYTES, FtpFetcher
+from gossamer.fetch.http.options import HostOptions, Proxy
 from gossamer.fetch.http.ports import FetchLimits, Request
 from gossamer.model.outcome import Failed, Failure, FetchOutcome, Response, Truncation
 from gossamer.model.units import HostKey, Seconds, Url
@@ -329,7 +330,7 @@ def test_a_listing_without_end_is_cut_and_its_whole_lines_are_kept() -> None:
         await talk.say(b"150 here\r\n")
         writer = await talk.data.get()
         for number in range(1 << 62):
-            writer.write(b"type=file;size=1; a-file-with-a-rather-long-name-%020d%s\r\n" % (number, b"x" * 900))
+            writer.write(b"type=file;size=1; a-file-with-a-rather-long-name-%020d%s\r\n" % (number, b"x" * 180))
             await writer.drain()
 
     response = response_of(script, "/dir/")
@@ -455,7 +456,39 @@ def test_a_cancelled_visit_closes_its_connections() -> None:
     run(main())
 
 
-@pytest.mark.parametrize("text", ["two\r\nlines", "", "caf\u00e9"])
-def test_a_user_or_password_that_is_more_than_one_line_is_refused(text: str) -> None:
+@pytest.mark.parametrize("name", ["two\r\nlines", "", "caf\u00e9"])
+def test_a_user_agent_that_is_more_than_one_line_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="one line"):
-        FtpFetcher("x", QUICK, SteadyClock(), allow=bool, user=text)
+        FtpFetcher(name, QUICK, SteadyClock(), allow=bool)
+
+
+def visit_with(options: HostOptions) -> tuple[FetchOutcome, list[bytes]]:
+    async def main() -> tuple[FetchOutcome, list[bytes]]:
+        async with serving(sending(b"hello")) as (port, heard):
+            fetcher = FtpFetcher("gossamer-test/1.0", QUICK, SteadyClock(), allow=lambda _address: True)
+            url = Url(f"ftp://x.test:{port}/x")
+            return await fetcher.fetch(Request(url, HostKey("x.test"), port, "127.0.0.1", (), options)), heard
+
+    return run(main())
+
+
+def test_credentials_of_a_host_are_used_and_stand_in_no_record() -> None:
+    outcome, heard = visit_with(HostOptions(basic=("me", "s3cret")))
+
+    assert isinstance(outcome, Response)
+    assert heard[:2] == [b"USER me", b"PASS s3cret"]
+    assert b"PASS ***" in outcome.request_head and b"s3cret" not in outcome.request_head + outcome.head
+
+
+def test_credentials_that_would_be_another_command_are_not_sent() -> None:
+    outcome, heard = visit_with(HostOptions(basic=("me", "caf\u00e9")))
+
+    assert isinstance(outcome, Failed) and outcome.failure is Failure.PROTOCOL_ERROR
+    assert heard == []
+
+
+def test_a_host_behind_a_proxy_is_not_visited_directly() -> None:
+    outcome, heard = visit_with(HostOptions(proxy=Proxy("http", "127.0.0.1", 3128)))
+
+    assert isinstance(outcome, Failed)
+    assert (outcome.failure, outcome.contacted, heard) == (Failure.BLOCKED_ADDRESS, False, [])

@@ -48,32 +48,26 @@ class _Received:
 
 
 class FtpFetcher:
-    """A `Fetcher` for ftp. Anonymous unless told otherwise; our name is the password, as is the custom.
+    """A `Fetcher` for ftp. Anonymous, with our name for a password as is the custom, unless the host's options have
+    basic credentials; these stand in no record.
 
-    A connection serves one visit. `allow` is asked about the address before every dial.
+    A connection serves one visit. `allow` is asked about the address before every dial. A host that is to be reached
+    through a proxy is not visited: FTP here goes directly or not at all.
     """
 
-    def __init__(
-        self,
-        user_agent: str,
-        limits: FetchLimits,
-        clock: Clock,
-        *,
-        allow: Callable[[str], bool],
-        user: str = "anonymous",
-        password: str | None = None,
-    ) -> None:
+    def __init__(self, user_agent: str, limits: FetchLimits, clock: Clock, *, allow: Callable[[str], bool]) -> None:
+        if not _PLAIN_LINE(user_agent):
+            raise ValueError(f"a user agent is printable ASCII on one line: {user_agent!r}")
         self._limits, self._clock, self._allow = limits, clock, allow
-        for text in (user, password or user_agent):
-            if not _PLAIN_LINE(text):
-                raise ValueError("user and password must be printable ASCII on one line")
-        self._user, self._password = user.encode("ascii"), (password or user_agent).encode("ascii")
+        self._name = user_agent.encode("ascii")
 
     async def fetch(self, request: Request) -> FetchOutcome:
         """One visit; see `Fetcher.fetch`."""
         path = ftp_path(request.url)
         if path is None:
             return Failed(Failure.BAD_URL, "no FTP command can carry this path", Seconds(0.0), contacted=False)
+        if request.options is not None and request.options.proxy is not None:
+            return Failed(Failure.BLOCKED_ADDRESS, "FTP goes through no proxy", Seconds(0.0), contacted=False)
         if not _is_numeric(request.address) or not self._allow(request.address):
             return Failed(Failure.BLOCKED_ADDRESS, f"may not dial {request.address}", Seconds(0.0), contacted=False)
         started, begun = self._clock.now(), self._clock.monotonic()
@@ -137,9 +131,7 @@ class FtpFetcher:
         greeting = await session.reply()
         if not greeting.good:
             return _Answer(503)  # too many users, going down, "ready in ten minutes": whatever the code, not now
-        reply = await session.command(b"USER", self._user)
-        if reply.code == 331:
-            reply = await session.command(b"PASS", self._password)
+        reply = await self._log_in(session, request)
         if not reply.good:
             return _Answer(status_of_refusal(reply))
         await session.command(b"TYPE", b"I")  # a server that knows no types sends the bytes as they are
@@ -152,6 +144,16 @@ class FtpFetcher:
             # A directory after all: its links are relative to the URL with the slash.
             return _Answer(301, location=as_directory(request.url))
         return _Answer(status_of_refusal(refused))
+
+    async def _log_in(self, session: ControlSession, request: Request) -> Reply:
+        ours = request.options.basic if request.options is not None else None
+        if ours is not None and not all(map(_PLAIN_LINE, ours)):
+            raise Trouble(Failure.PROTOCOL_ERROR, "credentials that no FTP command can carry")
+        user, password = (b"anonymous", self._name) if ours is None else (part.encode("ascii") for part in ours)
+        reply = await session.command(b"USER", user)
+        if reply.code == 331:
+            reply = await session.command(b"PASS", password, secret=ours is not None)
+        return reply
 
     async def _directory(
         self, session: ControlSession, request: Request, path: FtpPath, received: _Received

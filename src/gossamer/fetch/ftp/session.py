@@ -41,13 +41,16 @@ class ControlSession:
         """Every reply, as received."""
         return b"".join(self._heard)
 
-    async def command(self, verb: bytes, argument: bytes = b"") -> Reply:
-        """Send a command and wait for its reply. Raises Trouble; ValueError if it would be more than one line."""
+    async def command(self, verb: bytes, argument: bytes = b"", *, secret: bool = False) -> Reply:
+        """Send a command and wait for its reply. Raises Trouble; ValueError if it would be more than one line.
+
+        With `secret` the argument is not kept for the record.
+        """
         line = verb + b" " + argument if argument else verb
         if b"\r" in line or b"\n" in line or b"\0" in line:
-            raise ValueError(f"not one line: {line[:100]!r}")
-        self._said.append(line + b"\r\n")
-        self._writer.write(self._said[-1])
+            raise ValueError(f"not one line: {verb!r} and its argument")
+        self._said.append((verb + b" ***" if secret else line) + b"\r\n")
+        self._writer.write(line + b"\r\n")
         return await self.reply()
 
     async def reply(self) -> Reply:
