@@ -24,12 +24,12 @@ def waits(kept: Setbacks, times: int, host: HostKey = X) -> list[float]:
 def test_the_wait_doubles_with_every_failure_in_a_row() -> None:
     found = waits(setbacks(SetbackRules(jitter=0.0)), 5)
 
-    assert found == [15.0, 30.0, 60.0, 120.0, 240.0]
+    assert found == [30.0, 60.0, 120.0, 240.0, 480.0]
 
 
 @given(st.integers(1, 200), st.integers(0, 2**32))
 def test_no_wait_is_longer_than_the_longest_nor_shorter_than_the_first(times: int, seed: int) -> None:
-    assert all(15.0 <= wait <= 3600.0 for wait in waits(setbacks(seed=seed), times))
+    assert all(30.0 <= wait <= 3600.0 for wait in waits(setbacks(seed=seed), times))
 
 
 def test_what_failed_together_does_not_come_back_together() -> None:
@@ -46,7 +46,7 @@ def test_an_answer_ends_the_growing() -> None:
 
     kept.succeeded(X, None)
 
-    assert waits(kept, 1) == [15.0]
+    assert waits(kept, 1) == [30.0]
     assert len(kept) == 1
 
 
@@ -58,8 +58,8 @@ def test_a_domain_rests_when_several_of_its_names_fail_in_a_row() -> None:
         kept.failed(HostKey(f"h{number}.example.test"), DOMAIN, START)
         rests.append(kept.domain_rests_until(DOMAIN, START))
 
-    assert rests == [None, None, START + 15.0]
-    assert kept.domain_rests_until(DOMAIN, Instant(START + 15.0)) is None
+    assert rests == [None, None, START + 30.0]
+    assert kept.domain_rests_until(DOMAIN, Instant(START + 30.0)) is None
 
 
 def test_one_name_that_fails_again_and_again_does_not_stop_its_domain() -> None:
@@ -75,11 +75,11 @@ def test_a_domain_that_fails_after_its_rest_rests_twice_as_long() -> None:
     kept = setbacks(SetbackRules(jitter=0.0))
     for number in range(3):
         kept.failed(HostKey(f"h{number}.example.test"), DOMAIN, START)
-    back = Instant(START + 15.0)
+    back = Instant(START + 30.0)
 
     kept.failed(HostKey("h0.example.test"), DOMAIN, back)
 
-    assert kept.domain_rests_until(DOMAIN, back) == back + 30.0
+    assert kept.domain_rests_until(DOMAIN, back) == back + 60.0
 
 
 def test_failures_during_a_rest_do_not_lengthen_it() -> None:
@@ -87,7 +87,7 @@ def test_failures_during_a_rest_do_not_lengthen_it() -> None:
     for number in range(50):
         kept.failed(HostKey(f"h{number}.example.test"), DOMAIN, START)
 
-    assert kept.domain_rests_until(DOMAIN, START) == START + 15.0
+    assert kept.domain_rests_until(DOMAIN, START) == START + 30.0
 
 
 def test_a_name_that_is_answered_frees_its_domain() -> None:

@@ -19,7 +19,7 @@ _FLAGS = pycares.ARES_FLAG_EDNS | pycares.ARES_FLAG_NOCHECKRESP
 # c-ares waits five times as long as its server usually takes, at least 250 ms, and doubles that with every try. Five
 # of them reach beyond any answer time of ours; whoever asks stops waiting when it is over.
 _TRIES = 5
-_FIRST_TRY = Seconds(1.25)  # while it does not know how long the server usually takes
+_FIRST_TRY = Seconds(0.5)  # while it does not know how long the server usually takes
 _TICK = Seconds(0.25)
 _MOST_NAMES = 4096  # over one channel: what bounds the memory of c-ares
 _MOST_RETIRED = 16
@@ -32,6 +32,7 @@ _MEANINGS: dict[int, Reply] = {
     ares.ARES_ESERVFAIL: Trouble.SERVFAIL,
     ares.ARES_EREFUSED: Trouble.REFUSED,
     ares.ARES_ENOTIMP: Trouble.REFUSED,
+    ares.ARES_EFORMERR: Trouble.REFUSED,
 }
 
 
@@ -123,19 +124,24 @@ class Upstream:
         self.server = server
         self._channel: _Channel | None = None
         self._retired: set[_Channel] = set()
+        self._lone: set[_Channel] = set()
 
-    def ask(self, name: str, on_four: OnReply, on_six: OnReply) -> Callable[[], None]:
-        """Ask for both families of addresses. Call what is returned when the replies are of no more interest."""
-        channel = self._channel_for(name)
+    def ask(self, name: str, on_four: OnReply, on_six: OnReply, *, alone: bool = False) -> Callable[[], None]:
+        """Ask for both families of addresses. Call what is returned when the replies are of no more interest.
+
+        `alone` asks over a socket that no other question uses.
+        """
+        channel = self._channel_for(name) if not alone else self._lone_channel()
         channel.users += 1
         channel.ask(name, A, on_four)
         channel.ask(name, AAAA, on_six)
         return lambda: self._release(channel)
 
     def close(self) -> None:
-        for channel in (*self._retired, *((self._channel,) if self._channel else ())):
+        for channel in (*self._retired, *self._lone, *((self._channel,) if self._channel else ())):
             channel.close()
         self._retired.clear()
+        self._lone.clear()
         self._channel = None
 
     def _channel_for(self, name: str) -> _Channel:
@@ -154,6 +160,12 @@ class Upstream:
         channel.names.add(name)
         return channel
 
+    def _lone_channel(self) -> _Channel:
+        channel = _Channel(self.server)
+        channel.retired = True
+        self._lone.add(channel)
+        return channel
+
     def _release(self, channel: _Channel) -> None:
         channel.users -= 1
         if channel.retired and not channel.users:
@@ -161,6 +173,7 @@ class Upstream:
 
     def _discard(self, channel: _Channel) -> None:
         self._retired.discard(channel)
+        self._lone.discard(channel)
         channel.close()
 
 

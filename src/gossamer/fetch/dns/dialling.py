@@ -41,6 +41,8 @@ class Dialling:
         The last one while it is still the host's (its connection may be open), else the first. One that was not
         reached lately comes after all others, and the one whose time is over soonest before the rest of its kind.
         """
+        if last is not None and last in found.addresses and self._may_dial(last) and not self.is_dead(last, now):
+            return last
         permitted = [address for address in found.addresses if self._may_dial(address)]
         if not permitted:
             return None
@@ -49,7 +51,7 @@ class Dialling:
             if not alive:
                 return min(permitted, key=self._dead.__getitem__)
             permitted = alive
-        return last if last in permitted else permitted[0]
+        return permitted[0]
 
     def others(self, found: Addresses, address: str, now: Instant) -> bool:
         """Whether another address is left that is worth dialling at once."""

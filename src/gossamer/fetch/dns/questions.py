@@ -147,9 +147,19 @@ class Questions:
 
     async def _ask(self, server: Upstream, name: str, within: float) -> tuple[Reply, bool]:
         """What one server says about a name, and whether it answered at least one question."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + within
+        reply, answered = await self._ask_once(server, name, within, alone=False)
+        if reply is Trouble.GARBLED and loop.time() < end:
+            # c-ares closes a socket on which it reads nonsense, and gives up all questions that wait there. This may
+            # have been one of those; over a socket of its own it can only suffer from itself.
+            reply, answered = await self._ask_once(server, name, end - loop.time(), alone=True)
+        return reply, answered
+
+    async def _ask_once(self, server: Upstream, name: str, within: float, *, alone: bool) -> tuple[Reply, bool]:
         pair = _Pair(within)
         self.asked += 2
-        done_with = server.ask(name, pair.on_four, pair.on_six)
+        done_with = server.ask(name, pair.on_four, pair.on_six, alone=alone)
         try:
             await pair.settled
         finally:

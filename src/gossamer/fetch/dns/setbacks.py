@@ -15,7 +15,7 @@ _MOST_DOUBLINGS = 32
 
 @dataclass(frozen=True, slots=True)
 class SetbackRules:
-    first: Seconds = Seconds(15.0)
+    first: Seconds = Seconds(30.0)
     longest: Seconds = Seconds(3600.0)
     jitter: float = 0.2  # added at random, so that what failed together does not come back together
     domain_after: int = 3  # names of a domain that failed in a row

@@ -1,0 +1,192 @@
+"""A stage for hostile name servers: the resolver, the address policy and the fetcher joined as a visit joins them.
+
+Every case runs in `survive`, which holds it to the rules that hold for all cases.
+"""
+
+import asyncio
+import contextlib
+import os
+import random
+import socket
+import threading
+import time
+from collections.abc import AsyncIterator, Coroutine, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import uvloop
+
+from gossamer.clock import SteadyClock, VirtualClock
+from gossamer.fetch.dns.cache import Addresses
+from gossamer.fetch.dns.dialling import UNREACHED, Dialling
+from gossamer.fetch.dns.policy import AddressPolicy
+from gossamer.fetch.dns.resolver import Resolver
+from gossamer.fetch.http.curl import CurlFetcher
+from gossamer.fetch.http.ports import FetchLimits, Request
+from gossamer.model.outcome import Failed, Failure, FetchOutcome
+from gossamer.model.units import Domain, HostKey, Seconds, Url
+from name_server import NameServer, Zone, name_server
+
+T = TypeVar("T")
+AGENT = "gossamer-test/1.0 (+mailto:crawl@example.test)"
+LIMITS = FetchLimits(connect=Seconds(0.4), head=Seconds(5.0), total=Seconds(10.0))
+
+LONGEST_HOLD = 0.25  # G2, by the loop's own CPU time: another process's turn is not ours
+LARGEST_GROWTH = 64 * 1024 * 1024  # G3
+FILES_EITHER_WAY = 5  # G9
+
+
+def open_files() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+def resident_bytes() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def survive(case: Coroutine[object, object, T]) -> T:
+    """Run a case to its end: no stray exception (G1), no long hold of the loop (G2), no growth (G3, G9)."""
+    strays: list[str] = []
+    files, memory = open_files(), resident_bytes()
+
+    async def watched() -> tuple[T, float]:
+        asyncio.get_running_loop().set_exception_handler(lambda _loop, context: strays.append(str(context)))
+        worst = 0.0
+
+        async def beat() -> None:
+            nonlocal worst
+            before = time.thread_time()
+            while True:
+                await asyncio.sleep(0.005)
+                after = time.thread_time()
+                worst, before = max(worst, after - before), after
+
+        heart = asyncio.create_task(beat())
+        try:
+            async with asyncio.timeout(60):
+                return await case, worst
+        finally:
+            heart.cancel()
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        result, worst = runner.run(watched())
+    assert strays == []
+    assert worst <= LONGEST_HOLD
+    assert resident_bytes() - memory <= LARGEST_GROWTH
+    assert abs(open_files() - files) <= FILES_EITHER_WAY
+    return result
+
+
+@dataclass
+class Stage:
+    """What a visit is made of. The resolver's clock is the test's; the fetcher's is the machine's."""
+
+    resolver: Resolver
+    names: NameServer
+    clock: VirtualClock
+    dialling: Dialling
+    fetcher: CurlFetcher
+
+    async def visit(self, host: str, port: int, path: str = "/") -> FetchOutcome:
+        """One page: its host's addresses, the first that may be dialled and is reached, the answer."""
+        key = HostKey(host)
+        found = self.resolver.cached(key) or await self.resolver.resolve(key)
+        if isinstance(found, Failed):
+            return found
+        while True:
+            now = self.clock.now()
+            address = self.dialling.choose(found, None, now)
+            if address is None:
+                return Failed(Failure.BLOCKED_ADDRESS, ", ".join(found.addresses), Seconds(0.0), contacted=False)
+            outcome = await self.fetcher.fetch(Request(Url(f"http://{host}:{port}{path}"), key, port, address))
+            if not (isinstance(outcome, Failed) and outcome.failure in UNREACHED):
+                self.dialling.reached(address)
+                return outcome
+            self.dialling.unreached(address, now)
+            if not self.dialling.others(found, address, now):
+                self.resolver.forget(key)
+                return outcome
+
+    async def resolve(self, host: str) -> Addresses | Failed:
+        return await self.resolver.resolve(HostKey(host))
+
+
+def domain_of(host: HostKey) -> Domain:
+    return Domain(".".join(host.split(".")[-2:]))
+
+
+@contextlib.asynccontextmanager
+async def stage(zone: Zone, *permitted: str, answer_time: float = 1.0) -> AsyncIterator[Stage]:
+    """A name server with this zone, and all that asks it. Of private networks only `permitted` may be dialled."""
+    clock = VirtualClock()
+    async with name_server(zone) as names:
+        resolver = resolver_at(clock, names.address, answer_time=answer_time)
+        policy = AddressPolicy(allowed_networks=permitted)
+        fetcher = CurlFetcher(AGENT, LIMITS, SteadyClock(), allow=policy.may_dial)
+        try:
+            yield Stage(resolver, names, clock, Dialling(policy.may_dial), fetcher)
+        finally:
+            await fetcher.close()
+            await resolver.close()
+
+
+def resolver_at(clock: VirtualClock, *servers: str, answer_time: float = 1.0) -> Resolver:
+    return Resolver(servers, clock, answer_time=Seconds(answer_time), chance=random.Random(1), domain_of=domain_of)
+
+
+class Listener:
+    """Counts who connects, at one address of this machine. `page` is what they are told; without it, nothing."""
+
+    def __init__(self, address: str, port: int = 0, page: str | None = None) -> None:
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        self._socket = socket.create_server((address, port), family=family, backlog=64)
+        self.port = int(self._socket.getsockname()[1])
+        self.visitors = 0
+        self._page = page
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+        self._thread.join()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                connection, _ = self._socket.accept()
+            except OSError:
+                return
+            self.visitors += 1
+            with connection, contextlib.suppress(OSError):
+                if self._page is not None:
+                    connection.recv(65536)
+                    head = f"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {len(self._page)}\r\n\r\n"
+                    connection.sendall((head + self._page).encode())
+
+
+@contextlib.contextmanager
+def listening(address: str, port: int = 0, page: str | None = None) -> Iterator[Listener]:
+    """A server, or without a page a sentinel that nobody must contact."""
+    listener = Listener(address, port, page)
+    try:
+        yield listener
+    finally:
+        listener.close()
+
+
+@contextlib.contextmanager
+def swallowing(address: str, port: int) -> Iterator[None]:
+    """A port that takes connection requests and answers none: its queue is full and nobody serves it."""
+    with contextlib.ExitStack() as held:
+        server = held.enter_context(socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET))
+        server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        server.bind((address, port))
+        server.listen(0)
+        for _ in range(4):
+            filler = held.enter_context(socket.socket(server.family))
+            filler.setblocking(False)
+            filler.connect_ex((address, port))
+        yield
