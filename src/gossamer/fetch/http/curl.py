@@ -17,7 +17,7 @@ from gossamer.fetch.http.multi import CurlPool
 from gossamer.fetch.http.options import HostOptions, shown
 from gossamer.fetch.http.ports import FetchLimits, Request
 from gossamer.fetch.http.request import head_of, header_line, wire_parts
-from gossamer.fetch.http.resting import RestingSockets
+from gossamer.fetch.http.resting import Place, RestingSockets
 from gossamer.model.outcome import Failed, Failure, FetchOutcome, Response, Truncation
 from gossamer.model.units import HostKey, Seconds
 
@@ -107,7 +107,10 @@ class CurlFetcher:
             try:
                 self._resting.put(place, await future)
             except pycurl.error as error:
-                failed = self._after_error(handle, error, begun)
+                if _was_stale(handle, error.args[0]):
+                    failed = await self._repeat(handle, pool, place, begun)
+                else:
+                    failed = self._after_error(handle, error, begun)
                 if failed is not None and failed.failure is Failure.BAD_HEADER:
                     self._remember_as_odd(request)
             except _Overdue as late:
@@ -147,6 +150,22 @@ class CurlFetcher:
         exchange.clear()
         self._idle.append(handle)
         return outcome
+
+    async def _repeat(self, handle: Handle, pool: CurlPool, place: Place, begun: float) -> Failed | None:
+        """Once more on a new connection, because the one that was kept had come to its end unnoticed."""
+        exchange = handle.exchange
+        exchange.clear()
+        handle.curl.setopt(pycurl.FRESH_CONNECT, True)
+        handle.fresh = True
+        future = self._active[handle] = pool.start(handle.curl)
+        try:
+            self._resting.put(place, await future)
+        except pycurl.error as error:
+            return self._after_error(handle, error, begun)
+        except _Overdue as late:
+            pool.stop(handle.curl)
+            return self._after_deadline(exchange, late.failure, begun)
+        return None
 
     def _remember_as_odd(self, request: Request) -> None:
         self._odd[request.host, request.port] = None
@@ -264,6 +283,13 @@ class CurlFetcher:
             if failure is not None:
                 future.set_exception(_Overdue(failure))
         self._sweeping = asyncio.get_running_loop().call_later(self._interval, self._sweep) if self._active else None
+
+
+def _was_stale(handle: Handle, code: int) -> bool:
+    """Whether a kept HTTP/2 connection had ended before it was used again. In HTTP/1.1 libcurl repeats by itself."""
+    if code != pycurl.E_HTTP2 or handle.exchange.head_lines:
+        return False
+    return int(handle.curl.getinfo(pycurl.NUM_CONNECTS)) == 0
 
 
 def _is_numeric(address: str) -> bool:
