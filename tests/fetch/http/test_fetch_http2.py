@@ -138,6 +138,23 @@ def test_a_session_is_resumed_on_the_next_connection() -> None:
     assert with_site(last_words, work) == (3, 2)
 
 
+def test_the_sessions_of_hundreds_of_hosts_are_remembered() -> None:
+    async def last_words(asked: Asked) -> None:
+        await asked.answer(BODY)
+        await asked.goaway(asked.stream)
+
+    names = [f"h{number}.test" for number in range(300)]
+
+    async def main() -> tuple[int, int]:
+        tls = authority().server_side(*names, alpn=("h2",))
+        async with serving_http2(last_words, tls) as site, fetching(ca_file=authority().ca_file) as fetcher:
+            for host in names * 2:
+                await answered(fetcher, site.server.request(scheme="https", host=host))
+            return site.server.connections, site.resumed
+
+    assert run(main()) == (600, 300)
+
+
 def test_early_hints_are_skipped_and_trailers_left_out() -> None:
     async def reply(asked: Asked) -> None:
         await asked.head((b"link", b"</x>"), status=b"103")

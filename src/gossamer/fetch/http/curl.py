@@ -11,7 +11,7 @@ from gossamer.clock import Clock
 from gossamer.fetch.http.deadlines import Pace, overdue, sweep_interval
 from gossamer.fetch.http.exchange import Exchange
 from gossamer.fetch.http.failures import Trouble, contacted, failure_of
-from gossamer.fetch.http.handle import MICROSECONDS, Handle, all_fields, usual_fields
+from gossamer.fetch.http.handle import MICROSECONDS, Handle, all_fields, session_store, usual_fields
 from gossamer.fetch.http.lenient import LenientReader, Target
 from gossamer.fetch.http.multi import CurlPool
 from gossamer.fetch.http.options import HostOptions, shown
@@ -24,6 +24,7 @@ from gossamer.model.units import HostKey, Seconds
 # libcurl walks all connections to one address to find the host's own. Hosts spread over several pools keep
 # that walk short where thousands of hosts share an address (ADR 6).
 _POOLS: Final = 8
+_SESSION_STORES: Final = 64  # for the TLS sessions of 1,600 hosts
 _LONGEST_DETAIL: Final = 200
 _MOST_ODD_HOSTS: Final = 1024
 _NOT_MODIFIED: Final = 304
@@ -63,6 +64,7 @@ class CurlFetcher:
         self._ca_file = ca_file or ssl.get_default_verify_paths().cafile
         self._connections_a_pool = max(1, max_connections // _POOLS)
         self._pools: list[CurlPool] = []
+        self._sessions = [session_store() for _ in range(_SESSION_STORES)]
         self._idle: list[Handle] = []
         self._active: dict[Handle, asyncio.Future[int]] = {}
         self._resting = RestingSockets(4 * max_connections)
@@ -84,6 +86,8 @@ class CurlFetcher:
             if handle.options is not options:
                 handle.follow(options, self._fields)
             head = handle.turn_to(request)
+            if handle.secure:
+                handle.resume_from(self._sessions[hash(request.host) % _SESSION_STORES])
         except ValueError:
             self._idle.append(handle)
             raise

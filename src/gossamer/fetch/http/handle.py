@@ -38,6 +38,13 @@ def all_fields(usual: Fields, options: HostOptions) -> list[tuple[str, str]]:
     return [*(field for field in usual if field[0].lower() not in replaced), *theirs]
 
 
+def session_store() -> pycurl.CurlShare:
+    """Room for the TLS sessions of 25 hosts: libcurl's own number, and not to be changed."""
+    share = pycurl.CurlShare()
+    share.setopt(pycurl.SH_SHARE, pycurl.LOCK_DATA_SSL_SESSION)
+    return share
+
+
 class Handle:
     """A libcurl handle with its fixed options set, and the exchange it is used for.
 
@@ -56,6 +63,7 @@ class Handle:
         "pace",
         "proxied",
         "secure",
+        "sessions",
     )
 
     def __init__(self, limits: FetchLimits, ca_file: str | None) -> None:
@@ -69,6 +77,7 @@ class Handle:
         self.extra: Fields = ()
         self._fields: list[str] = []
         self._tail = ""
+        self.sessions: pycurl.CurlShare | None = None
         self.curl = curl = pycurl.Curl()
         curl.setopt(pycurl.NOSIGNAL, 1)
         curl.setopt(pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS)
@@ -116,6 +125,14 @@ class Handle:
         curl.setopt(pycurl.HTTPHEADER, self._fields)
         self.extra = ()
         self.options = options
+
+    def resume_from(self, sessions: pycurl.CurlShare) -> None:
+        """Take TLS sessions from this store, and leave new ones there."""
+        if sessions is not self.sessions:
+            if self.sessions is not None:
+                self.curl.unsetopt(pycurl.SHARE)
+            self.curl.setopt(pycurl.SHARE, sessions)
+            self.sessions = sessions
 
     def turn_to(self, request: Request) -> bytes:
         """Set what differs from the last request; returns the head as it is recorded. May raise ValueError."""
