@@ -1,0 +1,363 @@
+"""Bodies, BD-01 to BD-20: packed, endless, mislabelled or senseless documents, served and read as a crawl does it."""
+
+import asyncio
+import gzip
+import random
+import time
+import zlib
+from collections.abc import Callable
+from functools import cache
+
+import brotli  # type: ignore[import-untyped]
+import pytest
+import zstandard
+from scripted import GOOD_PAGE, MIB, drive, page, site
+from scripted_server import HEAD, QUICK, Script, Talk, always, answered, failed
+
+from gossamer.clock import SteadyClock
+from gossamer.extract.charset import encoding_of_label
+from gossamer.extract.elsewhere import LargePages
+from gossamer.extract.kinds import is_html
+from gossamer.extract.links import MAX_LINKS, PageContent, extract_page, is_large
+from gossamer.fetch.http.body import MAX_DECODED_BYTES, Payload, payload, payload_in_slices, takes_long
+from gossamer.fetch.http.curl import CurlFetcher
+from gossamer.fetch.http.ports import FetchLimits
+from gossamer.model.outcome import Failed, Failure, Response, Truncation
+
+KIB = 1024
+LINKS = b"<!DOCTYPE html><title>t</title>" + b"".join(b"<p>text %d <a href='/%d'>x</a>\n" % (n, n) for n in range(3000))
+PATIENT = FetchLimits()
+
+
+@cache
+def gzip_bomb() -> bytes:
+    """A GiB of zeros in about a MB. Flushed blocks stand for themselves, so one of them is repeated."""
+    packer = zlib.compressobj(9, wbits=31)
+    first = packer.compress(bytes(MIB)) + packer.flush(zlib.Z_FULL_FLUSH)
+    again = packer.compress(bytes(MIB)) + packer.flush(zlib.Z_FULL_FLUSH)
+    return first + again * 1023
+
+
+@cache
+def brotli_bomb() -> bytes:
+    """Four GiB of zeros in a few KB."""
+    packer = brotli.Compressor(quality=5)
+    first = packer.process(bytes(16 * MIB)) + packer.flush()
+    again = packer.process(bytes(16 * MIB)) + packer.flush()
+    return bytes(first + again * 255)
+
+
+@cache
+def zstd_bomb() -> bytes:
+    """A GiB of zeros in some 30 KB."""
+    packer = zstandard.ZstdCompressor().compressobj()
+    return b"".join(packer.compress(bytes(MIB)) for _ in range(1024)) + packer.flush()
+
+
+class Document:
+    """A response, opened and read, and the CPU time that took."""
+
+    def __init__(self, response: Response, opened: Payload, content: PageContent | None, cpu: float) -> None:
+        self.response, self.opened, self.content, self.cpu = response, opened, content, cpu
+
+    @property
+    def hrefs(self) -> list[str]:
+        return self.content.hrefs if self.content is not None else []
+
+
+def served(script: Script, limits: FetchLimits = QUICK) -> Document:
+    """Fetch, open and read: large documents where they hold nobody up, all under the rules for every case."""
+    with site(script) as server:
+
+        async def work(fetcher: CurlFetcher) -> Document:
+            response = await answered(fetcher, server.request())
+            before = time.process_time()
+            opened = await (payload_in_slices(response, SteadyClock()) if takes_long(response) else _at_once(response))
+            cpu = time.process_time() - before
+            return Document(response, opened, await _read(response, opened), cpu)
+
+        return drive(work, limits)
+
+
+async def _at_once(response: Response) -> Payload:
+    return payload(response)
+
+
+async def _read(response: Response, opened: Payload) -> PageContent | None:
+    kind = response.headers.get("content-type")
+    if opened.unknown_coding or not opened.body or not is_html(kind, opened.body[:1024]):
+        return None
+    if not is_large(opened.body):
+        return extract_page(opened.body, kind, response.url)
+    elsewhere = LargePages()
+    try:
+        return await elsewhere.extract(opened.body, kind, response.url, None)
+    finally:
+        await elsewhere.close()
+
+
+def document(body: bytes, *fields: bytes, limits: FetchLimits = QUICK) -> Document:
+    return served(always(page(body, *fields)), limits)
+
+
+def typed(body: bytes, content_type: bytes | None) -> Document:
+    """A document with this Content-Type, or none."""
+    field = b"" if content_type is None else b"Content-Type: " + content_type + b"\r\n"
+    head = b"HTTP/1.1 200 OK\r\n" + field + b"Content-Length: %d\r\n\r\n" % len(body)
+    return served(always(head + body), PATIENT)
+
+
+# --- codings ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("coding", "bomb"),
+    [(b"gzip", gzip_bomb), (b"br", brotli_bomb), (b"zstd", zstd_bomb)],
+    ids=["BD-01 gzip", "BD-02 br", "zstd"],
+)
+def test_bd_01_and_02_a_bomb_is_cut_at_the_cap(coding: bytes, bomb: Callable[[], bytes]) -> None:
+    found = document(bomb(), b"Content-Encoding: " + coding, limits=PATIENT)
+
+    assert len(found.response.wire_body) < 2 * MIB
+    assert found.opened.body == bytes(MAX_DECODED_BYTES)
+    assert found.opened.truncated is Truncation.LENGTH
+    assert found.cpu <= 2.0
+
+
+def layered(*codings: str) -> bytes:
+    pack = {"gzip": gzip.compress, "br": brotli.compress, "zstd": zstandard.compress, "deflate": zlib.compress}
+    body = GOOD_PAGE
+    for coding in codings:
+        body = pack[coding](body)
+    return body
+
+
+@pytest.mark.parametrize(
+    ("codings", "body"),
+    [(["gzip"] * 50, layered("gzip")), (["gzip", "br", "zstd", "deflate"], layered("gzip", "br", "zstd", "deflate"))],
+    ids=["fifty", "four"],
+)
+def test_bd_03_more_than_three_codings_are_refused_and_nothing_decoded(codings: list[str], body: bytes) -> None:
+    found = document(body, b"Content-Encoding: " + ", ".join(codings).encode())
+
+    assert found.opened.bad_encoding
+    assert found.opened.body == body
+    assert found.hrefs == []
+
+
+def test_three_codings_are_taken_off() -> None:
+    found = document(layered("deflate", "br", "zstd"), b"Content-Encoding: deflate, br, zstd")
+
+    assert found.opened.body == GOOD_PAGE
+    assert found.hrefs == ["/next"]
+
+
+@pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "zstd"])
+def test_bd_04_a_coding_cut_short_gives_its_beginning_and_the_links_in_it(coding: str) -> None:
+    pack = {
+        "gzip": gzip.compress,
+        "deflate": zlib.compress,
+        "br": lambda data: brotli.compress(data, quality=4),
+        "zstd": zstandard.compress,
+    }
+    # Text that does not pack well: otherwise the first tenth of the packed bytes holds nearly all of it.
+    noise = random.Random(4)
+    text = b"".join(b"%s <a href='/%d'>x</a>\n" % (noise.randbytes(40).hex().encode(), n) for n in range(3000))
+    packed: bytes = pack[coding](b"<!DOCTYPE html>" + text)
+
+    found = document(packed[: len(packed) * 6 // 10], b"Content-Encoding: " + coding.encode())
+
+    assert found.opened.truncated is Truncation.DISCONNECT
+    assert (b"<!DOCTYPE html>" + text).startswith(found.opened.body)
+    assert 500 < len(found.hrefs) < 3000
+
+
+def test_bd_05_plain_html_behind_a_wrong_coding_is_kept_and_read() -> None:
+    for coding in (b"gzip", b"deflate", b"br", b"zstd"):
+        found = document(GOOD_PAGE, b"Content-Encoding: " + coding)
+
+        assert found.opened.bad_encoding
+        assert found.opened.body == GOOD_PAGE
+        assert found.hrefs == ["/next"]
+
+
+def test_bd_05_one_coding_behind_the_name_of_another_is_kept() -> None:
+    packed = gzip.compress(LINKS)
+
+    found = document(packed, b"Content-Encoding: br")
+
+    assert found.opened.bad_encoding
+    assert found.opened.body == packed
+
+
+def test_bd_06_a_coding_that_nobody_knows_is_kept_and_not_read() -> None:
+    found = document(GOOD_PAGE, b"Content-Encoding: snappy")
+
+    assert found.opened.bad_encoding and found.opened.unknown_coding
+    assert found.opened.body == GOOD_PAGE
+    assert found.hrefs == []
+
+
+# --- length and pace ----------------------------------------------------------------------------------
+
+
+def test_bd_07_chunks_without_end_are_cut_at_the_cap() -> None:
+    limits = FetchLimits(body_bytes=MIB)
+    chunk = b"10000\r\n" + b"x" * 0x10000 + b"\r\n"
+    sent: list[int] = []
+
+    async def script(talk: Talk) -> None:
+        await talk.request()
+        await talk.say(HEAD + b"Transfer-Encoding: chunked\r\n\r\n")
+        for _ in range(10_000):
+            await talk.say(chunk)
+            sent.append(len(chunk))
+            await asyncio.sleep(0.002)  # so that it is read before the next is sent
+
+    found = served(script, limits)
+
+    assert len(found.response.wire_body) == MIB
+    assert found.opened.truncated is Truncation.LENGTH
+    assert sum(sent) <= MIB + 256 * KIB
+
+
+def test_bd_08_a_body_that_drips_is_too_slow() -> None:
+    async def script(talk: Talk) -> None:
+        await talk.request()
+        await talk.say(HEAD + b"Content-Length: 1000000\r\n\r\n")
+        for _ in range(1000):
+            await talk.say(b"x")
+            await asyncio.sleep(0.05)  # well within the idle deadline
+
+    with site(script) as server:
+
+        async def work(fetcher: CurlFetcher) -> Failed:
+            return await failed(fetcher, server.request())
+
+        assert drive(work).failure is Failure.TOO_SLOW
+        assert server.connections == 1
+
+
+# --- characters ---------------------------------------------------------------------------------------
+
+
+def test_bd_09_bytes_that_are_not_in_their_charset_never_raise_and_keep_their_links() -> None:
+    text = "<meta charset=windows-1251><title>Привет</title><a href='/мир'>мир</a>".encode("windows-1251")
+
+    found = typed(text, b"text/html; charset=utf-8")
+
+    assert found.content is not None
+    assert found.content.encoding.lower() == "utf-8"
+    assert len(found.hrefs) == 1
+
+
+def test_bd_10_a_page_without_a_charset_is_read_the_same_every_time() -> None:
+    text = ("<title>日本語のページ</title><a href='/x'>リンク</a>" * 20).encode("shift_jis")
+
+    first, second = typed(text, b"text/html"), typed(text, b"text/html")
+
+    assert first.content == second.content
+    assert first.hrefs == ["/x"] * 20
+
+
+@pytest.mark.parametrize("label", ["\0utf-8", "rot13", "zlib", "idna", "undefined", "x" * 10_000])
+def test_bd_11_labels_that_name_no_text_encoding_are_not_followed(label: str) -> None:
+    assert encoding_of_label(label) is None
+    before = time.process_time()
+    for _ in range(100):
+        encoding_of_label(label)
+    assert time.process_time() - before <= 0.5  # 5 ms each
+
+    quoted = label.replace("\0", "%00").encode()
+    found = typed(GOOD_PAGE, b"text/html; charset=" + quoted)
+
+    assert found.hrefs == ["/next"]
+
+
+def test_bd_12_nuls_do_not_hide_links() -> None:
+    before = b"<a href='/1'>1</a>\0<a hr\0ef='/x' \0 href='/2'>2</a>"
+    body = before + b"<p\0 class='\0'>\0</p>\0<a href='/3\0'>3</a><a href='/4'>4</a>"
+
+    found = document(body)
+
+    assert {"/1", "/2", "/4"} <= set(found.hrefs)
+    assert len(found.hrefs) == 4
+
+
+def test_bd_13_utf_16_is_read_by_its_mark_and_by_its_header() -> None:
+    marked = typed(b"\xff\xfe" + GOOD_PAGE.decode().encode("utf-16-le"), b"text/html")
+    declared = typed(GOOD_PAGE.decode().encode("utf-16-le"), b"text/html; charset=utf-16le")
+
+    assert marked.hrefs == declared.hrefs == ["/next"]
+
+
+# --- markup -------------------------------------------------------------------------------------------
+
+JPEG = b"\xff\xd8\xff\xe0\x00\x10JFIF\x00" + random.Random(2).randbytes(200_000)
+
+
+@pytest.mark.parametrize("body", [random.Random(1).randbytes(5 * MIB), JPEG], ids=["random bytes", "a picture"])
+def test_bd_14_noise_gives_next_to_no_links(body: bytes) -> None:
+    found = typed(body, b"text/html")
+
+    assert found.response.wire_body == body
+    assert len(found.hrefs) <= 100
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"<a href='/first'>x</a><p " + b"x=1 " * 1_250_000 + b">",
+        b"<a href='/first'>x</a>" + b"<!--" * 20_000,
+        b"<a href='/first'>x</a>" + b"<![CDATA[" * 20_000,
+    ],
+    ids=["BD-15 attributes", "BD-16 comments", "BD-16 CDATA"],
+)
+def test_bd_15_and_16_markup_made_to_be_slow_is_read_or_given_up_in_time(body: bytes) -> None:
+    found = typed(body, b"text/html")
+
+    assert found.response.wire_body == body  # stored either way
+    assert found.content is None or found.hrefs == ["/first"]
+
+
+def test_bd_17_links_in_deep_nesting_are_found() -> None:
+    parts = [b"<div>"] * 100_000
+    for depth, name in ((10, b"a"), (500, b"b"), (99_999, b"c")):
+        parts[depth] = b"<div><a href='/%s'>x</a>" % name
+
+    found = typed(b"".join(parts), b"text/html")
+
+    assert {"/a", "/b"} <= set(found.hrefs)
+
+
+def test_bd_18_no_more_than_so_many_links_are_kept_and_the_rest_is_counted() -> None:
+    body = b"".join(b"<a href='/%d'>x</a>\n" % n for n in range(400_000))[: 10 * MIB]
+
+    found = typed(body, b"text/html")
+
+    assert found.content is not None
+    assert len(found.hrefs) == MAX_LINKS
+    assert found.content.dropped_links >= 380_000 - MAX_LINKS
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body", "read"),
+    [
+        (b"text/plain", GOOD_PAGE, False),
+        (b"application/octet-stream", GOOD_PAGE, False),
+        (b"application/xhtml+xml", GOOD_PAGE, True),
+        (None, GOOD_PAGE, True),
+        (None, b"\x89PNG\r\n\x1a\n" + GOOD_PAGE, False),
+    ],
+)
+def test_bd_19_only_declared_or_recognised_html_is_read(content_type: bytes | None, body: bytes, read: bool) -> None:
+    found = typed(body, content_type)
+
+    assert found.response.wire_body == body
+    assert (found.hrefs == ["/next"]) is read
+
+
+def test_bd_20_a_huge_data_uri_is_no_link() -> None:
+    found = typed(b"<a href='data:text/plain," + b"A" * (8 * MIB) + b"'>x</a><a href='/next'>y</a>", b"text/html")
+
+    assert found.hrefs == ["/next"]
