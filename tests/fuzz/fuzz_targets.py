@@ -32,7 +32,9 @@ from gossamer.fetch.ftp.paths import ftp_path
 from gossamer.fetch.ftp.replies import BadReply, ReplyReader, extended_port, passive_port, status_of_refusal
 from gossamer.fetch.http.body import payload
 from gossamer.fetch.http.chunked import ChunkScanner, dechunk
+from gossamer.fetch.http.exchange import Exchange
 from gossamer.fetch.http.headers import http_date, mime_and_charset, parse_fields, retry_after
+from gossamer.fetch.http.ports import FetchLimits
 from gossamer.fetch.robots import max_age_of, parse_robots, rules_from_answer
 from gossamer.filter.canonical import Canonical, canonicalise
 from gossamer.filter.links import LinkResolver
@@ -75,6 +77,29 @@ def check_header_fields(data: bytes) -> None:
         assert mime == mime.lower() and (charset is None or charset)
         age = max_age_of(value)
         assert age is None or age >= 0
+
+
+_EXCHANGE_LIMITS = FetchLimits(body_bytes=300, head_bytes=2000, head_fields=20, header_bytes=500)
+
+
+def check_exchange(data: bytes) -> None:
+    """An answer as libcurl hands it over: lines of the head, then pieces of the body, until it is told to stop."""
+    exchange = Exchange(_EXCHANGE_LIMITS)
+    position, told_to_stop = 0, None
+    while not exchange.head and told_to_stop is None and position < len(data):
+        end = data.find(b"\n", position) + 1 or len(data)
+        told_to_stop = exchange.on_head(data[position:end])
+        position = end
+    while told_to_stop is None and exchange.head and position < len(data):
+        told_to_stop = exchange.on_body(data[position : position + 50])
+        position += 50
+
+    assert told_to_stop in (None, 0)
+    assert exchange.failure is None or exchange.truncated is None
+    assert len(exchange.head) <= _EXCHANGE_LIMITS.head_bytes and len(exchange.wire_body) <= _EXCHANGE_LIMITS.body_bytes
+    assert len(exchange.wire_body) == exchange.body_bytes or exchange.failure is not None
+    if exchange.head:
+        assert 200 <= exchange.status <= 9999
 
 
 def response_with(data: bytes) -> Response:
@@ -319,7 +344,14 @@ _REPLIES = (
     b"a%20b;type=d",
 )
 
+_ANSWERS = (
+    b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 5\r\n\r\nhello",
+    b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/2 200 \r\nTransfer-Encoding: gzip, chunked\r\n\r\n" + _CHUNKED,
+    b"HTTP/1.0 404\n\n",
+)
+
 TARGETS: tuple[Target, ...] = (
+    Target("exchange", check_exchange, _ANSWERS, (b"HTTP/1.1 ", b"\r\n\r\n", b"5\r\nhello\r\n", b": x\r\n")),
     Target("header fields", check_header_fields, _FIELDS, (b": ", b"Retry-After: ", b" GMT", b"charset=")),
     Target("body", check_body, _BODIES, (b"0\r\n\r\n", b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd"), share=8),
     Target("chunks", check_chunks, (_CHUNKED, b"0\r\n\r\n", b"5\nhello\n0\n\n"), (b"0\r\n", b"\r\n", b";", b"5\r\n")),
