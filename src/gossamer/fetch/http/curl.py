@@ -261,6 +261,7 @@ class CurlFetcher:
             head_lines=exchange.head_lines,
             length_seen=exchange.length_seen,
             message=message,
+            proxied=handle.proxied,
         )
         return self._failed(failure_of(trouble), message, begun, contacted=contacted(trouble))
 

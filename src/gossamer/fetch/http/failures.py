@@ -59,12 +59,15 @@ class Trouble:
     head_lines: int = 0
     length_seen: bool = False  # a Content-Length was among the head lines received
     message: str = ""
+    proxied: bool = False
 
 
 def failure_of(trouble: Trouble) -> Failure:
     """One failure for every code; what we do not know is a protocol error."""
     match trouble.code:
         case pycurl.E_COULDNT_CONNECT:
+            if trouble.proxied:
+                return BY_CODE[E_PROXY]
             return _BY_ERRNO.get(trouble.os_errno, Failure.CONN_REFUSED)
         case pycurl.E_PEER_FAILED_VERIFICATION:
             if trouble.verify_result in _OUT_OF_ITS_TIME:
