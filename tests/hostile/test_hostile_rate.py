@@ -1,0 +1,225 @@
+"""Rate and refusal, RT-01 to RT-07: hosts that ask for quiet, in words good and bad, and hosts that are down.
+
+Waits are shortened; what is asserted of them is what the server saw: that nobody came too early. RT-08, four workers on
+one host, belongs to the tests of crawls with several workers.
+"""
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from running import Command, Ended, Json, gossamer, wait_until
+from small_server import NOTHING, Answer, Site, SmallServer, links, page
+
+from gossamer.fetch.http.headers import RETRY_AFTER_CAP, retry_after
+from gossamer.model.units import Instant
+
+NOW = Instant(1_800_000_000.0)
+DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+BASE = 0.3
+
+
+def imf(moment: float) -> str:
+    at = datetime.fromtimestamp(moment, UTC)
+    return f"{DAYS[at.weekday()][:3]}, {at:%d} {MONTHS[at.month - 1]} {at:%Y %H:%M:%S} GMT"
+
+
+def rfc_850(moment: float) -> str:
+    at = datetime.fromtimestamp(moment, UTC)
+    return f"{DAYS[at.weekday()]}, {at:%d}-{MONTHS[at.month - 1]}-{at:%y %H:%M:%S} GMT"
+
+
+def asctime(moment: float) -> str:
+    at = datetime.fromtimestamp(moment, UTC)
+    return f"{DAYS[at.weekday()][:3]} {MONTHS[at.month - 1]} {at.day:2} {at:%H:%M:%S %Y}"
+
+
+class Crawled:
+    """A crawl of one small site."""
+
+    def __init__(self, folder: Path) -> None:
+        self.dir = folder / "crawl"
+        self._toml = folder / "gossamer.toml"
+        self._toml.write_text(f"[retry]\ndelay = {BASE}\n")
+
+    def command(self, *seeds: str) -> list[object]:
+        fixed = ["--dir", self.dir, "--config", self._toml, "--allow-private", "--delay", 0.02, "--json", "--quiet"]
+        return ["crawl", *seeds, *fixed]
+
+    def run(self, *seeds: str) -> Ended:
+        ended = gossamer(*self.command(*seeds))
+        assert ended.status == 0, ended.err
+        return ended
+
+    def pages(self) -> dict[str, Json]:
+        return {str(each["url"]): each for each in gossamer("pages", "--dir", self.dir, "--json").lines}
+
+
+def asked_at(server: SmallServer, path: str) -> list[float]:
+    return [asked.at for asked in server.asked if asked.path == path]
+
+
+def answered_at(server: SmallServer, path: str) -> list[float]:
+    return [asked.answered_at for asked in server.asked if asked.path == path]
+
+
+def busy(times: int, retry_after: Callable[[], str] | None, status: int = 429) -> Site:
+    """One page that answers so often with a refusal, then with itself."""
+
+    def site(path: str, before: int) -> Answer:
+        if path != "/":
+            return NOTHING
+        headers = {} if retry_after is None else {"Retry-After": retry_after()}
+        return Answer("busy", status, headers) if before < times else page("here at last")
+
+    return site
+
+
+@pytest.mark.service
+def test_rt_01_a_host_that_asks_for_quiet_gets_it_and_no_try_is_used_up(tmp_path: Path) -> None:
+    crawl = Crawled(tmp_path)
+    with SmallServer(busy(4, lambda: "1")) as server:  # one more than the tries that a URL has
+        crawl.run(server.base + "/")
+        asked, answered = asked_at(server, "/"), answered_at(server, "/")
+
+    assert crawl.pages()[server_url(crawl)]["state"] == "stored"
+    assert len(asked) == 5
+    assert all(later - earlier >= 1.0 for earlier, later in zip(answered, asked[1:], strict=False))
+
+
+def server_url(crawl: Crawled) -> str:
+    """The only URL of the crawl."""
+    (url,) = crawl.pages()
+    return url
+
+
+@pytest.mark.service
+@pytest.mark.parametrize("form", [imf, rfc_850, asctime])
+def test_rt_02_a_date_is_kept_in_every_form(tmp_path: Path, form: Callable[[float], str]) -> None:
+    until: list[float] = []
+
+    def soon() -> str:
+        until.append(float(int(time.time()) + 3))
+        return form(until[0])
+
+    crawl = Crawled(tmp_path)
+    with SmallServer(busy(1, soon)) as server:
+        crawl.run(server.base + "/")
+        asked = asked_at(server, "/")
+
+    assert crawl.pages()[server_url(crawl)]["state"] == "stored"
+    assert len(asked) == 2
+    assert asked[1] >= until[0]
+
+
+@pytest.mark.parametrize("value", ["999999999999", "9" * 5000, imf(253_370_764_800.0), "86401"])
+def test_rt_03_a_wait_beyond_all_measure_is_a_day(value: str) -> None:
+    assert retry_after(value, NOW) == RETRY_AFTER_CAP
+
+
+@pytest.mark.service
+def test_rt_03_a_host_that_is_parked_costs_no_work(tmp_path: Path) -> None:
+    crawl = Crawled(tmp_path)
+    with SmallServer(busy(1, lambda: "999999999999")) as server:
+        with Command(*crawl.command(server.base + "/")) as crawler:
+            wait_until(lambda: answered_at(server, "/") or not crawler.runs, "the first request")
+            pause = threading.Event()
+            pause.wait(1.0)
+            before = cpu_of(crawler.process.pid)
+            pause.wait(2.0)
+            spent = cpu_of(crawler.process.pid) - before
+            assert crawler.runs  # it waits for the host
+        asked = asked_at(server, "/")
+
+    assert len(asked) == 1
+    assert spent <= 0.5
+
+
+def cpu_of(process_id: int) -> float:
+    with open(f"/proc/{process_id}/stat", encoding="ascii") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+UNREADABLE = ["-5", "soon", "1.5", "", "Sun, 06 Nov 1994 08:49:37 GMT", "Thu, 99 Foo 2026 00:00:00 GMT"]
+
+
+@pytest.mark.parametrize("value", UNREADABLE)
+def test_rt_04_what_is_no_wait_is_none(value: str) -> None:
+    assert retry_after(value, NOW) is None
+
+
+@pytest.mark.service
+def test_rt_04_a_host_that_does_not_say_how_long_is_left_alone_all_the_same(tmp_path: Path) -> None:
+    def site(path: str, before: int) -> Answer:
+        if path == "/":
+            return links(*(f"/{number}" for number in range(len(UNREADABLE))))
+        number = path[1:]
+        if not number.isdigit():
+            return NOTHING
+        return Answer("busy", 429, {"Retry-After": UNREADABLE[int(number)]}) if before == 0 else page(f"page {number}")
+
+    crawl = Crawled(tmp_path)
+    with SmallServer(site) as server:
+        ended = crawl.run(server.base + "/")
+        gaps = [
+            asked_at(server, f"/{number}")[1] - answered_at(server, f"/{number}")[0]
+            for number in range(len(UNREADABLE))
+        ]
+
+    assert ended.report["pages"] == 1 + len(UNREADABLE)
+    assert min(gaps) >= BASE
+
+
+@pytest.mark.service
+def test_rt_05_a_host_in_trouble_is_asked_ever_more_rarely_until_it_is_well(tmp_path: Path) -> None:
+    crawl = Crawled(tmp_path)
+    with SmallServer(busy(2, None, status=503)) as server:
+        crawl.run(server.base + "/")
+        asked, answered = asked_at(server, "/"), answered_at(server, "/")
+
+    assert crawl.pages()[server_url(crawl)]["state"] == "stored"
+    assert len(asked) == 3
+    assert asked[1] - answered[0] >= BASE
+    assert asked[2] - answered[1] >= 2 * BASE
+
+
+@pytest.mark.service
+def test_rt_06_a_host_that_refuses_connections_is_tried_seldom_and_disturbs_nobody(tmp_path: Path) -> None:
+    healthy = {"/": links(*(f"/{n}" for n in range(20))), **{f"/{n}": page(f"page {n}") for n in range(20)}}
+    with socket.socket() as closed, SmallServer(healthy) as server:
+        closed.bind(("127.0.0.2", 0))  # bound and not listening: refused
+        refusing = f"http://127.0.0.2:{closed.getsockname()[1]}/"
+        crawl = Crawled(tmp_path)
+        ended = crawl.run(refusing, server.base + "/")
+
+    pages = crawl.pages()
+    assert ended.report["pages"] == 21
+    errors = ended.report["errors"]
+    assert isinstance(errors, dict)
+    assert 1 <= errors["conn_refused"] <= 20
+    assert refusing in pages  # kept, in a state that says why
+    assert pages[refusing]["state"] == "dead"
+
+
+@pytest.mark.service
+def test_rt_07_a_host_that_asked_for_quiet_gets_it_over_a_killed_process_too(tmp_path: Path) -> None:
+    crawl = Crawled(tmp_path)
+    with SmallServer(busy(1, lambda: "4")) as server:
+        with Command(*crawl.command(server.base + "/")) as crawler:
+            wait_until(lambda: answered_at(server, "/") or not crawler.runs, "the first request")
+            threading.Event().wait(1.0)
+            crawler.process.kill()
+            crawler.process.wait()
+        ended = crawl.run(server.base + "/")
+        asked, answered = asked_at(server, "/"), answered_at(server, "/")
+
+    assert ended.report["pages"] == 1
+    assert len(asked) == 2
+    assert asked[1] - answered[0] >= 4.0
