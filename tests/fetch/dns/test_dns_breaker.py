@@ -27,7 +27,7 @@ def working() -> ResolverBreaker:
 def opened() -> ResolverBreaker:
     breaker = working()
     for number in range(10):
-        breaker.unanswered(host(number), at(1))
+        breaker.unanswered(host(number), at(0), at(1))
     assert breaker.state is BreakerState.OPEN
     return breaker
 
@@ -37,7 +37,7 @@ def test_it_opens_when_most_of_the_last_names_went_unanswered() -> None:
 
     states = []
     for number in range(5):
-        breaker.unanswered(host(number), at(1))
+        breaker.unanswered(host(number), at(0), at(1))
         states.append(breaker.state)
 
     assert states == [BreakerState.CLOSED] * 3 + [BreakerState.OPEN] * 2
@@ -46,8 +46,8 @@ def test_it_opens_when_most_of_the_last_names_went_unanswered() -> None:
 def test_one_name_that_fails_again_and_again_does_not_open_it() -> None:
     breaker = working()
 
-    for second in range(9):
-        breaker.unanswered(host(1), at(second))
+    for tenth in range(9):
+        breaker.unanswered(host(1), at(0), at(tenth / 10))
 
     assert breaker.is_closed
 
@@ -57,7 +57,7 @@ def test_names_that_fail_among_as_many_that_do_not_leave_it_closed() -> None:
 
     for number in range(100):
         breaker.answered(host(2 * number), at(number / 10))
-        breaker.unanswered(host(2 * number + 1), at(number / 10))
+        breaker.unanswered(host(2 * number + 1), at(number / 10), at(number / 10))
 
     assert breaker.is_closed
 
@@ -65,17 +65,18 @@ def test_names_that_fail_among_as_many_that_do_not_leave_it_closed() -> None:
 def test_one_failure_is_enough_when_nothing_was_answered_yet() -> None:
     breaker = ResolverBreaker(RULES)
 
-    breaker.unanswered(host(1), at(0))
+    breaker.unanswered(host(1), at(0), at(0))
 
     assert breaker.state is BreakerState.OPEN
 
 
-def test_one_failure_is_enough_when_nothing_was_answered_for_long() -> None:
+def test_one_failure_is_enough_when_nothing_was_answered_while_it_waited() -> None:
     breaker = working()
-    breaker.unanswered(host(1), at(9.9))
+    breaker.answered(host(7), at(6))
+    breaker.unanswered(host(1), at(2), at(7))
     early = breaker.state
 
-    breaker.unanswered(host(2), at(70))
+    breaker.unanswered(host(2), at(4), at(9))  # the last answer to anybody is three seconds old
 
     assert early is BreakerState.CLOSED
     assert breaker.state is BreakerState.OPEN
@@ -84,7 +85,7 @@ def test_one_failure_is_enough_when_nothing_was_answered_for_long() -> None:
 def test_it_opens_at_once_when_no_server_even_listens() -> None:
     breaker = working()
 
-    breaker.unanswered(host(1), at(0.1), nobody_there=True)
+    breaker.unanswered(host(1), at(0), at(0.1), nobody_there=True)
 
     assert breaker.state is BreakerState.OPEN
 
@@ -92,10 +93,10 @@ def test_it_opens_at_once_when_no_server_even_listens() -> None:
 def test_old_failures_do_not_count() -> None:
     breaker = working()
     for number in range(4):
-        breaker.unanswered(host(number), at(1))
+        breaker.unanswered(host(number), at(0), at(1))
     breaker.answered(HostKey("good.test"), at(62))
 
-    breaker.unanswered(host(9), at(62))
+    breaker.unanswered(host(9), at(57), at(62))
 
     assert breaker.is_closed
 
@@ -154,9 +155,9 @@ def test_after_a_good_probe_the_names_are_to_blame_for_a_while() -> None:
     breaker.answered(HostKey("good.test"), at(2))
 
     for number in range(100):
-        breaker.unanswered(host(number), at(6.9))
+        breaker.unanswered(host(number), at(2), at(6.9))
     calm = breaker.state
-    breaker.unanswered(host(1000), at(7))
+    breaker.unanswered(host(1000), at(2), at(7))
 
     assert calm is BreakerState.CLOSED
     assert breaker.state is BreakerState.OPEN
@@ -164,8 +165,8 @@ def test_after_a_good_probe_the_names_are_to_blame_for_a_while() -> None:
 
 def test_the_names_that_went_unanswered_are_known() -> None:
     breaker = working()
-    breaker.unanswered(host(1), at(1))
-    breaker.unanswered(host(2), at(1))
+    breaker.unanswered(host(1), at(0), at(1))
+    breaker.unanswered(host(2), at(0), at(1))
     breaker.answered(host(1), at(1))
 
     assert breaker.suspects() == [host(2)]
@@ -196,9 +197,20 @@ def test_at_most_one_probe_is_out_and_memory_is_bounded_whatever_happens(events:
             breaker.probe_failed(at(now))
             out_since = None
         elif event != "fail":
-            breaker.unanswered(host(number), at(now), nobody_there=event == "nobody")
+            breaker.unanswered(host(number), at(now - passed), at(now), nobody_there=event == "nobody")
 
         assert len(breaker._recent) <= RULES.names
         assert (breaker.state is BreakerState.PROBING) == (out_since is not None)
         # It never stays shut off: some time later a probe is due.
-        assert breaker.is_closed or breaker.until <= at(now + RULES.lost)
+        assert breaker.is_closed or breaker.until <= at(now + RULES.lost + 1e-6)
+
+
+def test_a_failure_at_once_counts_only_against_what_came_after_its_question() -> None:
+    breaker = working()
+
+    breaker.unanswered(host(1), at(0), at(0.1))
+    before = breaker.state
+    breaker.unanswered(host(2), at(0.2), at(0.3))
+
+    assert before is BreakerState.CLOSED
+    assert breaker.state is BreakerState.OPEN

@@ -1,6 +1,6 @@
 """Is it the name that does not resolve, or is the resolver itself sick? Pure: time is a parameter.
 
-    CLOSED ──── most of the names asked for lately got no answer from any server ───► OPEN
+    CLOSED ── most names of late, or all while one waited, got no answer anywhere ──► OPEN
       ▲                                                                          pause │  ▲
       │                                                                           over │  │ no answer,
       └──────────── an answer ──────── PROBING (one question at a time) ◄──────────────┘  │ or lost
@@ -28,7 +28,7 @@ class BreakerRules:
     names: int = 20  # the last so many different names are looked at
     share: float = 0.6  # so many of them unanswered: the resolver is sick
     least: int = 5  # of fewer names nothing follows,
-    quiet: Seconds = Seconds(10.0)  # unless nothing at all was answered for so long: then one failure is enough
+    quiet: Seconds = Seconds(2.0)  # unless nobody was answered for so long, or while the name waited
     memory: Seconds = Seconds(60.0)  # older outcomes say nothing about now
     pause: Seconds = Seconds(2.0)  # between probes; short, so that a resolver that is back is noticed at once
     lost: Seconds = Seconds(6.0)  # a probe without a report for so long: another may be sent
@@ -63,10 +63,13 @@ class ResolverBreaker:
             self._calm_until = Instant(now + self._rules.calm)
         self._note(host, now, answered=True)
 
-    def unanswered(self, host: HostKey, now: Instant, *, nobody_there: bool = False) -> None:
-        """All servers failed or were silent. `nobody_there`: none of them even listens, which no name can cause."""
+    def unanswered(self, host: HostKey, asked: Instant, now: Instant, *, nobody_there: bool = False) -> None:
+        """All servers failed or were silent about a name that was asked for at `asked`.
+
+        `nobody_there`: none of them even listens, which no name can cause.
+        """
         self._note(host, now, answered=False)
-        if self.is_closed and (nobody_there or self._is_sick(now)):
+        if self.is_closed and (nobody_there or self._is_sick(asked, now)):
             self.state = BreakerState.OPEN
             self.until = now  # the first probe goes out at once: it may have been the names
             self.opened += 1
@@ -96,11 +99,10 @@ class ResolverBreaker:
         while len(recent) > self._rules.names or next(iter(recent.values()))[0] < oldest:
             recent.popitem(last=False)
 
-    def _is_sick(self, now: Instant) -> bool:
+    def _is_sick(self, asked: Instant, now: Instant) -> bool:
         if now < self._calm_until:
             return False
-        last = self._last_answer
-        if last is None or now - last >= self._rules.quiet:
-            return True
+        if self._last_answer is None or self._last_answer < max(asked, now - self._rules.quiet):
+            return True  # nobody else was answered at the end of its wait: one failure is enough to look closer
         bad = sum(not answered for _, answered in self._recent.values())
         return len(self._recent) >= self._rules.least and bad >= self._rules.share * len(self._recent)

@@ -20,6 +20,8 @@ from gossamer.model.units import Domain, HostKey, Instant, Seconds
 ANSWER_TIME = Seconds(5.0)
 _DEFAULT_LIMITS, _DEFAULT_BREAKER, _DEFAULT_SETBACKS = CacheLimits(), BreakerRules(), SetbackRules()
 _CANARIES = 4
+# A resolver that works knows the answer to a probe by heart. Who waits for one holds up a visit.
+_PROBE_PATIENCE = Seconds(1.0)
 _ROOT = HostKey(".")  # has no address, and every resolver that reaches the world knows it
 _LONGEST_NAME, _LONGEST_LABEL = 253, 63
 
@@ -209,13 +211,14 @@ class Resolver:
         if not self._breaker.is_closed and not await self._is_well(host):
             now = self._clock.now()
             return self._cache.stale(host, now) or _PutOff(Failure.DNS_TIMEOUT, self._after_the_next_probe(now))
+        asked = self._clock.now()
         look_up = await self._questions.look_up(host)
         now = self._clock.now()
         result = look_up.result
         if look_up.answered:
             self._breaker.answered(host, now)
         else:
-            self._breaker.unanswered(host, now, nobody_there=look_up.nobody_there)
+            self._breaker.unanswered(host, asked, now, nobody_there=look_up.nobody_there)
             if not self._breaker.is_closed and not await self._is_well(None):
                 now = self._clock.now()
                 assert isinstance(result, Failure)
@@ -234,14 +237,15 @@ class Resolver:
         return self._cache.denied(host, result, now)
 
     async def _is_well(self, host: HostKey | None) -> bool:
-        """Whether the resolver answers after all. One probe for all who want to know."""
+        """Whether the resolver answers after all, as far as can be said soon. One probe for all who want to know."""
         task = self._probing
         if task is None:
             if not self._breaker.take_probe(self._clock.now()):
                 return self._breaker.is_closed
             task = self._probing = asyncio.get_running_loop().create_task(self._probe(host))
             task.add_done_callback(self._probe_ended)
-        return await asyncio.shield(task)
+        done, _ = await asyncio.wait((task,), timeout=_PROBE_PATIENCE)
+        return bool(done) and task.result()
 
     async def _probe(self, host: HostKey | None) -> bool:
         """Ask for a name that had an answer before, and for the one that is wanted; any answer will do."""
