@@ -2,29 +2,34 @@
 
 `python -m benchmarks.bench_fetch` from the root of the repository. CPU time of this process, user and system; the
 server is another process. 29 KB pages from 50 hosts, 50 at a time: over connections that are kept, over one connection
-for each page, and with 2,000 connections held open, at 2,000 addresses or all at one. Fetcher and bare loop take
-turns, and the ratio is the median over the rounds, because the machine's speed drifts. "fetch" is the fetcher alone;
-"whole" adds making the request and taking out the payload, and is what the target is judged by.
+for each page, and with 2,000 connections held open, at 2,000 addresses or all at one; then from 20 hosts over TLS, in
+HTTP/1.1 and HTTP/2, with certificates verified (as many hosts as libcurl's own store has TLS sessions for). Fetcher and
+bare loop take turns, and the ratio is the median over the rounds, because the machine's speed drifts. "fetch" is the
+fetcher alone; "whole" adds making the request and taking out the payload, and is what the target is judged by.
 """
 
 import argparse
 import asyncio
 import platform
 import resource
+import ssl
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 import pycurl
+import trustme
 import uvloop
 
 from gossamer.clock import SteadyClock
 from gossamer.fetch.dns.policy import AddressPolicy
 from gossamer.fetch.http.body import payload
 from gossamer.fetch.http.curl import CurlFetcher
+from gossamer.fetch.http.options import HostOptions
 from gossamer.fetch.http.ports import FetchLimits, Request
 from gossamer.model.outcome import Response
 from gossamer.model.units import HostKey, Url
@@ -32,6 +37,7 @@ from gossamer.model.units import HostKey, Url
 _AT_ONCE = 50
 _ACTIVE_HOSTS = 50
 _HELD = 2000
+_TLS_HOSTS = 20
 _TARGET = 1.5
 _BODY = (b"<p>All work and no play makes a dull page. <a href='/next'>next</a></p>\n" * 410)[:29_000]
 _FIELDS = (
@@ -63,19 +69,76 @@ class _Server(asyncio.Protocol):
                 self._transport.close()
 
 
-async def _serve() -> None:
+def _frame(kind: int, flags: int, stream: bytes, payload: bytes = b"") -> bytes:
+    return len(payload).to_bytes(3, "big") + bytes((kind, flags)) + stream + payload
+
+
+_PREFACE = len(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+_NOBODY = bytes(4)
+_BLOCK = b"\x88" + b"".join(  # :status 200 from the static table, then every field spelt out
+    b"\x00" + bytes((len(name),)) + name.lower() + bytes((len(value),)) + value
+    for name, value in (line.split(b": ", 1) for line in _FIELDS.splitlines())
+)
+
+
+class _Http2Server(asyncio.Protocol):
+    """The same in HTTP/2. It reads no header block; connections that end after one page have a port of their own."""
+
+    closing = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = transport
+        self._held = b""
+        self._greeted = False
+
+    def data_received(self, data: bytes) -> None:
+        held = self._held + data
+        write = self._transport.write  # type: ignore[attr-defined]
+        if not self._greeted:
+            if len(held) < _PREFACE:
+                self._held = held
+                return
+            self._greeted, held = True, held[_PREFACE:]
+            write(_frame(4, 0, _NOBODY))
+        while len(held) >= 9 and len(held) >= 9 + int.from_bytes(held[:3], "big"):
+            size, kind, flags, stream = int.from_bytes(held[:3], "big"), held[3], held[4], held[5:9]
+            held = held[9 + size :]
+            if kind == 4 and not flags & 1:
+                write(_frame(4, 1, _NOBODY))
+            elif kind == 1:
+                pieces = [_BODY[start : start + 16_384] for start in range(0, len(_BODY), 16_384)]
+                frames = [_frame(0, piece is pieces[-1], stream, piece) for piece in pieces]
+                write(b"".join((_frame(1, 4, stream, _BLOCK), *frames)))
+                if self.closing:
+                    write(_frame(7, 0, _NOBODY, stream + bytes(4)))
+                    self._transport.close()
+        self._held = held
+
+
+class _Http2Closing(_Http2Server):
+    closing = True
+
+
+async def _serve(certificate: str) -> None:
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(_Server, "0.0.0.0", 0, backlog=4096)
-    print(server.sockets[0].getsockname()[1], flush=True)
+    ports = []
+    for protocol, alpn in ((_Server, None), (_Server, "http/1.1"), (_Http2Server, "h2"), (_Http2Closing, "h2")):
+        tls = None
+        if alpn is not None:
+            tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            tls.load_cert_chain(certificate)
+            tls.set_alpn_protocols([alpn])
+        server = await loop.create_server(protocol, "0.0.0.0", 0, backlog=4096, ssl=tls)
+        ports.append(server.sockets[0].getsockname()[1])
+    print(*ports, flush=True)
     await loop.run_in_executor(None, sys.stdin.read)  # until the benchmark closes the pipe
-    server.close()
 
 
 class _Bare:
     """The least a client can do with the library: pinned address, body joined, nothing else looked at."""
 
-    def __init__(self, port: int) -> None:
-        self._port = port
+    def __init__(self, case: "Case", port: int, ca_file: str) -> None:
+        self._case, self._port, self._ca_file = case, port, ca_file
         self._multi = pycurl.AsyncCurlMulti()
         self._multi.setopt(pycurl.M_MAXCONNECTS, 2 * _HELD)
         self._idle: list[pycurl.Curl] = []
@@ -86,10 +149,12 @@ class _Bare:
         else:
             curl = pycurl.Curl()
             curl.setopt(pycurl.NOSIGNAL, 1)
-            curl.setopt(pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_1_1)
+            if not self._case.http2:
+                curl.setopt(pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_1_1)
+            curl.setopt(pycurl.CAINFO, self._ca_file)
         head: list[bytes] = []
         body: list[bytes] = []
-        curl.setopt(pycurl.URL, f"http://{host}:{self._port}{path}")
+        curl.setopt(pycurl.URL, f"{self._case.scheme}://{host}:{self._port}{path}")
         curl.setopt(pycurl.CONNECT_TO, [f"::{address}:"])
         curl.setopt(pycurl.HEADERFUNCTION, head.append)
         curl.setopt(pycurl.WRITEFUNCTION, body.append)
@@ -104,17 +169,24 @@ class _Bare:
 class _Ours:
     """The fetcher with the address policy, fed with requests made before: what `fetch` alone costs."""
 
-    def __init__(self, port: int) -> None:
-        self._port = port
+    def __init__(self, case: "Case", port: int, ca_file: str) -> None:
+        self._case, self._port = case, port
         self._requests: dict[tuple[str, str, str], Request] = {}
         policy = AddressPolicy(allow_private=True)
         agent = "gossamer-bench/1.0 (+mailto:bench@example.test)"
         self._fetcher = CurlFetcher(
-            agent, FetchLimits(), SteadyClock(), allow=policy.may_dial, max_connections=2 * _HELD
+            agent,
+            FetchLimits(),
+            SteadyClock(),
+            allow=policy.may_dial,
+            max_connections=2 * _HELD,
+            ca_file=ca_file,
+            usual=HostOptions(http2=case.http2),
         )
 
     def _request(self, host: str, address: str, path: str) -> Request:
-        return Request(Url(f"http://{host}:{self._port}{path}"), HostKey(host), self._port, address)
+        url = Url(f"{self._case.scheme}://{host}:{self._port}{path}")
+        return Request(url, HostKey(host), self._port, address)
 
     async def get(self, host: str, address: str, path: str) -> None:
         request = self._requests.get((host, address, path))
@@ -143,6 +215,9 @@ class Case:
     path: str
     places: list[Place]  # opened before, in full
     active: list[Place]  # fetched from while the clock runs
+    server: int = 0  # which of the ports
+    scheme: str = "http"
+    http2: bool = False
 
 
 def _places(count: int, *, one_address: bool = False) -> list[Place]:
@@ -151,24 +226,30 @@ def _places(count: int, *, one_address: bool = False) -> list[Place]:
 
 def _cases() -> list[Case]:
     few, many, crowd = _places(_ACTIVE_HOSTS), _places(_HELD), _places(_HELD, one_address=True)
+    secure = _places(_TLS_HOSTS)
     spread = slice(None, None, _HELD // _ACTIVE_HOSTS)
     return [
         Case("kept connections, 50 held", "/", few, few),
         Case("a new connection each", "/close", few, few),
         Case("kept, 2,000 held, as many addresses", "/", many, many[spread]),
         Case("kept, 2,000 held, one address", "/", crowd, crowd[spread]),
+        Case("TLS, kept", "/", secure, secure, 1, "https"),
+        Case("TLS, a new connection each", "/close", secure, secure, 1, "https"),
+        Case("HTTP/2, kept", "/", secure, secure, 2, "https", http2=True),
+        Case("HTTP/2, a new connection each", "/close", secure, secure, 3, "https", http2=True),
     ]
 
 
 async def _fetch_all(get: Get, places: list[Place], path: str, count: int) -> None:
-    """`count` fetches, `_AT_ONCE` at a time, never two at once from one host."""
+    """`count` fetches, up to `_AT_ONCE` at a time, never two at once from one host."""
+    lanes = min(_AT_ONCE, len(places))
 
     async def lane(start: int) -> None:
-        for number in range(start, count, _AT_ONCE):
+        for number in range(start, count, lanes):
             host, address = places[number % len(places)]
             await get(host, address, path)
 
-    await asyncio.gather(*(lane(start) for start in range(_AT_ONCE)))
+    await asyncio.gather(*(lane(start) for start in range(lanes)))
 
 
 async def _microseconds(client: _Bare | _Ours, case: Case, count: int) -> float:
@@ -177,9 +258,9 @@ async def _microseconds(client: _Bare | _Ours, case: Case, count: int) -> float:
     return (time.process_time() - start) * 1e6 / count
 
 
-async def _compare(port: int, case: Case, count: int, rounds: int) -> list[list[float]]:
+async def _compare(ports: list[int], ca_file: str, case: Case, count: int, rounds: int) -> list[list[float]]:
     """The cost of each client, a list for each round: bare, fetch alone, whole."""
-    clients = (_Bare(port), _Ours(port), _Whole(port))
+    clients = tuple(kind(case, ports[case.server], ca_file) for kind in (_Bare, _Ours, _Whole))
     for client in clients:
         await _fetch_all(client.get, case.places, case.path, max(len(case.places), 500))
     figures = [[await _microseconds(client, case, count) for client in clients] for _ in range(rounds)]
@@ -188,11 +269,11 @@ async def _compare(port: int, case: Case, count: int, rounds: int) -> list[list[
     return figures
 
 
-async def _run(port: int, count: int, rounds: int) -> bool:
+async def _run(ports: list[int], ca_file: str, count: int, rounds: int) -> bool:
     print(f"{'µs of CPU a fetch':38}{'bare':>8}{'fetch':>8}{'ratio':>7}{'whole':>8}{'ratio':>7}")
     good = True
     for case in _cases():
-        figures = await _compare(port, case, count, rounds)
+        figures = await _compare(ports, ca_file, case, count, rounds)
         bare, fetch, whole = (statistics.median(column) for column in zip(*figures, strict=True))
         alone = statistics.median(row[1] / row[0] for row in figures)
         in_all = statistics.median(row[2] / row[0] for row in figures)
@@ -205,20 +286,29 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--fetches", type=int, default=600, help="a round")
     parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--serve", help=argparse.SUPPRESS)
     options = parser.parse_args()
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner, tempfile.TemporaryDirectory() as folder:
         if options.serve:
-            runner.run(_serve())
+            runner.run(_serve(options.serve))
             return 0
         print(f"{platform.machine()}, Python {platform.python_version()}, {pycurl.version.split()[1]}")
-        command = [sys.executable, "-m", "benchmarks.bench_fetch", "--serve"]
+        ca, certificate, ca_file = (
+            trustme.CA(key_type=trustme.KeyType.ECDSA),
+            f"{folder}/server.pem",
+            f"{folder}/ca.pem",
+        )
+        names = [host for host, _ in _places(_TLS_HOSTS)]
+        leaf = ca.issue_cert(*names, key_type=trustme.KeyType.ECDSA)
+        leaf.private_key_and_cert_chain_pem.write_to_path(certificate)
+        ca.cert_pem.write_to_path(ca_file)
+        command = [sys.executable, "-m", "benchmarks.bench_fetch", "--serve", certificate]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
             assert server.stdout is not None
-            port = int(server.stdout.readline())
-            good = runner.run(_run(port, options.fetches, options.rounds))
+            ports = [int(word) for word in server.stdout.readline().split()]
+            good = runner.run(_run(ports, ca_file, options.fetches, options.rounds))
             server.communicate()  # closes its input, which ends it
     print(f"target: at most {_TARGET} times the bare loop: {'met' if good else 'MISSED'}")
     return 0

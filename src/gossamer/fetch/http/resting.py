@@ -39,17 +39,19 @@ class RestingSockets:
     def must_not_be_used(self, place: Place, now: float) -> bool:
         """Whether the connection kept for this place is spoiled, by what waits on its socket."""
         socket = self._sockets.pop(place, None)
-        if self._spoiled and self._recently_spoiled(place, now):
+        if socket is not None and not self._is_quiet(socket):
+            # Noted anew each time: of a host that hangs up after every answer, several connections may lie about.
+            self._spoiled.pop(place, None)
+            self._spoiled[place] = now
             return True
-        if socket is None:
-            return False
+        return bool(self._spoiled) and self._recently_spoiled(place, now)
+
+    def _is_quiet(self, socket: int) -> bool:
         poll = self._poll
         poll.register(socket, select.POLLIN)
         quiet = not poll.poll(0)
         poll.unregister(socket)
-        if not quiet:
-            self._spoiled[place] = now
-        return not quiet
+        return quiet
 
     def _recently_spoiled(self, place: Place, now: float) -> bool:
         """Until libcurl has thrown it out, the spoiled connection could be picked instead of a newer one."""
