@@ -262,6 +262,18 @@ def test_a_server_that_takes_its_leave_is_asked_on_a_new_connection() -> None:
     assert with_site(reply, work) == ([len(BODY)] * 3, 3)
 
 
+def test_a_server_that_always_takes_its_leave_is_answered_for_however_many_connections_lie_about() -> None:
+    async def reply(asked: Asked) -> None:
+        await asked.answer(BODY)
+        await asyncio.sleep(0)
+        await asked.goaway(asked.stream)
+
+    async def work(fetcher: CurlFetcher, site: Http2Site) -> list[int]:
+        return [len((await answered(fetcher, site.server.request(scheme="https"))).wire_body) for _ in range(100)]
+
+    assert with_site(reply, work) == [len(BODY)] * 100
+
+
 def test_bytes_that_are_no_frames_are_a_protocol_error() -> None:
     async def reply(asked: Asked) -> None:
         await asked.talk.say(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello" * 10)

@@ -111,7 +111,7 @@ class CurlFetcher:
             try:
                 self._resting.put(place, await future)
             except pycurl.error as error:
-                if _was_stale(handle, error.args[0]):
+                if _was_stale(handle, error):
                     failed = await self._repeat(handle, pool, place, begun)
                 else:
                     failed = self._after_error(handle, error, begun)
@@ -290,11 +290,16 @@ class CurlFetcher:
         self._sweeping = asyncio.get_running_loop().call_later(self._interval, self._sweep) if self._active else None
 
 
-def _was_stale(handle: Handle, code: int) -> bool:
-    """Whether a kept HTTP/2 connection had ended before it was used again. In HTTP/1.1 libcurl repeats by itself."""
-    if code != pycurl.E_HTTP2 or handle.exchange.head_lines:
+def _was_stale(handle: Handle, error: pycurl.error) -> bool:
+    """Whether only kept connections were tried, and all had come to their end unnoticed.
+
+    libcurl repeats by itself, up to five times, but takes one kept connection after the other, and in HTTP/2 does not
+    repeat at all where the end was read together with the last answer.
+    """
+    code, message = error.args
+    if code != pycurl.E_HTTP2 and not message.startswith("Connection died, tried"):
         return False
-    return int(handle.curl.getinfo(pycurl.NUM_CONNECTS)) == 0
+    return not handle.exchange.head_lines and int(handle.curl.getinfo(pycurl.NUM_CONNECTS)) == 0
 
 
 def _is_numeric(address: str) -> bool:
