@@ -33,8 +33,8 @@ OURS: dict[str, tuple[str, ...]] = {
     "observe": ("model", "errors", "clock"),
     # The judge of the crawler shares none of its code: an error of ours must not be excused by the same error there.
     "simweb": ("model", "errors", "clock"),
-    # Orders are judged outside a crawl: the one stage it knows is the frontier, whose classes it replays.
-    "simulate": ("errors", "frontier.priority", "frontier.selector", "simweb"),
+    # Orders are judged outside a crawl: the one stage it knows is the frontier, whose orderings it replays.
+    "simulate": ("model", "errors", "frontier.orderings", "frontier.selector", "simweb"),
     "config": ("errors",),
     # Asks each stage for its own verdict, so it knows the deciding stages; none of them knows it.
     "explain": ("model", "filter", "seen", "frontier", "fetch.robots", "observe.words"),
