@@ -14,10 +14,11 @@ from pathlib import Path
 
 from gossamer.simulate.graph import LinkGraph
 from gossamer.simulate.pagerank import pagerank
-from gossamer.simulate.plot import svg
+from gossamer.simulate.plot import plot
 from gossamer.simulate.policies import POLICIES, Setting
 from gossamer.simulate.reading import read_graph
 from gossamer.simulate.replay import Plan, compare, crawl_order, seed_pages
+from gossamer.simulate.svg import svg
 from gossamer.simulate.tables import heading, markdown_table
 from gossamer.simulate.web import graph_of_web
 from gossamer.simweb.config import preset
@@ -51,7 +52,7 @@ def document(graph: LinkGraph, ranks: Sequence[float], name: str, tell: bool = T
     curves = compare(graph, ranks, plan, lambda what: print(f"{name}: {what}", flush=True) if tell else None)
     title = f"{name}: {graph.pages:,} pages, {graph.links:,} links, {graph.sites:,} sites"
     drawing = DOCS / f"ordering-{name}.svg"
-    drawing.write_text(svg(title, curves), encoding="utf-8")
+    drawing.write_text(svg(plot(title, curves)), encoding="utf-8")
     parts = [f"### {name}\n\n{graph.pages:,} pages, {graph.links:,} links, {graph.sites:,} sites.\n"]
     for rest in RESTS:
         table = markdown_table([curve for curve in curves if curve.rest == rest], plan)

@@ -35,13 +35,15 @@ OURS: dict[str, tuple[str, ...]] = {
     "simweb": ("model", "errors", "clock"),
     # Orders are judged outside a crawl: the one stage it knows is the frontier, whose orderings it replays.
     "simulate": ("model", "errors", "frontier.orderings", "frontier.selector", "simweb"),
+    # What users add: it finds their orderings beside ours.
+    "plugins": ("errors", "frontier.orderings"),
     "config": ("errors",),
     # Asks each stage for its own verdict, so it knows the deciding stages; none of them knows it.
     "explain": ("model", "filter", "seen", "frontier", "fetch.robots", "observe.words"),
     "crawl": (*FOUNDATIONS, *STAGES, "observe", "config"),
     "commands": (
         *("model", "errors", "clock", "config", "seed", "crawl", "backends", "observe", "simweb", "assemble"),
-        *("explain", "simulate"),
+        *("explain", "simulate", "plugins"),
     ),
     "cli": ("commands", "errors", "observe"),
     "__main__": ("cli",),
@@ -51,6 +53,7 @@ OURS: dict[str, tuple[str, ...]] = {
 """Package or top-level module -> what of ours it may import besides itself. A dot narrows it to one module."""
 
 FOREIGN: dict[str, tuple[str, ...]] = {
+    "PIL": ("simulate.png",),
     "ada_url": ("filter",),
     "aiodns": ("fetch.dns",),
     "isal": ("fetch.http", "backends.warcfile"),
@@ -67,7 +70,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "sqlite3": ("backends.sqlite",),
     "time": ("clock",),
     "secrets": ("assemble", "backends"),
-    "importlib": ("cli", "backends"),
+    "importlib": ("cli", "backends", "plugins"),
     "asyncio": ("fetch", "extract.elsewhere", "store.thread", "crawl", "simweb"),
     "concurrent": ("store.thread", "crawl", "fetch"),
     "threading": ("observe.log",),
