@@ -12,6 +12,7 @@ from gossamer.backends.warcfile.record import RecordIds, Warcinfo
 from gossamer.backends.warcfile.recover import cut_back
 from gossamer.backends.warcfile.writer import WarcWriter
 from gossamer.clock import SteadyClock
+from gossamer.frontier.orderings.mercator import Mercator
 from gossamer.model.outcome import Response
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate, Via
@@ -34,14 +35,14 @@ def main(directory: Path, seed: int) -> None:
     ids = RecordIds(random.Random(seed))
     info = Warcinfo("test", "test", "")
     files = WarcWriter(warcs, info=info, ids=ids, clock=clock, rotate_bytes=60_000, committed=committed)
-    writer = SqliteWriter(database, WarcCaptures(files, ids), lambda host: (Domain(host), 0), clock)
+    writer = SqliteWriter(database, WarcCaptures(files, ids), lambda host: (Domain(host), 0, "test"), Mercator(), clock)
     for _ in range(100_000):  # far more than a killer lets pass
         batch = Batch()
         first = found + 1
         for number in range(first, first + PAGES):
             url = Url(f"http://h{number % 5}.test/{number}")
             host = HostKey(f"h{number % 5}.test")
-            batch.candidates.append(Candidate(url, host, Fingerprint(number), number % 3, 0.5, 1, 0, Via.LINK, 0))
+            batch.candidates.append(Candidate(url, host, Fingerprint(number), 1, 0, Via.LINK, 0))
         for number in range(max(1, first - PAGES), first):
             body = b"page %d " % number + chance.randbytes(chance.randrange(2000))
             response = Response(

@@ -13,6 +13,7 @@ from gossamer.backends.sqlite.queries import named_queries
 from gossamer.crawl.ports import FrontLoaded, HostLoaded
 from gossamer.errors import StoreFailed
 from gossamer.frontier.front_queue import FrontWanted, HostWanted, LoadOrder
+from gossamer.model.facts import DomainFacts
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostId, Instant, Seconds
 from gossamer.store.changes import Batch, RetiredHost
@@ -73,7 +74,7 @@ def test_a_queue_is_read_in_order_page_by_page(store: Store) -> None:
         pages += [task.url_id for task in tasks]
         if next_due is not None:
             break
-        cursor = (tasks[-1].available_at, tasks[-1].url_id)
+        cursor = (tasks[-1].place, tasks[-1].url_id)
 
     assert pages == list(range(1, 51))
     assert next_due == math.inf
@@ -88,7 +89,7 @@ def test_a_queue_is_read_without_a_gap_or_a_repetition_while_writes_go_on(store:
         ((_, tasks, next_due),) = read_host(store, cursor, 5, due_by=store.now).classes
         read += [task.url_id for task in tasks]
         if tasks:
-            cursor = (tasks[-1].available_at, tasks[-1].url_id)
+            cursor = (tasks[-1].place, tasks[-1].url_id)
         store.clock.advance(Seconds(0.1))
         batch = Batch()
         for _ in range(chance.randrange(4) if found < 300 else 0):
@@ -115,7 +116,7 @@ def test_what_is_not_due_is_not_read_but_its_date_is(store: Store) -> None:
     assert [task.url_id for task in tasks] == [3, 4]
     assert next_due == START + 300.0
 
-    last = (tasks[-1].available_at, tasks[-1].url_id)
+    last = (tasks[-1].place, tasks[-1].url_id)
     ((_, tasks, next_due),) = read_host(store, last, 10, due_by=START + 300).classes
     assert [task.url_id for task in tasks] == [2]
     assert next_due == START + 500.0
@@ -127,7 +128,7 @@ def test_a_page_that_is_exactly_full_may_not_be_the_last(store: Store) -> None:
     ((_, tasks, next_due),) = read_host(store, (-1.0, 0), 3).classes
     assert (len(tasks), next_due) == (3, None)
 
-    last = (tasks[-1].available_at, tasks[-1].url_id)
+    last = (tasks[-1].place, tasks[-1].url_id)
     assert read_host(store, last, 3).classes == [(0, [], math.inf)]
 
 
@@ -169,7 +170,7 @@ def test_a_record_is_read_when_it_is_asked_for(store: Store) -> None:
 
     assert loaded.record is not None
     assert loaded.record.host == "www.a.test"
-    assert (loaded.record.next_contact, loaded.record.address, loaded.record.domain_accesses) == (0.0, None, 0)
+    assert (loaded.record.next_contact, loaded.record.address, loaded.record.domain) == (0.0, None, DomainFacts())
     assert read_host(store, (-1.0, 0), 1).record is None
 
 

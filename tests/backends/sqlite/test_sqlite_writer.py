@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlite_store import FILE, START, Store, candidate, settlement
+from sqlite_store import FILE, START, Store, candidate, domain_of, settlement
 
 from gossamer.backends.sqlite.writer import SqliteWriter
 from gossamer.clock import VirtualClock
@@ -31,10 +31,7 @@ def everything(store: Store) -> dict[str, list[tuple[object, ...]]]:
 
 
 def fronts(store: Store) -> dict[tuple[object, object], float]:
-    return {
-        (host, front): float(str(at))
-        for host, front, at in store.rows("SELECT host_id, front, available_at FROM fronts")
-    }
+    return {(host, front): float(str(at)) for host, front, at in store.rows("SELECT host_id, front, place FROM fronts")}
 
 
 def full_batch(bodies: int) -> Batch:
@@ -134,8 +131,8 @@ def test_known_urls_are_ignored_and_counted_exactly(store: Store) -> None:
     second = store.writer.commit(Batch(candidates=again), store.now)
 
     assert (second.new_urls, second.new_hosts) == (3, 1)
-    assert sorted(second.touched) == [(1, 2), (2, 0)]
-    assert store.loader.counters() == {"discovered": 6, "hosts": 2, "state:queued": 6}
+    assert [(host_id, front) for host_id, front, _ in sorted(second.touched)] == [(1, 2), (2, 0)]
+    assert store.loader.counters() == {"commits": 2, "discovered": 6, "hosts": 2, "state:queued": 6}
     assert store.rows("SELECT fingerprint, front FROM urls WHERE host_id = 1 ORDER BY fingerprint") == [
         (1, 0), (2, 0), (3, 0), (4, 2), (5, 2),
     ]  # fmt: skip
@@ -210,7 +207,7 @@ def test_stamps_do_not_fall_over_a_restart_either(tmp_path: Path) -> None:
     store.close()
 
     clock = VirtualClock(START + 11.0)
-    writer = SqliteWriter(store.path, store.captures, lambda host: (host, 0), clock)  # type: ignore[arg-type,return-value]
+    writer = SqliteWriter(store.path, store.captures, domain_of, store.ordering, clock)
     writer.commit(Batch(candidates=[candidate("a.test", 2)]), Instant(START + 10.0))
     stamps = [at for (at,) in writer._db.execute("SELECT available_at FROM urls ORDER BY id")]
     writer.close()
@@ -230,7 +227,7 @@ def test_a_retry_is_queued_for_its_date_and_never_before_the_present(store: Stor
     later, due = (float(str(at)) for (at,) in store.rows("SELECT available_at FROM urls ORDER BY id"))
     assert later == store.now + 50
     assert store.now < due < store.now + 0.001
-    assert committed.touched == [(1, 0)]
+    assert committed.touched == [(1, 0, due)], "the first of the two"
     assert store.rows("SELECT url_id, reason FROM failures") == [(1, "slow")]
 
 
@@ -248,7 +245,8 @@ def test_a_retired_host_has_one_entry_per_class_that_still_has_urls(store: Store
     assert entries.pop((2, 0)) < store.now
     assert entries == {(1, 1): store.now + 30, (1, 2): store.now + 500}
     assert committed.retired == [1]
-    assert set(committed.touched) == {(1, 1), (1, 2)}, "whoever waits for entries must hear of these"
+    touched = {(1, 1, store.now + 30), (1, 2, store.now + 500)}
+    assert set(committed.touched) == touched, "whoever waits for entries must hear of these"
 
 
 def test_a_host_that_retires_with_nothing_left_leaves_the_front_queues(store: Store) -> None:
