@@ -22,9 +22,9 @@ which share of the total PageRank the first 1, 5, 10, 25 and 50 % of the pages
 hold. GRAPH is a file: the number of pages, then a line of page numbers for the
 links of each page; plain or gzip. Or it is the directory of a crawl, whose
 stored links are replayed from its own seeds. Orders: mercator bfs dfs novelty
-balance importance, those of plugins, backlink random omniscient (of the known
-pages the truly best) and all-sorted (all pages by PageRank, which no crawl can
-do)."""
+balance importance, those of plugins, push (importance with all links kept),
+backlink random omniscient (of the known pages the truly best) and all-sorted
+(all pages by PageRank, which no crawl can do)."""
 EXAMPLE = """\
   gossamer simulate --web simweb --pages 20000 --plot orders.svg
   gossamer simulate --crawl crawl --order importance --order bfs --plot orders.png

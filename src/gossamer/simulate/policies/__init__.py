@@ -5,6 +5,7 @@ keeps what waits and what its formula needs, and never looks at the graph, so th
 
     knowledge            links, credit and visits, counted as the crawl's store counts them
     by_score, by_class   any ordering of `gossamer.frontier.orderings`, or of a user, as a policy
+    push                 `importance` with all links kept: what a crawl could gain by that
     queued, shuffled     `backlink`, `omniscient` and `random`, which no crawl has
 """
 
@@ -14,6 +15,7 @@ from gossamer.frontier.orderings import ORDERINGS, Ordering
 from gossamer.simulate.policies.by_class import ByClass
 from gossamer.simulate.policies.by_score import ByScore
 from gossamer.simulate.policies.ports import Policy, PolicyMaker, Setting
+from gossamer.simulate.policies.push import Push
 from gossamer.simulate.policies.queued import Backlink, Omniscient
 from gossamer.simulate.policies.shuffled import Shuffled
 
@@ -30,6 +32,7 @@ def policy_of(make: Callable[[], Ordering]) -> PolicyMaker:
 
 POLICIES: Mapping[str, PolicyMaker] = {
     **{name: policy_of(make) for name, make in ORDERINGS.items()},
+    "push": Push,
     "backlink": Backlink,
     "random": Shuffled,
     "omniscient": Omniscient,
