@@ -25,10 +25,11 @@ OURS: dict[str, tuple[str, ...]] = {
     "sketch": (),
     **dict.fromkeys(STAGES, FOUNDATIONS),
     # A backend does a stage's IO, so it knows what that stage wants (`ports`, a load order) and the values that
-    # it hands over; no decision of any stage, and no other backend. It reads the facts of a URL's story as well.
+    # it hands over; no decision of any stage, and no other backend. It reads the facts of a URL's story as well, and
+    # what a crawl waits for.
     "backends": (
         *("model", "errors", "clock", "store.changes", "store.ports", "crawl.ports", "frontier.front_queue"),
-        "explain.facts",
+        *("explain.facts", "observe.waits"),
     ),
     "observe": ("model", "errors", "clock"),
     # The judge of the crawler shares none of its code: an error of ours must not be excused by the same error there.
@@ -38,16 +39,18 @@ OURS: dict[str, tuple[str, ...]] = {
     # What users add: it finds their orderings beside ours.
     "plugins": ("errors", "frontier.orderings"),
     "config": ("errors",),
+    # A configuration as policies, for whoever runs a crawl and for whoever only asks what one would do.
+    "wishes": ("model", "errors", "config", "filter", "frontier", "plugins"),
     # Asks each stage for its own verdict, so it knows the deciding stages; none of them knows it.
     "explain": ("model", "filter", "seen", "frontier", "fetch.robots", "observe.words"),
     "crawl": (*FOUNDATIONS, *STAGES, "observe", "config"),
     "commands": (
         *("model", "errors", "clock", "config", "seed", "crawl", "backends", "observe", "simweb", "assemble"),
-        *("explain", "simulate", "plugins"),
+        *("explain", "simulate", "plugins", "wishes"),
     ),
     "cli": ("commands", "errors", "observe"),
     "__main__": ("cli",),
-    "assemble": (*FOUNDATIONS, *STAGES, "observe", "config", "crawl", "backends"),
+    "assemble": (*FOUNDATIONS, *STAGES, "observe", "config", "crawl", "backends", "wishes"),
     "": (),  # the package itself
 }
 """Package or top-level module -> what of ours it may import besides itself. A dot narrows it to one module."""
