@@ -7,6 +7,9 @@ from gossamer.frontier.selector import Selector, SelectorRatios
 from gossamer.simulate.graph import LinkGraph
 
 
+BIRTH = 150_000_000
+
+
 @dataclass
 class History:
     """All that happened so far. `waiting` is in order of entry, so its index is the age."""
@@ -91,9 +94,9 @@ class ByClass:
 
     def choose(self, past: History, ready: list[int]) -> int:
         listed = {page: number for number, pages in enumerate(self._lists) for page in pages}
-        # First what is new, with no link counted yet, then what the links of the page fetched last lift.
+        # First what is new, with no link and no credit counted yet, then what the links of the page fetched last lift.
         for page in past.entered[self._entered :]:
-            unlinked = replace(past, links=[])
+            unlinked = replace(past, links=[], credit={page: BIRTH})
             listed[page] = self._class_of(unlinked, page)
             self._lists[listed[page]].append(page)
         self._entered = len(past.entered)
@@ -131,7 +134,7 @@ def _enter(past: History, page: int, depth: int) -> None:
     past.waiting.append(page)
     past.entered.append(page)
     past.depth[page] = depth
-    past.credit[page] = 150_000_000
+    past.credit[page] = BIRTH
 
 
 def _fetch(past: History, page: int) -> None:

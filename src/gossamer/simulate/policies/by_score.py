@@ -23,9 +23,9 @@ class ByScore:
         self._knowledge = Knowledge(setting)
         # What an ordering has no formula for needs no keeping up.
         self._has_domain_term = type(ordering).domain_term is not Ordering.domain_term
-        has_suffix_term = type(ordering).suffix_term is not Ordering.suffix_term
-        self._suffix_of = setting.suffix_of if has_suffix_term else [0] * len(setting.suffix_of)
-        self._queues: dict[int, BestFirst] = {}  # by suffix
+        self._has_suffix_term = type(ordering).suffix_term is not Ordering.suffix_term
+        self._suffix_of = setting.suffix_of if self._has_suffix_term else [0] * len(setting.suffix_of)
+        self._queues: dict[int, BestFirst] = {}  # by suffix; one for all where suffixes do not matter
         self._suffixes = Promises(self._offer)
         self._last_site: int | None = None
 
@@ -59,9 +59,9 @@ class ByScore:
         page = None
         if self._last_site is not None:
             page = self._queues[self._suffix_of[self._last_site]].take_at(self._last_site)
-        if page is None:
-            found = self._suffixes.first()
-            page = None if found is None else self._queues[found[1]].take()
+        if page is None and self._queues:
+            suffix = self._best_suffix()
+            page = None if suffix is None else self._queues[suffix].take()
         if page is not None and self._ordering.stays:
             self._last_site = self._site_of[page]
         return page
@@ -77,6 +77,12 @@ class ByScore:
     def _domain_term(self, site: int) -> int:
         return self._whole(self._ordering.domain_term(self._knowledge.domains[site]))
 
+    def _best_suffix(self) -> int | None:
+        if not self._has_suffix_term:
+            return 0
+        found = self._suffixes.first()
+        return None if found is None else found[1]
+
     def _offer(self, suffix: int) -> int | None:
         place = self._queues[suffix].first()
         if place is None:
@@ -85,7 +91,7 @@ class ByScore:
         return place + place_of(self._whole(self._ordering.suffix_term(visits)), 0)
 
     def _promise(self, suffix: int) -> None:
-        place = self._offer(suffix)
+        place = self._offer(suffix) if self._has_suffix_term else None
         if place is not None:
             self._suffixes.rose(suffix, place)
 
