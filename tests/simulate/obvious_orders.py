@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from gossamer.frontier.selector import Selector, SelectorRatios
 from gossamer.simulate.graph import LinkGraph
 
-
 BIRTH = 150_000_000
 
 
