@@ -83,5 +83,5 @@ def test_links_that_are_no_fingerprints_are_told_as_a_fault_of_the_store(
     url(db, 1, 1)
     db.execute("INSERT INTO links (url_id, targets) VALUES (1, x'0102')")
 
-    with pytest.raises(StoreFailed, match=f"{tmp_path}.*no list of fingerprints"):
+    with pytest.raises(StoreFailed, match="2 bytes are no list of 64-bit numbers"):
         list(read(tmp_path).links())

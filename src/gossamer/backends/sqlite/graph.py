@@ -5,7 +5,6 @@ fetched have links; a redirect is one link.
 """
 
 import sqlite3
-import sys
 from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from gossamer.backends.sqlite.database import translated
+from gossamer.backends.sqlite.link_pages import fingerprints_from
 from gossamer.backends.sqlite.queries import named_queries
-from gossamer.errors import StoreFailed
 
 _CHUNK = 1000
 
@@ -74,18 +73,8 @@ class GraphReader:
             if row is None or row[0] > url_id:
                 yield []
             else:
-                found = map(self._page_of.get, self._fingerprints(row[1]))
+                found = map(self._page_of.get, fingerprints_from(row[1]))
                 yield [page for page in found if page is not None]
-
-    def _fingerprints(self, blob: bytes) -> "array[int]":
-        targets = array("q")
-        try:
-            targets.frombytes(blob)
-        except ValueError as error:
-            raise StoreFailed(f"{self._path}: links that are no list of fingerprints") from error
-        if sys.byteorder == "big":
-            targets.byteswap()
-        return targets
 
     def _rows(self, query: str) -> Iterator[_Row]:
         """All rows, by the number in their first column."""
