@@ -162,6 +162,15 @@ def test_every_state_says_what_comes_next(state: UrlState) -> None:
     assert story.next.why
 
 
+def test_a_page_with_a_recrawl_date_says_so() -> None:
+    again = replace(known(UrlState.STORED), url=replace(QUEUED, state=UrlState.STORED, available_at=Instant(NOW + 99)))
+
+    assert (story_of(again).next.due_at, story_of(again).next.why) == (
+        NOW + 99,
+        "it is stored; its recrawl is due then",
+    )
+
+
 # --- priority -------------------------------------------------------------------------------------------
 
 

@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 from gossamer.backends.sqlite.story import StoryReader
-from gossamer.backends.warcfile.reader import DamagedRecord, read_record
 from gossamer.clock import SteadyClock
 from gossamer.commands import arguments as given
 from gossamer.commands.options import add_options, config_from
@@ -105,6 +104,8 @@ def checked_record(folder: Path, visit: VisitFact) -> RecordCheck | None:
     """What lies where the document should be; None if it was not archived."""
     if visit.warc_file is None or visit.warc_offset is None or visit.warc_length is None:
         return None
+    from gossamer.backends.warcfile.reader import DamagedRecord, read_record  # a tenth of the time; few stories need it
+
     try:
         record = read_record(folder / visit.warc_file, visit.warc_offset, visit.warc_length)
     except DamagedRecord as error:

@@ -9,6 +9,8 @@ from gossamer.model.units import Url
 ASSUMED_DEPTH = 1
 """Of a URL never seen: as if a seed linked to it."""
 
+_SAME = 1e-6  # what rounding may make of a score
+
 _BY_SCORE = ("due", "later")
 _CLASSES = {1: ("only",), 3: ("high", "medium", "low")}
 
@@ -24,7 +26,7 @@ def stands(known: UrlFact, facts: Facts, ordering: Ordering) -> Standing:
         facts.domain,
         front,
         # In the units of another ordering the number would say nothing.
-        queued_with=known.priority / ordering.unit if same and known.priority != score else None,
+        queued_with=known.priority / ordering.unit if same and abs(known.priority - score) > _SAME else None,
         queued_by=None if same else facts.order,
     )
 

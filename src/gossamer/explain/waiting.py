@@ -85,7 +85,9 @@ def next_visit(
         return Next(url.available_at, f"{answered}: asked again at a start of the crawl, {when}")
     if url.state is UrlState.EXCLUDED:
         return Next(None, f"a rule forbids it: {url.reason or 'unknown'}")
-    return Next(url.available_at, _ENDS.get(url.state, "it is not asked for again"))
+    if url.available_at is not None:
+        return Next(url.available_at, f"it is {url.state.word}; its recrawl is due then")
+    return Next(None, _ENDS.get(url.state, "it is not asked for again"))
 
 
 def _turn(

@@ -186,14 +186,14 @@ def _politeness(politeness: Politeness | None, robots: Robots | None) -> list[st
     elif politeness.wait > 0:
         until = words.timestamp(politeness.contact_at)
         why = _rest_reason(politeness)
-        lines = [f"{politeness.host}{address} rests for {words.seconds(politeness.wait)}, until {until}: {why}"]
+        lines = [f"{politeness.host}{address} rests for {words.span(politeness.wait)}, until {until}: {why}"]
     else:
         lines = [f"{politeness.host}{address} may be contacted, since {words.timestamp(politeness.contact_at)}"]
     gap = f"usual gap of {words.seconds(politeness.gap)}: {politeness.term}"
     if robots is not None and robots.crawl_delay is not None:
         gap += f"; Crawl-delay {robots.crawl_delay:g} s"
     lines.append(f"{gap}; its last answer took {words.seconds(politeness.last_took)}")
-    asked = f"{words.count(politeness.accesses)} page requests to {politeness.domain}"
+    asked = f"{words.number_of(politeness.accesses, 'page request')} to {politeness.domain}"
     lines.append(f"{asked}, at most {words.count(politeness.cap)}" if politeness.cap is not None else asked)
     return lines
 

@@ -37,7 +37,7 @@ _Row = tuple[Any, ...]
 
 _SCHEMES = ("http://", "https://")
 _PLAIN = ("front", "available_at", "place", "priority", "tries", "hops", "found_at", "reason")
-_LEARNT = len(UrlFacts._fields)
+_LEARNT = ("url_id", "url", "depth", "links", "links_from_others", "credit", "visits", "changes")
 
 
 class StoryReader:
@@ -92,8 +92,8 @@ class StoryReader:
             )
 
     def _known(self, row: _Row, domain: DomainFact) -> Facts:
-        learnt = UrlFacts(*row[:_LEARNT])
-        host_id, found_on, state, via, *rest = row[_LEARNT:]
+        learnt = UrlFacts(**dict(zip(_LEARNT, row, strict=False)))
+        host_id, found_on, state, via, *rest = row[len(_LEARNT) :]
         plain = dict(zip(_PLAIN, rest, strict=True))
         known = UrlFact(learnt=learnt, state=UrlState(state), via=Via(via), **plain)
         url_id = learnt.url_id
