@@ -6,20 +6,25 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from gossamer.errors import StoreFailed
-from gossamer.model.units import Fingerprint
 
-_HEAD = 5  # numbers before the targets of a page
+_HEAD = 7  # numbers before the targets of a page
 
 
 class LinkedPage(NamedTuple):
-    """A page whose links are to be counted. Only targets in domains that have a row can be: the others are left out."""
+    """A page whose links are to be counted. Only targets in domains that have a row can be: the others are left out.
+
+    Of each kind, the first targets (`fresh_...` of them) are those that were not on the page when it was fetched
+    before: the others were counted then, and only get credit.
+    """
 
     url_id: int
     domain_id: int
     parts: int  # all links of the page, into how many its credit goes
-    fresh: int  # so many targets, the first, were not on the page when it was fetched before
-    prints: Sequence[int]
-    domains: Sequence[int]  # of the targets, in the same order
+    fresh_own: int
+    fresh_others: int
+    own: Sequence[int]  # fingerprints of the targets in the page's domain
+    others: Sequence[int]  # in other domains
+    domains: Sequence[int]  # of `others`, in the same order
 
 
 def fingerprint_bytes(prints: Iterable[int]) -> bytes:
@@ -27,19 +32,20 @@ def fingerprint_bytes(prints: Iterable[int]) -> bytes:
     return _little_endian(array("q", prints)).tobytes()
 
 
-def fingerprints_from(stored: bytes) -> list[Fingerprint]:
+def fingerprints_from(stored: bytes) -> list[int]:
     """The way back. Raises StoreFailed for what cannot be fingerprints."""
-    return [Fingerprint(number) for number in _numbers(stored)]
+    return _numbers(stored)
 
 
 def pages_bytes(pages: Iterable[LinkedPage]) -> bytes:
     """The pages of a commit, all numbers in a row."""
-    numbers = array("q")
-    for page in pages:
-        numbers.extend((page.url_id, page.domain_id, page.parts, page.fresh, len(page.prints)))
-        numbers.extend(page.prints)
-        numbers.extend(page.domains)
-    return _little_endian(numbers).tobytes()
+    numbers: list[int] = []
+    for url_id, domain_id, parts, fresh_own, fresh_others, own, others, domains in pages:
+        numbers += (url_id, domain_id, parts, fresh_own, fresh_others, len(own), len(others))
+        numbers += own
+        numbers += others
+        numbers += domains
+    return _little_endian(array("q", numbers)).tobytes()
 
 
 def pages_from(stored: bytes) -> Iterator[LinkedPage]:
@@ -47,12 +53,21 @@ def pages_from(stored: bytes) -> Iterator[LinkedPage]:
     numbers = _numbers(stored)
     at = 0
     while at < len(numbers):
-        url_id, domain_id, parts, fresh, targets = numbers[at : at + _HEAD]
-        middle = at + _HEAD + targets
+        url_id, domain_id, parts, fresh_own, fresh_others, own, others = numbers[at : at + _HEAD]
+        first = at + _HEAD
+        second = first + own
+        third = second + others
+        at = third + others
         yield LinkedPage(
-            url_id, domain_id, parts, fresh, numbers[at + _HEAD : middle], numbers[middle : middle + targets]
+            url_id,
+            domain_id,
+            parts,
+            fresh_own,
+            fresh_others,
+            numbers[first:second],
+            numbers[second:third],
+            numbers[third:at],
         )
-        at = middle + targets
 
 
 def _numbers(stored: bytes) -> list[int]:

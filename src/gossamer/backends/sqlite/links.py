@@ -9,7 +9,7 @@ one; whatever it leaves there is counted on opening, by the same code.
 """
 
 import sqlite3
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -31,7 +31,13 @@ from gossamer.store.ports import Prioritiser
 TARGETS_AT_ONCE = 20_000
 SECONDS_AT_MOST = 10.0
 
-_Key = tuple[int, int]  # domain and fingerprint: a URL's identity
+
+class _Gains(NamedTuple):
+    """What the URLs of one domain get, by fingerprint; all of them are in `credit`."""
+
+    links: Counter[int]
+    others: Counter[int]  # of the links, those from other domains
+    credit: dict[int, int]
 
 
 class LinkNews(NamedTuple):
@@ -74,7 +80,7 @@ class LinkCounts:
         found = self._store(pages) if pages else []
         if self._at_once:
             return self._count(found, stamp) if found else LinkNews([], [])
-        targets = sum(len(page.prints) for page in found)
+        targets = sum(len(page.own) + len(page.others) for page in found)
         if found:
             self._db.execute(self._sql["put_off"], (targets, pages_bytes(found)))
             self._waiting += targets
@@ -101,61 +107,66 @@ class LinkCounts:
         for url_id, domain_id, prints, hosts in pages:
             stored = fingerprint_bytes(prints)
             rows.append((url_id, stored))
-            targets, fresh = prints, len(prints)
             domains = self._hosts.domains_of(hosts)
-            if 0 in domains:
-                kept = [(p, d) for p, d in zip(prints, domains, strict=True) if d]
-                targets, domains, fresh = [p for p, _ in kept], [d for _, d in kept], len(kept)
+            own = [p for p, d in zip(prints, domains, strict=True) if d == domain_id]
+            others = [(p, d) for p, d in zip(prints, domains, strict=True) if d != domain_id and d]
+            fresh_own, fresh_others = len(own), len(others)
             if url_id in earlier:
                 before = set(fingerprints_from(earlier[url_id]))
-                kept = sorted(zip(targets, domains, strict=True), key=lambda target: target[0] in before)
-                fresh = sum(1 for target in targets if target not in before)
-                targets, domains = [p for p, _ in kept], [d for _, d in kept]
+                own.sort(key=before.__contains__)
+                others.sort(key=lambda target: target[0] in before)
+                fresh_own -= sum(1 for p in own if p in before)
+                fresh_others -= sum(1 for p, _ in others if p in before)
             earlier[url_id] = stored
-            found.append(LinkedPage(url_id, domain_id, len(prints), fresh, targets, domains))
+            found.append(
+                LinkedPage(
+                    url_id,
+                    domain_id,
+                    len(prints),
+                    fresh_own,
+                    fresh_others,
+                    own,
+                    [p for p, _ in others],
+                    [d for _, d in others],
+                )
+            )
         write_rows(self._db, self._sql["save_links"], rows)
         return found
 
     def _count(self, pages: list[LinkedPage], stamp: float) -> LinkNews:
-        links, others, credit = self._merged(pages)
-        rows = [(*key, links[key], others[key], gained) for key, gained in credit.items() if gained or links[key]]
+        gains = self._merged(pages)
+        rows = [
+            (domain_id, fingerprint, links.get(fingerprint, 0), others.get(fingerprint, 0), credit)
+            for domain_id, (links, others, gained) in gains.items()
+            for fingerprint, credit in gained.items()
+        ]
         write_rows(self._db, self._sql["count_links"], rows)
-        linked = self._count_domains(links, others)
-        return LinkNews(self._moves.after(credit, stamp), linked)
+        linked = [Linked(domain_id, gain.links.total(), gain.others.total()) for domain_id, gain in gains.items()]
+        linked = [domain for domain in linked if domain.links]
+        write_rows(self._db, self._sql["count_domain_links"], linked)
+        return LinkNews(self._moves.after([row[:2] for row in rows], stamp), linked)
 
-    def _merged(self, pages: list[LinkedPage]) -> tuple[Counter[_Key], Counter[_Key], dict[_Key, int]]:
-        """What is to be added to each target: links, links from other domains, credit. A page's own credit goes down
-        to nothing. All keys are in the last of the three."""
+    def _merged(self, pages: list[LinkedPage]) -> dict[int, _Gains]:
+        """What is to be added to the targets in each domain. A page's own credit goes down to nothing."""
         ids = {page.url_id for page in pages}
         rows = read_rows(self._db, self._sql["credits_of"], [(url_id,) for url_id in ids])
-        own = {url_id: ((domain_id, fingerprint), credit) for url_id, domain_id, fingerprint, credit in rows}
-        links: Counter[_Key] = Counter()
-        others: Counter[_Key] = Counter()
-        gained: dict[_Key, int] = {}
-        for url_id, domain_id, parts, fresh, prints, domains in pages:
+        known = {url_id: (fingerprint, credit) for url_id, fingerprint, credit in rows}
+        gains: defaultdict[int, _Gains] = defaultdict(lambda: _Gains(Counter(), Counter(), {}))
+        for url_id, domain_id, parts, fresh_own, fresh_others, own, others, domains in pages:
+            links, _, gained = gains[domain_id]
             part = 0
-            if url_id in own:
-                page, stored = own[url_id]
+            if url_id in known:
+                page, stored = known[url_id]
                 if parts:
                     part = credit_handed_on(stored + gained.get(page, 0), parts)
                 gained[page] = -stored
-            keys = list(zip(domains, prints, strict=True))
-            for key in keys:
-                gained[key] = gained.get(key, 0) + part
-            if fresh < len(keys):
-                del keys[fresh:]
-            links.update(keys)
-            if domains.count(domain_id) < len(domains):
-                others.update([key for key in keys if key[0] != domain_id])
-        return links, others, gained
-
-    def _count_domains(self, links: Counter[_Key], others: Counter[_Key]) -> list[Linked]:
-        of_domain: Counter[int] = Counter()
-        from_others: Counter[int] = Counter()
-        for (domain_id, _), n in links.items():
-            of_domain[domain_id] += n
-        for (domain_id, _), n in others.items():
-            from_others[domain_id] += n
-        linked = [Linked(domain_id, n, from_others[domain_id]) for domain_id, n in of_domain.items()]
-        write_rows(self._db, self._sql["count_domain_links"], linked)
-        return linked
+            for target in own:
+                gained[target] = gained.get(target, 0) + part
+            links.update(own if fresh_own == len(own) else own[:fresh_own])
+            for number, (target, of_domain) in enumerate(zip(others, domains, strict=True)):
+                gain = gains[of_domain]
+                gain.credit[target] = gain.credit.get(target, 0) + part
+                if number < fresh_others:
+                    gain.links[target] += 1
+                    gain.others[target] += 1
+        return gains

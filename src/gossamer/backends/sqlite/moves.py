@@ -9,7 +9,8 @@ from gossamer.model.facts import UrlFacts
 from gossamer.store.changes import Moved
 from gossamer.store.ports import Prioritiser
 
-_FACTS = len(UrlFacts._fields)
+FACTS = UrlFacts._fields.index("changes") + 1
+"""So many facts of a URL are columns, in this order."""
 
 
 class Moves:
@@ -33,8 +34,8 @@ class Moves:
         """The place in front queue 0 follows the score. What waits for a date keeps its place and gets its score."""
         moved, rows = [], []
         for row in read_rows(self._db, self._sql["waiting_of"], keys, 0, math.inf):
-            host_id, front, place, priority = row[_FACTS:]
-            standing = self._prioritiser.standing(UrlFacts(*row[:_FACTS]))
+            host_id, front, place, priority = row[FACTS:]
+            standing = self._prioritiser.standing(UrlFacts(*row[:FACTS]))
             if front != standing.front:
                 if priority == standing.priority:
                     continue
@@ -52,9 +53,9 @@ class Moves:
         """A URL of a better class than it was joins the end of that class's queue, unless it waits for a date."""
         moved, rows = [], []
         for row in read_rows(self._db, self._sql["waiting_of"], keys, 1, stamp):
-            standing = self._prioritiser.standing(UrlFacts(*row[:_FACTS]))
-            if standing.front < row[_FACTS + 1]:
-                moved.append(Moved(row[_FACTS], row[0], standing.front, stamp, standing.priority))
+            standing = self._prioritiser.standing(UrlFacts(*row[:FACTS]))
+            if standing.front < row[FACTS + 1]:
+                moved.append(Moved(row[FACTS], row[0], standing.front, stamp, standing.priority))
                 rows.append((standing.front, stamp, standing.priority, row[0]))
         write_rows(self._db, self._sql["join_front"], rows)
         return moved

@@ -1,6 +1,8 @@
 -- Every statement of the crawl's hot path, by name. Reports have theirs in reports.sql.
 -- What stands between two (/*rows*/) is one row of values, repeated as often as there are rows (rows.py). Statements
 -- that read for so many rows answer with one list in JSON; CROSS JOIN keeps them from scanning a table for the rows.
+-- OR ROLLBACK where many rows change: a failed statement ends its transaction anyway, so SQLite need not copy every page
+-- that it changes to be able to undo the statement alone, which is half of the work.
 
 -- name: host_by_name
 SELECT id, domain_id FROM hosts WHERE host = ?
@@ -25,7 +27,7 @@ SELECT id, domain, accesses FROM domains WHERE suffix_id = 0 LIMIT ?
 
 -- name: set_suffix
 WITH new (suffix_id, id) AS (VALUES (/*rows*/)(?, ?)(/*rows*/))
-UPDATE domains SET suffix_id = new.suffix_id FROM new WHERE domains.id = new.id
+UPDATE OR ROLLBACK domains SET suffix_id = new.suffix_id FROM new WHERE domains.id = new.id
 
 -- name: add_host
 INSERT INTO hosts (host, domain_id) VALUES (?, ?)
@@ -46,7 +48,7 @@ SELECT json_group_array(id) FROM urls WHERE id >= ?
 SELECT coalesce(max(place), 0) FROM fronts WHERE front >= ? AND place <= ?
 
 -- name: enter_front
-INSERT INTO fronts (host_id, front, place) VALUES (/*rows*/)(?, ?, ?)(/*rows*/)
+INSERT OR ROLLBACK INTO fronts (host_id, front, place) VALUES (/*rows*/)(?, ?, ?)(/*rows*/)
 ON CONFLICT DO UPDATE SET place = min(place, excluded.place)
 
 -- name: front_truth
@@ -58,7 +60,7 @@ DELETE FROM fronts WHERE host_id = ?
 -- name: settle_url
 WITH new (state, available_at, front, place, tries, reason, answered, digest, id) AS
     (VALUES (/*rows*/)(?, ?, ?, ?, ?, ?, ?, ?, ?)(/*rows*/))
-UPDATE urls SET state = new.state, available_at = new.available_at, front = coalesce(new.front, urls.front),
+UPDATE OR ROLLBACK urls SET state = new.state, available_at = new.available_at, front = coalesce(new.front, urls.front),
     place = coalesce(new.place, urls.place), tries = new.tries, reason = new.reason,
     visits = urls.visits + new.answered,
     changes = urls.changes + CASE WHEN new.digest IS NULL OR urls.visits = 0 THEN 0 ELSE
@@ -75,7 +77,7 @@ FROM urls WHERE state = 4 AND available_at <= ? LIMIT ?
 
 -- name: ask_again
 WITH new (front, place, priority, id) AS (VALUES (/*rows*/)(?, ?, ?, ?)(/*rows*/))
-UPDATE urls SET state = 0, front = new.front, place = new.place, available_at = new.place, priority = new.priority
+UPDATE OR ROLLBACK urls SET state = 0, front = new.front, place = new.place, available_at = new.place, priority = new.priority
 FROM new WHERE urls.id = new.id
 
 -- name: links_of
@@ -83,7 +85,8 @@ WITH new (id) AS (VALUES (/*rows*/)(?)(/*rows*/))
 SELECT json_group_array(json_array(l.url_id, hex(l.targets))) FROM new CROSS JOIN links l ON l.url_id = new.id
 
 -- name: save_links
-INSERT OR REPLACE INTO links (url_id, targets) VALUES (/*rows*/)(?, ?)(/*rows*/)
+INSERT OR ROLLBACK INTO links (url_id, targets) VALUES (/*rows*/)(?, ?)(/*rows*/)
+ON CONFLICT DO UPDATE SET targets = excluded.targets
 
 -- name: put_off
 INSERT INTO uncounted (targets, pages) VALUES (?, ?)
@@ -99,19 +102,19 @@ DELETE FROM uncounted
 
 -- name: credits_of
 WITH new (id) AS (VALUES (/*rows*/)(?)(/*rows*/))
-SELECT json_group_array(json_array(u.id, u.domain_id, u.fingerprint, u.credit))
+SELECT json_group_array(json_array(u.id, u.fingerprint, u.credit))
 FROM new CROSS JOIN urls u ON u.id = new.id
 
 -- name: count_links
 WITH new (domain_id, fingerprint, links, links_from_others, credit) AS
     (VALUES (/*rows*/)(?, ?, ?, ?, ?)(/*rows*/))
-UPDATE urls SET links = urls.links + new.links, links_from_others = urls.links_from_others + new.links_from_others,
+UPDATE OR ROLLBACK urls SET links = urls.links + new.links, links_from_others = urls.links_from_others + new.links_from_others,
     credit = urls.credit + new.credit
 FROM new WHERE urls.domain_id = new.domain_id AND urls.fingerprint = new.fingerprint
 
 -- name: count_domain_links
 WITH new (id, links, links_from_others) AS (VALUES (/*rows*/)(?, ?, ?)(/*rows*/))
-UPDATE domains SET links = domains.links + new.links, links_from_others = domains.links_from_others + new.links_from_others
+UPDATE OR ROLLBACK domains SET links = domains.links + new.links, links_from_others = domains.links_from_others + new.links_from_others
 FROM new WHERE domains.id = new.id
 
 -- name: waiting_of
@@ -126,11 +129,11 @@ SELECT place FROM urls WHERE id = ?
 
 -- name: move_url
 WITH new (front, place, priority, id) AS (VALUES (/*rows*/)(?, ?, ?, ?)(/*rows*/))
-UPDATE urls SET front = new.front, place = new.place, priority = new.priority FROM new WHERE urls.id = new.id
+UPDATE OR ROLLBACK urls SET front = new.front, place = new.place, priority = new.priority FROM new WHERE urls.id = new.id
 
 -- name: join_front
 WITH new (front, place, priority, id) AS (VALUES (/*rows*/)(?, ?, ?, ?)(/*rows*/))
-UPDATE urls SET front = new.front, place = new.place, available_at = new.place, priority = new.priority
+UPDATE OR ROLLBACK urls SET front = new.front, place = new.place, available_at = new.place, priority = new.priority
 FROM new WHERE urls.id = new.id
 
 -- name: queued_after
@@ -164,7 +167,7 @@ SELECT url_id FROM contents WHERE digest = ?
 
 -- name: set_host_clock
 WITH new (next_contact, last_took, address, id) AS (VALUES (/*rows*/)(?, ?, ?, ?)(/*rows*/))
-UPDATE hosts SET next_contact = new.next_contact, last_took = new.last_took, address = new.address
+UPDATE OR ROLLBACK hosts SET next_contact = new.next_contact, last_took = new.last_took, address = new.address
 FROM new WHERE hosts.id = new.id
 
 -- name: rest_host
@@ -172,11 +175,11 @@ UPDATE hosts SET next_contact = max(next_contact, ?) WHERE id = ?
 
 -- name: count_accesses
 WITH new (accesses, id) AS (VALUES (/*rows*/)(?, ?)(/*rows*/))
-UPDATE domains SET accesses = domains.accesses + new.accesses FROM new WHERE domains.id = new.id
+UPDATE OR ROLLBACK domains SET accesses = domains.accesses + new.accesses FROM new WHERE domains.id = new.id
 
 -- name: count_suffix_visits
 WITH new (visits, id) AS (VALUES (/*rows*/)(?, ?)(/*rows*/))
-UPDATE suffixes SET visits = suffixes.visits + had.visits
+UPDATE OR ROLLBACK suffixes SET visits = suffixes.visits + had.visits
 FROM (SELECT d.suffix_id AS id, sum(new.visits) AS visits FROM new CROSS JOIN domains d ON d.id = new.id
     GROUP BY d.suffix_id) AS had
 WHERE suffixes.id = had.id
@@ -188,7 +191,7 @@ INSERT OR REPLACE INTO robots (origin, host_id, status, fetched_at, expires_at, 
 INSERT OR IGNORE INTO seeds (url, written, source, added_at) VALUES (?, ?, ?, ?)
 
 -- name: count
-INSERT INTO counters (name, value) VALUES (/*rows*/)(?, ?)(/*rows*/) ON CONFLICT DO UPDATE SET value = value + excluded.value
+INSERT OR ROLLBACK INTO counters (name, value) VALUES (/*rows*/)(?, ?)(/*rows*/) ON CONFLICT DO UPDATE SET value = value + excluded.value
 
 -- name: commit_warc
 INSERT INTO warc_files (id, name, committed) VALUES (?, ?, ?)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from gossamer.backends.sqlite.database import open_for_writing, translated
 from gossamer.backends.sqlite.facts import Facts
+from gossamer.backends.sqlite.moves import FACTS
 from gossamer.backends.sqlite.queries import named_queries
 from gossamer.backends.sqlite.rows import write_rows
 from gossamer.model.facts import UrlFacts
@@ -18,8 +19,6 @@ from gossamer.model.units import Instant
 from gossamer.store.ports import Prioritiser
 
 CHUNK = 20_000
-
-_FACTS = len(UrlFacts._fields)
 
 
 def reorder(
@@ -68,8 +67,8 @@ def _reorder(
 
 def _standing(row: tuple[object, ...], prioritiser: Prioritiser, now: Instant) -> tuple[int, float, float, int] | None:
     """The row as `move_url` takes it; None if it stands right."""
-    facts = UrlFacts(*row[:_FACTS])  # type: ignore[arg-type]
-    *stood, available_at = row[_FACTS:]
+    facts = UrlFacts(*row[:FACTS])  # type: ignore[arg-type]
+    *stood, available_at = row[FACTS:]
     front, priority, place = prioritiser.standing(facts)
     due: float = available_at or 0.0  # type: ignore[assignment]
     if due > now:

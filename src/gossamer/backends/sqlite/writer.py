@@ -188,7 +188,8 @@ class SqliteWriter:
                 place = available_at = max(s.available_at or 0.0, self._stamp)
                 _touch(touched, s.host_id, front, place)
             answered = s.status is not None
-            updates.append((s.state, available_at, front, place, s.tries, s.reason, answered, s.digest, s.url_id))
+            digest = s.digest if answered else None
+            updates.append((s.state, available_at, front, place, s.tries, s.reason, answered, digest, s.url_id))
             if s.state is not s.was:
                 counts["state:" + s.was.word] -= 1
                 counts["state:" + s.state.word] += 1
