@@ -63,7 +63,7 @@ class PolitenessHeap:
         """A waiting host that rests long from now on and that nothing ties to its back queue; None if there is none."""
         for _ in range(len(self._long)):
             turn, host = self._long.popleft()
-            if turn != host.turn or host.not_before - now < self._long_rest:
+            if turn != host.turn or host.state is not HostState.WAITING or host.not_before - now < self._long_rest:
                 continue
             if not host.unsettled and not host.loading:
                 return host

@@ -1,4 +1,4 @@
-"""The ready structure: hosts that may be contacted now, by the class of what they would be asked for.
+"""The ready structure of orderings by class: hosts that may be contacted now, by the class of their URLs.
 
 A host that is ready stands in every class it has URLs of, at the place of its oldest URL of that class. When it
 is served through one class its other entries are stale; they are recognised by their turn number
@@ -11,11 +11,11 @@ from collections.abc import Callable
 from gossamer.frontier.back_queue import HostQueue, HostState
 from gossamer.frontier.selector import Selector
 
-_Entry = tuple[float, int, int, HostQueue]  # (available_at, url_id, turn, host): oldest URL first
+_Entry = tuple[float, int, int, HostQueue]  # (place, url_id, turn, host): oldest URL first
 _SLACK = 1024  # stale entries that are not worth a sweep
 
 
-class ReadyHosts:
+class ReadyClasses:
     """Front queues of ready hosts, served by the biased selector, first in first out within a class."""
 
     def __init__(self, selector: Selector, fronts: int) -> None:
@@ -34,8 +34,8 @@ class ReadyHosts:
         turn = host.turn
         for front, tasks in enumerate(host.fronts):
             if tasks:
-                head = tasks[0]
-                heapq.heappush(self._heap(front), (head.available_at, head.url_id, turn, host))
+                head = tasks[-1]
+                heapq.heappush(self._heap(front), (head.place, head.url_id, turn, host))
 
     def _heap(self, front: int) -> list[_Entry]:
         """The heap of a class, rid of stale entries if they prevail. A host served through one class again and again
@@ -48,8 +48,8 @@ class ReadyHosts:
 
     def push_front(self, host: HostQueue, front: int) -> None:
         """A ready host has got its first URL of a class while it waits."""
-        head = host.fronts[front][0]
-        heapq.heappush(self._heap(front), (head.available_at, head.url_id, host.turn, host))
+        head = host.fronts[front][-1]
+        heapq.heappush(self._heap(front), (head.place, head.url_id, host.turn, host))
 
     def leave(self, host: HostQueue) -> None:
         """Take a ready host out; its entries are stale from now on."""
