@@ -40,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from gossamer.assemble import canonicaliser_for
+    from gossamer.wishes import canonicaliser_for
     from gossamer.seed.lists import read_arguments
     from gossamer.simweb.process import SimwebProcess
 

@@ -119,7 +119,7 @@ class Visitor:
     def _over_its_cap(self, visit: Visit) -> bool:
         """Exclude the visit if its domain has had as many page requests as it may have."""
         cap = self._limits.max_per_domain
-        if cap is None or self._notes.accesses(visit.domain_id) < cap:
+        if cap is None or self._frontier.domains[visit.domain_id].visits < cap:
             return False
         self._exclude(visit, "domain_limit", f"{cap} page requests to its domain")
         return True
@@ -149,7 +149,7 @@ class Visitor:
             return
         if self._over_its_cap(visit):  # other hosts of its domain may have been quicker while we looked it up
             return
-        self._notes.count_access(visit.domain_id)
+        self._frontier.count_visit(visit)
         self._store.batch.accesses[visit.domain_id] += 1
         outcome = await self._contact(visit, page.url, page.origin, address)
         now = self._clock.now()
@@ -189,8 +189,11 @@ class Visitor:
         elif visit.task.hops >= self._limits.max_redirects:
             self._settle(self._landing.dead(visit.host_id, visit.task, "too_many_redirects", now, response, target.url))
         else:
+            batch = self._store.batch
             if isinstance(target, Candidate):
-                self._store.batch.candidates.append(target)
+                batch.candidates.append(target)
+            if (link := self._intake.redirect_link(visit, target)) is not None:
+                batch.links.append(link)
             self._settle(self._landing.redirected(visit.host_id, visit.task, response, target.url, now))
 
     # --- robots.txt ------------------------------------------------------------------------------

@@ -240,14 +240,17 @@ class SqliteWriter:
         for host_id, not_before in retired:
             truth = db.execute(sql["front_truth"], (host_id,)).fetchall()
             db.execute(sql["leave_fronts"], (host_id,))
-            entries = [
-                (host_id, front, place if by_score and front == 0 else max(place, stamp, not_before))
-                for front, place in truth
-            ]
+            rests = not_before > stamp
+            entries = []
+            for front, place in truth:
+                if by_score and front == 0 and not rests:
+                    entries.append((host_id, front, place))
+                else:  # by score, a host that rests waits for its date, like a URL that does
+                    entries.append((host_id, 1 if by_score else front, max(place, stamp, not_before)))
             write_rows(db, sql["enter_front"], entries)
             for entry in entries:
                 _touch(touched, *entry)
-            if not_before > stamp:
+            if rests:
                 db.execute(sql["rest_host"], (not_before, host_id))
 
     def ask_missing_again(self, now: Instant, most: int = 100_000) -> int:
