@@ -197,6 +197,8 @@ class SlowTable:
     def retire(self, host_id: int, not_before: float, report: Report) -> None:
         self.fronts = {queue: at for queue, at in self.fronts.items() if queue[0] != host_id}
         queued = [r for r in self.rows.values() if r.host_id == host_id and r.state is UrlState.QUEUED]
-        for front in {row.front for row in queued}:
-            first = min(row.place for row in queued if row.front == front)
-            self.touch(report, host_id, front, max(first, self.stamp, not_before) if self.by_date(front) else first)
+        for row in queued:
+            # By score, a host that rests waits for its date, like a URL that does.
+            front = 1 if not self.by_date(row.front) and not_before > self.stamp else row.front
+            place = max(row.place, self.stamp, not_before) if self.by_date(front) else row.place
+            self.touch(report, host_id, front, place)

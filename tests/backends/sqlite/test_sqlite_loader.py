@@ -21,7 +21,12 @@ from gossamer.store.changes import Batch, RetiredHost
 READS = [
     *("front_window", "host_record", "host_robots", "host_queue", "resting_addresses", "content_owner"),
     *("fingerprints_after", "digests_after", "host_by_name", "domain_by_name", "front_truth", "last_url"),
-    *("due_missing", "fact", "counters", "warc_files"),
+    *("due_missing", "fact", "counters", "counter", "warc_files", "host_clock", "suffix_by_name", "place_of"),
+    *("domains_without_suffix", "queued_after", "uncounted_pages", "urls_since"),
+]
+OF_MANY_ROWS = [
+    *("settle_url", "fronts_of", "ask_again", "links_of", "credits_of", "count_links", "count_domain_links"),
+    *("waiting_of", "move_url", "join_front", "set_host_clock", "count_accesses", "count_suffix_visits", "set_suffix"),
 ]
 
 
@@ -56,11 +61,54 @@ def test_every_query_of_a_reader_follows_an_index(store: Store, name: str, analy
 
     plan = [str(row[3]) for row in store.rows("EXPLAIN QUERY PLAN " + sql, *[0] * sql.count("?"))]
 
-    # These two are read whole once per start; they have a few rows.
-    scans = [] if name in ("counters", "warc_files") else [step for step in plan if step.startswith("SCAN")]
+    # These are read whole, once per start or commit; they have a few rows.
+    whole = ("counters", "warc_files", "domains_without_suffix", "uncounted_pages")
+    scans = [] if name in whole else [step for step in plan if step.startswith("SCAN")]
     assert plan
     assert scans == []
     assert [step for step in plan if "TEMP B-TREE" in step] == []
+
+
+@pytest.mark.parametrize("name", OF_MANY_ROWS)
+@pytest.mark.parametrize("analysed", [False, True])
+def test_a_statement_of_many_rows_looks_each_row_up_by_an_index(store: Store, name: str, analysed: bool) -> None:
+    found = [candidate(f"h{n % 50}.test", n, n % 3) for n in range(2000)]
+    store.writer.commit(Batch(candidates=found), store.now)
+    if analysed:
+        store.writer._db.execute("ANALYZE")
+    head, row, tail = named_queries("queries.sql")[name].split("(/*rows*/)")
+    sql = head + ", ".join([row] * 20) + tail
+
+    plan = [str(step[3]) for step in store.writer._db.execute("EXPLAIN QUERY PLAN " + sql, [0] * sql.count("?"))]
+
+    # There are few suffixes, and a batch has few of them: which of the two is looked up in the other does not matter.
+    scanned = [step for step in plan if step.startswith("SCAN")]
+    assert [s for s in scanned if s not in ("SCAN new", "SCAN had", "SCAN suffixes", "SCAN 20 CONSTANT ROWS")] == []
+    assert any(step.startswith("SEARCH") for step in plan)
+
+
+def test_everything_of_a_load_is_of_one_commit_whatever_is_committed_meanwhile(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.writer.commit(Batch(candidates=[candidate("a.test", 1)]), store.now)
+    read_front = SqliteLoader._front
+
+    def commit_then_read(loader: SqliteLoader, wanted: FrontWanted) -> FrontLoaded:
+        store.writer.commit(Batch(candidates=[candidate("a.test", 2), candidate("b.test", 3)]), store.now)
+        return read_front(loader, wanted)
+
+    monkeypatch.setattr(SqliteLoader, "_front", commit_then_read)
+    order = LoadOrder(
+        (FrontWanted(0, (-1.0, 0), 9, Instant(math.inf)),),
+        (HostWanted(HostId(1), False, ((0, (-1.0, 0), 9),), Instant(math.inf)),),
+    )
+
+    loaded = store.loader.load(order)
+
+    assert loaded.number == 1
+    assert [host_id for _, host_id in loaded.fronts[0].entries] == [1]
+    assert [task.url_id for _, tasks, _ in loaded.hosts[0].classes for task in tasks] == [1]
+    assert store.loader.load(LoadOrder((), ())).number == 2
 
 
 def test_a_queue_is_read_in_order_page_by_page(store: Store) -> None:
