@@ -108,7 +108,7 @@ def test_of_a_running_crawl_it_is_known_what_is_in_flight(crawl: Path, capsys: C
     held.close()
     waited = found["waits"]
     assert isinstance(waited, dict)
-    assert waited["in_flight"] == 3
+    assert (waited["in_flight"], waited["ready_hosts"]) == (3, 0)
     assert str(waited["for"]).startswith("3 visits in flight, 1 resting host")
     assert found["load"] == {"mode": "high", "reason": "all fetch slots busy for 1 s", "selector_shares": []}
     assert "Waits for 3 visits in flight" in shown

@@ -10,6 +10,7 @@ from running import gossamer
 from small_server import Answer, SmallServer, links, page
 
 from gossamer.cli import main
+from gossamer.frontier.orderings.mercator import Mercator
 
 pytestmark = pytest.mark.service
 
@@ -292,7 +293,9 @@ def test_a_url_never_seen_that_may_enter_says_what_it_would_get(finished: Explai
     assert story["state"] is None
     assert part(story, "identity") == {"seen": False, "minimised": False, "known_as": None}
     assert refusals(story) == []
-    assert (standing["depth"], standing["assumed"], standing["name"]) == (1, True, "medium")
+    assert (standing["depth"], standing["links"], standing["assumed"]) == (1, 1, True)
+    front = Mercator().front_of(float(str(standing["priority"])))
+    assert (standing["front"], standing["name"]) == (front, ("high", "medium", "low")[front])
     assert why(story) == "it would enter and be queued when a page links to it"
 
 

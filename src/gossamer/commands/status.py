@@ -69,7 +69,9 @@ def with_live(waits: Waits, live: Live | None, *, running: bool) -> Waits:
         return dataclasses.replace(waits, in_flight=0)
     if live is None:
         return waits
-    return dataclasses.replace(waits, in_flight=_number(live["in_flight"]), unread=_number(live["documents_waiting"]))
+    # On record a host that is being visited looks as if it might be contacted; its process knows better.
+    in_flight, unread, ready = (_number(live[name]) for name in ("in_flight", "documents_waiting", "hosts_ready"))
+    return dataclasses.replace(waits, in_flight=in_flight, unread=unread, ready_hosts=ready)
 
 
 def next_due(waits: Waits, now: Instant) -> Instant | None:

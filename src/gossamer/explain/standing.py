@@ -16,8 +16,9 @@ _CLASSES = {1: ("only",), 3: ("high", "medium", "low")}
 
 
 def stands(known: UrlFact, facts: Facts, ordering: Ordering) -> Standing:
-    """Where a URL on record stands. Its front queue is the one that it is in, if the queue has this ordering."""
-    same = facts.order is None or facts.order == ordering.name
+    """Where a URL on record stands. Its front queue is the one that it is in, if the queue stands by this ordering;
+    it stands by none while it is put in order."""
+    same = facts.order == ordering.name
     score = ordering.score(known.learnt)
     front = known.front if same else ordering.standing(known.learnt).front
     return _standing(
