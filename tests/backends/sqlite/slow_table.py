@@ -75,9 +75,11 @@ class SlowTable:
         """At a start; what a crash left uncounted is counted."""
         self.ids = count(max((row.url_id for row in self.rows.values()), default=0) + 1)
         dates = [at for (_, front), at in self.fronts.items() if self.by_date(front) and at <= now]
-        self.stamp = math.nextafter(max([now, *dates]), math.inf)
+        self.stamp = max(dates, default=0.0)
         self.counted_at = now
-        self.count_pending(Report())
+        if self.pending:
+            self.stamp = math.nextafter(max(self.stamp, now), math.inf)
+            self.count_pending(Report())
 
     def close(self) -> None:
         self.count_pending(Report())

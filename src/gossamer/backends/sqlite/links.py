@@ -89,6 +89,10 @@ class LinkCounts:
             return self.count_waiting(stamp)
         return LinkNews([], [])
 
+    def any_waiting(self) -> bool:
+        """Whether pages are in the table, be it without a target."""
+        return self._db.execute(self._sql["any_uncounted"]).fetchone() is not None
+
     def count_waiting(self, stamp: float) -> LinkNews:
         """Count everything that was put off."""
         stored = self._db.execute(self._sql["uncounted_pages"]).fetchall()

@@ -94,6 +94,9 @@ INSERT INTO uncounted (targets, pages) VALUES (?, ?)
 -- name: uncounted_targets
 SELECT coalesce(sum(targets), 0) FROM uncounted
 
+-- name: any_uncounted
+SELECT 1 FROM uncounted LIMIT 1
+
 -- name: uncounted_pages
 SELECT pages FROM uncounted ORDER BY id
 

@@ -69,7 +69,8 @@ class SqliteWriter:
         """What an older version did not know, and what a crash left uncounted."""
         with self._transaction():
             self._hosts.complete_domains()
-            self._links.count_waiting(self._next_stamp(self._clock.now()))
+            if self._links.any_waiting():
+                self._links.count_waiting(self._next_stamp(self._clock.now()))
 
     def close(self) -> None:
         """Count the links that wait for it, and let go of the files."""
