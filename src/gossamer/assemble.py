@@ -281,6 +281,7 @@ def _assemble(config: Config, seeds: list[Seed], directory: CrawlDirectory, cloc
             ),
             random.Random(key),
         ),
+        politeness=politeness,
         clock=clock,
         robots_agent=config.robots_agent,
         robots_policy=RobotsPolicy(first_retry=Seconds(retry.delay), longest_retry=Seconds(retry.max_delay)),

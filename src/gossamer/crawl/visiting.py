@@ -19,7 +19,7 @@ from gossamer.fetch.http.ports import Fetcher, Request
 from gossamer.fetch.robots import RobotsAnswer, RobotsPolicy, max_age_of, path_of, rules_from_answer
 from gossamer.filter.canonical import Canonical, Canonicaliser, Refusal, taken_apart
 from gossamer.frontier.frontier import Frontier
-from gossamer.frontier.politeness import Contact
+from gossamer.frontier.politeness import Contact, PolitenessPolicy, gap_after
 from gossamer.frontier.retries import StatusClass, status_class
 from gossamer.frontier.turns import Visit
 from gossamer.model.outcome import Failed, Failure, FetchOutcome, Response
@@ -59,6 +59,7 @@ class Visitor:
         intake: Intake,
         canonicaliser: Canonicaliser,
         landing: Landing,
+        politeness: PolitenessPolicy,
         clock: Clock,
         robots_agent: str,
         robots_policy: RobotsPolicy,
@@ -77,6 +78,7 @@ class Visitor:
         self._intake = intake
         self._canonicaliser = canonicaliser
         self._landing = landing
+        self._politeness = politeness
         self._clock = clock
         self._agent = robots_agent
         self._robots_policy = robots_policy
@@ -281,7 +283,9 @@ class Visitor:
         self._journal.finished(visit.host_id, until, took, address)
         del self.open_contacts[visit.host_id]
         self._audit.request_ended(visit.host, address, now, took, crawl_delay, wait)
-        self._store.batch.hosts[visit.host_id] = HostClock(visit.host_id, until, took, address)
+        gap, term = gap_after(self._politeness, contact)
+        reason = term.value if until <= now + gap else "failures, or rules out of reach"
+        self._store.batch.hosts[visit.host_id] = HostClock(visit.host_id, until, took, address, reason)
         self._store.nudge()
         self._note_slowest(visit.host, took)
 

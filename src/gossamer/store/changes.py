@@ -51,6 +51,7 @@ class HostClock(NamedTuple):
     next_contact: Instant
     last_took: float
     address: str | None
+    rest_reason: str | None = None  # what decided `next_contact`, in words
 
 
 class RobotsRecord(NamedTuple):

@@ -169,12 +169,16 @@ INSERT OR IGNORE INTO contents (digest, url_id) VALUES (/*rows*/)(?, ?)(/*rows*/
 SELECT url_id FROM contents WHERE digest = ?
 
 -- name: set_host_clock
-WITH new (next_contact, last_took, address, id) AS (VALUES (/*rows*/)(?, ?, ?, ?)(/*rows*/))
-UPDATE OR ROLLBACK hosts SET next_contact = new.next_contact, last_took = new.last_took, address = new.address
+WITH new (next_contact, last_took, address, rest_reason, id) AS (VALUES (/*rows*/)(?, ?, ?, ?, ?)(/*rows*/))
+UPDATE OR ROLLBACK hosts SET next_contact = new.next_contact, last_took = new.last_took, address = new.address,
+    rest_reason = new.rest_reason
 FROM new WHERE hosts.id = new.id
 
 -- name: rest_host
-UPDATE hosts SET next_contact = max(next_contact, ?) WHERE id = ?
+UPDATE hosts SET
+    rest_reason = CASE WHEN ?1 > next_contact THEN 'failures, or rules out of reach' ELSE rest_reason END,
+    next_contact = max(next_contact, ?1)
+WHERE id = ?2
 
 -- name: count_accesses
 WITH new (accesses, id) AS (VALUES (/*rows*/)(?, ?)(/*rows*/))

@@ -220,7 +220,7 @@ class SqliteWriter:
 
     def _update_hosts(self, batch: Batch) -> None:
         db, sql = self._db, self._sql
-        clocks = [(h.next_contact, h.last_took, h.address, h.host_id) for h in batch.hosts.values()]
+        clocks = [(h.next_contact, h.last_took, h.address, h.rest_reason, h.host_id) for h in batch.hosts.values()]
         write_rows(db, sql["set_host_clock"], clocks)
         accesses = [(n, domain) for domain, n in batch.accesses.items()]
         write_rows(db, sql["count_accesses"], accesses)
