@@ -1,7 +1,7 @@
 """Reads the link graph of a crawl, also while the crawl runs: which page links to which, as numbers in arrays.
 
 Pages are the URLs of the crawl that no rule excludes, numbered from 0 in order of discovery. Only those that were
-fetched have links; a redirect is one link.
+fetched have links, but duplicates do not; a redirect is one link.
 """
 
 import sqlite3
