@@ -164,6 +164,7 @@ class _Sites:
         self._known = [[self._chance.getrandbits(63) for _ in range(urls)] for _ in range(hosts)]
         self._urls = urls
         self._ids: dict[int, int] = {}
+        self._domains: dict[HostKey, int] = {}
         self._pages = 0
 
     def candidates(self) -> list[Candidate]:
@@ -171,6 +172,8 @@ class _Sites:
         found = [(fp, key) for key, prints in zip(self._keys, self._known, strict=True) for fp in prints]
         self._chance.shuffle(found)
         self._ids = {fp: number for number, (fp, _) in enumerate(found, 1)}
+        for _, key in found:  # hosts and domains are numbered as they are met
+            self._domains.setdefault(key, len(self._domains) + 1)
         return [
             Candidate(Url(f"http://{key}/section/{fp & 255}/page-about-things-{fp}.html"), key, Fingerprint(fp), 2, 0,
                       Via.LINK, 1)
@@ -192,7 +195,7 @@ class _Sites:
         prints.append(self._known[other][chance.randrange(urls)])
         keys = [self._keys[home]] * 17 + [self._stranger] * 2 + [self._keys[other]]
         url_id = self._ids[here[_MENU + turn % (urls - _MENU)]]
-        return PageLinks(url_id, home + 1, [Fingerprint(fp) for fp in prints], keys)
+        return PageLinks(url_id, self._domains[self._keys[home]], [Fingerprint(fp) for fp in prints], keys)
 
 
 def _links(directory: str, ordering: Ordering, hosts: int, pages: int, per_batch: int) -> float:

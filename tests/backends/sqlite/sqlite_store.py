@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from gossamer.backends.sqlite.links import TARGETS_AT_ONCE
 from gossamer.backends.sqlite.loader import SqliteLoader
 from gossamer.backends.sqlite.writer import SqliteWriter
 from gossamer.clock import VirtualClock
@@ -77,7 +78,7 @@ class FrontInUrl(Ordering):
 class Store:
     """A writer, a loader and their clock."""
 
-    def __init__(self, path: Path, ordering: Ordering | None = None, targets_at_once: int = 20_000) -> None:
+    def __init__(self, path: Path, ordering: Ordering | None = None, targets_at_once: int = TARGETS_AT_ONCE) -> None:
         self.path = path
         self.clock = VirtualClock(START)
         self.captures = CapturesInMemory()
