@@ -28,6 +28,7 @@ class UrlFacts(NamedTuple):
     credit: int = BIRTH_CREDIT  # online importance: what was handed to it and not handed on yet
     visits: int = 0  # answered so far
     changes: int = 0  # of these, with content other than the time before
+    age: float | None = None  # seconds since its last known modification, when these facts were put together
 
 
 @dataclass(slots=True)
