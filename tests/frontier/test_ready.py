@@ -73,6 +73,7 @@ def test_a_ready_host_that_gets_its_first_url_of_a_class_is_served_through_it_to
 
 def test_a_closed_host_is_passed_over_and_costs_its_class_no_turn() -> None:
     closed, other = host_with(1, (0, 10, 1.0)), host_with(2, (0, 11, 2.0))
+    closed.address = "10.0.0.1"
     selector = Selector(SelectorRatios())
     ready = ReadyClasses(selector, 3)
     ready.push(closed)

@@ -80,7 +80,7 @@ class HostQueue:
         self.load_size = FIRST_LOAD
 
     def __lt__(self, other: "HostQueue") -> bool:
-        # Heaps compare hosts only where a stale entry of one that retired meets the same host's new one. Any order does.
+        # Heaps compare hosts only where a stale entry of one that retired meets the new one of the same host.
         return self.host_id < other.host_id
 
     def learn(self, record: HostRecord) -> None:
@@ -148,7 +148,7 @@ class HostQueue:
     def runs_low(self) -> bool:
         """Whether `wanted` has anything."""
         if self.ranked is None:
-            return any(more and len(tasks) <= LOW_MARK for more, tasks in zip(self.more, self.fronts, strict=True))
+            return True in [more and len(tasks) <= LOW_MARK for more, tasks in zip(self.more, self.fronts, strict=True)]
         return bool(self.wanted())
 
     def add(self, front: int, tasks: list[Task], *, exhausted: bool, commit: int) -> bool:

@@ -253,7 +253,7 @@ class Frontier:
         host.served += 1
         if host.address is not None:
             self._gates.of(host.address, now).busy_with = host.host_id
-        if host.more[front]:
+        if host.more[front] and not host.loading:
             self._router.feed(host)
         priority = task.priority if self._scores is None else self._scores.shown(host, task.priority)
         return Visit(host.host_id, host.host, host.domain_id, task, host.address, host.last_took, priority)
