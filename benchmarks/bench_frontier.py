@@ -13,11 +13,13 @@ import resource
 import time
 from collections import deque
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from gossamer.frontier.front_queue import LoadOrder
 from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.politeness import Contact, PolitenessPolicy
 from gossamer.frontier.turns import FrontierLimits, Visit, WaitUntil
+from gossamer.model.facts import DomainFacts
 from gossamer.model.task import HostRecord, Task
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Seconds, Url
 
@@ -51,15 +53,17 @@ class _Table:
             record = None
             if wanted.with_record:
                 address = f"10.{host_id // self.hosts_per_address}" if self.hosts_per_address else None
-                record = HostRecord(host_id, HostKey(f"h{host_id}.test"), 1, 0, Instant(0.0), 0.01, address)
+                name = HostKey(f"h{host_id}.test")
+                record = HostRecord(host_id, name, host_id, DomainFacts(), 1, Instant(0.0), 0.01, address)
             classes = [(front, *self._page(host_id, front, count)) for front, _, count in wanted.classes]
             hosts.append((host_id, record, classes))
         delivered = time.process_time()
         self.cpu += delivered - began
         for number, entries, due in fronts:
-            frontier.loaded_front(number, entries, due)
+            frontier.loaded_front(number, entries, due, 1)
         for host_id, record, classes in hosts:
-            frontier.loaded_host(host_id, record, classes, now)
+            frontier.loaded_host(host_id, record, classes, 1, now)
+        frontier.load_ends()
         return time.process_time() - delivered
 
     def _page(self, host_id: int, front: int, count: int) -> tuple[list[Task], float | None]:
@@ -74,6 +78,17 @@ class _Table:
         return tasks, None if len(numbers) == count else math.inf
 
 
+class Report(NamedTuple):
+    """A commit that brought nothing but outcomes."""
+
+    number: int
+    settled: list[tuple[HostId, int]]
+    retired: list[HostId]
+    touched: tuple[()] = ()
+    moved: tuple[()] = ()
+    linked: tuple[()] = ()
+
+
 def _crawl(hosts: int, hosts_per_address: int | None = None) -> tuple[float, float, int]:
     """(microseconds a URL, stand-in's microseconds a URL, gaps waited for)."""
     policy = PolitenessPolicy(min_delay=Seconds(1.0))
@@ -81,7 +96,7 @@ def _crawl(hosts: int, hosts_per_address: int | None = None) -> tuple[float, flo
     table = _Table(hosts, hosts_per_address)
     now = Instant(1_000.0)
     urls = hosts * _PER_HOST
-    done = waits = 0
+    done = waits = number = 0
     unsettled: list[tuple[HostId, int]] = []
     out: deque[Visit] = deque()
     took = Seconds(0.01)
@@ -98,7 +113,8 @@ def _crawl(hosts: int, hosts_per_address: int | None = None) -> tuple[float, flo
             done += 1
             if len(unsettled) < _COMMIT:
                 continue
-        frontier.committed((), unsettled, [host.host_id for host in frontier.take_retired()])
+        number += 1
+        frontier.committed(Report(number, unsettled, [host.host_id for host in frontier.take_retired()]))
         unsettled.clear()
         order = frontier.load_order(now)
         if order:

@@ -14,10 +14,11 @@ from pathlib import Path
 
 from gossamer.simulate.graph import LinkGraph
 from gossamer.simulate.pagerank import pagerank
-from gossamer.simulate.plot import svg
+from gossamer.simulate.plot import plot
 from gossamer.simulate.policies import POLICIES, Setting
 from gossamer.simulate.reading import read_graph
-from gossamer.simulate.replay import Plan, compare, crawl_order, seed_pages
+from gossamer.simulate.replay import Curve, Plan, compare, crawl_order, seed_pages
+from gossamer.simulate.svg import svg
 from gossamer.simulate.tables import heading, markdown_table
 from gossamer.simulate.web import graph_of_web
 from gossamer.simweb.config import preset
@@ -26,6 +27,12 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 PAGE = DOCS / "ORDERING.md"
 BEGIN, END = "<!-- made by bench_orderings -->", "<!-- end -->"
 RESTS = (0, 20)
+GOALS = {  # rest -> percent of the pages -> (goal, stretch goal): ../shared/SCIENCE.md, section 6, for cnr-2000
+    0: {1.0: (12.5, 13.0), 5.0: (25.0, 27.0), 10.0: (32.0, 34.0), 25.0: (50.0, 51.0), 50.0: (72.0, 73.0)},
+    20: {5.0: (25.5, 27.5), 10.0: (32.0, 34.0), 25.0: (50.5, 51.0)},
+}
+OF_OMNISCIENT = (85.0, 91.0)  # at 10 %, no politeness
+JUDGED = ("importance", "mercator", "push")
 
 
 def simulated(pages: int) -> LinkGraph:
@@ -45,19 +52,46 @@ def costs(graph: LinkGraph, ranks: Sequence[float]) -> list[tuple[str, float, fl
     return found
 
 
-def document(graph: LinkGraph, ranks: Sequence[float], name: str, tell: bool = True) -> str:
+def compared(graph: LinkGraph, ranks: Sequence[float], name: str) -> list[Curve]:
+    return compare(graph, ranks, Plan(rests=RESTS), lambda what: print(f"{name}: {what}", flush=True))
+
+
+def document(graph: LinkGraph, curves: Sequence[Curve], name: str) -> str:
     """A section of the page; draws the curves beside it."""
-    plan = Plan(rests=RESTS)
-    curves = compare(graph, ranks, plan, lambda what: print(f"{name}: {what}", flush=True) if tell else None)
+    plan = Plan()
     title = f"{name}: {graph.pages:,} pages, {graph.links:,} links, {graph.sites:,} sites"
     drawing = DOCS / f"ordering-{name}.svg"
-    drawing.write_text(svg(title, curves), encoding="utf-8")
+    drawing.write_text(svg(plot(title, curves)), encoding="utf-8")
     parts = [f"### {name}\n\n{graph.pages:,} pages, {graph.links:,} links, {graph.sites:,} sites.\n"]
     for rest in RESTS:
         table = markdown_table([curve for curve in curves if curve.rest == rest], plan)
         parts.append(f"{heading(rest).capitalize()}:\n\n{table}")
     parts.append(f"![PageRank gathered over pages fetched]({drawing.name})\n")
     return "\n".join(parts)
+
+
+def goals_table(curves: Sequence[Curve]) -> str:
+    """Which goals are reached. As shown, that is to a tenth of a percent."""
+    shares = {(c.order, c.rest): dict(zip(Plan().points, c.shares, strict=True)) for c in curves}
+    lines = ["| | goal | stretch | " + " | ".join(f"`{order}`" for order in JUDGED) + " |"]
+    lines.append("|---|---:|---:|" + "---|" * len(JUDGED))
+    for rest, points in GOALS.items():
+        for point, goals in points.items():
+            cells = [_verdict(shares[order, rest][point], goals) for order in JUDGED]
+            lines.append(_row(f"{point:g} %, {heading(rest)}", goals, cells))
+    best = shares["omniscient", 0][10.0]
+    cells = [_verdict(100 * shares[order, 0][10.0] / best, OF_OMNISCIENT) for order in JUDGED]
+    lines.append(_row("10 % as share of `omniscient`", OF_OMNISCIENT, cells))
+    return "\n".join([*lines, ""])
+
+
+def _row(name: str, goals: tuple[float, float], cells: Sequence[str]) -> str:
+    return f"| {name} | {goals[0]:g} | {goals[1]:g} | " + " | ".join(cells) + " |"
+
+
+def _verdict(found: float, goals: tuple[float, float]) -> str:
+    shown = round(found, 1)
+    return f"{shown} " + ("stretch" if shown >= goals[1] else "goal" if shown >= goals[0] else "**missed**")
 
 
 def cost_table(graph: LinkGraph, ranks: Sequence[float]) -> str:
@@ -71,7 +105,12 @@ def write_docs(path: Path) -> None:
     start = time.process_time()
     ranks = pagerank(graph)
     took = time.process_time() - start
-    parts = [document(graph, ranks, graph.name), document(web, pagerank(web), "simweb")]
+    curves = compared(graph, ranks, graph.name)
+    parts = [
+        f"### Goals on {graph.name}\n\n{goals_table(curves)}",
+        document(graph, curves, graph.name),
+        document(web, compared(web, pagerank(web), "simweb"), "simweb"),
+    ]
     parts.append(
         f"### Cost\n\nCPU time of a whole crawl of {graph.name} without politeness, everything included (Python "
         f"{platform.python_version()}, {platform.machine()}). PageRank itself takes {took:.0f} s.\n\n"

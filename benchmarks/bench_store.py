@@ -5,6 +5,12 @@ brings 12 new links on a few hosts and 4 that are known after all (the URL-seen 
 settled as stored, moves its host's clock and now and then retires its host. Records are not written: bench_warc
 measures those.
 
+"Links" is what counting links adds to a page, alone: 20 links, of which 16 lead to URLs in the table. Twelve of those
+are the menu of the page's host, the same on all its pages and fetched already; three are pages of the host, some more
+often than others, half of them fetched; one is on another host. Two of the rest are on the host, two on hosts that the
+crawl does not know. Pages come from so many hosts in turn. "Put off" is the way of orderings by class, without and with
+a look at the URLs that wait; "at once" that of orderings by score, where every URL that waits moves.
+
 "Rows" compares one statement of many rows with `executemany`, alone and beside a thread that keeps the interpreter
 busy as an event loop does. There the wall time counts too: it is how long a commit takes.
 """
@@ -17,6 +23,7 @@ import sqlite3
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from functools import partial
@@ -29,10 +36,13 @@ from gossamer.backends.sqlite.rows import write_rows
 from gossamer.backends.sqlite.writer import SqliteWriter
 from gossamer.clock import VirtualClock
 from gossamer.frontier.front_queue import HostWanted, LoadOrder
+from gossamer.frontier.orderings.mercator import Mercator
+from gossamer.frontier.orderings.novelty import Novelty
+from gossamer.frontier.orderings.ordering import Ordering
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate, Via
 from gossamer.model.units import Domain, Fingerprint, HostId, HostKey, Instant, Seconds, Url
-from gossamer.store.changes import Batch, Capture, HostClock, RetiredHost, Settlement
+from gossamer.store.changes import Batch, Capture, HostClock, PageLinks, RetiredHost, Settlement
 from gossamer.store.ports import Location
 
 _NEW, _KNOWN = 12, 4
@@ -69,7 +79,7 @@ class _Crawl:
     def _candidate(self, fingerprint: int, host: int) -> Candidate:
         url = Url(f"http://www.site{host}.example/section/{fingerprint & 0xFFFF}/page-about-things-{fingerprint}.html")
         key = HostKey(f"www.site{host}.example")
-        return Candidate(url, key, Fingerprint(fingerprint), fingerprint % 3, 0.5, 2, 0, Via.LINK, 1)
+        return Candidate(url, key, Fingerprint(fingerprint), 2, 0, Via.LINK, 1)
 
     def _page(self, batch: Batch, now: Instant) -> None:
         chance = self._chance
@@ -118,8 +128,12 @@ def _microseconds(work: Callable[[], object], count: int) -> float:
     return (time.process_time() - start) * 1e6 / count
 
 
-def _writer(directory: str, name: str, clock: VirtualClock) -> SqliteWriter:
-    return SqliteWriter(Path(directory, name), _NoFiles(), lambda host: (Domain(host), 0), clock)
+def _writer(directory: str, name: str, clock: VirtualClock, ordering: Ordering | None = None) -> SqliteWriter:
+    return SqliteWriter(Path(directory, name), _NoFiles(), _domain_of, ordering or Mercator(), clock)
+
+
+def _domain_of(host: HostKey) -> tuple[Domain, int, str]:
+    return Domain(host), 0, "example"
 
 
 def _commits(directory: str, pages: int, per_batch: int) -> tuple[float, float]:
@@ -135,6 +149,69 @@ def _commits(directory: str, pages: int, per_batch: int) -> tuple[float, float]:
         clock.advance(Seconds(0.2))
     writer.close()
     return halves[0] / (batches // 2), halves[1] / (batches - batches // 2)
+
+
+_MENU = 12
+
+
+class _Sites:
+    """Makes pages with links as sites have them, on so many hosts in turn."""
+
+    def __init__(self, hosts: int, urls: int) -> None:
+        self._chance = random.Random(5)
+        self._keys = [HostKey(f"www.site{n}.example") for n in range(hosts)]
+        self._stranger = HostKey("www.nobody.example")
+        self._known = [[self._chance.getrandbits(63) for _ in range(urls)] for _ in range(hosts)]
+        self._urls = urls
+        self._ids: dict[int, int] = {}
+        self._domains: dict[HostKey, int] = {}
+        self._pages = 0
+
+    def candidates(self) -> list[Candidate]:
+        """All URLs, mixed as those of many hosts are in a crawl."""
+        found = [(fp, key) for key, prints in zip(self._keys, self._known, strict=True) for fp in prints]
+        self._chance.shuffle(found)
+        self._ids = {fp: number for number, (fp, _) in enumerate(found, 1)}
+        for _, key in found:  # hosts and domains are numbered as they are met
+            self._domains.setdefault(key, len(self._domains) + 1)
+        return [
+            Candidate(Url(f"http://{key}/section/{fp & 255}/page-about-things-{fp}.html"), key, Fingerprint(fp), 2, 0,
+                      Via.LINK, 1)
+            for fp, key in found
+        ]  # fmt: skip
+
+    def fetched(self, now: Instant) -> list[Settlement]:
+        fetched = [fp for prints in self._known for fp in (*prints[:_MENU], *prints[_MENU::2])]
+        return [Settlement(HostId(1), self._ids[fp], 0, UrlState.DUPLICATE, now) for fp in fetched]
+
+    def page(self) -> PageLinks:
+        chance, urls = self._chance, self._urls
+        turn, home = divmod(self._pages, len(self._keys))
+        self._pages += 1
+        here = self._known[home]
+        popular = {here[_MENU + int((urls - _MENU) * chance.random() ** 3)] for _ in range(3)}
+        prints = here[:_MENU] + list(popular) + [chance.getrandbits(63) for _ in range(7 - len(popular))]
+        other = chance.randrange(len(self._keys))
+        prints.append(self._known[other][chance.randrange(urls)])
+        keys = [self._keys[home]] * 17 + [self._stranger] * 2 + [self._keys[other]]
+        url_id = self._ids[here[_MENU + turn % (urls - _MENU)]]
+        return PageLinks(url_id, self._domains[self._keys[home]], [Fingerprint(fp) for fp in prints], keys)
+
+
+def _links(directory: str, ordering: Ordering, hosts: int, pages: int, per_batch: int) -> float:
+    """CPU microseconds that the links of a page add to its commit."""
+    clock = VirtualClock()
+    with closing(_writer(directory, f"links-{ordering.name}-{hosts}.db", clock, ordering)) as writer:
+        sites = _Sites(hosts, _MENU + max(60, pages // hosts))
+        writer.commit(Batch(candidates=sites.candidates()), clock.now())
+        writer.commit(Batch(settlements=sites.fetched(clock.now())), clock.now())
+        batches = [
+            Batch(links=[sites.page() for _ in range(per_batch)], counters=Counter(fetched=1))
+            for _ in range(pages // per_batch)
+        ]
+        spent = _microseconds(lambda: [writer.commit(batch, clock.now()) for batch in batches], pages)
+        empty = [Batch(counters=Counter(fetched=1)) for _ in batches]
+        return spent - _microseconds(lambda: [writer.commit(batch, clock.now()) for batch in empty], pages)
 
 
 def _loads(directory: str, per_batch: int) -> tuple[float, float]:
@@ -210,6 +287,13 @@ def main() -> None:
               f"(ratio {single / fresh:.1f})")  # fmt: skip
         met, fed = _loads(directory, asked.batch)
         print(f"load          {met:.0f} us a host newly met, {fed:.0f} us a host for its next 32 URLs")
+        for hosts in (100, 1000):
+            still, moving, at_once = (
+                _links(directory, ordering, hosts, asked.pages, asked.batch)
+                for ordering in (Ordering(), Mercator(), Novelty())
+            )
+            print(f"links         {still:.0f} us a page put off, {moving:.0f} with a look at what waits, "
+                  f"{at_once:.0f} at once; {hosts} hosts")  # fmt: skip
         by_many: _Write = partial(_write_many, sql)
         by_each: _Write = partial(_write_each, plain)
         many, _ = _rows(directory, "many.db", by_many)

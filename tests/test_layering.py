@@ -25,32 +25,38 @@ OURS: dict[str, tuple[str, ...]] = {
     "sketch": (),
     **dict.fromkeys(STAGES, FOUNDATIONS),
     # A backend does a stage's IO, so it knows what that stage wants (`ports`, a load order) and the values that
-    # it hands over; no decision of any stage, and no other backend. It reads the facts of a URL's story as well.
+    # it hands over; no decision of any stage, and no other backend. It reads the facts of a URL's story as well, and
+    # what a crawl waits for.
     "backends": (
         *("model", "errors", "clock", "store.changes", "store.ports", "crawl.ports", "frontier.front_queue"),
-        "explain.facts",
+        *("explain.facts", "observe.waits"),
     ),
     "observe": ("model", "errors", "clock"),
     # The judge of the crawler shares none of its code: an error of ours must not be excused by the same error there.
     "simweb": ("model", "errors", "clock"),
-    # Orders are judged outside a crawl: the one stage it knows is the frontier, whose classes it replays.
-    "simulate": ("errors", "frontier.priority", "frontier.selector", "simweb"),
+    # Orders are judged outside a crawl: the one stage it knows is the frontier, whose orderings it replays.
+    "simulate": ("model", "errors", "frontier.orderings", "frontier.selector", "simweb"),
+    # What users add: it finds their orderings beside ours.
+    "plugins": ("errors", "frontier.orderings"),
     "config": ("errors",),
+    # A configuration as policies, for whoever runs a crawl and for whoever only asks what one would do.
+    "wishes": ("model", "errors", "config", "filter", "frontier", "plugins"),
     # Asks each stage for its own verdict, so it knows the deciding stages; none of them knows it.
     "explain": ("model", "filter", "seen", "frontier", "fetch.robots", "observe.words"),
     "crawl": (*FOUNDATIONS, *STAGES, "observe", "config"),
     "commands": (
         *("model", "errors", "clock", "config", "seed", "crawl", "backends", "observe", "simweb", "assemble"),
-        *("explain", "simulate"),
+        *("explain", "simulate", "plugins", "wishes"),
     ),
     "cli": ("commands", "errors", "observe"),
     "__main__": ("cli",),
-    "assemble": (*FOUNDATIONS, *STAGES, "observe", "config", "crawl", "backends"),
+    "assemble": (*FOUNDATIONS, *STAGES, "observe", "config", "crawl", "backends", "wishes"),
     "": (),  # the package itself
 }
 """Package or top-level module -> what of ours it may import besides itself. A dot narrows it to one module."""
 
 FOREIGN: dict[str, tuple[str, ...]] = {
+    "PIL": ("simulate.png",),
     "ada_url": ("filter",),
     "aiodns": ("fetch.dns",),
     "brotli": ("fetch.http",),
@@ -69,7 +75,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "sqlite3": ("backends.sqlite",),
     "time": ("clock",),
     "secrets": ("assemble", "backends"),
-    "importlib": ("cli", "backends"),
+    "importlib": ("cli", "backends", "plugins"),
     "asyncio": ("fetch", "extract.elsewhere", "store.thread", "crawl", "simweb"),
     "concurrent": ("store.thread", "crawl", "fetch"),
     "threading": ("observe.log",),

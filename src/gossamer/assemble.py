@@ -11,6 +11,7 @@ from gossamer.backends.contactlog.journal import ContactJournal, clear, replay
 from gossamer.backends.sqlite.database import open_for_writing
 from gossamer.backends.sqlite.facts import Facts
 from gossamer.backends.sqlite.loader import SqliteLoader
+from gossamer.backends.sqlite.reordering import reorder
 from gossamer.backends.sqlite.writer import SqliteWriter
 from gossamer.backends.warcfile.captures import WarcCaptures, WarcEncoder
 from gossamer.backends.warcfile.record import RecordIds, Warcinfo
@@ -28,34 +29,28 @@ from gossamer.crawl.recovery import contacts_before_the_crash
 from gossamer.crawl.tally import Tally
 from gossamer.crawl.visiting import VisitLimits, Visitor
 from gossamer.dedup.exact import ContentSeen
-from gossamer.errors import ConfigError, DirectoryError, NotThisCrawl
+from gossamer.errors import DirectoryError, NotThisCrawl
 from gossamer.extract.elsewhere import LargePages
 from gossamer.fetch.dns.policy import AddressPolicy
 from gossamer.fetch.dns.resolver import Resolver
 from gossamer.fetch.http.curl import CurlFetcher
 from gossamer.fetch.http.ports import FetchLimits
 from gossamer.fetch.robots import RobotsPolicy, parse_robots
-from gossamer.filter.canonical import Canonical, Canonicaliser, canonicalise
-from gossamer.filter.domains import partition_of, registrable_domain
+from gossamer.filter.canonical import Canonical, canonicalise
 from gossamer.filter.links import LinkResolver
-from gossamer.filter.patterns import UrlPattern
-from gossamer.filter.query_rules import CanonicalRules, minimised
-from gossamer.filter.rules import EXCLUDED_EXTENSIONS, EntryRules
-from gossamer.filter.scope import Scope, parse_domains, parse_scope
+from gossamer.filter.query_rules import minimised
+from gossamer.filter.scope import parse_scope
 from gossamer.frontier.frontier import Frontier
-from gossamer.frontier.politeness import PolitenessPolicy
-from gossamer.frontier.priority import ORDERINGS, Ordering
 from gossamer.frontier.retries import RetryPolicy
 from gossamer.frontier.selector import SelectorRatios
 from gossamer.frontier.turns import FrontierLimits
-from gossamer.model.units import Domain, HostId, HostKey, Instant, Seconds, Url
+from gossamer.model.units import HostId, HostKey, Instant, Seconds, Url
 from gossamer.observe.audit import PolitenessAudit
 from gossamer.seed.lists import Seed
 from gossamer.seen.tiers import SeenTest
 from gossamer.store.changes import Batch, SeedRecord
 from gossamer.store.thread import StoreThread
-
-PARTITIONS = 64
+from gossamer.wishes import canonicaliser_for, check_config, domain_of, ordering_for, politeness_for, rules_for
 
 
 @dataclass(slots=True)
@@ -96,50 +91,6 @@ class Crawl:
         self.directory.close()
 
 
-def canonicaliser_for(config: Config) -> Canonicaliser:
-    wishes = config.filter
-    return Canonicaliser(
-        CanonicalRules(
-            drop_tracking=wishes.drop_tracking,
-            drop_sessions=wishes.drop_sessions,
-            drop_query=wishes.drop_query,
-            sort_query=wishes.sort_query,
-        )
-    )
-
-
-def ordering_for(config: Config) -> Ordering:
-    try:
-        return ORDERINGS[config.order]
-    except KeyError:
-        raise ConfigError("order", f"no such ordering: {config.order!r} (there are {', '.join(ORDERINGS)})") from None
-
-
-def politeness_for(config: Config) -> PolitenessPolicy:
-    return PolitenessPolicy(
-        min_delay=Seconds(config.delay),
-        load_factor=config.delay_factor,
-        max_adaptive_delay=Seconds(config.politeness.max_adaptive_delay),
-        max_retry_after=Seconds(config.politeness.max_retry_after),
-    )
-
-
-def rules_for(config: Config, scope: Scope) -> EntryRules:
-    wishes = config.filter
-    extensions = wishes.exclude_extensions
-    return EntryRules(
-        scope=scope,
-        excluded_domains=parse_domains(wishes.exclude_domains, "filter.exclude_domains"),
-        include_patterns=tuple(UrlPattern(text) for text in wishes.include),
-        exclude_patterns=tuple(UrlPattern(text) for text in wishes.exclude),
-        max_depth=config.max_depth,
-        max_url_bytes=wishes.max_url_bytes,
-        excluded_extensions=EXCLUDED_EXTENSIONS
-        if extensions is None
-        else frozenset(e.lower().removeprefix(".") for e in extensions),
-    )
-
-
 def fetch_limits_for(config: Config) -> FetchLimits:
     wishes = config.fetch
     return FetchLimits(
@@ -176,20 +127,9 @@ def captures_for(
     return WarcCaptures(writer, ids)
 
 
-def domain_and_partition(host: HostKey) -> tuple[Domain, int]:
-    domain = registrable_domain(host)
-    return domain, partition_of(domain, PARTITIONS)
-
-
 def hosts_of(urls: Iterable[Url]) -> list[HostKey]:
     found = (canonicalise(url) for url in urls)
     return [url.host for url in found if isinstance(url, Canonical)]
-
-
-def check_config(config: Config) -> None:
-    """Refuse what cannot work before anything is touched. Raises ConfigError."""
-    rules_for(config, parse_scope(config.scope))
-    ordering_for(config)
 
 
 def assemble(config: Config, seeds: Iterable[Seed], *, add_seeds: bool = False) -> Crawl:
@@ -240,9 +180,10 @@ def _assemble(config: Config, seeds: list[Seed], directory: CrawlDirectory, cloc
 
     ids = RecordIds(random.Random(secrets.randbits(128)))
     captures, encoder = captures_for(config, directory, committed, clock, ids), WarcEncoder(ids)
-    writer = SqliteWriter(directory.database, captures, domain_and_partition, clock)
-    loader = SqliteLoader(directory.database)
     ordering = ordering_for(config)
+    reorder(directory.database, ordering.name, ordering, clock.now())
+    writer = SqliteWriter(directory.database, captures, domain_of, ordering, clock)
+    loader = SqliteLoader(directory.database)
     canonicaliser = canonicaliser_for(config)
     scope_seeds = (*hosts_of(known_seeds), *(seed.host for seed in seeds))
     scope = parse_scope(config.scope).with_seeds(scope_seeds)
@@ -252,7 +193,6 @@ def _assemble(config: Config, seeds: list[Seed], directory: CrawlDirectory, cloc
         canonicaliser=canonicaliser,
         resolver=LinkResolver(canonicaliser, max_links=config.filter.max_links_per_page),
         seen=seen,
-        ordering=ordering,
         key=key,
         identity=minimised if config.filter.minimise else None,
     )
@@ -269,7 +209,8 @@ def _assemble(config: Config, seeds: list[Seed], directory: CrawlDirectory, cloc
     ratios = SelectorRatios(config.frontier.shares, config.frontier.shares_under_load)
     if ordering.fronts == 1:
         ratios = SelectorRatios((1,), (1,))
-    frontier = Frontier(politeness, ratios, FrontierLimits(config.frontier.max_hosts, config.frontier.quantum))
+    limits = FrontierLimits(config.frontier.max_hosts, config.frontier.quantum)
+    frontier = Frontier(politeness, ratios, limits, ordering, loader.suffix_visits())
     resting = [*loader.resting_addresses(clock.now()), *rested.addresses.items()]
     # A site's Crawl-delay or Retry-After is not its neighbours': an address rests no longer than its load asks for.
     longest = Instant(clock.now() + max(politeness.min_delay, politeness.max_adaptive_delay))
@@ -340,6 +281,7 @@ def _assemble(config: Config, seeds: list[Seed], directory: CrawlDirectory, cloc
             ),
             random.Random(key),
         ),
+        politeness=politeness,
         clock=clock,
         robots_agent=config.robots_agent,
         robots_policy=RobotsPolicy(first_retry=Seconds(retry.delay), longest_retry=Seconds(retry.max_delay)),

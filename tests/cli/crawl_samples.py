@@ -4,6 +4,8 @@ from pathlib import Path
 
 from gossamer.backends.sqlite.writer import SqliteWriter
 from gossamer.clock import VirtualClock
+from gossamer.frontier.orderings import Ordering
+from gossamer.model.facts import UrlFacts
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate, Via
 from gossamer.model.units import Domain, Fingerprint, HostId, HostKey, Instant, Url
@@ -29,15 +31,22 @@ class NoCaptures:
     def close(self) -> None: ...
 
 
+class Quarter(Ordering):
+    """Every URL has a priority of a quarter."""
+
+    def score(self, url: UrlFacts) -> float:
+        return 0.25
+
+
 def small_crawl(directory: Path) -> Path:
     """Three URLs on h.test: the first visited with status 200, the second dead, the third queued."""
     directory.mkdir()
-    writer = SqliteWriter(directory / "crawl.db", NoCaptures(), lambda host: (Domain(host), 0), VirtualClock(NOW))
+    writer = SqliteWriter(
+        directory / "crawl.db", NoCaptures(), lambda host: (Domain(host), 0, "test"), Quarter(), VirtualClock(NOW)
+    )
     host = HostKey("h.test")
     urls = [Url(f"http://h.test/{n}") for n in (1, 2, 3)]
-    batch = Batch(
-        candidates=[Candidate(u, host, Fingerprint(i), 0, 0.25, 2, 0, Via.LINK, 0) for i, u in enumerate(urls)]
-    )
+    batch = Batch(candidates=[Candidate(u, host, Fingerprint(i), 2, 0, Via.LINK, 0) for i, u in enumerate(urls)])
     writer.commit(batch, NOW)
     visited = Batch()
     visited.settle(Settlement(HostId(1), 1, 0, UrlState.DUPLICATE, NOW, status=200, size=4321))

@@ -3,15 +3,10 @@
 import pytest
 
 from gossamer.crawl.notes import Notes, is_current
-from gossamer.model.task import HostRecord
-from gossamer.model.units import HostId, HostKey, Instant, Origin
+from gossamer.model.units import HostId, Instant, Origin
 from gossamer.store.changes import RobotsRecord
 
 ORIGIN = Origin("http://a.test")
-
-
-def record(host_id: int = 1, domain_id: int = 7, accesses: int = 0) -> HostRecord:
-    return HostRecord(HostId(host_id), HostKey(f"h{host_id}.test"), domain_id, accesses, Instant(0.0), 0.0, None)
 
 
 def robots(status: int, body: bytes = b"") -> RobotsRecord:
@@ -32,24 +27,3 @@ def test_rules_that_were_stored_hold_after_a_restart_until_they_expire() -> None
     assert not answer.verdict("/x/y").allowed
     assert is_current(answer, Instant(899.0))
     assert not is_current(answer, Instant(900.0))
-
-
-def test_accesses_are_counted_by_domain_while_any_of_its_hosts_is_in_memory() -> None:
-    notes = Notes("gossamer")
-    notes.begin(record(1, accesses=3), [])
-    notes.begin(record(2, accesses=3), [])
-
-    notes.count_access(7)
-    notes.end(HostId(1))
-
-    assert notes.accesses(7) == 4
-
-
-def test_what_was_counted_is_forgotten_with_the_last_host_of_a_domain() -> None:
-    notes = Notes("gossamer")
-    notes.begin(record(1, accesses=3), [])
-    notes.end(HostId(1))
-
-    notes.begin(record(1, accesses=5), [])
-
-    assert notes.accesses(7) == 5

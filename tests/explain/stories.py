@@ -2,15 +2,16 @@
 
 from dataclasses import replace
 
-from gossamer.explain.facts import Facts, HostFact, RobotsFact, UrlFact, VisitFact
+from gossamer.explain.facts import DomainFact, Facts, HostFact, RobotsFact, UrlFact, VisitFact
 from gossamer.explain.form import form_of
 from gossamer.explain.story import Form
 from gossamer.explain.tell import CrawlRules
 from gossamer.explain.waiting import Caps
 from gossamer.filter.canonical import Canonicaliser
 from gossamer.filter.rules import EntryRules
+from gossamer.frontier.orderings import ORDERINGS
 from gossamer.frontier.politeness import PolitenessPolicy
-from gossamer.frontier.priority import ORDERINGS
+from gossamer.model.facts import DomainFacts, UrlFacts
 from gossamer.model.states import UrlState
 from gossamer.model.task import Via
 from gossamer.model.units import Domain, HostKey, Instant, Seconds, Url
@@ -20,20 +21,22 @@ URL = Url("http://h.test/a/b")
 
 RULES = CrawlRules(
     entry=EntryRules(),
-    ordering=ORDERINGS["mercator"],
+    ordering=ORDERINGS["mercator"](),
     politeness=PolitenessPolicy(),
     caps=Caps(None, Seconds(3600.0)),
     robots_agent="gossamer",
     minimise=False,
 )
 
+LEARNT = UrlFacts(9, URL, 2, links=3, links_from_others=1, credit=250_000_000)
+
 QUEUED = UrlFact(
-    url=URL,
+    learnt=LEARNT,
     state=UrlState.QUEUED,
     front=1,
     available_at=Instant(NOW - 50),
-    priority=0.5,
-    depth=2,
+    place=NOW - 50,
+    priority=RULES.ordering.score(LEARNT),
     tries=0,
     hops=0,
     via=Via.LINK,
@@ -46,9 +49,10 @@ HOST = HostFact(
     next_contact=Instant(NOW - 10),
     last_took=Seconds(0.05),
     address="192.0.2.1",
-    domain=Domain("h.test"),
-    accesses=7,
+    rest_reason=None,
 )
+
+DOMAIN = DomainFact(Domain("h.test"), DomainFacts(visits=7, links=20, links_from_others=4), 11)
 
 VISIT = VisitFact(
     at=Instant(NOW - 20),
@@ -65,7 +69,8 @@ VISIT = VisitFact(
     warc_length=500,
 )
 
-FACTS = Facts(url=QUEUED, host=HOST)
+FACTS = Facts(url=QUEUED, host=HOST, domain=DOMAIN, order="mercator")
+NEVER_SEEN = Facts(domain=DOMAIN, next_id=10)
 
 
 def known(state: UrlState, reason: str | None = None) -> Facts:

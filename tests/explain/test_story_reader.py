@@ -10,16 +10,19 @@ from gossamer.backends.sqlite.database import open_for_reading, open_for_writing
 from gossamer.backends.sqlite.queries import named_queries
 from gossamer.backends.sqlite.story import StoryReader
 from gossamer.errors import StoreFailed
-from gossamer.explain.facts import MOST_ATTEMPTS, MOST_STEPS, Bounded, Facts
+from gossamer.explain.facts import MOST_ATTEMPTS, MOST_STEPS, Bounded, DomainFact, Facts
 from gossamer.explain.scoping import scope_near
 from gossamer.filter.rules import EntryRules
+from gossamer.model.facts import DomainFacts, UrlFacts
 from gossamer.model.units import Domain, Fingerprint, HostKey, Origin, Url
 
 HOST, DOMAIN, ORIGIN = HostKey("www.h.test"), Domain("h.test"), Origin("http://www.h.test")
 SCANS = {"seeds_naming"}
 """The one statement that may read a whole table; story.sql says why."""
 
-URL = "INSERT INTO urls VALUES (?, 1, 1, ?, ?, ?, 1, ?, 0.5, ?, 0, 0, ?, ?, 50.0, NULL)"
+URL = """INSERT INTO urls (id, host_id, domain_id, fingerprint, url, state, front, available_at, priority, depth, tries,
+    hops, via, found_on, found_at, place, links, links_from_others, credit, visits, changes)
+    VALUES (?, 1, 1, ?, ?, ?, 1, ?, 0.5, ?, 0, 0, ?, ?, 50.0, ?, 5, 2, 7, 4, 1)"""
 
 
 @pytest.fixture
@@ -27,13 +30,21 @@ def path(tmp_path: Path) -> Path:
     """A seed, thirty pages each found on the one before, and five more in the queue."""
     db = open_for_writing(tmp_path / "crawl.db")
     db.execute("INSERT INTO facts VALUES ('fingerprint_key', '99')")
-    db.execute("INSERT INTO domains VALUES (1, 'h.test', 0, 12)")
-    db.execute("INSERT INTO hosts VALUES (1, 'www.h.test', 1, 70.0, 0.25, '192.0.2.1')")
+    db.execute("INSERT INTO facts VALUES ('order', 'balance')")
+    db.execute("INSERT INTO suffixes VALUES (3, 'test', 40)")
+    db.execute(
+        "INSERT INTO domains (id, domain, partition, accesses, links, links_from_others, suffix_id)"
+        " VALUES (1, 'h.test', 0, 12, 30, 6, 3)"
+    )
+    db.execute(
+        "INSERT INTO hosts (id, host, domain_id, next_contact, last_took, address, rest_reason)"
+        " VALUES (1, 'www.h.test', 1, 70.0, 0.25, '192.0.2.1', 'Retry-After')"
+    )
     db.execute("INSERT INTO seeds VALUES ('http://www.h.test/1', 'x', 'seeds.txt, line 3', 40.0)")
     for n in range(1, 31):
-        db.execute(URL, (n, n, f"http://www.h.test/{n}", 1, None, n - 1, 0 if n == 1 else 1, n - 1))
+        db.execute(URL, (n, n, f"http://www.h.test/{n}", 1, None, n - 1, 0 if n == 1 else 1, n - 1, 0))
     for n in range(31, 36):
-        db.execute(URL, (n, n, f"http://www.h.test/{n}", 0, 100.0, 1, 1, 1))
+        db.execute(URL, (n, n, f"http://www.h.test/{n}", 0, 100.0, 1, 1, 1, -float(n // 2)))
     db.executemany("INSERT INTO failures VALUES (30, ?, 'x', NULL, NULL)", [(float(n),) for n in range(25)])
     db.close()
     return tmp_path / "crawl.db"
@@ -47,7 +58,7 @@ def reader(path: Path) -> Iterator[StoryReader]:
 
 
 def facts(reader: StoryReader, *identities: int) -> Facts:
-    return reader.facts(HOST, DOMAIN, ORIGIN, [Fingerprint(n) for n in identities])
+    return reader.facts(HOST, DOMAIN, "test", ORIGIN, [Fingerprint(n) for n in identities])
 
 
 def test_every_statement_follows_an_index(path: Path) -> None:
@@ -85,29 +96,48 @@ def test_the_last_failures_are_told_oldest_first(reader: StoryReader) -> None:
     assert facts(reader, 29).earlier_failures is False
 
 
-def test_a_place_in_the_queue_is_counted_by_date_then_discovery(reader: StoryReader) -> None:
-    first, last = facts(reader, 31).queue, facts(reader, 35).queue
+def test_a_place_in_the_queue_is_counted_by_place_then_discovery(reader: StoryReader) -> None:
+    queues = {n: facts(reader, n).queue for n in range(31, 36)}
 
-    assert first is not None and last is not None
-    assert (first.before, last.before) == (Bounded(0), Bounded(4))
+    # Their places are -15, -16, -16, -17 and -17: the newest pairs are first, and in each the older.
+    assert {n: queue.before.number for n, queue in queues.items() if queue} == {34: 0, 35: 1, 32: 2, 33: 3, 31: 4}
+    last = queues[31]
+    assert last is not None
     assert (last.of_class, last.of_host) == (Bounded(5), Bounded(5))
     assert facts(reader, 30).queue is None
+
+
+def test_what_a_priority_rests_on_is_read(reader: StoryReader) -> None:
+    found = facts(reader, 31)
+
+    assert found.url is not None
+    assert found.url.learnt == UrlFacts(31, Url("http://www.h.test/31"), 1, 5, 2, 7, 4, 1)
+    assert found.domain == DomainFact(DOMAIN, DomainFacts(12, 30, 6), 40)
+    assert found.order == "balance"
+
+
+def test_of_an_unknown_domain_the_visits_of_its_suffix_are_known(reader: StoryReader) -> None:
+    for suffix, visits in (("test", 40), ("elsewhere", 0)):
+        found = reader.facts(HostKey("new.test"), Domain("new.test"), suffix, ORIGIN, [Fingerprint(999)])
+        assert found.domain == DomainFact(Domain("new.test"), DomainFacts(), visits)
+        assert (found.next_id, found.order) == (36, "balance")
 
 
 def test_counting_ends_at_the_limit(reader: StoryReader, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(story_module, "MOST_COUNTED", 4)
 
-    queue = facts(reader, 35).queue
+    queue = facts(reader, 31).queue
 
     assert queue is not None
     assert (queue.before, queue.of_host) == (Bounded(4), Bounded(4, True))
 
 
 def test_of_an_unknown_url_its_host_is_known_all_the_same(reader: StoryReader) -> None:
-    host = facts(reader, 999).host
+    found = facts(reader, 999)
 
-    assert host is not None
-    assert (host.address, host.last_took, host.accesses) == ("192.0.2.1", 0.25, 12)
+    assert found.host is not None
+    assert (found.host.address, found.host.last_took, found.host.rest_reason) == ("192.0.2.1", 0.25, "Retry-After")
+    assert found.domain.learnt.visits == 12
 
 
 @pytest.mark.parametrize(

@@ -3,18 +3,20 @@
 from dataclasses import replace
 
 import pytest
-from stories import FACTS, HOST, NOW, QUEUED, RULES, URL, VISIT, form, known, robots
+from stories import DOMAIN, FACTS, HOST, LEARNT, NEVER_SEEN, NOW, QUEUED, RULES, URL, VISIT, form, known, robots
 
-from gossamer.explain.facts import MOST_STEPS, Facts, FailureFact, RecordCheck, SeedPlace, Step
-from gossamer.explain.story import Story
+from gossamer.explain.facts import MOST_STEPS, DomainFact, Facts, FailureFact, RecordCheck, SeedPlace, Step
+from gossamer.explain.story import Standing, Story
 from gossamer.explain.tell import CrawlRules, tell
 from gossamer.explain.waiting import Caps
 from gossamer.filter.patterns import UrlPattern
 from gossamer.filter.rules import EntryRules
-from gossamer.frontier.priority import ORDERINGS
+from gossamer.frontier.orderings import ORDERINGS
+from gossamer.frontier.politeness import GapReason
+from gossamer.model.facts import UrlFacts
 from gossamer.model.states import UrlState
 from gossamer.model.task import Via
-from gossamer.model.units import HostKey, Instant, Seconds, Url
+from gossamer.model.units import Domain, HostKey, Instant, Seconds, Url
 
 GOOD = RecordCheck(None, "response", URL, True, True)
 
@@ -103,6 +105,17 @@ def test_a_host_that_rests_delays_its_urls() -> None:
     assert (story.next.due_at, story.next.why) == (NOW + 0.5, "its host is left alone until then")
 
 
+@pytest.mark.parametrize("term", GapReason)
+def test_the_term_that_decided_the_rest_is_told_as_it_was_recorded(term: GapReason) -> None:
+    host = replace(HOST, next_contact=Instant(NOW + 9), rest_reason=term.value)
+
+    story = story_of(replace(FACTS, host=host))
+
+    assert story.politeness is not None
+    assert (story.politeness.contact_at, story.politeness.reason) == (NOW + 9, term.value)
+    assert story.next.why == f"its host is left alone until then: {term.value}"
+
+
 def test_a_rest_longer_than_the_gap_is_remarked_on() -> None:
     story = story_of(replace(FACTS, host=replace(HOST, next_contact=Instant(NOW + 60))))
 
@@ -147,6 +160,79 @@ def test_every_state_says_what_comes_next(state: UrlState) -> None:
     assert story.state == state.word
     assert story.next.due_at is None
     assert story.next.why
+
+
+def test_a_page_with_a_recrawl_date_says_so() -> None:
+    again = replace(known(UrlState.STORED), url=replace(QUEUED, state=UrlState.STORED, available_at=Instant(NOW + 99)))
+
+    assert (story_of(again).next.due_at, story_of(again).next.why) == (
+        NOW + 99,
+        "it is stored; its recrawl is due then",
+    )
+
+
+# --- priority -------------------------------------------------------------------------------------------
+
+
+def standing_of(facts: Facts, order: str) -> Standing:
+    standing = story_of(facts, replace(RULES, ordering=ORDERINGS[order]())).standing
+    assert standing is not None
+    return standing
+
+
+@pytest.mark.parametrize(
+    ("order", "parts"),
+    [
+        ("bfs", {"score": 2.0}),
+        ("dfs", {"url": 9.0, "domain": 0.0, "suffix": 0.0}),
+        ("novelty", {"url": 3.0, "domain": 9.3 + 0.2, "suffix": 0.0}),
+        ("balance", {"url": 0.0, "domain": 13 * 4 - 47 * 7, "suffix": -29.0 * 11}),
+        ("importance", {"url": 0.25, "domain": 0.125, "suffix": 0.0}),
+    ],
+)
+def test_the_priority_is_the_sum_of_the_parts_that_the_formula_names(order: str, parts: dict[str, float]) -> None:
+    standing = standing_of(FACTS, order)
+
+    assert standing.parts == pytest.approx(parts)
+    assert standing.priority == pytest.approx(sum(parts.values()))
+    assert standing.order == order
+
+
+def test_the_priority_of_the_default_is_what_picks_the_class() -> None:
+    standing = standing_of(FACTS, "mercator")
+
+    assert standing.priority == RULES.ordering.score(LEARNT)
+    assert (standing.by_score, standing.name, standing.front) == (False, "medium", 1)
+    assert (standing.links, standing.links_from_others, standing.credit) == (3, 1, 0.25)
+    assert (standing.queued_with, standing.queued_by) == (None, None)
+
+
+def test_a_url_never_seen_has_the_parts_of_its_domain_and_suffix() -> None:
+    newcomer = replace(NEVER_SEEN, domain=DomainFact(Domain("new.test"), suffix_visits=2))
+
+    assert standing_of(NEVER_SEEN, "dfs").priority == 10
+    assert standing_of(NEVER_SEEN, "balance").parts["suffix"] == -29.0 * 11
+    assert standing_of(newcomer, "balance").priority == -29.0 * 2
+    assert standing_of(newcomer, "novelty").priority == 10 + 1
+    assert standing_of(newcomer, "importance").priority == 0.15 + 1
+
+
+def test_a_score_that_has_changed_since_is_told_beside_the_one_on_record() -> None:
+    queued = replace(QUEUED, priority=100.0, front=0)
+
+    standing = standing_of(replace(FACTS, url=queued, order="novelty"), "novelty")
+
+    assert (standing.queued_with, standing.parts["url"]) == (1.0, 3.0)
+    assert standing.name == "due"
+
+
+def test_a_queue_that_stands_in_another_order_is_told_as_such() -> None:
+    queued = replace(QUEUED, priority=0.8, front=2)
+
+    standing = standing_of(replace(FACTS, url=queued, order="mercator"), "importance")
+
+    assert (standing.queued_by, standing.queued_with) == ("mercator", None)
+    assert (standing.front, standing.name) == (0, "due")
 
 
 # --- the past -------------------------------------------------------------------------------------------
@@ -220,7 +306,8 @@ def test_a_duplicate_has_no_place_in_the_archive() -> None:
 
 def test_a_url_known_by_its_minimised_form_is_judged_as_the_one_on_record() -> None:
     host = replace(HOST, host=HostKey("www.h.test"))
-    facts = Facts(url=replace(QUEUED, url=Url("https://www.h.test/a/b/")), host=host)
+    spelt = LEARNT._replace(url=Url("https://www.h.test/a/b/"))
+    facts = Facts(url=replace(QUEUED, learnt=spelt), host=host, domain=DOMAIN)
 
     story = story_of(facts)
 
@@ -230,22 +317,22 @@ def test_a_url_known_by_its_minimised_form_is_judged_as_the_one_on_record() -> N
 
 
 def test_a_url_never_seen_stands_where_a_link_of_a_seed_would() -> None:
-    story = story_of(Facts())
+    story = story_of(NEVER_SEEN)
 
     assert story.standing is not None
     assert story.standing.assumed is True
-    assert story.standing.priority == ORDERINGS["mercator"].score(URL, 1)
+    assert story.standing.priority == ORDERINGS["mercator"]().score(UrlFacts(10, URL, 1, links=1))
     assert (story.state, story.finding, story.place, story.politeness) == (None, None, None, None)
 
 
 def test_a_class_that_the_ordering_does_not_have_is_told_by_its_number() -> None:
-    story = story_of(FACTS, replace(RULES, ordering=ORDERINGS["bfs"]))
+    story = story_of(replace(FACTS, order="bfs"), replace(RULES, ordering=ORDERINGS["bfs"]()))
 
     assert story.standing is not None
     assert story.standing.name == "class 1"
 
 
 def test_text_without_canonical_form_has_a_short_story() -> None:
-    story = story_of(Facts(), text="mailto:someone@h.test")
+    story = story_of(NEVER_SEEN, text="mailto:someone@h.test")
 
     assert (story.form.url, story.form.refused, story.verdicts) == (None, "bad_scheme", ())

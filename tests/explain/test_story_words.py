@@ -5,25 +5,27 @@ import json
 from dataclasses import replace
 
 import pytest
-from stories import FACTS, HOST, NOW, QUEUED, RULES, form, known, robots
+from stories import FACTS, HOST, NEVER_SEEN, NOW, QUEUED, RULES, form, known, robots
 
 from gossamer.explain.facts import Bounded, Facts, FailureFact, QueueFact, RecordCheck, SeedPlace, Step
 from gossamer.explain.story import Story
 from gossamer.explain.tell import tell
 from gossamer.explain.words import story_lines, story_object
+from gossamer.frontier.orderings import ORDERINGS
 from gossamer.model.states import UrlState
 from gossamer.model.task import Via
 from gossamer.model.units import Instant, Url
 
 
-def lines_of(facts: Facts) -> list[str]:
-    return story_lines(tell(form(), facts, RULES, now=NOW, running=True))
+def lines_of(facts: Facts, order: str = "mercator") -> list[str]:
+    rules = replace(RULES, ordering=ORDERINGS[order]())
+    return story_lines(tell(form(), facts, rules, now=NOW, running=True))
 
 
-def part_of(facts: Facts, label: str) -> list[str]:
+def part_of(facts: Facts, label: str, order: str = "mercator") -> list[str]:
     """The lines of one part, without their label."""
     found, inside = [], False
-    for line in lines_of(facts)[2:]:
+    for line in lines_of(facts, order)[2:]:
         if line[2:14].strip():
             inside = line[2:14].strip() == label
         if inside:
@@ -82,13 +84,59 @@ def test_the_line_of_robots_txt_is_quoted_with_its_number_and_age() -> None:
     [
         (0.0, "h.test was never contacted"),
         (NOW - 10, "h.test (192.0.2.1) may be contacted, since 2023-11-14T22:13:10.000Z"),
-        (NOW + 0.5, "h.test (192.0.2.1) rests for 500 ms, until 2023-11-14T22:13:20.500Z"),
+        (
+            NOW + 0.5,
+            "h.test (192.0.2.1) rests for 500 ms, until 2023-11-14T22:13:20.500Z: the reason is not recorded",
+        ),
     ],
 )
 def test_how_the_host_stands_with_us_is_told(next_contact: float, said: str) -> None:
     facts = replace(FACTS, host=replace(HOST, next_contact=Instant(next_contact)))
 
     assert part_of(facts, "politeness")[0] == said
+
+
+def test_a_rest_is_told_with_the_term_that_decided_it() -> None:
+    host = replace(HOST, next_contact=Instant(NOW + 8), rest_reason="Retry-After")
+
+    first, second, third = part_of(replace(FACTS, host=host), "politeness")
+
+    assert first.endswith("rests for 8.0 s, until 2023-11-14T22:13:28.000Z: Retry-After")
+    assert second == "usual gap of 1.0 s: minimum delay; its last answer took 50 ms"
+    assert third == "7 page requests to h.test"
+
+
+def test_a_priority_by_score_is_told_as_a_sum() -> None:
+    queued = replace(QUEUED, front=0, priority=300.0)
+
+    assert part_of(replace(FACTS, url=queued, order="novelty"), "priority", "novelty") == [
+        "12.5000 by novelty: in order of score, depth 2",
+        "the sum of url 3.0000, domain 9.5000, suffix 0.0000",
+        "3 pages link to it, 1 of other domains; credit 0.2500; 0 visits, 0 with a change",
+    ]
+
+
+def test_a_priority_by_classes_is_told_with_its_class() -> None:
+    first, *_ = part_of(FACTS, "priority")
+    assumed, *_ = part_of(NEVER_SEEN, "priority")
+
+    assert first == f"{QUEUED.priority:.4f} by mercator: class medium (1), depth 2"
+    assert assumed.endswith("depth 1, if a seed linked to it")
+
+
+def test_a_queue_in_another_order_is_told_last() -> None:
+    lines = part_of(FACTS, "priority", "balance")
+
+    assert lines[-1] == "the queue stands by mercator until a crawl with this configuration begins"
+
+
+def test_a_place_by_score_says_so() -> None:
+    queue = QueueFact(before=Bounded(2), of_class=Bounded(7), of_host=Bounded(9))
+    due, later = replace(QUEUED, front=0), replace(QUEUED, front=1)
+
+    for queued, by in ((due, "by score"), (later, "for a date")):
+        facts = replace(FACTS, url=queued, queue=queue, order="novelty")
+        assert part_of(facts, "queue", "novelty") == [f"2 before it {by}; 7 wait like it and 9 in all on its host"]
 
 
 def test_text_from_the_web_cannot_write_to_the_terminal() -> None:

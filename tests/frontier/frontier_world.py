@@ -12,8 +12,10 @@ from frontier_table import Changes, Outcome, Report, TaskTable
 from gossamer.frontier.back_queue import HostQueue, HostState
 from gossamer.frontier.front_queue import LoadOrder
 from gossamer.frontier.frontier import Frontier
+from gossamer.frontier.orderings.ordering import Ordering
 from gossamer.frontier.politeness import Contact, PolitenessPolicy, next_contact, next_contact_of_address
 from gossamer.frontier.turns import FrontierLimits, Idle, Visit, WaitUntil
+from gossamer.model.facts import DomainFacts
 from gossamer.model.task import HostRecord, Task
 from gossamer.model.units import HostId, Instant, Seconds
 
@@ -25,18 +27,39 @@ K = TypeVar("K", HostId, str)
 
 
 class Answer(NamedTuple):
-    """What a read brought, in the order it was asked."""
+    """What a read brought, in the order it was asked, as of a commit."""
 
+    commit: int
     fronts: list[tuple[int, list[tuple[float, HostId]], float | None]]
     hosts: list[tuple[HostId, HostRecord | None, list[tuple[int, list[Task], float | None]]]]
 
 
+class MovingClasses(Ordering):
+    """The classes that the table says; a URL may move to a better one."""
+
+    fronts = 3
+    moved_by_links = True
+
+
+class Points(Ordering):
+    """By score. Domains that have had few visits first, a little."""
+
+    by_score = True
+    moved_by_links = True
+
+    def domain_term(self, domain: DomainFacts) -> int:
+        return -domain.visits
+
+
 class World:
-    def __init__(self, limits: FrontierLimits, policy: PolitenessPolicy = POLICY) -> None:
+    def __init__(
+        self, limits: FrontierLimits, policy: PolitenessPolicy = POLICY, ordering: Ordering | None = None
+    ) -> None:
         self.policy = policy
         self.limits = limits
-        self.table = TaskTable()
-        self.frontier = Frontier(policy, None, limits)
+        self.ordering = ordering or MovingClasses()
+        self.table = TaskTable(self.ordering.by_score)
+        self.frontier = Frontier(policy, None, limits, self.ordering)
         self.now = START
         self.batch = Changes()
         self.dated: tuple[Changes, float] | None = None
@@ -57,8 +80,14 @@ class World:
 
     # --- what happens ----------------------------------------------------------------------------
 
-    def discover(self, host_id: int, front: int) -> None:
-        self.batch.found.append((host_id, front))
+    def discover(self, host_id: int, value: int) -> None:
+        """A URL is found; `value` is its class, or its score."""
+        self.batch.found.append((host_id, value))
+
+    def lift(self, which: int, by: int) -> None:
+        """A URL that is in the table gets a better score, or a better class."""
+        if self.table.rows:
+            self.batch.lifted.append((which % len(self.table.rows) + 1, by))
 
     def begin_load(self) -> None:
         if self.order is None and self.answer is None:
@@ -69,6 +98,7 @@ class World:
     def read(self) -> None:
         if self.order is not None:
             self.answer = Answer(
+                self.table.number,
                 [(front.front, *self.table.read_front(front)) for front in self.order.fronts],
                 [(host.host_id, *self.table.read_host(host)) for host in self.order.hosts],
             )
@@ -76,10 +106,12 @@ class World:
 
     def deliver(self) -> None:
         if self.answer is not None:
+            commit = self.answer.commit
             for number, entries, due in self.answer.fronts:
-                self.frontier.loaded_front(number, entries, due)
+                self.frontier.loaded_front(number, entries, due, commit)
             for host_id, record, classes in self.answer.hosts:
-                self.frontier.loaded_host(host_id, record, classes, self.instant)
+                self.frontier.loaded_host(host_id, record, classes, commit, self.instant)
+            self.frontier.load_ends()
             self.answer = None
         self.check()
 
@@ -99,7 +131,7 @@ class World:
     def report(self) -> None:
         if self.applied is not None:
             self.unsettled -= {url_id for _, url_id in self.applied.settled}
-            self.frontier.committed(*self.applied)
+            self.frontier.committed(self.applied)
             self.applied = None
         self.check()
 
@@ -110,6 +142,7 @@ class World:
         turn = self.frontier.next_turn(self.instant)
         if isinstance(turn, Visit):
             self._check_visit(turn)
+            self.frontier.count_visit(turn)
             self.out.append(turn)
             self.visits += 1
             if turn.address is not None:
@@ -145,7 +178,7 @@ class World:
             if address is not None:
                 self._rest(self.address_rests, address, next_contact_of_address(self.policy, contact))
         until = self.frontier.finish(visit, contact, self.instant, again=again)
-        assert until >= self._not_before(visit.host_id)
+        assert max(until, self.now) >= self._not_before(visit.host_id)
         if contact is not None:
             self.batch.clocks[visit.host_id] = (until, contact.took, address)
         if not again:
@@ -184,7 +217,7 @@ class World:
         for host_id, until in self.host_rests.items():
             _, took, address = self.table.clocks.get(host_id, (0.0, 0.0, None))
             self.table.clocks[host_id] = (until, took, address)
-        self.frontier = Frontier(self.policy, None, self.limits)
+        self.frontier = Frontier(self.policy, None, self.limits, self.ordering)
         for address, until in self.address_rests.items():
             self.frontier.rest_address(address, Instant(until))
 
@@ -202,7 +235,7 @@ class World:
         assert row.host_id == visit.host_id, "a URL of another host in the back queue"
         assert row.queued, f"url {row.url_id} is handed out although it is done"
         assert row.url_id not in self.unsettled, f"url {row.url_id} is handed out before its outcome is settled"
-        assert row.available_at <= self.now, f"url {row.url_id} is not due"
+        assert row.place <= self.now, f"url {row.url_id} is not due"
         assert visit.host_id not in {other.host_id for other in self.out}, f"two visits of host {visit.host_id}"
         assert self.now >= self._not_before(visit.host_id), f"host {visit.host_id} is resting"
         if visit.address is not None:
@@ -211,7 +244,7 @@ class World:
 
     def check(self) -> None:
         """The invariants of the frontier's structures."""
-        hosts = self.frontier._router
+        hosts = self.frontier._hosts
         shown = self.frontier.statistics()
         assert shown.hosts <= self.limits.max_hosts
         assert shown.out == len(self.out)
@@ -225,20 +258,28 @@ class World:
     def _check_host(self, host: HostQueue) -> None:
         frontier = self.frontier
         ids = [task.url_id for tasks in host.fronts for task in tasks]
+        if host.ranked is not None:
+            ids = [task.url_id for task in host.ranked]
         assert len(ids) == len(set(ids)), "a URL twice in a back queue"
         assert not self.unsettled.intersection(ids), "a URL in a back queue and on its way into the store"
         assert host.out_id not in ids, "a URL in a back queue and out"
         assert all(self.table.row(url_id).host_id == host.host_id for url_id in ids)
         in_rests = [e for e in frontier._rests._heap if e[3] is host and e[2] == host.turn]
-        in_ready = [e for heap in frontier._ready._heaps for e in heap if e[3] is host and e[2] == host.turn]
         in_gates = [a for a, gate in frontier._gates._gates.items() for h in gate.parked if h == host.host_id]
         state = host.state
         assert len(in_rests) == (state is HostState.WAITING), f"{state} with {len(in_rests)} entries in the heap"
-        classes = sum(1 for tasks in host.fronts if tasks)
-        assert len(in_ready) == (classes if state is HostState.READY else 0), f"{state}: {len(in_ready)} ready entries"
+        if frontier._scores is not None:
+            assert (host.host_id in frontier._scores._hosts) == (state is HostState.READY)
+            if state is HostState.READY:
+                assert host.has_next, "ready, though the table may have something better"
+        else:
+            heaps = frontier._classes._heaps
+            in_ready = [e for heap in heaps for e in heap if e[3] is host and e[2] == host.turn]
+            classes = sum(1 for tasks in host.fronts if tasks)
+            assert len(in_ready) == (classes if state is HostState.READY else 0), f"{state}: {len(in_ready)} entries"
         assert in_gates == ([host.address] if state is HostState.PARKED else []), f"{state} at gates {in_gates}"
         if state is HostState.EMPTY:
-            assert not ids, "URLs in memory, but in no structure"
+            assert not host.has_next, "URLs in memory, but in no structure"
 
     # --- to the end ------------------------------------------------------------------------------
 

@@ -71,7 +71,7 @@ def test_a_host_with_a_longer_rest_of_its_own_does_not_hold_up_the_line() -> Non
     world.take_turn()
     world.take_turn()
     world.delay(HostId(1), 0.0)
-    parked = next(h for h in (2, 3) if world.frontier._router[HostId(h)].state.value == "parked")
+    parked = next(h for h in (2, 3) if world.frontier._hosts[HostId(h)].state.value == "parked")
     world.frontier.delay(HostId(parked), Instant(world.now + 1000.0))
     world.host_delays[HostId(parked)] = world.now + 1000.0
     world.finish(0, world.contact(took=0.1))
@@ -89,7 +89,7 @@ def test_the_head_of_the_line_may_be_delayed_without_holding_up_the_others() -> 
     assert isinstance(first, Visit)
     world.take_turn()  # the others now stand in line
     world.finish(0, world.contact(took=0.1))
-    head = next(h for h in (2, 3) if world.frontier._router[HostId(h)].state.value == "waiting")
+    head = next(h for h in (2, 3) if world.frontier._hosts[HostId(h)].state.value == "waiting")
     world.frontier.delay(HostId(head), Instant(world.now + 1000.0))
     world.frontier.delay(first.host_id, Instant(world.now + 1000.0))
 
@@ -109,7 +109,7 @@ def test_the_head_of_the_line_may_make_room_without_holding_up_the_others() -> N
     world.now += 5.0
     world.take_turn()  # the others now stand in line
     world.finish(0, world.contact(took=0.1))
-    parked = [host for host in world.frontier._router.values() if host.state.value == "parked"]
+    parked = [host for host in world.frontier._hosts.values() if host.state.value == "parked"]
     assert len(parked) == 1
     world.discover(4, 0)  # somebody else wants a back queue, and all three have had their quantum
     world.begin_commit()

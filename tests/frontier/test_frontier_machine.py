@@ -6,11 +6,12 @@ many runs there are.
 
 import os
 
-from frontier_world import World
+from frontier_world import MovingClasses, Points, World
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from gossamer.frontier.orderings.ordering import Ordering
 from gossamer.frontier.turns import FrontierLimits, Visit
 
 HOSTS = st.integers(1, 5)
@@ -23,10 +24,14 @@ class FrontierMachine(RuleBasedStateMachine):
     world: World
 
     @initialize(
-        max_hosts=st.sampled_from([1, 2, 8]), quantum=st.sampled_from([1, 3]), urls=st.lists(st.tuples(HOSTS, FRONTS))
+        max_hosts=st.sampled_from([1, 2, 8]),
+        quantum=st.sampled_from([1, 3]),
+        ordering=st.sampled_from([MovingClasses(), Points()]),
+        urls=st.lists(st.tuples(HOSTS, FRONTS)),
     )
-    def begin(self, max_hosts: int, quantum: int, urls: list[tuple[int, int]]) -> None:
-        self.world = World(FrontierLimits(max_hosts=max_hosts, quantum=quantum, long_rest=6.0))
+    def begin(self, max_hosts: int, quantum: int, ordering: Ordering, urls: list[tuple[int, int]]) -> None:
+        limits = FrontierLimits(max_hosts=max_hosts, quantum=quantum, long_rest=6.0)
+        self.world = World(limits, ordering=ordering)
         for host_id, front in urls:
             self.world.discover(host_id, front)
 
@@ -34,6 +39,10 @@ class FrontierMachine(RuleBasedStateMachine):
     def discover(self, host_id: int, front: int, count: int) -> None:
         for _ in range(count):
             self.world.discover(host_id, front)
+
+    @rule(which=st.integers(0, 60), by=st.integers(1, 2))
+    def lift(self, which: int, by: int) -> None:
+        self.world.lift(which, by)
 
     @rule()
     def begin_load(self) -> None:

@@ -1,7 +1,7 @@
 """Turns: who goes, when, and what the frontier answers when nobody may."""
 
 import pytest
-from frontier_table import Row, record_of, task_of
+from frontier_table import Report, Row, record_of, task_of
 from frontier_world import POLICY, START, World
 
 from gossamer.frontier.frontier import Frontier
@@ -212,13 +212,13 @@ def test_a_host_whose_front_queue_entry_is_out_of_date_is_loaded_and_let_go() ->
     frontier = Frontier(POLICY)
     frontier.load_order(Instant(1.0))
     for front in range(3):
-        frontier.loaded_front(front, [(0.5, HostId(7))] if front == 0 else [], float("inf"))
+        frontier.loaded_front(front, [(0.5, HostId(7))] if front == 0 else [], float("inf"), 1)
     frontier.load_order(Instant(2.0))
 
-    frontier.loaded_host(HostId(7), record_of(7), [(front, [], float("inf")) for front in range(3)], Instant(2.0))
+    frontier.loaded_host(HostId(7), record_of(7), [(front, [], float("inf")) for front in range(3)], 1, Instant(2.0))
 
     assert [host.host_id for host in frontier.take_retired()] == [7]
-    frontier.committed([], [], [HostId(7)])
+    frontier.committed(Report(2, [], [], [HostId(7)], [], []))
     assert frontier.is_quiet
 
 
@@ -324,12 +324,12 @@ def test_two_classes_of_one_host_are_loaded_apart() -> None:
     frontier = Frontier(POLICY)
     frontier.load_order(Instant(1.0))
     for front in range(3):
-        frontier.loaded_front(front, [(0.5, HostId(1))] if front == 0 else [], float("inf"))
+        frontier.loaded_front(front, [(0.5, HostId(1))] if front == 0 else [], float("inf"), 1)
     order = frontier.load_order(Instant(2.0))
 
     assert [(wanted.host_id, wanted.with_record) for wanted in order.hosts] == [(1, True)]
     assert [front for front, _, _ in order.hosts[0].classes] == [0, 1, 2]
     tasks = [task_of(Row(1, 1, 0, 0.5))]
     none = float("inf")
-    frontier.loaded_host(HostId(1), record_of(1), [(0, tasks, none), (1, [], none), (2, [], none)], Instant(2.0))
+    frontier.loaded_host(HostId(1), record_of(1), [(0, tasks, none), (1, [], none), (2, [], none)], 1, Instant(2.0))
     assert not frontier.load_order(Instant(2.0)).hosts

@@ -3,7 +3,7 @@
 from frontier_table import Row, task_of
 
 from gossamer.frontier.back_queue import HostQueue, HostState
-from gossamer.frontier.ready import ReadyHosts
+from gossamer.frontier.ready_classes import ReadyClasses
 from gossamer.frontier.selector import Selector, SelectorRatios
 from gossamer.model.units import HostId
 
@@ -13,21 +13,21 @@ def always_open(host: HostQueue) -> bool:
 
 
 def host_with(host_id: int, *urls: tuple[int, int, float]) -> HostQueue:
-    """A host with URLs given as (class, url_id, available_at)."""
-    host = HostQueue.of(HostId(host_id), 3)
+    """A host with URLs given as (class, url_id, place)."""
+    host = HostQueue(HostId(host_id), 3)
     for front, url_id, at in urls:
-        host.fronts[front].append(task_of(Row(url_id, host_id, front, at)))
+        host.fronts[front].insert(0, task_of(Row(url_id, host_id, front, at)))
     return host
 
 
-def ready_hosts(*hosts: HostQueue) -> ReadyHosts:
-    ready = ReadyHosts(Selector(SelectorRatios()), 3)
+def ready_hosts(*hosts: HostQueue) -> ReadyClasses:
+    ready = ReadyClasses(Selector(SelectorRatios()), 3)
     for host in hosts:
         ready.push(host)
     return ready
 
 
-def popped(ready: ReadyHosts) -> tuple[int, int] | None:
+def popped(ready: ReadyClasses) -> tuple[int, int] | None:
     found = ready.pop(always_open)
     return None if found is None else (found[0].host_id, found[1])
 
@@ -73,8 +73,9 @@ def test_a_ready_host_that_gets_its_first_url_of_a_class_is_served_through_it_to
 
 def test_a_closed_host_is_passed_over_and_costs_its_class_no_turn() -> None:
     closed, other = host_with(1, (0, 10, 1.0)), host_with(2, (0, 11, 2.0))
+    closed.address = "10.0.0.1"
     selector = Selector(SelectorRatios())
-    ready = ReadyHosts(selector, 3)
+    ready = ReadyClasses(selector, 3)
     ready.push(closed)
     ready.push(other)
 
@@ -106,7 +107,7 @@ def test_stale_entries_do_not_pile_up() -> None:
 
 
 def test_classes_are_served_by_the_ratios_while_all_have_something() -> None:
-    ready = ReadyHosts(Selector(SelectorRatios()), 3)
+    ready = ReadyClasses(Selector(SelectorRatios()), 3)
     served = [0, 0, 0]
     hosts = [host_with(n, (n % 3, n, float(n))) for n in range(3000)]
     for host in hosts:

@@ -10,7 +10,7 @@ NOW = Instant(1000.0)
 
 
 def resting(host_id: int, seconds: float) -> HostQueue:
-    host = HostQueue.of(HostId(host_id), 3)
+    host = HostQueue(HostId(host_id), 3)
     host.not_before = Instant(NOW + seconds)
     return host
 
@@ -65,7 +65,7 @@ def test_a_host_whose_long_rest_is_nearly_over_is_not_sent_away() -> None:
 
 def test_a_host_with_something_under_way_is_not_sent_away_until_that_has_ended() -> None:
     host = resting(1, 500.0)
-    host.unsettled.add(7)
+    host.unsettled.append(7)
     heap = heap_of(host)
 
     assert heap.long_resting(NOW) is None

@@ -10,6 +10,7 @@ from running import gossamer
 from small_server import Answer, SmallServer, links, page
 
 from gossamer.cli import main
+from gossamer.frontier.orderings.mercator import Mercator
 
 pytestmark = pytest.mark.service
 
@@ -209,6 +210,41 @@ def test_a_record_that_was_changed_on_disk_is_noticed(finished: Explained) -> No
     assert absent["problem"] == f"{path.name}: No such file or directory"
 
 
+# --- priority -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("order", ["mercator", "bfs", "dfs", "novelty", "balance", "importance"])
+def test_a_priority_is_told_with_the_parts_that_make_it(finished: Explained, order: str) -> None:
+    standing = part(ask(finished, f"{finished.base}/a/b/c", "--order", order), "standing")
+
+    parts_of_it = part(standing, "parts")
+    assert standing["order"] == order
+    assert standing["priority"] == pytest.approx(sum(float(str(value)) for value in parts_of_it.values()))
+    assert standing["queued_by"] == (None if order == "mercator" else "mercator")
+
+
+def test_the_pages_that_link_to_a_page_are_counted(finished: Explained) -> None:
+    paths = ("/", "/a", "/a/b/c", "/new")
+    standings = [part(ask(finished, f"{finished.base}{path}"), "standing") for path in paths]
+
+    # Nobody links to the seed; the redirect counts as a link; all are of one domain.
+    assert [standing["links"] for standing in standings] == [0, 1, 1, 1]
+    assert {standing["links_from_others"] for standing in standings} == {0}
+
+
+def test_a_queue_that_stands_in_another_order_says_so(stopped: Explained) -> None:
+    same, other = ask(stopped, f"{stopped.base}/p15"), ask(stopped, f"{stopped.base}/p15", "--order", "importance")
+
+    assert (part(same, "standing")["order"], part(same, "standing")["queued_by"]) == ("bfs", None)
+    assert (part(other, "standing")["order"], part(other, "standing")["queued_by"]) == ("importance", "bfs")
+
+
+def test_a_host_that_was_contacted_says_which_term_of_the_maximum_decided(finished: Explained) -> None:
+    politeness = part(ask(finished, f"{finished.base}/new"), "politeness")
+
+    assert politeness["reason"] in ("minimum delay", "multiple of the last fetch time")
+
+
 # --- what it waits for --------------------------------------------------------------------------------
 
 
@@ -257,7 +293,9 @@ def test_a_url_never_seen_that_may_enter_says_what_it_would_get(finished: Explai
     assert story["state"] is None
     assert part(story, "identity") == {"seen": False, "minimised": False, "known_as": None}
     assert refusals(story) == []
-    assert (standing["depth"], standing["assumed"], standing["name"]) == (1, True, "medium")
+    assert (standing["depth"], standing["links"], standing["assumed"]) == (1, 1, True)
+    front = Mercator().front_of(float(str(standing["priority"])))
+    assert (standing["front"], standing["name"]) == (front, ("high", "medium", "low")[front])
     assert why(story) == "it would enter and be queued when a page links to it"
 
 

@@ -8,6 +8,8 @@ from explaining import Explained, ask, part, parts, why
 from running import Command, gossamer, scene, small_web, wait_until
 from small_server import Answer, SmallServer, links, page
 
+from gossamer.frontier.orderings.mercator import Mercator
+
 pytestmark = pytest.mark.service
 
 
@@ -45,15 +47,18 @@ def test_a_url_that_was_met_in_another_minimised_spelling_is_known_with_and_with
         assert part(story, "archive")["sound"] is True
 
 
-def test_the_stories_of_a_whole_simulated_web_agree_with_its_pages(tmp_path: Path) -> None:
-    with scene(tmp_path / "web", small_web(seed=64, hosts=20, pages=150)) as stage:
+@pytest.mark.parametrize("order", ["mercator", "novelty", "importance"])
+def test_the_stories_of_a_whole_simulated_web_agree_with_its_pages(tmp_path: Path, order: str) -> None:
+    with scene(tmp_path / "web", small_web(seed=64, hosts=20, pages=150), ["--order", order]) as stage:
         ended = gossamer(*stage.command, "--max-pages", 90)
         assert ended.status == 0, ended.err
         pages = stage.pages()
     crawl = Explained(stage.dir, stage.toml, "")
     seeds = set(stage.web.seeds)
 
-    told = {str(known["url"]): ask(crawl, str(known["url"]), "--scope", "tld:test") for known in pages}
+    told = {
+        str(known["url"]): ask(crawl, str(known["url"]), "--scope", "tld:test", "--order", order) for known in pages
+    }
 
     assert {known["state"] for known in pages} >= {"stored", "queued"}
     for known in pages:
@@ -66,5 +71,12 @@ def test_the_stories_of_a_whole_simulated_web_agree_with_its_pages(tmp_path: Pat
         assert (story["archive"] is not None) == (known["state"] == "stored")
         assert story["archive"] is None or part(story, "archive")["sound"] is True
         assert (story["place"] is not None) == (known["state"] == "queued")
+        standing = part(story, "standing")
+        assert standing["priority"] == pytest.approx(sum(float(str(n)) for n in part(standing, "parts").values()))
+        assert standing["queued_by"] is None
+        if known["state"] == "queued" and order == "mercator":  # by classes only another class is worth a write
+            assert standing["front"] == Mercator().front_of(float(str(standing["priority"])))
+        elif known["state"] == "queued":
+            assert standing["queued_with"] is None
         if known["reason"] == "robots_denied":
             assert part(story, "robots")["line"] is not None

@@ -27,7 +27,7 @@ def test_the_contract_has_every_promised_key() -> None:
 
 
 def test_the_contract_is_json_with_the_snapshots_figures() -> None:
-    snapshot = busy_snapshot(20.0, finished=True)
+    snapshot = busy_snapshot(20.0, finished=True, selector_shares=(61.0, 29.0, 10.004), load="high")
 
     found = json.loads(json.dumps(to_contract(snapshot)))
 
@@ -37,6 +37,7 @@ def test_the_contract_is_json_with_the_snapshots_figures() -> None:
     assert found["errors"] == snapshot.errors
     assert found["excluded"] == {"robots_denied": 410, "out_of_scope": 8_212}
     assert found["finished"] is True
+    assert (found["selector_shares"], found["load"]) == ([61.0, 29.0, 10.0], "high")
 
 
 def test_the_report_says_totals_rates_and_reasons(tmp_path: Path) -> None:

@@ -164,6 +164,13 @@ def test_a_line_says_how_fast_and_how_much() -> None:
     assert "POLITENESS VIOLATIONS 1" in line
 
 
+def test_a_line_says_when_load_is_high() -> None:
+    rates = Rates()
+
+    assert "high load" in plain_line(busy_snapshot(10.0, load="high"), rates)
+    assert "load" not in plain_line(busy_snapshot(10.0), rates)
+
+
 def test_quiet_shows_nothing_and_a_pipe_gets_lines_whatever_the_environment_says(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -14,4 +14,5 @@ def random_graph(number: int, pages: int = 60, sites: int = 7) -> LinkGraph:
         near = [min(max(page + chance.randint(-8, 8), 0), pages - 1) for _ in range(wanted)]
         far = [int(pages * chance.random() ** 2) for _ in range(wanted // 2)]
         links.append(near + far)
-    return make_graph(f"random {number}", links, site_of, suffix_of=[site % 3 for site in range(sites)])
+    urls = [f"http://site{site}.test/" + "d/" * chance.randrange(4) + str(page) for page, site in enumerate(site_of)]
+    return make_graph(f"random {number}", links, site_of, suffix_of=[site % 3 for site in range(sites)], urls=urls)

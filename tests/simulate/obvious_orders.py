@@ -1,10 +1,12 @@
 """The orderings as slow and obvious models: everything that waits is sorted anew at every step."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gossamer.frontier.selector import Selector, SelectorRatios
 from gossamer.simulate.graph import LinkGraph
+
+BIRTH = 150_000_000
 
 
 @dataclass
@@ -59,13 +61,6 @@ def dfs(past: History, page: int) -> tuple[int, ...]:
     return past.site(page) == past.last_site, past.entered.index(page)
 
 
-def mercator_class(past: History, page: int) -> int:
-    """By the rule for graphs without URLs."""
-    x = sum(1 if past.site(by) == past.site(to) else 10 for by, to in past.links if to == page)
-    score = round(0.7 * x / (x + 10) + 0.3 / (1 + past.depth[page]), 4)
-    return 0 if score >= 0.7 else 1 if score >= 0.35 else 2
-
-
 SCORES: dict[str, Callable[[History, int], tuple[int, ...]]] = {
     "novelty": novelty,
     "balance": balance,
@@ -76,10 +71,47 @@ SCORES: dict[str, Callable[[History, int], tuple[int, ...]]] = {
 }
 
 
-def obvious_order(graph: LinkGraph, order: str, seeds: Sequence[int], rest: int = 0) -> list[int]:
+class ByScore:
+    """The best of all that may be contacted; among equals the oldest entry."""
+
+    def __init__(self, order: str) -> None:
+        self._score = SCORES[order]
+
+    def choose(self, past: History, ready: list[int]) -> int:
+        # `max` returns the first of equals, and `ready` is in order of entry.
+        return max(ready, key=lambda page: self._score(past, page))
+
+
+class ByClass:
+    """Lists, one for each class. A page that is worth a better one at the next step goes to the end of that list."""
+
+    def __init__(self, classes: int, class_of: Callable[[History, int], int]) -> None:
+        self._class_of = class_of
+        self._lists: list[list[int]] = [[] for _ in range(classes)]
+        self._selector = Selector(SelectorRatios())
+        self._entered = 0
+
+    def choose(self, past: History, ready: list[int]) -> int:
+        listed = {page: number for number, pages in enumerate(self._lists) for page in pages}
+        # First what is new, with no link and no credit counted yet, then what the links of the page fetched last lift.
+        for page in past.entered[self._entered :]:
+            unlinked = replace(past, links=[], credit={page: BIRTH})
+            listed[page] = self._class_of(unlinked, page)
+            self._lists[listed[page]].append(page)
+        self._entered = len(past.entered)
+        for page in past.graph.links_of(past.fetched[-1]) if past.fetched else []:
+            if page in past.waiting and (better := self._class_of(past, page)) < listed[page]:
+                self._lists[listed[page]].remove(page)
+                self._lists[better].append(page)
+        drawn = self._selector.draw([number for number, pages in enumerate(self._lists) if set(pages) & set(ready)])
+        page = next(page for page in self._lists[drawn] if page in ready)
+        self._lists[drawn].remove(page)
+        return page
+
+
+def obvious_order(graph: LinkGraph, order: ByScore | ByClass, seeds: Sequence[int], rest: int = 0) -> list[int]:
     """The whole order of a crawl that fetches one page a slot."""
     past = History(graph)
-    selector = Selector(SelectorRatios())
     ready_at: dict[int, int] = {}
     for seed in seeds:
         _enter(past, seed, 0)
@@ -89,7 +121,7 @@ def obvious_order(graph: LinkGraph, order: str, seeds: Sequence[int], rest: int 
         if not ready:
             slot += 1
             continue
-        page = _choose(past, order, ready, selector)
+        page = order.choose(past, ready)
         past.waiting.remove(page)
         ready_at[past.site(page)] = slot + rest
         _fetch(past, page)
@@ -97,20 +129,11 @@ def obvious_order(graph: LinkGraph, order: str, seeds: Sequence[int], rest: int 
     return past.fetched
 
 
-def _choose(past: History, order: str, ready: list[int], selector: Selector) -> int:
-    if order == "mercator":
-        classes = {page: mercator_class(past, page) for page in ready}
-        drawn = selector.draw(sorted(set(classes.values())))
-        return next(page for page in ready if classes[page] == drawn)
-    # `max` returns the first of equals, and `ready` is in order of entry.
-    return max(ready, key=lambda page: SCORES[order](past, page))
-
-
 def _enter(past: History, page: int, depth: int) -> None:
     past.waiting.append(page)
     past.entered.append(page)
     past.depth[page] = depth
-    past.credit[page] = 150_000_000
+    past.credit[page] = BIRTH
 
 
 def _fetch(past: History, page: int) -> None:

@@ -36,7 +36,7 @@ class GatedWriter:
             raise self.failure
         self.batches.append(batch)
         settled = [(s.host_id, s.url_id) for s in batch.settlements]
-        return Committed([], settled, [], 0, 0, 0, 0.25)
+        return Committed(len(self.batches), [], settled, [], [], [], 0, 0, 0, 0.25)
 
     def close(self) -> None:
         self.closed = True

@@ -49,8 +49,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def seeds_for(config: Config, urls: Sequence[str]) -> list[Seed]:
     """The seeds given as arguments and in the seeds file. Raises UsageError where a crawl cannot start without any."""
-    from gossamer.assemble import canonicaliser_for
     from gossamer.seed.lists import read_arguments, read_seed_file
+    from gossamer.wishes import canonicaliser_for
 
     canonicalise = canonicaliser_for(config).canonicalise
     seeds = {seed.url: seed for seed in read_arguments(urls, canonicalise)}

@@ -10,8 +10,10 @@ from gossamer.backends.sqlite import reports
 from gossamer.backends.sqlite.database import open_for_writing
 from gossamer.clock import SteadyClock
 from gossamer.commands import arguments as given
+from gossamer.commands.options import config_from
 from gossamer.commands.reading import add_directory_option, directory_of, reading
 from gossamer.observe import words
+from gossamer.wishes import ordering_for
 
 USAGE = "[list|requeue|drop] [--host HOST] [--reason REASON]"
 DESCRIPTION = """\
@@ -47,7 +49,8 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         with closing(open_for_writing(held.database)) as db:
             if action == "requeue":
-                number = reports.requeue(db, wanted, SteadyClock().now())
+                ordering = ordering_for(config_from(argparse.Namespace(), None), reports.queue_order(db))
+                number = reports.requeue(db, wanted, SteadyClock().now(), ordering.standing)
             else:
                 number = reports.drop(db, wanted)
     finally:

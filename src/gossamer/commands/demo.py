@@ -40,9 +40,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from gossamer.assemble import canonicaliser_for
     from gossamer.seed.lists import read_arguments
     from gossamer.simweb.process import SimwebProcess
+    from gossamer.wishes import canonicaliser_for
 
     pages = given.at_least(1, given.whole(arguments, "pages"), "--pages") or 4000
     hosts = given.at_least(1, given.whole(arguments, "hosts"), "--hosts") or max(pages * 150 // 4000, 1)

@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 from gossamer.backends.sqlite.story import StoryReader
-from gossamer.backends.warcfile.reader import DamagedRecord, read_record
 from gossamer.clock import SteadyClock
 from gossamer.commands import arguments as given
 from gossamer.commands.options import add_options, config_from
@@ -22,6 +21,14 @@ from gossamer.explain.waiting import Caps
 from gossamer.explain.words import story_lines, story_object
 from gossamer.model.units import Domain, HostKey, Seconds
 from gossamer.seed.lists import with_scheme
+from gossamer.wishes import (
+    canonicaliser_for,
+    check_config,
+    domain_of,
+    ordering_for,
+    politeness_for,
+    rules_for,
+)
 
 USAGE = "URL [--dir DIR] [--json] [options]"
 DESCRIPTION = """\
@@ -47,8 +54,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from gossamer.assemble import canonicaliser_for, check_config, domain_and_partition
-
     config = config_from(arguments, given.path(arguments, "config"))
     check_config(config)
     text = (given.text(arguments, "url") or "").strip()
@@ -62,11 +67,11 @@ def run(arguments: argparse.Namespace) -> int:
     running = holder_of(directory) is not None
     if form.url is None or form.host is None or form.origin is None:
         return _show(refused(form), as_json)
-    domain = domain_and_partition(form.host)[0]
+    domain, _, suffix = domain_of(form.host)
     with reading(directory) as db:
         reader = StoryReader(db, directory / "crawl.db")
         sought = identities(form.url, reader.fingerprint_key(), minimise=config.filter.minimise)
-        facts = reader.facts(form.host, domain, form.origin, sought)
+        facts = reader.facts(form.host, domain, suffix, form.origin, sought)
         rules = rules_of(config, reader, facts.host.host if facts.host is not None else form.host, domain)
     record = None if facts.visit is None else checked_record(directory / "warc", facts.visit)
     # The clock is read last, so that nothing on record is younger than now.
@@ -84,8 +89,6 @@ def _show(story: Story, as_json: bool) -> int:
 
 def rules_of(config: Config, reader: StoryReader, host: HostKey, domain: Domain) -> CrawlRules:
     """What a crawl with this configuration would decide by, as far as it concerns this host."""
-    from gossamer.assemble import ordering_for, politeness_for, rules_for
-
     scope = scope_near(config.scope, reader, host, domain)
     return CrawlRules(
         entry=rules_for(config, scope),
@@ -101,6 +104,8 @@ def checked_record(folder: Path, visit: VisitFact) -> RecordCheck | None:
     """What lies where the document should be; None if it was not archived."""
     if visit.warc_file is None or visit.warc_offset is None or visit.warc_length is None:
         return None
+    from gossamer.backends.warcfile.reader import DamagedRecord, read_record  # a tenth of the time; few stories need it
+
     try:
         record = read_record(folder / visit.warc_file, visit.warc_offset, visit.warc_length)
     except DamagedRecord as error:

@@ -3,7 +3,8 @@
 import argparse
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,27 +13,32 @@ from gossamer.errors import UsageError
 
 if TYPE_CHECKING:
     from gossamer.simulate.graph import LinkGraph
-    from gossamer.simulate.replay import Plan
+    from gossamer.simulate.replay import Curve, Plan
 
-USAGE = "GRAPH | --web simweb [--order NAME ...] [options]"
+USAGE = "GRAPH | --crawl DIR | --web simweb [--order NAME ...] [options]"
 DESCRIPTION = """\
 Replay a link graph under the orderings, without fetching anything, and show
 which share of the total PageRank the first 1, 5, 10, 25 and 50 % of the pages
 hold. GRAPH is a file: the number of pages, then a line of page numbers for the
-links of each page; plain or gzip. Orders: mercator bfs dfs novelty balance
-importance backlink random omniscient (of the known pages the truly best) and
-all-sorted (all pages by PageRank, which no crawl can do)."""
+links of each page; plain or gzip. Or it is the directory of a crawl, whose
+stored links are replayed from its own seeds. Orders: mercator bfs dfs novelty
+balance importance, those of plugins, push (importance with all links kept),
+backlink random omniscient (of the known pages the truly best) and all-sorted
+(all pages by PageRank, which no crawl can do)."""
 EXAMPLE = """\
-  gossamer simulate --web simweb --pages 20000 --svg orders.svg
-  gossamer simulate cnr-2000.graph-txt.gz --order importance --order bfs --rest 20"""
+  gossamer simulate --web simweb --pages 20000 --plot orders.svg
+  gossamer simulate --crawl crawl --order importance --order bfs --plot orders.png
+  gossamer simulate cnr-2000.graph-txt.gz --rest 20"""
 
 _WEBS = ("simweb",)
 _POLITE = 20
+_DRAWINGS = (".svg", ".png")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("graph", metavar="GRAPH", nargs="?", help="a graph file")
+    parser.add_argument("graph", metavar="GRAPH", nargs="?", help="a graph file, or the directory of a crawl")
     parser.add_argument("--sites", metavar="FILE", help="first page of each site (default: GRAPH's .site-starts.txt)")
+    parser.add_argument("--crawl", metavar="DIR", help="instead of a file: the links that a crawl has stored")
     parser.add_argument("--web", metavar="NAME", choices=_WEBS, help="instead of a file: simweb, the simulated web")
     parser.add_argument("--hosts", metavar="N", type=int, help="hosts of the simulated web")
     parser.add_argument("--pages", metavar="N", type=int, help="URLs of the simulated web")
@@ -41,47 +47,59 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rest", metavar="K", type=int, action="append", help="slots a site rests (repeatable; default: 0 and 20)"
     )
-    parser.add_argument("--seeds", metavar="N", type=int, help="random pages to start from (default: 10)")
-    parser.add_argument("--sets", metavar="N", type=int, help="mean over so many seed sets (default: 3)")
-    parser.add_argument("--svg", metavar="FILE", help="draw the curves")
+    parser.add_argument(
+        "--seeds", metavar="N", type=int, help="random pages to start from (default: 10, or the crawl's)"
+    )
+    parser.add_argument("--sets", metavar="N", type=int, help="mean over so many sets of random pages (default: 3)")
+    parser.add_argument("--plot", metavar="FILE", help="draw the curves: FILE.svg or FILE.png")
     parser.add_argument("--json", action="store_true", help="one JSON object")
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from gossamer.plugins import orderings
     from gossamer.simulate.pagerank import pagerank
-    from gossamer.simulate.plot import svg
+    from gossamer.simulate.policies import POLICIES, policy_of
     from gossamer.simulate.replay import compare
     from gossamer.simulate.tables import as_json, plain_table
 
-    plan = plan_of(arguments)
+    found = orderings()
+    drawing = drawing_of(arguments)
+    plan = plan_of(arguments, found)
+    for order in found.keys() & plan.orders:
+        found[order]()  # a plugin that is broken is told before the long part begins
+    policies = {**{name: policy_of(make) for name, make in found.items()}, **POLICIES}
     tell = _teller()
     tell("reading the graph")
     graph = graph_of(arguments)
+    if graph.seeds:
+        plan = from_own_seeds(plan, arguments)
     tell("PageRank")
     ranks = pagerank(graph)
-    curves = compare(graph, ranks, plan, tell)
+    curves = compare(graph, ranks, plan, tell, policies)
     tell("")
-    drawing = given.path(arguments, "svg")
     if drawing is not None:
-        write_drawing(drawing, svg(f"{graph.name}: {graph.pages:,} pages, {graph.sites:,} sites", curves))
+        draw(drawing, f"{graph.name}: {graph.pages:,} pages, {graph.sites:,} sites", curves)
     if given.flag(arguments, "json"):
         print(json.dumps(as_json(graph, curves, plan)))
         return 0
+    start = f"{plan.seeds} seeds" if plan.seeds is not None else f"the crawl's own {len(graph.seeds)} seeds"
+    mean = f", mean of {len(plan.sets)} sets" if len(plan.sets) > 1 else ""
     print(f"{graph.name}: {graph.pages:,} pages, {graph.links:,} links, {graph.sites:,} sites")
-    print(f"percent of the total PageRank in the first pages; {plan.seeds} seeds, mean of {len(plan.sets)} sets\n")
+    print(f"percent of the total PageRank in the first pages; {start}{mean}\n")
     sys.stdout.write(plain_table(curves, plan))
     return 0
 
 
-def plan_of(arguments: argparse.Namespace) -> "Plan":
-    """What was asked for. Raises UsageError naming what cannot be."""
+def plan_of(arguments: argparse.Namespace, installed: Iterable[str]) -> "Plan":
+    """What was asked for, with orderings that are built in or `installed`. Raises UsageError naming what cannot be."""
     from gossamer.simulate.replay import Plan
 
     plan = Plan()
     orders = tuple(dict.fromkeys(given.texts(arguments, "order"))) or plan.orders
+    known = (*plan.orders, *(name for name in installed if name not in plan.orders))
     for order in orders:
-        if order not in plan.orders:
-            raise UsageError(f"--order: {order!r} is none of {', '.join(plan.orders)}")
+        if order not in known:
+            raise UsageError(f"--order: {order!r} is none of {', '.join(known)}")
     rests = tuple(dict.fromkeys(int(text) for text in given.texts(arguments, "rest"))) or (0, _POLITE)
     for rest in rests:
         given.at_least(0, rest, "--rest")
@@ -90,31 +108,82 @@ def plan_of(arguments: argparse.Namespace) -> "Plan":
     return Plan(orders=orders, rests=rests, seeds=seeds, sets=tuple(range(1, sets + 1)))
 
 
+def from_own_seeds(plan: "Plan", arguments: argparse.Namespace) -> "Plan":
+    """The plan for a graph that says where its crawl began, unless other seeds were asked for."""
+    if given.whole(arguments, "seeds") is not None:
+        return plan
+    if given.whole(arguments, "sets") is not None:
+        raise UsageError("--sets is about random seeds, but the crawl's own are used: give --seeds too")
+    return replace(plan, seeds=None, sets=(1,))
+
+
 def graph_of(arguments: argparse.Namespace) -> "LinkGraph":
-    """The graph of the file, or of the simulated web. Raises UsageError where it is not clear which, or cannot be."""
+    """The graph of the file, the crawl or the simulated web. Raises UsageError where it is not clear which."""
     from gossamer.simulate.reading import read_graph
     from gossamer.simulate.web import graph_of_web
     from gossamer.simweb.config import preset
 
-    path = given.path(arguments, "graph")
+    path, crawl, sites = (given.path(arguments, name) for name in ("graph", "crawl", "sites"))
+    web = given.text(arguments, "web")
     numbers = {name: n for name in ("hosts", "pages", "seed") if (n := given.whole(arguments, name)) is not None}
-    if given.text(arguments, "web") is None:
-        if path is None:
-            raise UsageError("nothing to simulate: give a graph file or --web simweb")
-        if numbers:
-            raise UsageError(f"--{next(iter(numbers))} is about the simulated web: give --web simweb")
-        return read_graph(path, given.path(arguments, "sites"))
-    if path is not None or given.path(arguments, "sites") is not None:
+    if web is not None and not path is crawl is sites is None:
         raise UsageError("--web simweb takes no files")
+    if web is None and numbers:
+        raise UsageError(f"--{next(iter(numbers))} is about the simulated web: give --web simweb")
+    if path is not None and path.is_dir():
+        path, crawl = None, crawl or path
+    if crawl is not None:
+        if not path is sites is None:
+            raise UsageError("--crawl takes no files: a crawl knows its sites")
+        return graph_of_crawl(crawl)
+    if path is not None:
+        return read_graph(path, sites)
+    if web is None:
+        raise UsageError("nothing to simulate: give a graph file, --crawl DIR or --web simweb")
     if {"hosts", "pages"} & numbers.keys():
         numbers.setdefault("max_host_pages", 0)  # the preset's cap was meant for its own size
     return graph_of_web(preset("demo", **numbers))
 
 
-def write_drawing(path: Path, text: str) -> None:
-    """Raises UsageError where the file cannot be written."""
+def graph_of_crawl(directory: Path) -> "LinkGraph":
+    """The links that a crawl has stored. Raises NotThisCrawl where there is none, UsageError where it has no pages."""
+    from gossamer.backends.sqlite.graph import GraphReader
+    from gossamer.commands.reading import reading
+    from gossamer.simulate.graph import make_graph
+
+    with reading(directory) as db:
+        stored = GraphReader(db, directory / "crawl.db")
+        pages = stored.pages
+        if not pages.seeds:
+            raise UsageError(f"the crawl in {directory} has no seeds to start from")
+        return make_graph(
+            directory.resolve().name,
+            stored.links(),
+            pages.site_of,
+            suffix_of=pages.suffix_of,
+            urls=pages.urls,
+            seeds=pages.seeds,
+        )
+
+
+def drawing_of(arguments: argparse.Namespace) -> Path | None:
+    """Where to draw. Raises UsageError for an ending that is none of ours, before anything long has begun."""
+    path = given.path(arguments, "plot")
+    if path is not None and path.suffix.lower() not in _DRAWINGS:
+        raise UsageError(f"--plot: {str(path)!r} must end in {' or '.join(_DRAWINGS)}")
+    return path
+
+
+def draw(path: Path, title: str, curves: "Sequence[Curve]") -> None:
+    """Raises UsageError where the file cannot be written, or what PNG needs is not installed."""
+    from gossamer.simulate.plot import plot
+    from gossamer.simulate.png import png
+    from gossamer.simulate.svg import svg
+
+    drawing = plot(title, curves)
+    data = png(drawing) if path.suffix.lower() == ".png" else svg(drawing).encode()
     try:
-        path.write_text(text, encoding="utf-8")
+        path.write_bytes(data)
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}") from error
 

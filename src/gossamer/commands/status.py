@@ -1,18 +1,25 @@
-"""`gossamer status`: the totals of a crawl."""
+"""`gossamer status`: the totals of a crawl, and what it waits for."""
 
 import argparse
+import dataclasses
 import json
 import sys
 
 from gossamer.backends.sqlite import reports
+from gossamer.clock import SteadyClock
 from gossamer.commands import arguments as given
 from gossamer.commands.reading import add_directory_option, directory_of, holder_of, reading
+from gossamer.model.units import Instant
 from gossamer.observe import words
-from gossamer.observe.report import Section, plain_report
+from gossamer.observe.live import Live, read_live
+from gossamer.observe.sections import Section, plain_report
+from gossamer.observe.waits import Waits, or_more, waiting_for
 
 USAGE = "[--dir DIR] [--json]"
-DESCRIPTION = "The totals of a crawl, as far as they are committed. The crawl may be running."
-EXAMPLE = "  gossamer status\n  gossamer status --dir news --json"
+DESCRIPTION = """\
+The totals of a crawl as far as they are committed, and what it waits for. The
+crawl may be running; only then is it known what is in flight."""
+EXAMPLE = "  gossamer status\n  gossamer status --dir news --json | jq .waits"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -23,37 +30,129 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     directory = directory_of(arguments)
     holder = holder_of(directory)
+    now = SteadyClock().now()
     with reading(directory) as db:
         found = reports.status(db)
-    found = {**found, "dir": str(directory), "running": holder is not None}
+        waits = reports.waits(db, now)
+    live = read_live(directory, holder, now) if holder is not None else None
+    waits = with_live(waits, live, running=holder is not None)
     if given.flag(arguments, "json"):
-        print(json.dumps(found))
+        about = {
+            "dir": str(directory),
+            "running": holder is not None,
+            "next_due": words.timestamp(next_due(waits, now)),
+        }
+        told = {
+            "waits": waits_object(waits, holder is not None, now),
+            "load": None if live is None else load_object(live),
+        }
+        print(json.dumps({**found, **about, **told}))
         return 0
     running = f"running (process {holder})" if holder else "running" if holder == 0 else "at rest"
-    sys.stdout.write(plain_report(status_sections(found, str(directory), running)))
+    title = f"Crawl in {words.printable(str(directory))}: {running}"
+    waited = for_what(waits, holder is not None, now)
+    sections = [
+        Section(title, tuple(total_rows(found, live))),
+        Section(f"Waits for {waited}" if waited else "Waits for nothing", waits_rows(waits, now)),
+        *outcome_sections(found),
+    ]
+    sys.stdout.write(plain_report([section for section in sections if section.rows]))
     return 0
 
 
-def status_sections(found: reports.Json, directory: str, running: str) -> list[Section]:
+# --- what it waits for -------------------------------------------------------------------------------------
+
+
+def with_live(waits: Waits, live: Live | None, *, running: bool) -> Waits:
+    """What is on record, and what only the running process knows. Of a crawl at rest nothing is in flight."""
+    if not running:
+        return dataclasses.replace(waits, in_flight=0)
+    if live is None:
+        return waits
+    # On record a host that is being visited looks as if it might be contacted; its process knows better.
+    in_flight, unread, ready = (_number(live[name]) for name in ("in_flight", "documents_waiting", "hosts_ready"))
+    return dataclasses.replace(waits, in_flight=in_flight, unread=unread, ready_hosts=ready)
+
+
+def next_due(waits: Waits, now: Instant) -> Instant | None:
+    """When the next URL may be visited; None if none is queued."""
+    if waits.ready_hosts:
+        return now
+    return min((when for when in (waits.next_contact, waits.next_retry) if when is not None), default=None)
+
+
+def for_what(waits: Waits, running: bool, now: Instant) -> str:
+    """What keeps the crawl from going on; of one at rest, that somebody starts it."""
+    found = waiting_for(waits, now)
+    if running or not (found or waits.due):
+        return found
+    return f"a start of the crawl, then {found}" if found else "a start of the crawl"
+
+
+def waits_object(waits: Waits, running: bool, now: Instant) -> reports.Json:
+    """Numbers, and moments in ISO 8601; null is not known, or not there. See `Waits`."""
+    found: reports.Json = {"for": for_what(waits, running, now)}
+    for field in dataclasses.fields(waits):
+        value = getattr(waits, field.name)
+        found[field.name] = words.timestamp(value) if field.name.startswith("next_") else value
+    return found
+
+
+def load_object(live: Live) -> reports.Json:
+    return {"mode": live["load"], "reason": live["load_reason"], "selector_shares": live["selector_shares"]}
+
+
+def waits_rows(waits: Waits, now: Instant) -> tuple[tuple[str, str, str], ...]:
+    def first(what: str, when: Instant | None) -> str:
+        if when is None:
+            return ""
+        ahead = f" (in {words.span(when - now)})" if when > now else ""
+        return f"{what} {words.timestamp(when)}{ahead}"
+
+    def known(count: int | None, counted_to: int | None = None) -> str:
+        return "unknown" if count is None else or_more(count, counted_to)
+
+    urls, hosts = waits.urls_counted_to, waits.hosts_counted_to
+    unread = f"{words.number_of(waits.unread, 'document')} to be read" if waits.unread else ""
+    ready = f"hosts that may be contacted: {or_more(waits.ready_hosts, hosts)}"
+    return (
+        ("in flight", known(waits.in_flight), unread),
+        ("due now", known(waits.due), ready),
+        ("resting hosts", known(waits.resting_hosts, hosts), first("the first may be contacted", waits.next_contact)),
+        ("retries", known(waits.retries, urls), first("the next is due", waits.next_retry)),
+        ("recrawls", known(waits.recrawls, urls), first("the next is due", waits.next_recrawl)),
+        ("missing", known(waits.missing), first("asked again by a start after", waits.next_missing)),
+    )
+
+
+# --- the report --------------------------------------------------------------------------------------------
+
+
+def total_rows(found: reports.Json, live: Live | None) -> list[tuple[str, str, str]]:
     states = _counts(found["states"])
-    left = "nothing is left to do" if found["finished"] else f"the next is due {found['next_due']}"
-    totals = (
+    left = "nothing is left to do" if found["finished"] else ""
+    rows = [
         ("pages stored", words.count(states["stored"]), f"{words.size(_number(found['warc_bytes']))} of WARC files"),
         ("responses", words.count(_number(found["fetched"])), words.size(_number(found["bytes"]))),
         ("URLs discovered", words.count(_number(found["discovered"])), f"from {found['seeds']} seeds"),
         ("hosts", words.count(_number(found["hosts"])), f"in {words.count(_number(found['domains']))} domains"),
         ("queued", words.count(states["queued"]), left),
-    )
-    others = {word: n for word, n in states.items() if word not in ("stored", "queued")}
-    sections = [
-        Section(f"Crawl in {words.printable(directory)}: {running}", totals),
+    ]
+    if live is not None:
+        shares = " / ".join(f"{share:.0f}" for share in _shares(live["selector_shares"]))
+        rows.append(("load", str(live["load"]), words.printable(f"{live['load_reason']}; turns by class: {shares} %")))
+    return rows
+
+
+def outcome_sections(found: reports.Json) -> list[Section]:
+    others = {word: n for word, n in _counts(found["states"]).items() if word not in ("stored", "queued", "missing")}
+    return [
         Section("Other outcomes", _rows(others)),
         Section("Answers", _rows(_counts(found["statuses"]))),
         Section("Errors by reason", _rows(_counts(found["errors"]))),
         Section("Excluded by reason", _rows(_counts(found["excluded"]))),
         Section("Dead letters by reason", _rows(_counts(found["dead_by_reason"]))),
     ]
-    return [section for section in sections if section.rows]
 
 
 def _rows(counts: dict[str, int]) -> tuple[tuple[str, str, str], ...]:
@@ -62,6 +161,10 @@ def _rows(counts: dict[str, int]) -> tuple[tuple[str, str, str], ...]:
 
 def _counts(value: object) -> dict[str, int]:
     return {str(name): int(n) for name, n in value.items()} if isinstance(value, dict) else {}
+
+
+def _shares(value: object) -> list[float]:
+    return [float(share) for share in value] if isinstance(value, list) else []
 
 
 def _number(value: object) -> int:

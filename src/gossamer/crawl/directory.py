@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gossamer.errors import DirectoryError, DirectoryInUse, NotThisCrawl
 
-_OURS = frozenset({"crawl.db", "crawl.db-wal", "crawl.db-shm", "crawl.lock", "warc"})
+_OURS = frozenset({"crawl.db", "crawl.db-wal", "crawl.db-shm", "crawl.lock", "status.json", "warc"})
 
 
 class CrawlDirectory:

@@ -1,4 +1,4 @@
-"""Letting URLs in: resolve, have we met it, may it enter, how important is it? Hot: benchmarks/bench_crawl.py."""
+"""Letting URLs in: resolve, have we met it, may it enter? Hot: benchmarks/bench_crawl.py."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -7,11 +7,12 @@ from gossamer.extract.links import PageContent
 from gossamer.filter.canonical import Canonical, Canonicaliser, Refusal, taken_apart
 from gossamer.filter.links import LinkResolver
 from gossamer.filter.rules import EntryRules
-from gossamer.frontier.priority import Ordering
+from gossamer.frontier.turns import Visit
 from gossamer.model.task import Candidate, Task, Via
 from gossamer.model.units import Fingerprint, HostKey, Url
 from gossamer.seen.fingerprint import fingerprint, fingerprints
 from gossamer.seen.tiers import SeenTest
+from gossamer.store.changes import PageLinks
 
 
 class Intake:
@@ -24,12 +25,10 @@ class Intake:
         canonicaliser: Canonicaliser,
         resolver: LinkResolver,
         seen: SeenTest,
-        ordering: Ordering,
         key: int,
         identity: Callable[[Url], str] | None = None,
     ) -> None:
         self.rules = rules
-        self.ordering = ordering
         self._canonicaliser = canonicaliser
         self._resolver = resolver
         self._seen = seen
@@ -41,28 +40,32 @@ class Intake:
         self.rules = rules
         self._seen.forget_recent()
 
-    def links(self, task: Task, host: HostKey, content: PageContent, excluded: Counter[str]) -> list[Candidate]:
-        """The links of a page that are new to us and may enter. Refusals are counted by reason."""
+    def links(
+        self, visit: Visit, content: PageContent, excluded: Counter[str]
+    ) -> tuple[list[Candidate], PageLinks | None]:
+        """The links of a page that are new to us and may enter, and all its links. Refusals are counted by reason."""
+        task = visit.task
         depth = task.depth + 1
-        if self.rules.max_depth is not None and depth > self.rules.max_depth:
-            # Before the seen test: a URL met too deep must not be taken for seen when a shorter way is found.
-            if content.hrefs:
-                excluded["depth_limit"] += len(set(content.hrefs))
-            return []
-        page = taken_apart(task.url, host)
+        page = taken_apart(task.url, visit.host)
         found = self._resolver.resolve_page(content.base or page.url, page, content.hrefs, content.encoding.lower())
         for reason, n in found.refused.items():
             excluded[reason] += n
         if found.dropped or content.dropped_links:
             excluded["too_many_links"] += found.dropped + content.dropped_links
         urls = list(found.links)
+        hosts = list(found.links.values())
         prints = self._fingerprints(urls)
+        links = self._page_links(visit, prints, hosts)
+        if self.rules.max_depth is not None and depth > self.rules.max_depth:
+            # Before the seen test: a URL met too deep must not be taken for seen when a shorter way is found.
+            if urls:
+                excluded["depth_limit"] += len(urls)
+            return [], links
         order = self._seen.sort_out(prints)
         if not (order.new or order.ask):
-            return []
-        hosts = list(found.links.values())
+            return [], links
         fresh = sorted(order.new + order.ask) if order.new and order.ask else order.new or order.ask
-        may_enter, score, front_of = self.rules.may_enter, self.ordering.score, self.ordering.front_of
+        may_enter = self.rules.may_enter
         entering = []
         for i in fresh:
             url, host = urls[i], hosts[i]
@@ -70,9 +73,21 @@ class Intake:
             if reason_against is not None:
                 excluded[reason_against] += 1
                 continue
-            points = score(url, depth)
-            entering.append(Candidate(url, host, prints[i], front_of(points), points, depth, 0, Via.LINK, task.url_id))
-        return entering
+            entering.append(Candidate(url, host, prints[i], depth, 0, Via.LINK, task.url_id))
+        return entering, links
+
+    def _page_links(self, visit: Visit, prints: list[Fingerprint], hosts: list[HostKey]) -> PageLinks | None:
+        """Every target once, the page itself not among them."""
+        own = visit.task.fingerprint
+        if self._identity is not None or own in prints:  # seldom: two spellings of one target, or a link to itself
+            targets = {fp: host for fp, host in zip(prints, hosts, strict=True) if fp != own}
+            prints, hosts = list(targets), list(targets.values())
+        return PageLinks(visit.task.url_id, visit.domain_id, prints, hosts) if prints else None
+
+    def redirect_link(self, visit: Visit, target: Candidate | Canonical) -> PageLinks | None:
+        """A redirect as a link: what leads to the old address leads to the new one."""
+        fp = target.fingerprint if isinstance(target, Candidate) else self._fingerprint(target.url)
+        return self._page_links(visit, [fp], [target.host])
 
     def redirect(self, task: Task, location: str) -> Candidate | Refusal | Canonical:
         """The target of a redirect: a candidate, a refusal, or (it is known already) only its canonical form."""
@@ -87,18 +102,15 @@ class Intake:
 
     def seed(self, url: Url, host: HostKey) -> Candidate:
         """A seed always enters, if only to be refused on the record; the store knows whether it is new."""
-        points = self.ordering.score(url, 0)
-        self._seen.learn([self._fingerprint(url)])
-        return Candidate(url, host, self._fingerprint(url), self.ordering.front_of(points), points, 0, 0, Via.SEED, 0)
+        fp = self._fingerprint(url)
+        self._seen.learn([fp])
+        return Candidate(url, host, fp, 0, 0, Via.SEED, 0)
 
     def _one(self, target: Canonical, depth: int, hops: int, via: Via, found_on: int) -> Candidate | None:
         fp = self._fingerprint(target.url)
         if self._seen.sort_out([fp]).seen:
             return None
-        points = self.ordering.score(target.url, depth)
-        return Candidate(
-            target.url, target.host, fp, self.ordering.front_of(points), points, depth, hops, via, found_on
-        )
+        return Candidate(target.url, target.host, fp, depth, hops, via, found_on)
 
     def _fingerprints(self, urls: list[Url]) -> list[Fingerprint]:
         identity = self._identity

@@ -12,7 +12,6 @@ from gossamer.store.changes import RobotsRecord
 class HostNotes:
     """One host: its robots answers by origin, and how it has behaved lately."""
 
-    domain_id: int
     robots: dict[Origin, RobotsAnswer] = field(default_factory=dict)
     redirected: dict[Origin, tuple[Url, Origin, int]] = field(default_factory=dict)  # where robots.txt is; hops
     robots_tries: int = 0  # in a row that told us nothing
@@ -26,7 +25,6 @@ class Notes:
     def __init__(self, robots_agent: str) -> None:
         self._agent = robots_agent
         self._hosts: dict[HostId, HostNotes] = {}
-        self._accesses: dict[int, list[int]] = {}  # domain id -> [hosts in memory, accesses]
 
     def __getitem__(self, host_id: HostId) -> HostNotes:
         return self._hosts[host_id]
@@ -34,16 +32,11 @@ class Notes:
     def begin(self, record: HostRecord, robots: list[RobotsRecord]) -> None:
         """A host has got a back queue; this is what the store remembers."""
         answers = {r.origin: self.remembered(r) for r in robots}
-        self._hosts[record.host_id] = HostNotes(record.domain_id, answers)
-        self._accesses.setdefault(record.domain_id, [0, record.domain_accesses])[0] += 1
+        self._hosts[record.host_id] = HostNotes(answers)
 
     def end(self, host_id: HostId) -> None:
         """The host has given its back queue up, and that is committed."""
-        notes = self._hosts.pop(host_id)
-        domain = self._accesses[notes.domain_id]
-        domain[0] -= 1
-        if not domain[0]:
-            del self._accesses[notes.domain_id]
+        del self._hosts[host_id]
 
     def remembered(self, record: RobotsRecord) -> RobotsAnswer:
         # Only answers that told us something are stored; a redirect among them was one that we did not follow.
@@ -52,12 +45,6 @@ class Notes:
             record.status, record.body, agent=self._agent, now=record.fetched_at, redirects_exhausted=unfollowed
         )
         return replace(answer, expires_at=record.expires_at)
-
-    def accesses(self, domain_id: int) -> int:
-        return self._accesses[domain_id][1]
-
-    def count_access(self, domain_id: int) -> None:
-        self._accesses[domain_id][1] += 1
 
 
 def is_current(answer: RobotsAnswer | None, now: Instant) -> bool:

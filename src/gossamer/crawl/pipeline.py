@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from gossamer.clock import Clock
 from gossamer.crawl.desk import DeskLimits, ReadingDesk
+from gossamer.crawl.load import LoadWatch
 from gossamer.crawl.notes import Notes
 from gossamer.crawl.ports import Loaded, TaskSource
 from gossamer.crawl.reading import DocumentReader, Read
@@ -90,7 +91,8 @@ class Pipeline:
         self.over = asyncio.Event()
         self.stopping = False
         self.finished = False
-        self.slots_full_since: float | None = None
+        self._load_watch = LoadWatch()
+        self.on_load: Callable[[Load, str], None] = lambda load, reason: None  # told of every switch
 
     # --- starting visits -------------------------------------------------------------------------
 
@@ -105,6 +107,8 @@ class Pipeline:
             self._timer.cancel()
             self._timer = None
         now = self._clock.now()
+        if self._limits.concurrency == 1:
+            self._load(now)  # one at a time means in order: what may come before the next one is read first
         while self._may_start():
             turn = self._frontier.next_turn(now)
             if isinstance(turn, Visit):
@@ -136,10 +140,20 @@ class Pipeline:
         busy = len(self._visits)
         if self.stopping or busy >= limits.concurrency or self.saturation >= limits.high_water:
             return False
+        if limits.concurrency == 1 and not self._all_is_known():
+            return False
         if limits.max_pages is not None:
             # Every visit under way may become a page: never start one that could be one too many.
             return self.pages + busy + len(self.desk) < limits.max_pages
         return True
+
+    def _all_is_known(self) -> bool:
+        """Whether everything that the last page brought is in the queue. With a single slot the order of visits is then
+        exactly the ordering's; with more it is as good as what is known when a slot is free."""
+        if len(self.desk) or self._loading:
+            return False
+        self._store.hasten()
+        return self._store.is_idle
 
     @property
     def pages(self) -> int:
@@ -248,11 +262,12 @@ class Pipeline:
     def _take_in(self, loaded: Loaded) -> None:
         now = self._clock.now()
         for front in loaded.fronts:
-            self._frontier.loaded_front(front.front, front.entries, front.next_due)
+            self._frontier.loaded_front(front.front, front.entries, front.next_due, loaded.number)
         for host in loaded.hosts:
             if host.record is not None:
                 self._notes.begin(host.record, host.robots)
-            self._frontier.loaded_host(host.host_id, host.record, host.classes, now)
+            self._frontier.loaded_host(host.host_id, host.record, host.classes, loaded.number, now)
+        self._frontier.load_ends()
 
     # --- documents ---------------------------------------------------------------------------------
 
@@ -270,6 +285,8 @@ class Pipeline:
         batch = self._store.batch
         batch.settle(read.settlement)
         batch.candidates.extend(read.candidates)
+        if read.links is not None:
+            batch.links.append(read.links)
         for reason, n in read.excluded.items():
             self._tally.count(batch, "excluded:" + reason, n)
         if read.settlement.state is UrlState.DUPLICATE:
@@ -288,7 +305,7 @@ class Pipeline:
         self._tally.discovered(committed.new_urls, committed.new_hosts)
         for host_id in committed.retired:
             self._notes.end(host_id)
-        self._frontier.committed(committed.touched, committed.settled, committed.retired)
+        self._frontier.committed(committed)
         self.pump()
 
     # --- running -----------------------------------------------------------------------------------
@@ -335,16 +352,16 @@ class Pipeline:
         self._seen.warmed()
 
     async def _watch_load(self) -> None:
-        """Switch the selector's ratios: high load is all slots busy, or a queue 80 % full, for a second."""
+        """Switch the selector's ratios with the load (`crawl.load` says what that is)."""
         while True:
             await asyncio.sleep(0.25)
-            now = self._clock.monotonic()
-            full = len(self._visits) >= self._limits.concurrency or self.saturation >= self._limits.high_water
-            if not full:
-                self.slots_full_since = None
-            elif self.slots_full_since is None:
-                self.slots_full_since = now
-            high = self.slots_full_since is not None and now - self.slots_full_since >= 1.0
-            wanted = Load.HIGH if high else Load.NORMAL
-            if wanted is not self._frontier.selector.load:
-                self._frontier.under(wanted)
+            busy = len(self._visits) / self._limits.concurrency
+            load, reason = self._load_watch.look(self._clock.monotonic(), busy, self.saturation)
+            if load is not self._frontier.selector.load:
+                self._frontier.under(load)
+                self.on_load(load, reason)
+
+    @property
+    def load_reason(self) -> str:
+        """Why the load is what it is, in words."""
+        return self._load_watch.reason

@@ -27,6 +27,9 @@ class HostLoaded(NamedTuple):
 
 
 class Loaded(NamedTuple):
+    """The answer to a load order, all of it as of one commit."""
+
+    number: int  # of that commit
     fronts: list[FrontLoaded]
     hosts: list[HostLoaded]
 
@@ -35,6 +38,10 @@ class TaskSource(Protocol):
     """Reads the task table as of the last commit. Used from one thread at a time; raises StoreFailed."""
 
     def load(self, order: LoadOrder) -> Loaded: ...
+
+    def suffix_visits(self) -> dict[int, int]:
+        """The page requests of each public suffix so far, by its row."""
+        ...
 
     def content_owners(self, digests: list[bytes]) -> list[int | None]:
         """The URL that owns each document, if any does."""

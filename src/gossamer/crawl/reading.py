@@ -16,7 +16,7 @@ from gossamer.model.outcome import Response
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate
 from gossamer.model.units import Instant
-from gossamer.store.changes import Capture, Settlement
+from gossamer.store.changes import Capture, PageLinks, Settlement
 
 _MAX_VALIDATOR = 512  # characters of an ETag or Last-Modified worth keeping
 
@@ -42,6 +42,7 @@ class Read(NamedTuple):
 
     settlement: Settlement
     candidates: list[Candidate]
+    links: PageLinks | None
     excluded: Counter[str]
 
 
@@ -99,7 +100,7 @@ class DocumentReader:
     def duplicate(self, opened: Opened, owner: int) -> Read:
         """Fetched, but stored already under another URL: neither stored nor read again."""
         self._contents.learn(opened.digest, owner)
-        return Read(self._settle(opened, UrlState.DUPLICATE, duplicate_of=owner), [], Counter())
+        return Read(self._settle(opened, UrlState.DUPLICATE, duplicate_of=owner), [], None, Counter())
 
     def stored(self, opened: Opened, page: PageContent | None) -> Read:
         """New content: to be archived, and its links let in."""
@@ -107,12 +108,14 @@ class DocumentReader:
         self._contents.learn(opened.digest, visit.task.url_id)
         excluded: Counter[str] = Counter()
         candidates: list[Candidate] = []
+        links: PageLinks | None = None
         if page is not None and not page.nofollow:
-            candidates = self._intake.links(visit.task, visit.host, page, excluded)
+            candidates, links = self._intake.links(visit, page, excluded)
         entity = opened.payload.entity
         digest = opened.digest if entity is opened.payload.body else payload_digest(entity)
         capture = self._archived(opened.document.response, digest)
-        return Read(self._settle(opened, UrlState.STORED, capture, page.title if page else None), candidates, excluded)
+        settlement = self._settle(opened, UrlState.STORED, capture, page.title if page else None)
+        return Read(settlement, candidates, links, excluded)
 
     def _settle(
         self,

@@ -32,7 +32,7 @@ def contacts_before_the_crash(
     for host_id, last in last_contacts.items():
         next_contact, delay = known(host_id)
         until = max(_until(last, policy, now, delay), next_contact)
-        clocks.append(HostClock(host_id, until, last.took, last.address))
+        clocks.append(HostClock(host_id, until, last.took, last.address, "a contact before a crash"))
         addresses[last.address] = max(addresses.get(last.address, Instant(0.0)), until)
     return Rested(clocks, addresses)
 

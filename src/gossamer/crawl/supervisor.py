@@ -2,9 +2,11 @@
 
 import asyncio
 import gc
+import os
 import resource
 import signal
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Protocol
 
 import uvloop
@@ -13,10 +15,11 @@ from gossamer.assemble import Crawl, assemble
 from gossamer.clock import cpu_seconds
 from gossamer.config import Config
 from gossamer.errors import UsageError
-from gossamer.frontier.turns import FrontierStatistics
-from gossamer.model.units import Instant
+from gossamer.frontier.turns import FrontierStatistics, selector_shares
+from gossamer.observe.live import live_state, remove_live, write_live
 from gossamer.observe.log import EventLog
 from gossamer.observe.snapshot import Snapshot
+from gossamer.observe.waits import Waits, waiting_for
 from gossamer.seed.lists import Seed
 
 INTERRUPTED = 130
@@ -57,8 +60,9 @@ async def _run(
     log = EventLog(crawl.directory.log)
     watch = Watch(crawl)
     crawl.audit.on_violation = lambda found: log.event("politeness.violated", kind=found.kind, key=found.key)
+    crawl.pipeline.on_load = lambda load, reason: log.event("selector.load", mode=load.value, reason=reason)
     log.event("crawl.started", dir=config.dir, seeds=len(seeds), queued=crawl.tally.total["state:queued"])
-    ticking = asyncio.create_task(_tick(watch, display, log))
+    ticking = asyncio.create_task(_tick(watch, display, log, crawl.directory.path))
     beating = asyncio.create_task(watch.heartbeat())
     interrupts = Interrupts(crawl)
     loop = asyncio.get_running_loop()
@@ -83,6 +87,7 @@ async def _run(
         last = watch.snapshot()
         display.update(last)
         display.close()
+        await asyncio.gather(ticking, return_exceptions=True)
         await crawl.close()
         log.event("crawl.ended", pages=last.pages, fetched=last.fetched, queued=last.queued, finished=last.finished)
         log.close()
@@ -102,24 +107,41 @@ def _change_rules(crawl: Crawl, reread: Callable[[], Config], log: EventLog) -> 
         log.event("rules.changed")
 
 
-async def _tick(watch: "Watch", display: Display, log: EventLog) -> None:
-    """Four looks a second; a line in the log every ten seconds."""
+async def _tick(watch: "Watch", display: Display, log: EventLog, directory: Path) -> None:
+    """Four looks a second; a word for `gossamer status` every second, a line in the log every ten."""
+    writing: asyncio.Task[None] | None = None
     ticks = 0
-    while True:
-        await asyncio.sleep(0.25)
-        ticks += 1
-        snapshot = watch.snapshot()
-        display.update(snapshot)
-        if ticks % 40 == 0:
-            log.event(
-                "crawl.progress",
-                pages=snapshot.pages,
-                fetched=snapshot.fetched,
-                queued=snapshot.queued,
-                in_flight=snapshot.in_flight,
-                loop_lag_s=round(snapshot.loop_lag, 4),
-                max_rss_bytes=snapshot.max_rss_bytes,
-            )
+    try:
+        while True:
+            await asyncio.sleep(0.25)
+            ticks += 1
+            snapshot = watch.snapshot()
+            display.update(snapshot)
+            if ticks % 4 == 1 and (writing is None or writing.done()):
+                # In a thread, and not waited for: the disk may be busy with what the crawl stores.
+                told = live_state(snapshot, os.getpid())
+                writing = asyncio.create_task(asyncio.to_thread(write_live, directory, told))
+            if ticks % 40 == 0:
+                _log_progress(log, snapshot)
+    finally:
+        if writing is not None:
+            await asyncio.wait([writing], timeout=1.0)  # or it would be made again after its removal
+        remove_live(directory)
+
+
+def _log_progress(log: EventLog, snapshot: Snapshot) -> None:
+    log.event(
+        "crawl.progress",
+        pages=snapshot.pages,
+        fetched=snapshot.fetched,
+        queued=snapshot.queued,
+        in_flight=snapshot.in_flight,
+        waiting_for=snapshot.waiting_for,
+        load=snapshot.load,
+        selector_shares="/".join(f"{share:.1f}" for share in snapshot.selector_shares),
+        loop_lag_s=round(snapshot.loop_lag, 4),
+        max_rss_bytes=snapshot.max_rss_bytes,
+    )
 
 
 class Interrupts:
@@ -196,8 +218,10 @@ class Watch:
             urls_in_memory=frontier.urls,
             urls_by_front=frontier.urls_by_front,
             drawn=frontier.drawn,
+            selector_shares=selector_shares(frontier.drawn),
             load=frontier.load.value,
-            waiting_for=waiting_for(frontier, crawl.pipeline.in_flight, now),
+            load_reason=crawl.pipeline.load_reason,
+            waiting_for=waiting_for(waits_of(frontier, crawl.pipeline.in_flight, len(crawl.pipeline.desk)), now),
             robots_fetched=total["robots_fetched"],
             dns_queries=crawl.resolver.statistics().queries,
             slowest=tuple(sorted(crawl.visitor.slowest.items(), key=lambda item: -item[1])),
@@ -225,13 +249,14 @@ def max_rss_bytes() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-def waiting_for(frontier: FrontierStatistics, in_flight: int, now: Instant) -> str:
-    """What a crawl with nothing in flight waits for, in words."""
-    if in_flight or frontier.ready:
-        return ""
-    if frontier.next_contact is not None and frontier.waiting:
-        hosts = "1 host" if frontier.waiting == 1 else f"{frontier.waiting} hosts, the first"
-        return f"{hosts} in {max(0.0, frontier.next_contact - now):.1f} s"
-    if frontier.next_due is not None:
-        return f"retries, the next due in {max(0.0, frontier.next_due - now):.0f} s"
-    return ""
+def waits_of(frontier: FrontierStatistics, in_flight: int, unread: int) -> Waits:
+    """What a crawl waits for, as far as its frontier knows: of tries due later only the nearest date."""
+    return Waits(
+        in_flight=in_flight,
+        unread=unread,
+        ready_hosts=frontier.ready,
+        resting_hosts=frontier.waiting,
+        next_contact=frontier.next_contact,
+        retries=0 if frontier.next_due is None else None,
+        next_retry=frontier.next_due,
+    )

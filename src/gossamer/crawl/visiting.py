@@ -19,7 +19,7 @@ from gossamer.fetch.http.ports import Fetcher, Request
 from gossamer.fetch.robots import RobotsAnswer, RobotsPolicy, max_age_of, path_of, rules_from_answer
 from gossamer.filter.canonical import Canonical, Canonicaliser, Refusal, taken_apart
 from gossamer.frontier.frontier import Frontier
-from gossamer.frontier.politeness import Contact
+from gossamer.frontier.politeness import Contact, PolitenessPolicy, gap_after
 from gossamer.frontier.retries import StatusClass, status_class
 from gossamer.frontier.turns import Visit
 from gossamer.model.outcome import Failed, Failure, FetchOutcome, Response
@@ -59,6 +59,7 @@ class Visitor:
         intake: Intake,
         canonicaliser: Canonicaliser,
         landing: Landing,
+        politeness: PolitenessPolicy,
         clock: Clock,
         robots_agent: str,
         robots_policy: RobotsPolicy,
@@ -77,6 +78,7 @@ class Visitor:
         self._intake = intake
         self._canonicaliser = canonicaliser
         self._landing = landing
+        self._politeness = politeness
         self._clock = clock
         self._agent = robots_agent
         self._robots_policy = robots_policy
@@ -119,7 +121,7 @@ class Visitor:
     def _over_its_cap(self, visit: Visit) -> bool:
         """Exclude the visit if its domain has had as many page requests as it may have."""
         cap = self._limits.max_per_domain
-        if cap is None or self._notes.accesses(visit.domain_id) < cap:
+        if cap is None or self._frontier.domains[visit.domain_id].visits < cap:
             return False
         self._exclude(visit, "domain_limit", f"{cap} page requests to its domain")
         return True
@@ -149,7 +151,7 @@ class Visitor:
             return
         if self._over_its_cap(visit):  # other hosts of its domain may have been quicker while we looked it up
             return
-        self._notes.count_access(visit.domain_id)
+        self._frontier.count_visit(visit)
         self._store.batch.accesses[visit.domain_id] += 1
         outcome = await self._contact(visit, page.url, page.origin, address)
         now = self._clock.now()
@@ -189,8 +191,11 @@ class Visitor:
         elif visit.task.hops >= self._limits.max_redirects:
             self._settle(self._landing.dead(visit.host_id, visit.task, "too_many_redirects", now, response, target.url))
         else:
+            batch = self._store.batch
             if isinstance(target, Candidate):
-                self._store.batch.candidates.append(target)
+                batch.candidates.append(target)
+            if (link := self._intake.redirect_link(visit, target)) is not None:
+                batch.links.append(link)
             self._settle(self._landing.redirected(visit.host_id, visit.task, response, target.url, now))
 
     # --- robots.txt ------------------------------------------------------------------------------
@@ -278,7 +283,9 @@ class Visitor:
         self._journal.finished(visit.host_id, until, took, address)
         del self.open_contacts[visit.host_id]
         self._audit.request_ended(visit.host, address, now, took, crawl_delay, wait)
-        self._store.batch.hosts[visit.host_id] = HostClock(visit.host_id, until, took, address)
+        gap, term = gap_after(self._politeness, contact)
+        reason = term.value if until <= now + gap else "failures, or rules out of reach"
+        self._store.batch.hosts[visit.host_id] = HostClock(visit.host_id, until, took, address, reason)
         self._store.nudge()
         self._note_slowest(visit.host, took)
 

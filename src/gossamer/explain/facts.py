@@ -1,7 +1,8 @@
 """What a crawl's store knows about one URL, as it was read. No decisions."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from gossamer.model.facts import DomainFacts, UrlFacts
 from gossamer.model.states import UrlState
 from gossamer.model.task import Via
 from gossamer.model.units import Domain, HostKey, Instant, Seconds, Url
@@ -44,24 +45,32 @@ class Step:
 class UrlFact:
     """A row of the task table."""
 
-    url: Url
+    learnt: UrlFacts  # what its priority may rest on
     state: UrlState
     front: int
     available_at: Instant | None
-    priority: float
-    depth: int
+    place: float | None  # in its front queue, smaller is earlier
+    priority: float  # its own score, as the ordering counts it under which it was queued
     tries: int
     hops: int
     via: Via
     found_at: Instant
     reason: str | None
 
+    @property
+    def url(self) -> Url:
+        return self.learnt.url
+
+    @property
+    def depth(self) -> int:
+        return self.learnt.depth
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueFact:
     """Where a queued URL stands among those of its host."""
 
-    before: Bounded  # of its class, due earlier
+    before: Bounded  # of its front queue, at an earlier place
     of_class: Bounded
     of_host: Bounded
 
@@ -96,14 +105,22 @@ class FailureFact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostFact:
-    """What is remembered of a host and of its registrable domain."""
+    """What is remembered of a host. `rest_reason`: which term decided its last gap; None if that is not on record."""
 
     host: HostKey
     next_contact: Instant
     last_took: Seconds
     address: str | None
+    rest_reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class DomainFact:
+    """What is remembered of a registrable domain; of one never met, nothing but the visits of its suffix."""
+
     domain: Domain
-    accesses: int
+    learnt: DomainFacts = field(default_factory=DomainFacts)
+    suffix_visits: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +145,9 @@ class Facts:
     failures: tuple[FailureFact, ...] = ()  # the last MOST_ATTEMPTS, oldest first
     earlier_failures: bool = False  # there are more
     host: HostFact | None = None
+    domain: DomainFact
+    order: str | None = None  # the ordering under which the queue stands
+    next_id: int = 1  # the entry number that a new URL would get
     robots: RobotsFact | None = None
 
 

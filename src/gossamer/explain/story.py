@@ -3,6 +3,7 @@
 Fields that end in `_at` are moments; `words` relies on it.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gossamer.explain.facts import Bounded, SeedPlace, Step
@@ -70,18 +71,33 @@ class Robots:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Its priority and class. `assumed`: it is not on record, and stands where a link of a seed would."""
+    """Its priority by an ordering, and what that is made of.
 
+    By classes `priority` picks the class; by score it is the total that is compared. `queued_with` is the URL's own
+    score on record and `queued_by` the ordering that gave it, each only where it is another than now. `assumed`: it is
+    not on record, and stands where a link of a seed would.
+    """
+
+    order: str
+    by_score: bool
     priority: float
+    parts: Mapping[str, float]
     front: int
     name: str
     depth: int
+    links: int
+    links_from_others: int
+    credit: float
+    visits: int
+    changes: int
+    queued_with: float | None
+    queued_by: str | None
     assumed: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """How many URLs of its host are before it: of its class, and how many there are in all."""
+    """How many URLs of its host are before it in its front queue, and how many there are in that and in all."""
 
     before: Bounded
     of_class: Bounded
@@ -90,15 +106,17 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Politeness:
-    """When its host may be contacted, and which term of the maximum asks for the usual gap.
+    """When its host may be contacted, and why not earlier.
 
-    `longer` says that the host rests longer than that gap explains: Retry-After, failures, or rules unknown.
+    `reason` is the term of the maximum that decided the last gap, None where it was not recorded. `gap` and `term` are
+    what a usual contact costs by the configuration; `longer` says that the host rests longer than that explains.
     """
 
     host: HostKey
     address: str | None
     contact_at: Instant
     wait: Seconds
+    reason: str | None
     last_took: Seconds
     gap: Seconds
     term: str

@@ -4,6 +4,7 @@ import base64
 from dataclasses import dataclass
 
 from gossamer.explain.facts import MOST_STEPS, Facts, RecordCheck, UrlFact, VisitFact
+from gossamer.explain.standing import ASSUMED_DEPTH, stands, would_stand
 from gossamer.explain.story import (
     Archive,
     Attempt,
@@ -13,7 +14,6 @@ from gossamer.explain.story import (
     Identity,
     Next,
     Place,
-    Standing,
     Story,
 )
 from gossamer.explain.verdicts import entry_verdicts, first_reason, robots_verdict
@@ -21,14 +21,12 @@ from gossamer.explain.waiting import Caps, next_visit, politeness_of, reason_aga
 from gossamer.filter.canonical import taken_apart
 from gossamer.filter.query_rules import minimised
 from gossamer.filter.rules import EntryRules
+from gossamer.frontier.orderings import Ordering
 from gossamer.frontier.politeness import PolitenessPolicy
-from gossamer.frontier.priority import Ordering
 from gossamer.model.states import UrlState
 from gossamer.model.task import Via
 from gossamer.model.units import Instant, Url
 
-_CLASSES = {1: ("only",), 3: ("high", "medium", "low")}
-_ASSUMED_DEPTH = 1  # of a URL never seen: as if a seed linked to it
 _TOLD = frozenset({UrlState.STORED, UrlState.DUPLICATE, UrlState.REDIRECT})
 
 
@@ -54,13 +52,13 @@ def tell(
     # In minimised form the URL on record may be of another host than the one asked about: what counts is its own.
     host = form.host if known is None or facts.host is None else facts.host.host
     page = taken_apart(form.url if known is None else known.url, host)
-    url, depth = page.url, _ASSUMED_DEPTH if known is None else known.depth
+    url, depth = page.url, ASSUMED_DEPTH if known is None else known.depth
     verdicts = entry_verdicts(rules.entry, url, host, depth)
     robots = robots_verdict(url, page.origin, facts.robots, rules.robots_agent, now)
     politeness = None
     if facts.host is not None:
         cap = rules.caps.max_per_domain
-        politeness = politeness_of(facts.host, rules.politeness, robots.crawl_delay, cap, now)
+        politeness = politeness_of(facts.host, facts.domain, rules.politeness, robots.crawl_delay, cap, now)
     refusing = first_reason(verdicts)
     against = reason_against(refusing, robots, politeness, rules.caps)
     if known is None:
@@ -69,7 +67,7 @@ def tell(
             identity=Identity(False, rules.minimise),
             verdicts=verdicts,
             robots=robots,
-            standing=_would_stand(url, rules.ordering),
+            standing=would_stand(url, facts, rules.ordering),
             politeness=politeness,
             next=Next(None, _would_happen(refusing is not None, against)),
         )
@@ -82,9 +80,7 @@ def tell(
         finding=_finding(known, facts),
         verdicts=verdicts,
         robots=robots,
-        standing=Standing(
-            known.priority, known.front, class_name(rules.ordering.fronts, known.front), known.depth, False
-        ),
+        standing=stands(known, facts, rules.ordering),
         place=None if facts.queue is None else Place(facts.queue.before, facts.queue.of_class, facts.queue.of_host),
         politeness=politeness,
         attempts=_attempts(known, facts),
@@ -101,19 +97,7 @@ def refused(form: Form) -> Story:
     return Story(form=form, next=Next(None, f"this text gives no URL for a crawl: {form.refused}"))
 
 
-def class_name(fronts: int, front: int) -> str:
-    """What people call a front queue. The number where the crawl had more of them than the ordering now."""
-    names = _CLASSES.get(fronts, ())
-    return names[front] if front < len(names) else f"class {front}"
-
-
 # --- a URL that was never seen ------------------------------------------------------------------------
-
-
-def _would_stand(url: Url, ordering: Ordering) -> Standing:
-    score = ordering.score(url, _ASSUMED_DEPTH)
-    front = ordering.front_of(score)
-    return Standing(score, front, class_name(ordering.fronts, front), _ASSUMED_DEPTH, True)
 
 
 def _would_happen(refused: bool, against: tuple[str, str] | None) -> str:

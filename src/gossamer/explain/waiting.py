@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from gossamer.explain.facts import HostFact, UrlFact, VisitFact
+from gossamer.explain.facts import DomainFact, HostFact, UrlFact, VisitFact
 from gossamer.explain.story import Next, Politeness, Robots, Verdict
 from gossamer.frontier.politeness import Contact, PolitenessPolicy, gap_after
 from gossamer.model.states import UrlState
@@ -26,7 +26,12 @@ class Caps:
 
 
 def politeness_of(
-    host: HostFact, policy: PolitenessPolicy, crawl_delay: Seconds | None, cap: int | None, now: Instant
+    host: HostFact,
+    domain: DomainFact,
+    policy: PolitenessPolicy,
+    crawl_delay: Seconds | None,
+    cap: int | None,
+    now: Instant,
 ) -> Politeness:
     """How the host stands with us. The gap is the one that the last contact costs, as far as it is on record."""
     gap, term = gap_after(policy, Contact(now, host.last_took, crawl_delay))
@@ -36,12 +41,13 @@ def politeness_of(
         host.address,
         host.next_contact,
         wait,
+        host.rest_reason,
         host.last_took,
         gap,
         term.value,
         wait > gap,
-        host.domain,
-        host.accesses,
+        domain.domain,
+        domain.learnt.visits,
         cap,
     )
 
@@ -79,7 +85,9 @@ def next_visit(
         return Next(url.available_at, f"{answered}: asked again at a start of the crawl, {when}")
     if url.state is UrlState.EXCLUDED:
         return Next(None, f"a rule forbids it: {url.reason or 'unknown'}")
-    return Next(url.available_at, _ENDS.get(url.state, "it is not asked for again"))
+    if url.available_at is not None:
+        return Next(url.available_at, f"it is {url.state.word}; its recrawl is due then")
+    return Next(None, _ENDS.get(url.state, "it is not asked for again"))
 
 
 def _turn(
@@ -95,7 +103,8 @@ def _turn(
     elif due > now:
         why = "its date has not come"
     elif rests_until > now:
-        why = "its host is left alone until then"
+        term = politeness.reason if politeness is not None else None
+        why = "its host is left alone until then" + (f": {term}" if term is not None else "")
     else:
         why = "it is due: visited when its turn comes"
     return Next(at, why if running else f"{why}; the crawl is at rest")

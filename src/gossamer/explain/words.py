@@ -1,7 +1,7 @@
 """The story in lines for people, and as a JSON object for programs."""
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import Enum
 from itertools import zip_longest
 
@@ -37,6 +37,8 @@ def story_object(story: Story) -> Json:
 def _plain(value: object, name: str = "") -> object:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {f.name: _plain(getattr(value, f.name), f.name) for f in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
     if isinstance(value, Enum):
@@ -56,7 +58,7 @@ def _parts(story: Story) -> Iterator[tuple[str, list[str]]]:
     yield "seen", _seen(story)
     yield "filter", _filter(story.verdicts)
     yield "robots.txt", _robots(story.robots) if story.robots is not None else []
-    yield "priority", [_standing(story.standing)] if story.standing is not None else []
+    yield "priority", _standing(story.standing) if story.standing is not None else []
     yield "queue", _place(story)
     yield "politeness", _politeness(story.politeness, story.robots)
     yield "attempts", _attempts(story)
@@ -135,15 +137,39 @@ def _robots(robots: Robots) -> list[str]:
     return [f"{verdict}: {line}", f"{robots.origin}/robots.txt answered {robots.status} {age} ago, {kept}"]
 
 
-def _standing(standing: Standing) -> str:
+def _standing(standing: Standing) -> list[str]:
     where = ", if a seed linked to it" if standing.assumed else ""
-    return f"{standing.priority:.4f}, class {standing.name} ({standing.front}), depth {standing.depth}{where}"
+    place = "in order of score" if standing.by_score else f"class {standing.name} ({standing.front})"
+    lines = [f"{standing.priority:.4f} by {standing.order}: {place}, depth {standing.depth}{where}"]
+    lines.append(_sum(standing.parts) if standing.by_score else _list(standing.parts))
+    pages = words.number_of(standing.links, "page")
+    linked = (
+        f"{pages} {'links' if standing.links == 1 else 'link'} to it, {standing.links_from_others} of other domains"
+    )
+    visits = words.number_of(standing.visits, "visit")
+    lines.append(f"{linked}; credit {standing.credit:.4f}; {visits}, {standing.changes} with a change")
+    if standing.queued_with is not None:
+        lines.append(f"it was queued with {standing.queued_with:.4f}")
+    if standing.queued_by is not None:
+        lines.append(f"the queue stands by {standing.queued_by} until a crawl with this configuration begins")
+    return lines
+
+
+def _sum(parts: Mapping[str, float]) -> str:
+    return "the sum of " + _list(parts)
+
+
+def _list(parts: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {value:.4f}" for name, value in parts.items())
 
 
 def _place(story: Story) -> list[str]:
     if story.place is None:
         return []
     before, of_class, of_host = (_count(n) for n in (story.place.before, story.place.of_class, story.place.of_host))
+    if story.standing is not None and story.standing.by_score:
+        by = "for a date" if story.standing.front else "by score"
+        return [f"{before} before it {by}; {of_class} wait like it and {of_host} in all on its host"]
     return [f"{before} before it; {of_class} of its class and {of_host} in all wait on its host"]
 
 
@@ -158,18 +184,25 @@ def _politeness(politeness: Politeness | None, robots: Robots | None) -> list[st
     if politeness.contact_at <= 0:
         lines = [f"{politeness.host} was never contacted"]
     elif politeness.wait > 0:
-        longer = ", longer than the usual gap: Retry-After, failures or rules out of reach" if politeness.longer else ""
         until = words.timestamp(politeness.contact_at)
-        lines = [f"{politeness.host}{address} rests for {words.seconds(politeness.wait)}, until {until}{longer}"]
+        why = _rest_reason(politeness)
+        lines = [f"{politeness.host}{address} rests for {words.span(politeness.wait)}, until {until}: {why}"]
     else:
         lines = [f"{politeness.host}{address} may be contacted, since {words.timestamp(politeness.contact_at)}"]
-    gap = f"gap of {words.seconds(politeness.gap)}: {politeness.term}"
+    gap = f"usual gap of {words.seconds(politeness.gap)}: {politeness.term}"
     if robots is not None and robots.crawl_delay is not None:
         gap += f"; Crawl-delay {robots.crawl_delay:g} s"
     lines.append(f"{gap}; its last answer took {words.seconds(politeness.last_took)}")
-    asked = f"{words.count(politeness.accesses)} page requests to {politeness.domain}"
+    asked = f"{words.number_of(politeness.accesses, 'page request')} to {politeness.domain}"
     lines.append(f"{asked}, at most {words.count(politeness.cap)}" if politeness.cap is not None else asked)
     return lines
+
+
+def _rest_reason(politeness: Politeness) -> str:
+    if politeness.reason is not None:
+        return politeness.reason
+    longer = "; longer than the usual gap: Retry-After, failures or rules out of reach" if politeness.longer else ""
+    return f"the reason is not recorded{longer}"
 
 
 def _attempts(story: Story) -> list[str]:

@@ -24,6 +24,15 @@ def registrable_domain(host: HostKey) -> Domain:
     return Domain(found or host)
 
 
+@lru_cache(65_536)
+def public_suffix(host: HostKey) -> str:
+    """What the registrable domain of `host` ends in; the host itself if it is an address."""
+    if host.startswith("[") or host.rpartition(".")[2].isdigit():
+        return host
+    found: str | None = _suffixes().publicsuffix(host)
+    return found or host
+
+
 def partition_of(domain: Domain, partitions: int) -> int:
     """Which of `partitions` owns the domain, counted from 0: the same on every machine, today and next year."""
     if partitions < 1:

@@ -1,28 +1,41 @@
-"""The back queue of one host: its URLs that are in memory, by priority class."""
+"""The back queue of one host: its URLs that are in memory, and how far the task table has been read for it."""
 
-from collections import deque
-from dataclasses import dataclass, field
 from enum import Enum
+from typing import NamedTuple
 
+from gossamer.frontier.ranked import RankedUrls
 from gossamer.model.task import HostRecord, Task
 from gossamer.model.units import HostId, HostKey, Instant
 
 FIRST_LOAD = 4
 LARGEST_LOAD = 64
 LOW_MARK = 2  # ask for more when a class has no more than this left
+MOST_RANKED = 4 * LARGEST_LOAD  # URLs by score in memory: what has been lifted into it may be more than was asked for
+
+START: tuple[float, int] = (-1e300, 0)
+"""The cursor of a queue of which nothing has been read."""
 
 
 class HostState(Enum):
-    EMPTY = "empty"  # no URL in memory; the store has been asked, or is about to be
+    EMPTY = "empty"  # no URL in memory of which it is known that it is next; the store has been asked, or will be
     WAITING = "waiting"  # its earliest contact lies ahead
     READY = "ready"  # may be contacted now
     OUT = "out"  # one visit is out
     PARKED = "parked"  # its address is resting, or busy with another host
 
 
-@dataclass(slots=True)
+class Growth(NamedTuple):
+    """Something was added to a queue of the table, or moved in it, by a commit."""
+
+    commit: int
+    front: int
+    place: float  # nothing new stands before this
+    url_id: int = 0  # the URL that moved
+    priority: float = 0.0
+
+
 class HostQueue:
-    """One host's URLs in the order they will be fetched, class by class.
+    """One host's URLs in the order they will be fetched: by class, or all together by score.
 
     Invariants:
       * all its URLs are of this host;
@@ -30,108 +43,210 @@ class HostQueue:
       * `not_before` only moves forward;
       * it stands in the ready structure exactly in state READY, in the politeness heap exactly in WAITING,
         at its address's gate exactly in PARKED;
-      * a URL is in `fronts`, or out, or on its way into the store (`unsettled`), never two of these.
+      * a URL is in memory, or out, or on its way into the store (`unsettled`), never two of these.
     """
 
-    host_id: HostId
-    host: HostKey
-    fronts: list[deque[Task]]
-    cursors: list[tuple[float, int]]  # per class: (available_at, url_id) of the last one loaded
-    more: list[bool]  # per class: the task table may hold more beyond the cursor
-    domain_id: int = 0
-    not_before: Instant = Instant(0.0)
-    last_took: float = 0.0
-    state: HostState = HostState.EMPTY
-    turn: int = 0  # grows whenever it enters or leaves the ready structure, so that stale entries are known
-    address: str | None = None
-    unsettled: set[int] = field(default_factory=set)
-    loading: bool = False
-    known: bool = False  # its record has been read
-    out_id: int | None = None  # the URL that is out
-    grown_since: dict[int, Instant] = field(default_factory=dict)  # classes that got URLs while a load was under way
-    settled_since: set[int] = field(default_factory=set)  # settled while a load was under way, which may not know of it
-    rewound: bool = False  # a cursor went back, so what is loaded may be here already
-    served: int = 0  # visits since it was given this back queue
-    load_size: int = FIRST_LOAD
+    __slots__ = (
+        *("host_id", "host", "domain_id", "suffix_id", "fronts", "ranked", "cursors", "more", "as_of", "begun_at"),
+        *("not_before", "last_took", "state", "turn", "address", "unsettled", "loading", "known", "out_id", "grown"),
+        *("settled_since", "rewound", "served", "load_size"),
+    )
 
-    @classmethod
-    def of(cls, host_id: HostId, fronts: int) -> "HostQueue":
-        return cls(
-            host_id,
-            HostKey(""),
-            [deque() for _ in range(fronts)],
-            [(-1.0, 0)] * fronts,
-            [True] * fronts,
-        )
+    def __init__(self, host_id: HostId, fronts: int, *, by_score: bool = False, moves: bool = False) -> None:
+        """`moves`: URLs may move from one class to another while they wait."""
+        self.host_id = host_id
+        self.host = HostKey("")
+        self.domain_id = 0
+        self.suffix_id = 0
+        self.fronts: list[list[Task]] = [] if by_score else [[] for _ in range(fronts)]  # by class; the next is last
+        self.ranked = RankedUrls() if by_score else None
+        self.cursors = [START] * fronts  # per front queue: (place, url_id) of the last one loaded
+        self.more = [True] * fronts  # per front queue: the table may hold more beyond the cursor
+        self.as_of = [0] * fronts  # per front queue: the last commit that the last load knew of, and ...
+        self.begun_at = [START[0]] * fronts  # ... the place from which it read
+        self.not_before = Instant(0.0)
+        self.last_took = 0.0
+        self.state = HostState.EMPTY
+        self.turn = 0  # grows whenever it enters or leaves the ready structure, so that stale entries are known
+        self.address: str | None = None
+        self.unsettled: list[int] = []
+        self.loading = False
+        self.known = False  # its record has been read
+        self.out_id = 0  # the URL that is out; 0: none
+        self.grown: list[Growth] = []  # what was added while a load was under way
+        self.settled_since: list[tuple[int, int]] = []  # (url_id, commit), while a load was under way
+        self.rewound = moves  # a cursor went back, say, so what is loaded may be here already
+        self.served = 0  # visits since it was given this back queue
+        self.load_size = FIRST_LOAD
+
+    def __lt__(self, other: "HostQueue") -> bool:
+        # Heaps compare hosts only where a stale entry of one that retired meets the new one of the same host.
+        return self.host_id < other.host_id
 
     def learn(self, record: HostRecord) -> None:
         """Take over what the store remembers of the host."""
         self.host = record.host
         self.domain_id = record.domain_id
+        self.suffix_id = record.suffix_id
         self.not_before = max(self.not_before, record.next_contact)
         self.last_took = record.last_took
         self.address = record.address
         self.known = True
 
+    # --- what is in memory ---------------------------------------------------------------------------
+
     @property
-    def has_urls(self) -> bool:
-        return any(self.fronts)
+    def has_next(self) -> bool:
+        """Whether there is a URL of which it is certain that none in the table comes before it."""
+        if self.ranked is None:
+            return any(self.fronts)
+        head = self.ranked.head()
+        return head is not None and (head <= self.cursors[0] or not self.more[0])
 
-    def add(self, front: int, tasks: list[Task], *, exhausted: bool) -> int:
-        """Append what was loaded for a class; returns how many were taken."""
-        self.more[front] = not exhausted
-        taken = tasks
-        if tasks:
-            last = tasks[-1]
-            self.cursors[front] = (last.available_at, last.url_id)
-            held = self.unsettled
-            if self.rewound:
-                held = held | self.settled_since | {task.url_id for task in self.fronts[front]} | {self.out_id or 0}
-            if held:
-                taken = [task for task in tasks if task.url_id not in held]
-            self.fronts[front].extend(taken)
-            self.load_size = min(self.load_size * 2, LARGEST_LOAD)
-        if front in self.grown_since:
-            self._rewind(front, self.grown_since.pop(front))
-        return len(taken)
+    @property
+    def held(self) -> int:
+        """How many URLs are in memory."""
+        return sum(map(len, self.fronts)) if self.ranked is None else len(self.ranked)
 
-    def loaded(self) -> None:
-        """A load has come to its end."""
-        self.loading = False
-        self.settled_since.clear()
+    def take(self, front: int) -> Task:
+        """The next URL of a class (by score: of all), taken out."""
+        task = self.fronts[front].pop() if self.ranked is None else self.ranked.pop()
+        self.out_id = task.url_id
+        return task
 
-    def settle(self, url_id: int) -> None:
-        """An outcome is on record."""
-        self.unsettled.discard(url_id)
-        if self.loading:
-            self.settled_since.add(url_id)
-
-    def touch(self, front: int, since: Instant) -> None:
-        """URLs were added to a class, all dated after `since`. The cursor may have passed that date before they could
-        be seen, so it goes back there."""
-        if self.loading:
-            self.grown_since[front] = min(since, self.grown_since.get(front, since))
+    def put_back(self, task: Task) -> None:
+        """The URL that is out is the next one again."""
+        self.out_id = 0
+        if self.ranked is None:
+            self.fronts[task.front].append(task)
         else:
-            self._rewind(front, since)
-
-    def _rewind(self, front: int, since: Instant) -> None:
-        self.more[front] = True
-        if self.cursors[front][0] > since:
-            self.cursors[front] = (since, 0)
-            self.rewound = True
+            self.ranked.add(task)
 
     def put_down(self) -> None:
         """Let go of what is in memory; the task table has it all. Nothing more is loaded unless something is added."""
         self.state = HostState.EMPTY
-        for front, tasks in enumerate(self.fronts):
+        for tasks in self.fronts:
             tasks.clear()
-            self.cursors[front] = (-1.0, 0)
+        if self.ranked is not None:
+            self.ranked.clear()
+        for front in range(len(self.cursors)):
+            self.cursors[front] = START
             self.more[front] = False
         self.rewound = True
 
+    # --- loading ---------------------------------------------------------------------------------------
+
     def wanted(self) -> list[int]:
-        """The classes that run low although the table may hold more."""
-        return [f for f, more in enumerate(self.more) if more and len(self.fronts[f]) <= LOW_MARK]
+        """The front queues that run low although the table may hold more."""
+        more, ranked = self.more, self.ranked
+        if ranked is None:
+            return [f for f, tasks in enumerate(self.fronts) if more[f] and len(tasks) <= LOW_MARK]
+        wanted = [0] if more[0] and (len(ranked) <= LOW_MARK or not self.has_next) else []
+        return [*wanted, 1] if more[1] and ranked.dated <= LOW_MARK else wanted
+
+    @property
+    def runs_low(self) -> bool:
+        """Whether `wanted` has anything."""
+        if self.ranked is None:
+            return True in [more and len(tasks) <= LOW_MARK for more, tasks in zip(self.more, self.fronts, strict=True)]
+        return bool(self.wanted())
+
+    def add(self, front: int, tasks: list[Task], *, exhausted: bool, commit: int) -> bool:
+        """Append what was loaded for a front queue, as of a commit. Whether anything was taken."""
+        self.more[front] = not exhausted
+        self.as_of[front] = commit
+        self.begun_at[front] = self.cursors[front][0]
+        taken = tasks
+        if tasks:
+            last = tasks[-1]
+            self.cursors[front] = (last.place, last.url_id)
+            if self.ranked is not None or self.rewound or self.unsettled:
+                taken = self._not_held(front, tasks, commit)
+            self.load_size = min(self.load_size * 2, LARGEST_LOAD)
+        if self.ranked is None:
+            if taken:
+                waiting = self.fronts[front]
+                waiting[:0] = taken[::-1]
+        else:
+            for task in taken:
+                self.ranked.add(task)
+        return bool(taken)
+
+    def _not_held(self, front: int, tasks: list[Task], commit: int) -> list[Task]:
+        """Those that are not here already, nor out, nor settled by what the load does not know of."""
+        held = {self.out_id, *self.unsettled, *(url_id for url_id, since in self.settled_since if since > commit)}
+        if self.ranked is None:
+            for waiting in self.fronts:
+                held.update(task.url_id for task in waiting)
+            return [task for task in tasks if task.url_id not in held]
+        return [task for task in tasks if task.url_id not in held and task.url_id not in self.ranked]
+
+    def loaded(self, commit: int) -> None:
+        """A load, as of a commit, has come to its end: now for what it could not know of."""
+        self.loading = False
+        grown, self.grown = self.grown, []
+        for growth in grown:
+            if self._knows(growth):
+                continue
+            if growth.url_id and self.ranked is not None and self.ranked.rescore(growth.url_id, growth.priority):
+                continue
+            self._rewind(growth)
+        self.settled_since.clear()
+        if self.ranked is not None and (worst := self.ranked.trim(MOST_RANKED)) is not None:
+            self.cursors[0] = min(self.cursors[0], worst)
+            self.cursors[1] = START
+            self.more = [True, True]
+
+    # --- what commits bring ------------------------------------------------------------------------------
+
+    def settle(self, url_id: int, commit: int) -> None:
+        """An outcome is on record."""
+        if url_id in self.unsettled:
+            self.unsettled.remove(url_id)
+        if self.loading:
+            self.settled_since.append((url_id, commit))
+
+    def move(self, growth: Growth) -> bool:
+        """A waiting URL stands elsewhere now. Whether that changed anything in memory."""
+        url_id = growth.url_id
+        if url_id == self.out_id or url_id in self.unsettled:
+            return False
+        if self.ranked is not None:
+            if self.ranked.rescore(url_id, growth.priority):
+                return True
+            self.grow(growth)
+            return False
+        if not self.loading and self._knows(growth):
+            return False  # it has been read in its new class, or it stays in its old one if it was here already
+        self.grow(growth)
+        return self._leave_class(url_id)
+
+    def _leave_class(self, url_id: int) -> bool:
+        for tasks in self.fronts:
+            for at, task in enumerate(tasks):
+                if task.url_id == url_id:
+                    del tasks[at]
+                    return True
+        return False
+
+    def grow(self, growth: Growth) -> None:
+        """Something was added to a queue in the table. The cursor may have passed its place before it could be seen;
+        then it goes back there."""
+        if self.loading:
+            self.grown.append(growth)
+        elif not self._knows(growth):
+            self._rewind(growth)
+
+    def _knows(self, growth: Growth) -> bool:
+        """Whether the last load has seen what was added, or will come to it."""
+        return growth.commit <= self.as_of[growth.front] and growth.place >= self.begun_at[growth.front]
+
+    def _rewind(self, growth: Growth) -> None:
+        front = growth.front
+        self.more[front] = True
+        if self.cursors[front][0] > growth.place:
+            self.cursors[front] = (growth.place, 0)
+            self.rewound = True
 
     @property
     def is_drained(self) -> bool:
@@ -142,5 +257,5 @@ class HostQueue:
             and not self.loading
             and not self.unsettled
             and not any(self.more)
-            and not any(self.fronts)
+            and not self.held
         )

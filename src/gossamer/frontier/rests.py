@@ -45,11 +45,17 @@ class PolitenessHeap:
 
     def pop_due(self, now: Instant) -> HostQueue | None:
         """A host whose rest is over, taken out; or None."""
-        if self.next > now:
-            return None
-        host = heapq.heappop(self._heap)[3]
-        self._count -= 1
-        return host
+        heap = self._heap
+        while heap:
+            until, _, turn, host = heap[0]
+            if turn == host.turn:
+                if until > now:
+                    return None
+                heapq.heappop(heap)
+                self._count -= 1
+                return host
+            heapq.heappop(heap)
+        return None
 
     @property
     def next(self) -> float:
@@ -63,7 +69,7 @@ class PolitenessHeap:
         """A waiting host that rests long from now on and that nothing ties to its back queue; None if there is none."""
         for _ in range(len(self._long)):
             turn, host = self._long.popleft()
-            if turn != host.turn or host.not_before - now < self._long_rest:
+            if turn != host.turn or host.state is not HostState.WAITING or host.not_before - now < self._long_rest:
                 continue
             if not host.unsettled and not host.loading:
                 return host

@@ -19,6 +19,7 @@ class Visit(NamedTuple):
     task: Task
     address: str | None  # the one it was last contacted at
     last_took: float
+    priority: float = 0.0  # its total score when it was chosen, as it is shown
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from enum import IntEnum
 from typing import NamedTuple
 
+from gossamer.model.facts import DomainFacts
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Url
 
 
@@ -22,8 +23,8 @@ class Task(NamedTuple):
     fingerprint: Fingerprint
     url: Url
     front: int  # its front queue (priority class); 0 is the highest
-    available_at: Instant
-    priority: float
+    place: float  # in that queue, smaller is earlier: the date it was due, or minus its score
+    priority: float  # its own score, as its ordering counts it
     depth: int  # links followed from a seed
     tries: int  # visits that failed so far
     hops: int  # redirects followed to get here
@@ -35,8 +36,6 @@ class Candidate(NamedTuple):
     url: Url
     host: HostKey
     fingerprint: Fingerprint
-    front: int
-    priority: float
     depth: int
     hops: int
     via: Via
@@ -49,7 +48,8 @@ class HostRecord(NamedTuple):
     host_id: HostId
     host: HostKey
     domain_id: int
-    domain_accesses: int  # page requests to its registrable domain so far
+    domain: DomainFacts  # of its registrable domain
+    suffix_id: int  # of its public suffix
     next_contact: Instant
     last_took: float  # seconds; the adaptive part of the gap rests on it
     address: str | None

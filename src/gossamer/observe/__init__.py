@@ -5,7 +5,10 @@ The pipeline fills one frozen `Snapshot` a few times a second; everything here r
 * `display` — while it runs: a live picture on a terminal (drawn by `picture`), a line every few seconds elsewhere;
   `terminal` knows what a stream can show, `rates` turns the growing totals into speeds, `words` puts figures into the
   form people read;
-* `report` — when it ends: totals, rates, reasons, where the files are, what to do next; or one JSON object;
+* `report` — when it ends: totals, rates, reasons, where the files are, what to do next (`sections` is the form that
+  pipes and `gossamer status` get); or one JSON object;
+* `waits` — what it waits for, in the same words for all of them; `live` — a small file with what only the running
+  process knows, for `gossamer status`;
 * `log` — events with stable names, one JSON line each, in the crawl's directory;
 * `audit` — counts violations of politeness, by its own reckoning of what the frontier should have done.
 

@@ -137,6 +137,8 @@ def plain_line(snapshot: Snapshot, rates: Rates) -> str:
         parts.append(f"dead {words.count(snapshot.dead)}")
     if snapshot.politeness_violations:
         parts.append(f"POLITENESS VIOLATIONS {words.count(snapshot.politeness_violations)}")
+    if snapshot.load == "high":
+        parts.append("high load")
     if snapshot.stopping:
         parts.append("stopping")
     if snapshot.waiting_for:

@@ -1,8 +1,6 @@
 """The report at the end of a crawl: what came of it, where it lies, what to do next."""
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
@@ -11,19 +9,11 @@ from rich.table import Table
 from rich.text import Text
 
 from gossamer.observe import words
+from gossamer.observe.sections import Section, is_text, plain_report
 from gossamer.observe.snapshot import Snapshot
 from gossamer.observe.terminal import Terminal
 
 _REASONS_SHOWN = 12
-_FIGURE = re.compile(r"[0-9][0-9,.:]*( [a-zA-Z]+)?")
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """Rows of (label, figure, remark) under a title."""
-
-    title: str
-    rows: tuple[tuple[str, str, str], ...]
 
 
 def print_report(snapshot: Snapshot, directory: Path, stream: TextIO) -> None:
@@ -125,27 +115,6 @@ def _dir_option(directory: Path) -> str:
     return "" if directory == Path("crawl") else f" --dir {words.printable(str(directory))}"
 
 
-# --- the two forms ----------------------------------------------------------------------------------
-
-
-def plain_report(sections: Sequence[Section]) -> str:
-    """Aligned columns, no colour, ASCII unless a path is not."""
-    label = max((len(row[0]) for section in sections for row in section.rows), default=0)
-    lines: list[str] = []
-    for section in sections:
-        figure = max(len(row[1]) for row in section.rows)
-        lines.append(section.title)
-        for name, value, remark in section.rows:
-            shown = value.ljust(figure) if _is_text(value) else value.rjust(figure)
-            lines.append(f"  {name:<{label}}  {shown}  {remark}".rstrip())
-        lines.append("")
-    return "\n".join(lines)
-
-
-def _is_text(value: str) -> bool:
-    return _FIGURE.fullmatch(value) is None
-
-
 def _print_tables(console: Console, sections: Sequence[Section], snapshot: Snapshot) -> None:
     label = max((len(row[0]) for section in sections for row in section.rows), default=0)
     good = snapshot.finished and not snapshot.politeness_violations
@@ -156,7 +125,7 @@ def _print_tables(console: Console, sections: Sequence[Section], snapshot: Snaps
             style = "bold red" if section.title == "Politeness" and snapshot.politeness_violations else "bold cyan"
         console.print(Text(section.title, style))
         table = Table.grid(padding=(0, 2), pad_edge=False)
-        texts = any(_is_text(row[1]) for row in section.rows)
+        texts = any(is_text(row[1]) for row in section.rows)
         table.add_column(min_width=label + 2, style="dim", no_wrap=True)
         table.add_column(justify="left" if texts else "right", overflow="fold")
         table.add_column(style="dim", overflow="fold")

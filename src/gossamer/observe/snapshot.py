@@ -41,7 +41,9 @@ class Snapshot:
     urls_in_memory: int = 0
     urls_by_front: tuple[int, ...] = ()
     drawn: tuple[int, ...] = ()  # turns dealt by the selector, by class
+    selector_shares: tuple[float, ...] = ()  # the same in percent
     load: str = "normal"
+    load_reason: str = ""  # why it is that, in words
     waiting_for: str = ""  # for people; empty while there is something to do
 
     # fetching and storing
@@ -88,6 +90,8 @@ def to_contract(snapshot: Snapshot) -> dict[str, object]:
         "robots_fetched": snapshot.robots_fetched,
         "dns_queries": snapshot.dns_queries,
         "drawn": list(snapshot.drawn),
+        "selector_shares": [round(share, 2) for share in snapshot.selector_shares],
+        "load": snapshot.load,
         "commits": snapshot.commits,
         "commit_seconds": round(snapshot.commit_seconds, 3),
         "worst_loop_lag": round(snapshot.worst_loop_lag, 4),

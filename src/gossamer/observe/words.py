@@ -11,6 +11,11 @@ def count(number: int) -> str:
     return f"{number:,}"
 
 
+def number_of(number: int, noun: str) -> str:
+    """1 -> '1 page', 12345 -> '12,345 pages'."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def short_count(number: int) -> str:
     """At most six characters: 12345 -> '12,345', 1234567 -> '1.2 M'."""
     if number < 100_000:
@@ -51,6 +56,11 @@ def seconds(value: float) -> str:
     if value < 0.00995:
         return f"{value * 1000:.1f} ms"
     return f"{value * 1000:.0f} ms" if value < 0.9995 else f"{value:.1f} s"
+
+
+def span(value: float) -> str:
+    """Any duration: '3.4 s' up to two minutes, then '1:02:03'."""
+    return seconds(value) if value < 119.95 else clock_time(value)
 
 
 def timestamp(at: float | None) -> str | None:

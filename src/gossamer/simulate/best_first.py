@@ -7,7 +7,7 @@ part; `Promises` holds each site's best page with the term added. So a term that
 from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
 
-from gossamer.simulate.promises import LAST, Promises, entry_of, place_of, score_of
+from gossamer.simulate.promises import LAST, Promises, entry_of, place_of
 
 
 class BestFirst:
@@ -26,8 +26,6 @@ class BestFirst:
         self._heaps: dict[int, list[int]] = {}  # by site
         self._sites = Promises(self._offer)
         self._resting: set[int] = set()
-        self.taken_score = 0
-        """The own part of the score of the page taken last."""
 
     def __contains__(self, page: int) -> bool:
         return page in self._place
@@ -64,6 +62,19 @@ class BestFirst:
         for site, place in best.items():
             self._promise(site, place)
 
+    def change(self, page: int, score: int) -> None:
+        """The own part of a page that waits is `score` from now on, higher or lower than before. Its age stays."""
+        old = self._place[page]
+        place = place_of(score, entry_of(old))
+        if place == old:
+            return
+        self._place[page] = place
+        site = self._site_of[page]
+        heappush(self._heaps[site], place)
+        # A fall is found out at the top.
+        if place < old:
+            self._promise(site, place)
+
     def site_rose(self, site: int) -> None:
         """The term of the site is higher than it was."""
         place = self._best_of(site)
@@ -86,7 +97,6 @@ class BestFirst:
         if place is None:
             return None
         page = self._page_at[entry_of(place)]
-        self.taken_score = score_of(place)
         # What the site promised stays: its next page is worth less, which is found out at the top.
         self.remove(page)
         return page

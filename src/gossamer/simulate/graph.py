@@ -20,6 +20,7 @@ class LinkGraph:
     site_of: Sequence[int]  # by page
     suffix_of: Sequence[int]  # by site: the second-level suffix its name ends in
     urls: Sequence[str] | None = None  # by page; a graph file has none
+    seeds: Sequence[int] = ()  # the pages that a crawl started from, where that is known
     self_links: int = 0  # so many links of a page to itself were left out
 
     @property
@@ -45,6 +46,7 @@ def make_graph(
     *,
     suffix_of: Sequence[int] | None = None,
     urls: Sequence[str] | None = None,
+    seeds: Sequence[int] = (),
 ) -> LinkGraph:
     """A graph from the links of each page in turn. Self links and repeated ones are left out; order is kept.
 
@@ -66,4 +68,4 @@ def make_graph(
     if len(site_of) != pages:
         raise ValueError(f"{pages} pages, but sites for {len(site_of)}")
     suffixes = array("q", suffix_of if suffix_of is not None else [0] * (max(site_of, default=-1) + 1))
-    return LinkGraph(name, starts, targets, array("q", site_of), suffixes, urls, self_links)
+    return LinkGraph(name, starts, targets, array("q", site_of), suffixes, urls, seeds, self_links)

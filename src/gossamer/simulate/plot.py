@@ -1,71 +1,78 @@
-"""Curves as an SVG file: a panel for each rest, a line and a name for each order. Nothing but text is needed for it."""
+"""Curves side by side as a drawing: a panel for each rest, a line and a name for each order.
 
-from collections.abc import Sequence
-from xml.sax.saxutils import escape
+Lines differ in colour and in dashes, so they can be told apart without colour vision and on paper.
+"""
 
+from collections.abc import Iterator, Sequence
+
+from gossamer.simulate.drawing import Drawing, Line, Point, Words
 from gossamer.simulate.replay import Curve
 from gossamer.simulate.tables import heading
 
-_PANEL, _HEIGHT, _LEFT, _TOP, _NAMES = 460, 400, 56, 60, 110
-_COLOURS = (
-    "#888888",
-    "#000000",
-    "#c2185b",
-    "#1565c0",
-    "#2e7d32",
-    "#ef6c00",
-    "#6a1b9a",
-    "#00838f",
-    "#9e9d24",
-    "#5d4037",
-)
-_LINE_HEIGHT = 14.0
+_PANEL, _HEIGHT, _LEFT, _TOP, _NAMES, _BELOW = 440, 420, 64, 64, 150, 56
+_NAME_HEIGHT = 17.0
+_SAMPLE = 30  # of the line, beside its name
+
+# The colours of Okabe and Ito, chosen to differ for all kinds of colour vision. Not their yellow: the ground is white.
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#777777")
+_DASHES: tuple[tuple[float, ...], ...] = ((), (9, 4), (2, 3), (9, 3, 2, 3), (15, 4), (5, 2))
+_GRID = "#dddddd"
+_AXIS = "#666666"
 
 
-def svg(title: str, curves: Sequence[Curve]) -> str:
-    """A whole document. Both axes are in percent: pages fetched across, PageRank gathered up."""
+def plot(title: str, curves: Sequence[Curve]) -> Drawing:
+    """Both axes are in percent: pages fetched across, PageRank gathered up."""
     rests = list(dict.fromkeys(curve.rest for curve in curves))
     orders = list(dict.fromkeys(curve.order for curve in curves))
-    colour = {order: _COLOURS[i % len(_COLOURS)] for i, order in enumerate(orders)}
+    styles = {order: (_COLOURS[i % len(_COLOURS)], _DASHES[i % len(_DASHES)]) for i, order in enumerate(orders)}
     across = _LEFT + _PANEL + _NAMES
-    width, height = across * len(rests), _TOP + _HEIGHT + 50
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
-        'font-family="sans-serif" font-size="12">',
-        f'<rect width="{width}" height="{height}" fill="white"/>',
-        _text(_LEFT, 22, title, size=15),
-    ]
+    marks: list[Line | Words] = [Words((_LEFT, 26), title, size=16)]
     for i, rest in enumerate(rests):
         shown = [curve for curve in curves if curve.rest == rest]
-        parts.append(f'<g transform="translate({i * across + _LEFT},{_TOP})">')
-        parts += _panel(heading(rest), shown, colour)
-        parts.append("</g>")
-    return "\n".join([*parts, "</svg>\n"])
+        marks += _panel(i * across + _LEFT, heading(rest), shown, styles)
+    return Drawing(across * len(rests), _TOP + _HEIGHT + _BELOW, tuple(marks))
 
 
-def _panel(title: str, curves: Sequence[Curve], colour: dict[str, str]) -> list[str]:
+_Styles = dict[str, tuple[str, tuple[float, ...]]]
+
+
+def _panel(left: float, title: str, curves: Sequence[Curve], styles: _Styles) -> Iterator[Line | Words]:
     last = max(curve.line[-1][0] for curve in curves)
-    parts = [_text(0, -12, title)]
+    bottom = _TOP + _HEIGHT
+
+    def place(point: Point) -> Point:
+        return left + _PANEL * point[0] / last, bottom - _HEIGHT * point[1] / 100
+
+    yield Words((left, _TOP - 12), title, size=13)
+    for step in range(1, 6):
+        x, y = left + _PANEL * step / 5, bottom - _HEIGHT * step / 5
+        yield Line(((left, y), (left + _PANEL, y)), _GRID)
+        yield Line(((x, _TOP), (x, bottom)), _GRID)
+    yield Line(((left, _TOP), (left, bottom), (left + _PANEL, bottom)), _AXIS)
     for step in range(6):
-        y = _HEIGHT - _HEIGHT * step / 5
-        x = _PANEL * step / 5
-        parts.append(f'<path d="M0 {y:.1f}H{_PANEL}M{x:.1f} 0V{_HEIGHT}" stroke="#dddddd" fill="none"/>')
-        parts.append(_text(-6, y + 4, f"{20 * step}", anchor="end"))
-        parts.append(_text(x, _HEIGHT + 16, f"{last * step / 5:g}", anchor="middle"))
-    parts.append(_text(_PANEL / 2, _HEIGHT + 36, "% of the pages fetched", anchor="middle"))
-    parts.append(f'<g transform="rotate(-90)">{_text(-_HEIGHT / 2, -36, "% of total PageRank", anchor="middle")}</g>')
+        yield Words((left - 8, bottom - _HEIGHT * step / 5 + 4), f"{20 * step}", anchor="end")
+        yield Words((left + _PANEL * step / 5, bottom + 18), f"{last * step / 5:g}", anchor="middle")
+    yield Words((left + _PANEL / 2, bottom + 40), "% of the pages fetched", anchor="middle")
+    yield Words((left - 40, _TOP + _HEIGHT / 2), "% of the total PageRank", anchor="middle", upright=True)
     for curve in curves:
-        points = " ".join(f"{_PANEL * x / last:.1f},{_HEIGHT - _HEIGHT * y / 100:.1f}" for x, y in curve.line)
-        parts.append(f'<polyline points="{points}" fill="none" stroke="{colour[curve.order]}" stroke-width="1.6"/>')
-    # Names stand at the ends of their lines, pushed apart where lines end close together.
-    floor = float("-inf")
-    for curve in sorted(curves, key=lambda curve: -curve.line[-1][1]):
-        floor = max(floor + _LINE_HEIGHT, _HEIGHT - _HEIGHT * curve.line[-1][1] / 100)
-        parts.append(_text(_PANEL + 6, floor + 4, curve.order, fill=colour[curve.order]))
-    return parts
+        colour, dashes = styles[curve.order]
+        yield Line(tuple(map(place, curve.line)), colour, 1.8, dashes)
+    ranked = sorted(curves, key=lambda curve: -curve.line[-1][1])
+    ends = [place(curve.line[-1])[1] for curve in ranked]
+    for curve, end, level in zip(ranked, ends, _apart(ends, bottom), strict=True):
+        colour, dashes = styles[curve.order]
+        right = left + _PANEL
+        yield Line(((right + 2, end), (right + 14, level)), _AXIS, 0.7)
+        yield Line(((right + 16, level), (right + 16 + _SAMPLE, level)), colour, 1.8, dashes)
+        yield Words((right + 22 + _SAMPLE, level + 4), curve.order)
 
 
-def _text(x: float, y: float, text: str, *, anchor: str = "start", fill: str = "#222222", size: int = 12) -> str:
-    return (
-        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{fill}" font-size="{size}">{escape(text)}</text>'
-    )
+def _apart(levels: Sequence[float], lowest: float) -> list[float]:
+    """Heights for names at these heights, which increase: pushed down where too close, then up from the lowest."""
+    found: list[float] = []
+    for level in levels:
+        found.append(max(level, found[-1] + _NAME_HEIGHT) if found else level)
+    for i in reversed(range(len(found))):
+        found[i] = min(found[i], lowest)
+        lowest = found[i] - _NAME_HEIGHT
+    return found

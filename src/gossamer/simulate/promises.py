@@ -22,10 +22,6 @@ def entry_of(place: int) -> int:
     return place & _ENTRY
 
 
-def score_of(place: int) -> int:
-    return -(place >> _ENTRY_BITS)
-
-
 class Promises:
     """A heap of bidders with lazy correction: a rise is told at once, a fall is found out at the top.
 

@@ -1,13 +1,13 @@
 """Replays a crawl of a link graph under one ordering, without fetching, and says how fast importance was gathered."""
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, islice
 from random import Random
 
 from gossamer.simulate.graph import LinkGraph
-from gossamer.simulate.policies import POLICIES, Policy, Setting
+from gossamer.simulate.policies import POLICIES, Policy, PolicyMaker, Setting
 
 POINTS = (1.0, 5.0, 10.0, 25.0, 50.0)
 """Percent of the pages after which the gathered share is told."""
@@ -70,7 +70,7 @@ class Plan:
 
     orders: tuple[str, ...] = (*POLICIES, SORTED)
     rests: tuple[int, ...] = (0,)
-    seeds: int = 10
+    seeds: int | None = 10  # random pages; None: those that the crawl of the graph started from
     sets: tuple[int, ...] = (1, 2, 3)
     points: tuple[float, ...] = POINTS
 
@@ -107,10 +107,17 @@ def reachable(graph: LinkGraph, seeds: Sequence[int]) -> int:
     return known.count(1)
 
 
-def compare(graph: LinkGraph, ranks: Sequence[float], plan: Plan, tell: Callable[[str], None]) -> list[Curve]:
+def compare(
+    graph: LinkGraph,
+    ranks: Sequence[float],
+    plan: Plan,
+    tell: Callable[[str], None],
+    policies: Mapping[str, PolicyMaker] = POLICIES,
+) -> list[Curve]:
     """A curve for every order and rest of the plan, each the mean over the seed sets. `tell` hears of the progress."""
     curves = []
-    seeds = {number: seed_pages(graph, plan.seeds, number) for number in plan.sets}
+    seeds = {number: _seeds(graph, plan, number) for number in plan.sets}
+    wanted = _pages_at(max(plan.points), graph.pages)  # as far as anybody looks
     for rest in plan.rests:
         for order in plan.orders:
             if order == SORTED:
@@ -119,22 +126,18 @@ def compare(graph: LinkGraph, ranks: Sequence[float], plan: Plan, tell: Callable
                 gathered = []
                 for number, pages in seeds.items():
                     tell(f"{order}, rest {rest}, seed set {number}")
-                    gathered.append(_replayed(graph, ranks, plan, order, rest, number, pages))
+                    setting = Setting(graph.site_of, graph.suffix_of, graph.urls, ranks, Random(f"{number}/{order}"))
+                    crawl = crawl_order(graph, policies[order](setting), pages, rest=rest)
+                    gathered.append(_gathered((ranks[page] for page in islice(crawl, wanted)), wanted))
             curves.append(_curve(order, rest, gathered, graph.pages, plan))
     return curves
 
 
-def _replayed(
-    graph: LinkGraph, ranks: Sequence[float], plan: Plan, order: str, rest: int, number: int, seeds: Sequence[int]
-) -> list[float]:
-    setting = Setting(graph.site_of, graph.suffix_of, graph.urls, ranks, Random(f"{number}/{order}"))
-    crawl = crawl_order(graph, POLICIES[order](setting), seeds, rest=rest)
-    # The last point is as far as anybody looks.
-    wanted = _pages_at(max(plan.points), graph.pages)
-    return _gathered([ranks[page] for page in islice(crawl, wanted)], wanted)
+def _seeds(graph: LinkGraph, plan: Plan, number: int) -> Sequence[int]:
+    return graph.seeds if plan.seeds is None else seed_pages(graph, plan.seeds, number)
 
 
-def _gathered(ranks: Sequence[float], pages: int) -> list[float]:
+def _gathered(ranks: Iterable[float], pages: int) -> list[float]:
     """Percent gathered after 0, 1, 2, … pages; a crawl that ended early stays where it was."""
     sums = [100.0 * rank for rank in accumulate(ranks, initial=0.0)]
     return sums + [sums[-1]] * (pages + 1 - len(sums))

@@ -40,7 +40,7 @@ def markdown_table(curves: Sequence[Curve], plan: Plan) -> str:
 def as_json(graph: LinkGraph, curves: Sequence[Curve], plan: Plan) -> Json:
     return {
         "graph": {"name": graph.name, "pages": graph.pages, "links": graph.links, "sites": graph.sites},
-        "seeds": plan.seeds,
+        "seeds": len(graph.seeds) if plan.seeds is None else plan.seeds,
         "sets": list(plan.sets),
         "points": list(plan.points),
         "curves": [

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from gossamer.model.outcome import Response
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate
-from gossamer.model.units import HostId, HostKey, Instant, Origin, Url
+from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Origin, Url
 
 
 class Capture(NamedTuple):
@@ -51,6 +51,7 @@ class HostClock(NamedTuple):
     next_contact: Instant
     last_took: float
     address: str | None
+    rest_reason: str | None = None  # what decided `next_contact`, in words
 
 
 class RobotsRecord(NamedTuple):
@@ -71,6 +72,15 @@ class RetiredHost(NamedTuple):
     not_before: Instant
 
 
+class PageLinks(NamedTuple):
+    """The links of a fetched page, or the target of a redirect: each target once, the page itself not among them."""
+
+    url_id: int
+    domain_id: int
+    prints: list[Fingerprint]
+    hosts: list[HostKey]  # of the targets, in the same order
+
+
 class SeedRecord(NamedTuple):
     """A URL that was given to us, as it was written."""
 
@@ -86,6 +96,7 @@ class Batch:
 
     settlements: list[Settlement] = field(default_factory=list)
     candidates: list[Candidate] = field(default_factory=list)
+    links: list[PageLinks] = field(default_factory=list)
     seeds: list[SeedRecord] = field(default_factory=list)
     hosts: dict[HostId, HostClock] = field(default_factory=dict)
     robots: list[RobotsRecord] = field(default_factory=list)
@@ -98,6 +109,7 @@ class Batch:
         return bool(
             self.settlements
             or self.candidates
+            or self.links
             or self.hosts
             or self.retired
             or self.robots
@@ -111,12 +123,41 @@ class Batch:
             self.weight += len(settlement.capture.response.wire_body)
 
 
+class Touched(NamedTuple):
+    """A front queue of a host has got URLs, none of them before `place`."""
+
+    host_id: HostId
+    front: int
+    place: float
+
+
+class Moved(NamedTuple):
+    """A waiting URL stands elsewhere than it did, because of what was learnt of it."""
+
+    host_id: HostId
+    url_id: int
+    front: int
+    place: float
+    priority: float
+
+
+class Linked(NamedTuple):
+    """Links were found to URLs of a domain."""
+
+    domain_id: int
+    links: int
+    links_from_others: int
+
+
 class Committed(NamedTuple):
     """What a committed batch means to the frontier and to whoever counts."""
 
-    touched: list[tuple[HostId, int]]  # (host, class) that have new URLs
+    number: int  # of the commit; what is read from the store says which commit it knows of
+    touched: list[Touched]
     settled: list[tuple[HostId, int]]  # (host, url_id) whose outcome is on record
     retired: list[HostId]
+    moved: list[Moved]
+    linked: list[Linked]
     new_urls: int
     new_hosts: int
     written_bytes: int

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
+from gossamer.model.facts import Standing, UrlFacts
 from gossamer.model.units import Instant
 from gossamer.store.changes import Batch, Capture, Committed
 
@@ -35,6 +36,28 @@ class CaptureFiles(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+class Prioritiser(Protocol):
+    """Says where a URL waits, by what is known of it."""
+
+    @property
+    def moved_by_links(self) -> bool:
+        """Whether a link that is found later moves a URL that waits."""
+        ...
+
+    @property
+    def by_score(self) -> bool:
+        """Whether the place in a front queue is a score: then links are counted in the commit that brings them."""
+        ...
+
+    def standing(self, url: UrlFacts) -> Standing:
+        """Where the URL waits when it is due."""
+        ...
+
+    def front_until_due(self, front: int) -> int:
+        """The front queue in which a URL of queue `front` waits for a date."""
+        ...
 
 
 class BatchWriter(Protocol):

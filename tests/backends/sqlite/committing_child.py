@@ -1,4 +1,7 @@
-"""A process that commits batch after batch until it is killed; for test_sqlite_kill.py. Arguments: directory, seed."""
+"""A process that commits batch after batch until it is killed; for test_sqlite_kill.py.
+
+Arguments: directory, seed, name of the ordering.
+"""
 
 import random
 import sys
@@ -12,16 +15,23 @@ from gossamer.backends.warcfile.record import RecordIds, Warcinfo
 from gossamer.backends.warcfile.recover import cut_back
 from gossamer.backends.warcfile.writer import WarcWriter
 from gossamer.clock import SteadyClock
+from gossamer.frontier.orderings import ORDERINGS
 from gossamer.model.outcome import Response
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate, Via
 from gossamer.model.units import Domain, Fingerprint, HostId, HostKey, Seconds, Url
-from gossamer.store.changes import Batch, Capture, RetiredHost, Settlement
+from gossamer.store.changes import Batch, Capture, PageLinks, RetiredHost, Settlement
 
 PAGES = 20
+TARGETS_AT_ONCE = 300  # those of a few commits
 
 
-def main(directory: Path, seed: int) -> None:
+def links_of(number: int) -> list[int]:
+    """What the page of this number links to: URLs that are known when it is fetched."""
+    return sorted({n for n in (1, 2, number // 2, number - 3, number + 5, number + 16) if 1 <= n != number})
+
+
+def main(directory: Path, seed: int, order: str) -> None:
     chance = random.Random(seed)
     clock = SteadyClock()
     database = directory / "crawl.db"
@@ -34,14 +44,17 @@ def main(directory: Path, seed: int) -> None:
     ids = RecordIds(random.Random(seed))
     info = Warcinfo("test", "test", "")
     files = WarcWriter(warcs, info=info, ids=ids, clock=clock, rotate_bytes=60_000, committed=committed)
-    writer = SqliteWriter(database, WarcCaptures(files, ids), lambda host: (Domain(host), 0), clock)
+    captures, ordering = WarcCaptures(files, ids), ORDERINGS[order]()
+    writer = SqliteWriter(
+        database, captures, lambda host: (Domain(host), 0, "test"), ordering, clock, targets_at_once=TARGETS_AT_ONCE
+    )
     for _ in range(100_000):  # far more than a killer lets pass
         batch = Batch()
         first = found + 1
         for number in range(first, first + PAGES):
             url = Url(f"http://h{number % 5}.test/{number}")
             host = HostKey(f"h{number % 5}.test")
-            batch.candidates.append(Candidate(url, host, Fingerprint(number), number % 3, 0.5, 1, 0, Via.LINK, 0))
+            batch.candidates.append(Candidate(url, host, Fingerprint(number), 1, 0, Via.LINK, 0))
         for number in range(max(1, first - PAGES), first):
             body = b"page %d " % number + chance.randbytes(chance.randrange(2000))
             response = Response(
@@ -59,6 +72,9 @@ def main(directory: Path, seed: int) -> None:
             host_id = HostId(1 + (number - 1) % 5)
             done = Settlement(host_id, number, number % 3, UrlState.STORED, clock.now(), status=200, size=len(body))
             batch.settle(done._replace(digest=b"%d" % number, capture=capture))
+            targets = links_of(number)
+            hosts = [HostKey(f"h{n % 5}.test") for n in targets]
+            batch.links.append(PageLinks(number, host_id, [Fingerprint(n) for n in targets], hosts))
         batch.retired = [RetiredHost(HostId(1 + found % 5), clock.now())] if found else []
         batch.counters["fetched"] = len(batch.settlements)
         writer.commit(batch, clock.now())
@@ -67,4 +83,4 @@ def main(directory: Path, seed: int) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]))
+    main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3])

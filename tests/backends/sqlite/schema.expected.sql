@@ -11,7 +11,7 @@ CREATE TABLE domains (
     domain        TEXT    NOT NULL UNIQUE,
     partition     INTEGER NOT NULL,
     accesses      INTEGER NOT NULL DEFAULT 0
-);
+, links INTEGER NOT NULL DEFAULT 0, links_from_others INTEGER NOT NULL DEFAULT 0, suffix_id INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE facts (
     name          TEXT PRIMARY KEY,
     value         TEXT NOT NULL
@@ -26,7 +26,7 @@ CREATE TABLE failures (
 CREATE TABLE fronts (
     host_id       INTEGER NOT NULL,
     front         INTEGER NOT NULL,
-    available_at  REAL    NOT NULL,
+    place  REAL    NOT NULL,
     PRIMARY KEY (host_id, front)
 ) WITHOUT ROWID;
 CREATE TABLE hosts (
@@ -36,6 +36,10 @@ CREATE TABLE hosts (
     next_contact  REAL    NOT NULL DEFAULT 0,
     last_took     REAL    NOT NULL DEFAULT 0,
     address       TEXT
+, rest_reason TEXT);
+CREATE TABLE links (
+    url_id        INTEGER PRIMARY KEY,
+    targets       BLOB    NOT NULL       -- fingerprints, 64 bits each, little-endian
 );
 CREATE TABLE robots (
     origin        TEXT PRIMARY KEY,
@@ -51,6 +55,16 @@ CREATE TABLE seeds (
     source        TEXT NOT NULL,
     added_at      REAL NOT NULL
 ) WITHOUT ROWID;
+CREATE TABLE suffixes (
+    id            INTEGER PRIMARY KEY,
+    suffix        TEXT    NOT NULL UNIQUE,
+    visits        INTEGER NOT NULL DEFAULT 0
+);
+CREATE TABLE uncounted (
+    id            INTEGER PRIMARY KEY,
+    targets       INTEGER NOT NULL,      -- how many
+    pages         BLOB    NOT NULL       -- backends.sqlite.link_pages
+);
 CREATE TABLE urls (
     id            INTEGER PRIMARY KEY,
     host_id       INTEGER NOT NULL,
@@ -68,7 +82,7 @@ CREATE TABLE urls (
     found_on      INTEGER NOT NULL,      -- urls.id; 0 for a seed
     found_at      REAL    NOT NULL,
     reason        TEXT
-);
+, place REAL NOT NULL DEFAULT 0, links INTEGER NOT NULL DEFAULT 0, links_from_others INTEGER NOT NULL DEFAULT 0, credit INTEGER NOT NULL DEFAULT 150000000, visits INTEGER NOT NULL DEFAULT 0, changes INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE visits (
     url_id        INTEGER PRIMARY KEY,
     at            REAL    NOT NULL,
@@ -91,11 +105,15 @@ CREATE TABLE warc_files (
     name          TEXT    NOT NULL UNIQUE,
     committed     INTEGER NOT NULL       -- bytes; what lies beyond was never committed
 );
+CREATE INDEX domains_without_suffix ON domains (id) WHERE suffix_id = 0;
 CREATE INDEX failures_url ON failures (url_id);
-CREATE INDEX fronts_order ON fronts (front, available_at, host_id);
+CREATE INDEX fronts_order ON fronts (front, place, host_id);
 CREATE INDEX hosts_resting ON hosts (next_contact) WHERE next_contact > 0;
 CREATE INDEX robots_host ON robots (host_id);
 CREATE INDEX urls_dead ON urls (id) WHERE state = 7;
+CREATE INDEX urls_dead_reasons ON urls (reason, state) WHERE state = 7;
 CREATE UNIQUE INDEX urls_identity ON urls (domain_id, fingerprint);
 CREATE INDEX urls_missing ON urls (available_at) WHERE state = 4;
-CREATE INDEX urls_queue ON urls (host_id, front, available_at) WHERE state = 0;
+CREATE INDEX urls_queue ON urls (host_id, front, place) WHERE state = 0;
+CREATE INDEX urls_recrawls ON urls (available_at, state) WHERE state IN (1, 2, 3) AND available_at IS NOT NULL;
+CREATE INDEX urls_retries ON urls (available_at, state, reason) WHERE state = 0 AND reason IS NOT NULL;

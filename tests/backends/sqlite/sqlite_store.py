@@ -3,15 +3,18 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from gossamer.backends.sqlite.links import TARGETS_AT_ONCE
 from gossamer.backends.sqlite.loader import SqliteLoader
 from gossamer.backends.sqlite.writer import SqliteWriter
 from gossamer.clock import VirtualClock
 from gossamer.errors import DiskFull
+from gossamer.frontier.orderings import Ordering
+from gossamer.model.facts import UrlFacts
 from gossamer.model.outcome import Response
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate, Via
 from gossamer.model.units import Domain, Fingerprint, HostId, HostKey, Instant, Seconds, Url
-from gossamer.store.changes import Capture, Settlement
+from gossamer.store.changes import Capture, PageLinks, Settlement
 from gossamer.store.ports import Location
 
 START = 1_700_000_000.0
@@ -59,15 +62,35 @@ class CapturesInMemory:
         self.closed = True
 
 
+class FrontInUrl(Ordering):
+    """Three classes; the URL says which is its own, as those of `candidate` do."""
+
+    name = "front-in-url"
+    fronts = 3
+
+    def score(self, url: UrlFacts) -> float:
+        return float(url.url.split("/")[3])
+
+    def front_of(self, score: float) -> int:
+        return int(score)
+
+
 class Store:
     """A writer, a loader and their clock."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, ordering: Ordering | None = None, targets_at_once: int = TARGETS_AT_ONCE) -> None:
         self.path = path
         self.clock = VirtualClock(START)
         self.captures = CapturesInMemory()
-        self.writer = SqliteWriter(path, self.captures, domain_of, self.clock)
-        self.loader = SqliteLoader(path)
+        self.ordering = ordering or FrontInUrl()
+        self.targets_at_once = targets_at_once
+        self.open()
+
+    def open(self) -> None:
+        self.writer = SqliteWriter(
+            self.path, self.captures, domain_of, self.ordering, self.clock, targets_at_once=self.targets_at_once
+        )
+        self.loader = SqliteLoader(self.path)
         self.db = self.loader._db  # for looking at rows
 
     @property
@@ -85,14 +108,20 @@ class Store:
         self.writer.close()
 
 
-def domain_of(host: HostKey) -> tuple[Domain, int]:
+def domain_of(host: HostKey) -> tuple[Domain, int, str]:
     domain = ".".join(host.split(".")[-2:])
-    return Domain(domain), len(domain) % 64
+    return Domain(domain), len(domain) % 64, host.split(".")[-1]
 
 
 def candidate(host: str, number: int, front: int = 0, found_on: int = 0) -> Candidate:
-    url = Url(f"http://{host}/{number}")
-    return Candidate(url, HostKey(host), Fingerprint(number), front, 0.5, 1, 0, Via.LINK, found_on)
+    url = Url(f"http://{host}/{front}/{number}")
+    return Candidate(url, HostKey(host), Fingerprint(number), 1, 0, Via.LINK, found_on)
+
+
+def links_of(url_id: int, domain_id: int, *targets: tuple[str, int]) -> PageLinks:
+    """What a page links to, as (host, number of the candidate)."""
+    hosts = [HostKey(host) for host, _ in targets]
+    return PageLinks(url_id, domain_id, [Fingerprint(number) for _, number in targets], hosts)
 
 
 def settlement(

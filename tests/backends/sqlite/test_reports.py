@@ -13,6 +13,9 @@ from gossamer.backends.sqlite.writer import SqliteWriter
 from gossamer.clock import VirtualClock
 from gossamer.errors import StoreFailed
 from gossamer.frontier.front_queue import HostWanted, LoadOrder
+from gossamer.frontier.orderings import Ordering
+from gossamer.frontier.orderings.novelty import Novelty
+from gossamer.model.facts import Standing, UrlFacts
 from gossamer.model.outcome import Response
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate, Via
@@ -46,14 +49,31 @@ class CapturesInMemory:
     def close(self) -> None: ...
 
 
+class InTurn(Ordering):
+    """Every URL has a priority of a half; its class is told by its number."""
+
+    name = "in turn"
+    fronts = 3
+
+    def standing(self, url: UrlFacts) -> Standing:
+        return Standing(2 - url.url_id % 2, 0.5)
+
+
+ORDERING = InTurn()
+
+
+def domain_of(host: HostKey) -> tuple[Domain, int, str]:
+    return Domain(host), 0, "test"
+
+
 def capture(url: Url) -> Capture:
     answer = Response(url, 200, b"", b"", b"x" * 100, {}, "127.0.0.1", NOW, Seconds(0.1))
     return Capture(answer, DIGEST)
 
 
-def candidate(url: str, host: HostKey, front: int = 0, found_on: int = 0) -> Candidate:
+def candidate(url: str, host: HostKey, found_on: int = 0) -> Candidate:
     number = Fingerprint(hash_of(url))
-    return Candidate(Url(url), host, number, front, 0.5, 1 if found_on else 0, 0, Via.LINK, found_on)
+    return Candidate(Url(url), host, number, 1 if found_on else 0, 0, Via.LINK, found_on)
 
 
 def hash_of(url: str) -> int:
@@ -67,12 +87,12 @@ def database(tmp_path: Path) -> Path:
     Rows: 1 stored, 2 duplicate of 1, 3 redirect, 4 missing, 5 excluded, 6 queued (all a.test), 7 and 8 dead (b.test).
     """
     path = tmp_path / "crawl.db"
-    writer = SqliteWriter(path, CapturesInMemory(), lambda host: (Domain(host), 0), VirtualClock(NOW))
+    writer = SqliteWriter(path, CapturesInMemory(), domain_of, ORDERING, VirtualClock(NOW))
     start = candidate("http://a.test/", A)
     first = Batch(candidates=[start], seeds=[SeedRecord(start.url, A, "a.test", "argument 1")])
     writer.commit(first, NOW)
-    found = [candidate(f"http://a.test/{n}", A, front=1, found_on=1) for n in range(2, 7)]
-    found += [candidate(f"http://b.test/{n}", B, front=n - 6, found_on=1) for n in (7, 8)]
+    found = [candidate(f"http://a.test/{n}", A, found_on=1) for n in range(2, 7)]
+    found += [candidate(f"http://b.test/{n}", B, found_on=1) for n in (7, 8)]
     writer.commit(Batch(candidates=found), NOW)
     visited = Batch()
     visited.counters.update({"fetched": 4, "bytes": 1234, "status:2xx": 2, "error:conn_refused": 2, "duplicates": 1})
@@ -181,7 +201,7 @@ def test_pages_are_filtered_by_state_and_host(db: sqlite3.Connection) -> None:
 
 def test_many_pages_are_read_in_chunks_and_all_come(tmp_path: Path) -> None:
     path = tmp_path / "crawl.db"
-    writer = SqliteWriter(path, CapturesInMemory(), lambda host: (Domain(host), 0), VirtualClock(NOW))
+    writer = SqliteWriter(path, CapturesInMemory(), domain_of, ORDERING, VirtualClock(NOW))
     urls = [f"http://{host}/{n}" for n in range(700) for host in (A, B)]
     writer.commit(Batch(candidates=[candidate(url, HostKey(url[7:13])) for url in urls]), NOW)
     writer.close()
@@ -230,7 +250,7 @@ def counts(db: sqlite3.Connection) -> dict[str, int]:
 def test_requeued_letters_are_due_with_all_their_tries(database: Path) -> None:
     db = open_for_writing(database)
 
-    number = reports.requeue(db, DeadFilter(reason="conn_refused"), Instant(NOW + 50))
+    number = reports.requeue(db, DeadFilter(reason="conn_refused"), Instant(NOW + 50), ORDERING.standing)
 
     pages = by_url(reports.pages(db, PageFilter(host="b.test")))
     assert number == 1
@@ -245,9 +265,9 @@ def test_the_frontier_finds_requeued_letters_in_its_front_queues(database: Path)
     db = open_for_writing(database)
     db.execute("DELETE FROM fronts")  # as it is when a host has nothing queued
 
-    reports.requeue(db, DeadFilter(), Instant(NOW + 50))
+    reports.requeue(db, DeadFilter(), Instant(NOW + 50), ORDERING.standing)
 
-    assert sorted(db.execute("SELECT host_id, front, available_at FROM fronts")) == [
+    assert sorted(db.execute("SELECT host_id, front, place FROM fronts")) == [
         (2, 1, NOW + 50),
         (2, 2, NOW + 50),
     ]
@@ -259,13 +279,25 @@ def test_the_frontier_finds_requeued_letters_in_its_front_queues(database: Path)
     assert [task.url for _, tasks, _ in host.classes for task in tasks] == ["http://b.test/7", "http://b.test/8"]
 
 
+def test_under_an_ordering_by_score_requeued_letters_stand_by_their_score(database: Path) -> None:
+    db = open_for_writing(database)
+    db.execute("UPDATE urls SET links = 4 WHERE id = 8")
+
+    reports.requeue(db, DeadFilter(), Instant(NOW + 50), Novelty().standing)
+
+    places = db.execute("SELECT id, front, place, priority, available_at FROM urls WHERE host_id = 2 ORDER BY id")
+    assert places.fetchall() == [(7, 0, 0.0, 0.0, NOW + 50), (8, 0, -400.0, 400.0, NOW + 50)]
+    assert db.execute("SELECT front, place FROM fronts WHERE host_id = 2 AND front = 0").fetchone() == (0, -400.0)
+    db.close()
+
+
 def test_a_front_queue_entry_that_is_earlier_stays(database: Path) -> None:
     db = open_for_writing(database)
     db.execute("INSERT OR REPLACE INTO fronts VALUES (2, 1, 5.0)")
 
-    reports.requeue(db, DeadFilter(), Instant(NOW + 50))
+    reports.requeue(db, DeadFilter(), Instant(NOW + 50), ORDERING.standing)
 
-    assert db.execute("SELECT available_at FROM fronts WHERE host_id = 2 AND front = 1").fetchone() == (5.0,)
+    assert db.execute("SELECT place FROM fronts WHERE host_id = 2 AND front = 1").fetchone() == (5.0,)
     db.close()
 
 
@@ -286,7 +318,7 @@ def test_dropped_letters_are_excluded_for_good(database: Path) -> None:
 def test_the_counters_stay_true_after_requeue_and_drop(database: Path) -> None:
     db = open_for_writing(database)
 
-    reports.requeue(db, DeadFilter(reason="conn_refused"), NOW)
+    reports.requeue(db, DeadFilter(reason="conn_refused"), NOW, ORDERING.standing)
     reports.drop(db, DeadFilter())
 
     states = reports.status(db)["states"]
@@ -299,7 +331,7 @@ def test_nothing_matches_nothing_changes(database: Path) -> None:
     db = open_for_writing(database)
     before = list(db.iterdump())
 
-    assert reports.requeue(db, DeadFilter(host="nowhere.test"), NOW) == 0
+    assert reports.requeue(db, DeadFilter(host="nowhere.test"), NOW, ORDERING.standing) == 0
     assert reports.drop(db, DeadFilter(reason="no_such_reason")) == 0
 
     assert list(db.iterdump()) == before
@@ -312,7 +344,7 @@ def test_a_failure_within_a_change_leaves_everything_as_it_was(database: Path) -
     before = counts(db)
 
     with pytest.raises(StoreFailed):
-        reports.requeue(db, DeadFilter(), NOW)
+        reports.requeue(db, DeadFilter(), NOW, ORDERING.standing)
 
     assert counts(db) == before
     assert not db.in_transaction

@@ -1,5 +1,6 @@
 """Opening the crawl's database."""
 
+import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -57,7 +58,9 @@ def test_every_query_is_a_statement_that_the_schema_understands(tmp_path: Path) 
     with closing(open_for_writing(tmp_path / "crawl.db")) as db:
         for sql in named_queries("queries.sql").values():
             statement = sql.replace("(/*rows*/)", "")
-            assert db.execute("EXPLAIN " + statement, (0,) * statement.count("?")).fetchall()
+            numbered = set(re.findall(r"\?\d", statement))  # one value each, however often it is used
+            count = len(numbered) or statement.count("?")
+            assert db.execute("EXPLAIN " + statement, (0,) * count).fetchall()
 
 
 @pytest.mark.parametrize("opening", [open_for_writing, open_for_reading])

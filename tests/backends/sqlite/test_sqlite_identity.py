@@ -53,7 +53,7 @@ def test_missing_urls_whose_date_has_come_are_queued_with_the_tries_they_had(sto
         ("state:missing", 1),
         ("state:queued", 1),
     ]
-    assert store.value("SELECT count(*) FROM fronts WHERE available_at <= ?", store.now + 1) == 1
+    assert store.value("SELECT count(*) FROM fronts WHERE place <= ?", store.now + 1) == 1
 
 
 def test_nothing_is_queued_when_nothing_is_due(store: Store) -> None:

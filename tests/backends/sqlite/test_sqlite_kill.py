@@ -1,25 +1,34 @@
 """`kill -9` in the middle of commits: rows and records agree, and nothing that was confirmed is gone."""
 
 import random
+import shutil
 import signal
 import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+from committing_child import PAGES, links_of
+from sqlite_store import CapturesInMemory
 from warcio.archiveiterator import ArchiveIterator
 
 from gossamer.backends.sqlite.database import open_for_reading, open_for_writing
 from gossamer.backends.sqlite.facts import Facts
+from gossamer.backends.sqlite.writer import SqliteWriter
 from gossamer.backends.warcfile.recover import RepairKind, cut_back
+from gossamer.clock import VirtualClock
+from gossamer.frontier.orderings import ORDERINGS
+from gossamer.model.facts import BIRTH_CREDIT, credit_handed_on
+from gossamer.model.units import Domain
 
 CHILD = Path(__file__).with_name("committing_child.py")
 KILLS = 5
 
 
-def run_and_kill(directory: Path, seed: int, lines: int) -> int:
+def run_and_kill(directory: Path, seed: int, order: str, lines: int) -> int:
     """Let a child commit until it has confirmed some batches, kill it in the next; returns what it confirmed."""
-    command = [sys.executable, str(CHILD), str(directory), str(seed)]
+    command = [sys.executable, str(CHILD), str(directory), str(seed), order]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None
         for _ in range(lines):
@@ -42,12 +51,49 @@ def archived_urls(path: Path, length: int) -> list[str]:
     return [uri for kind, uri in records if kind == "response"]
 
 
+def counted(directory: Path, order: str) -> dict[int, tuple[int, int, int]]:
+    """Links, links from other domains, credit of each URL, when the next process has opened the database."""
+    clock = VirtualClock(2e9)
+    ordering = ORDERINGS[order]()
+    SqliteWriter(directory / "crawl.db", CapturesInMemory(), lambda h: (Domain(h), 0, "test"), ordering, clock).close()
+    with closing(open_for_reading(directory / "crawl.db")) as db:
+        return {row[0]: row[1:] for row in db.execute("SELECT id, links, links_from_others, credit FROM urls")}
+
+
+def expected_counts(known: int) -> dict[int, tuple[int, int, int]]:
+    """The same, from the links that the child makes: all but the URLs of the last batch have been fetched, in order."""
+    links = dict.fromkeys(range(1, known + 1), 0)
+    others, credit = dict(links), dict.fromkeys(links, BIRTH_CREDIT)
+    for page in range(1, known - PAGES + 1):
+        targets = links_of(page)
+        part, credit[page] = credit_handed_on(credit[page], len(targets)), 0
+        for target in targets:
+            links[target] += 1
+            others[target] += target % 5 != page % 5
+            credit[target] += part
+    return {n: (links[n], others[n], credit[n]) for n in links}
+
+
+@pytest.mark.parametrize("order", ["bfs", "mercator", "importance"])
+def test_every_link_is_counted_exactly_once_whatever_was_killed(tmp_path: Path, order: str) -> None:
+    chance = random.Random(13)
+    (tmp_path / "warc").mkdir()
+    for kill in range(4):
+        known = run_and_kill(tmp_path, kill, order, lines=chance.randint(2, 9))
+        copy = tmp_path / f"copy-{kill}"  # so that the next child finds uncounted links as this one left them
+        copy.mkdir()
+        for file in tmp_path.glob("crawl.db*"):
+            shutil.copy(file, copy)
+
+        assert counted(copy, order) == expected_counts(known)
+
+
 def test_rows_and_records_agree_after_every_kill(tmp_path: Path) -> None:
     chance = random.Random(11)
     (tmp_path / "warc").mkdir()
     known = 0
     for kill in range(KILLS):
-        grown = run_and_kill(tmp_path, kill, lines=chance.randint(1, 6))
+        grown = run_and_kill(tmp_path, kill, "mercator", lines=chance.randint(1, 6))
         assert grown > known
         known = grown
 

@@ -13,6 +13,7 @@ from gossamer.backends.sqlite.queries import named_queries
 from gossamer.crawl.ports import FrontLoaded, HostLoaded
 from gossamer.errors import StoreFailed
 from gossamer.frontier.front_queue import FrontWanted, HostWanted, LoadOrder
+from gossamer.model.facts import DomainFacts
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostId, Instant, Seconds
 from gossamer.store.changes import Batch, RetiredHost
@@ -20,7 +21,12 @@ from gossamer.store.changes import Batch, RetiredHost
 READS = [
     *("front_window", "host_record", "host_robots", "host_queue", "resting_addresses", "content_owner"),
     *("fingerprints_after", "digests_after", "host_by_name", "domain_by_name", "front_truth", "last_url"),
-    *("due_missing", "fact", "counters", "warc_files"),
+    *("due_missing", "fact", "counters", "counter", "warc_files", "host_clock", "suffix_by_name", "place_of"),
+    *("domains_without_suffix", "queued_after", "uncounted_pages", "urls_since"),
+]
+OF_MANY_ROWS = [
+    *("settle_url", "fronts_of", "ask_again", "links_of", "credits_of", "count_links", "count_domain_links"),
+    *("waiting_of", "move_url", "join_front", "set_host_clock", "count_accesses", "count_suffix_visits", "set_suffix"),
 ]
 
 
@@ -55,11 +61,54 @@ def test_every_query_of_a_reader_follows_an_index(store: Store, name: str, analy
 
     plan = [str(row[3]) for row in store.rows("EXPLAIN QUERY PLAN " + sql, *[0] * sql.count("?"))]
 
-    # These two are read whole once per start; they have a few rows.
-    scans = [] if name in ("counters", "warc_files") else [step for step in plan if step.startswith("SCAN")]
+    # These are read whole, once per start or commit; they have a few rows.
+    whole = ("counters", "warc_files", "domains_without_suffix", "uncounted_pages")
+    scans = [] if name in whole else [step for step in plan if step.startswith("SCAN")]
     assert plan
     assert scans == []
     assert [step for step in plan if "TEMP B-TREE" in step] == []
+
+
+@pytest.mark.parametrize("name", OF_MANY_ROWS)
+@pytest.mark.parametrize("analysed", [False, True])
+def test_a_statement_of_many_rows_looks_each_row_up_by_an_index(store: Store, name: str, analysed: bool) -> None:
+    found = [candidate(f"h{n % 50}.test", n, n % 3) for n in range(2000)]
+    store.writer.commit(Batch(candidates=found), store.now)
+    if analysed:
+        store.writer._db.execute("ANALYZE")
+    head, row, tail = named_queries("queries.sql")[name].split("(/*rows*/)")
+    sql = head + ", ".join([row] * 20) + tail
+
+    plan = [str(step[3]) for step in store.writer._db.execute("EXPLAIN QUERY PLAN " + sql, [0] * sql.count("?"))]
+
+    # There are few suffixes, and a batch has few of them: which of the two is looked up in the other does not matter.
+    scanned = [step for step in plan if step.startswith("SCAN")]
+    assert [s for s in scanned if s not in ("SCAN new", "SCAN had", "SCAN suffixes", "SCAN 20 CONSTANT ROWS")] == []
+    assert any(step.startswith("SEARCH") for step in plan)
+
+
+def test_everything_of_a_load_is_of_one_commit_whatever_is_committed_meanwhile(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.writer.commit(Batch(candidates=[candidate("a.test", 1)]), store.now)
+    read_front = SqliteLoader._front
+
+    def commit_then_read(loader: SqliteLoader, wanted: FrontWanted) -> FrontLoaded:
+        store.writer.commit(Batch(candidates=[candidate("a.test", 2), candidate("b.test", 3)]), store.now)
+        return read_front(loader, wanted)
+
+    monkeypatch.setattr(SqliteLoader, "_front", commit_then_read)
+    order = LoadOrder(
+        (FrontWanted(0, (-1.0, 0), 9, Instant(math.inf)),),
+        (HostWanted(HostId(1), False, ((0, (-1.0, 0), 9),), Instant(math.inf)),),
+    )
+
+    loaded = store.loader.load(order)
+
+    assert loaded.number == 1
+    assert [host_id for _, host_id in loaded.fronts[0].entries] == [1]
+    assert [task.url_id for _, tasks, _ in loaded.hosts[0].classes for task in tasks] == [1]
+    assert store.loader.load(LoadOrder((), ())).number == 2
 
 
 def test_a_queue_is_read_in_order_page_by_page(store: Store) -> None:
@@ -73,7 +122,7 @@ def test_a_queue_is_read_in_order_page_by_page(store: Store) -> None:
         pages += [task.url_id for task in tasks]
         if next_due is not None:
             break
-        cursor = (tasks[-1].available_at, tasks[-1].url_id)
+        cursor = (tasks[-1].place, tasks[-1].url_id)
 
     assert pages == list(range(1, 51))
     assert next_due == math.inf
@@ -88,7 +137,7 @@ def test_a_queue_is_read_without_a_gap_or_a_repetition_while_writes_go_on(store:
         ((_, tasks, next_due),) = read_host(store, cursor, 5, due_by=store.now).classes
         read += [task.url_id for task in tasks]
         if tasks:
-            cursor = (tasks[-1].available_at, tasks[-1].url_id)
+            cursor = (tasks[-1].place, tasks[-1].url_id)
         store.clock.advance(Seconds(0.1))
         batch = Batch()
         for _ in range(chance.randrange(4) if found < 300 else 0):
@@ -115,7 +164,7 @@ def test_what_is_not_due_is_not_read_but_its_date_is(store: Store) -> None:
     assert [task.url_id for task in tasks] == [3, 4]
     assert next_due == START + 300.0
 
-    last = (tasks[-1].available_at, tasks[-1].url_id)
+    last = (tasks[-1].place, tasks[-1].url_id)
     ((_, tasks, next_due),) = read_host(store, last, 10, due_by=START + 300).classes
     assert [task.url_id for task in tasks] == [2]
     assert next_due == START + 500.0
@@ -127,7 +176,7 @@ def test_a_page_that_is_exactly_full_may_not_be_the_last(store: Store) -> None:
     ((_, tasks, next_due),) = read_host(store, (-1.0, 0), 3).classes
     assert (len(tasks), next_due) == (3, None)
 
-    last = (tasks[-1].available_at, tasks[-1].url_id)
+    last = (tasks[-1].place, tasks[-1].url_id)
     assert read_host(store, last, 3).classes == [(0, [], math.inf)]
 
 
@@ -169,7 +218,7 @@ def test_a_record_is_read_when_it_is_asked_for(store: Store) -> None:
 
     assert loaded.record is not None
     assert loaded.record.host == "www.a.test"
-    assert (loaded.record.next_contact, loaded.record.address, loaded.record.domain_accesses) == (0.0, None, 0)
+    assert (loaded.record.next_contact, loaded.record.address, loaded.record.domain) == (0.0, None, DomainFacts())
     assert read_host(store, (-1.0, 0), 1).record is None
 
 

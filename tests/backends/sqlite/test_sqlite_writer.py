@@ -7,11 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlite_store import FILE, START, Store, candidate, settlement
+from sqlite_store import FILE, START, Store, candidate, domain_of, settlement
 
+from gossamer.backends.sqlite.reordering import reorder
 from gossamer.backends.sqlite.writer import SqliteWriter
 from gossamer.clock import VirtualClock
 from gossamer.errors import DiskFull, StoreFailed
+from gossamer.frontier.front_queue import LoadOrder
+from gossamer.frontier.orderings import Ordering
+from gossamer.frontier.orderings.depth_first import DepthFirst
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostId, HostKey, Instant, Origin, Seconds, Url
 from gossamer.store.changes import Batch, HostClock, RetiredHost, RobotsRecord, SeedRecord
@@ -31,10 +35,7 @@ def everything(store: Store) -> dict[str, list[tuple[object, ...]]]:
 
 
 def fronts(store: Store) -> dict[tuple[object, object], float]:
-    return {
-        (host, front): float(str(at))
-        for host, front, at in store.rows("SELECT host_id, front, available_at FROM fronts")
-    }
+    return {(host, front): float(str(at)) for host, front, at in store.rows("SELECT host_id, front, place FROM fronts")}
 
 
 def full_batch(bodies: int) -> Batch:
@@ -134,8 +135,8 @@ def test_known_urls_are_ignored_and_counted_exactly(store: Store) -> None:
     second = store.writer.commit(Batch(candidates=again), store.now)
 
     assert (second.new_urls, second.new_hosts) == (3, 1)
-    assert sorted(second.touched) == [(1, 2), (2, 0)]
-    assert store.loader.counters() == {"discovered": 6, "hosts": 2, "state:queued": 6}
+    assert [(host_id, front) for host_id, front, _ in sorted(second.touched)] == [(1, 2), (2, 0)]
+    assert store.loader.counters() == {"commits": 2, "discovered": 6, "hosts": 2, "state:queued": 6}
     assert store.rows("SELECT fingerprint, front FROM urls WHERE host_id = 1 ORDER BY fingerprint") == [
         (1, 0), (2, 0), (3, 0), (4, 2), (5, 2),
     ]  # fmt: skip
@@ -210,7 +211,7 @@ def test_stamps_do_not_fall_over_a_restart_either(tmp_path: Path) -> None:
     store.close()
 
     clock = VirtualClock(START + 11.0)
-    writer = SqliteWriter(store.path, store.captures, lambda host: (host, 0), clock)  # type: ignore[arg-type,return-value]
+    writer = SqliteWriter(store.path, store.captures, domain_of, store.ordering, clock)
     writer.commit(Batch(candidates=[candidate("a.test", 2)]), Instant(START + 10.0))
     stamps = [at for (at,) in writer._db.execute("SELECT available_at FROM urls ORDER BY id")]
     writer.close()
@@ -230,7 +231,7 @@ def test_a_retry_is_queued_for_its_date_and_never_before_the_present(store: Stor
     later, due = (float(str(at)) for (at,) in store.rows("SELECT available_at FROM urls ORDER BY id"))
     assert later == store.now + 50
     assert store.now < due < store.now + 0.001
-    assert committed.touched == [(1, 0)]
+    assert committed.touched == [(1, 0, due)], "the first of the two"
     assert store.rows("SELECT url_id, reason FROM failures") == [(1, "slow")]
 
 
@@ -248,7 +249,8 @@ def test_a_retired_host_has_one_entry_per_class_that_still_has_urls(store: Store
     assert entries.pop((2, 0)) < store.now
     assert entries == {(1, 1): store.now + 30, (1, 2): store.now + 500}
     assert committed.retired == [1]
-    assert set(committed.touched) == {(1, 1), (1, 2)}, "whoever waits for entries must hear of these"
+    touched = {(1, 1, store.now + 30), (1, 2, store.now + 500)}
+    assert set(committed.touched) == touched, "whoever waits for entries must hear of these"
 
 
 def test_a_host_that_retires_with_nothing_left_leaves_the_front_queues(store: Store) -> None:
@@ -340,3 +342,101 @@ def test_closing_the_writer_closes_the_files(store: Store) -> None:
     store.writer.close()
 
     assert store.captures.closed
+
+
+def test_an_id_is_never_given_twice(store: Store) -> None:
+    store.writer.commit(Batch(candidates=[candidate("a.test", n) for n in (1, 2, 2, 1, 3)]), store.now)
+    assert store.rows("SELECT id, fingerprint FROM urls ORDER BY id") == [(1, 1), (2, 2), (5, 3)]
+
+    store.captures.flush_fails = True
+    with pytest.raises(DiskFull):
+        store.writer.commit(Batch(candidates=[candidate("a.test", n) for n in (4, 5)]), store.now)
+    store.captures.flush_fails = False
+    store.writer.commit(Batch(candidates=[candidate("a.test", 6)]), store.now)
+    assert store.rows("SELECT id FROM urls WHERE fingerprint > 3") == [(8,)]
+
+    store.close()
+    store.open()
+    store.writer.commit(Batch(candidates=[candidate("a.test", 7)]), store.now)
+    assert store.rows("SELECT id FROM urls WHERE fingerprint = 7") == [(9,)]
+
+
+def test_commits_are_numbered_without_a_gap_over_failures_and_restarts(store: Store) -> None:
+    numbers = [store.writer.commit(Batch(candidates=[candidate("a.test", 1)]), store.now).number]
+    store.captures.flush_fails = True
+    with pytest.raises(DiskFull):
+        store.writer.commit(Batch(candidates=[candidate("a.test", 2)]), store.now)
+    store.captures.flush_fails = False
+    numbers.append(store.writer.commit(Batch(candidates=[candidate("a.test", 2)]), store.now).number)
+    store.close()
+    store.open()
+    numbers.append(store.writer.commit(Batch(candidates=[candidate("a.test", 3)]), store.now).number)
+
+    assert numbers == [1, 2, 3]
+    assert store.loader.load(LoadOrder((), ())).number == 3
+
+
+def test_visits_count_answers_and_changes_count_other_content_than_before(store: Store) -> None:
+    store.writer.commit(Batch(candidates=[candidate("a.test", 1)]), store.now)
+    seen = []
+    for body in (b"one", b"one", b"two", None, b"two", b"one"):
+        store.writer.commit(Batch(settlements=[settlement(1, body=body)]), store.now)
+        seen += store.rows("SELECT visits, changes FROM urls")
+
+    assert seen == [(1, 0), (2, 0), (3, 1), (3, 1), (4, 1), (5, 2)]
+
+
+def test_requests_count_for_the_domain_and_its_suffix(store: Store) -> None:
+    found = [candidate("a.x.test", 1), candidate("y.test", 2), candidate("z.org", 3)]
+    store.writer.commit(Batch(candidates=found), store.now)
+    for _ in range(2):
+        batch = Batch(counters=Counter(fetched=1), accesses=Counter({1: 3, 2: 1, 3: 5}))
+        store.writer.commit(batch, store.now)
+
+    assert store.loader.suffix_visits() == {1: 8, 2: 10}
+    assert store.rows("SELECT suffix FROM suffixes ORDER BY id") == [("test",), ("org",)]
+
+
+def test_by_score_the_entry_of_a_retired_host_is_as_good_as_its_best_url(tmp_path: Path) -> None:
+    store = Store(tmp_path / "crawl.db", DepthFirst())
+    store.writer.commit(Batch(candidates=[candidate("a.test", n) for n in (1, 2, 3)]), store.now)
+    assert fronts(store) == {(1, 0): -3.0}
+
+    later = settlement(2, UrlState.QUEUED)._replace(available_at=Instant(store.now + 5))
+    batch = Batch(settlements=[settlement(3, UrlState.STORED), later], retired=[RetiredHost(HostId(1), store.now)])
+    committed = store.writer.commit(batch, store.now)
+
+    assert fronts(store) == {(1, 0): -1.0, (1, 1): store.now + 5}
+    assert sorted(committed.touched) == [(1, 0, -1.0), (1, 1, store.now + 5)]
+    store.close()
+
+
+def test_by_score_a_retired_host_that_rests_waits_for_its_date(tmp_path: Path) -> None:
+    store = Store(tmp_path / "crawl.db", DepthFirst())
+    store.writer.commit(Batch(candidates=[candidate("a.test", n) for n in (1, 2)]), store.now)
+    until = Instant(store.now + 30)
+
+    committed = store.writer.commit(Batch(retired=[RetiredHost(HostId(1), until)]), store.now)
+
+    assert fronts(store) == {(1, 1): until}
+    assert committed.touched == [(1, 1, until)]
+    assert store.value("SELECT next_contact FROM hosts") == until
+    store.close()
+
+
+def test_by_score_stamps_are_not_taken_for_scores_on_opening(tmp_path: Path) -> None:
+    store = Store(tmp_path / "crawl.db", Ordering())
+    store.writer.commit(Batch(candidates=[candidate("a.test", 1)]), store.now)
+    store.close()
+    ordering = DepthFirst()
+    reorder(store.path, ordering.name, ordering, Instant(store.now + 1))
+    clock = VirtualClock(START - 3600)
+
+    writer = SqliteWriter(store.path, store.captures, domain_of, ordering, clock)
+    writer.commit(Batch(candidates=[candidate("a.test", 2)]), clock.now())
+    writer.close()
+
+    store.open()
+    assert store.rows("SELECT place FROM urls ORDER BY id") == [(-1.0,), (-2.0,)]
+    assert START - 3600 < float(str(store.value("SELECT available_at FROM urls WHERE id = 2"))) < START - 3599
+    store.close()

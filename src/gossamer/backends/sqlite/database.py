@@ -60,17 +60,29 @@ def _is_blank(db: sqlite3.Connection) -> bool:
 
 
 def open_for_reading(path: Path) -> sqlite3.Connection:
-    """Open an existing database for reports. Raises NotThisCrawl as above, StoreFailed if it cannot be read now."""
+    """Open an existing database for reports. Raises NotThisCrawl as above and for an older version's, which only who
+    writes may bring up to date; StoreFailed if it cannot be read now."""
     if not path.exists():
         raise NotThisCrawl(f"there is no crawl here: {path} does not exist")
     with _refusing(path):
         db = connect(path, read_only=True)
         try:
             check_ours(db, path)
+            version, newest = _version(db), migrations()[-1][0]
+            if version < newest:
+                raise NotThisCrawl(
+                    f"{path} was written by an older Gossamer (schema {version}, now {newest}): "
+                    "resume the crawl, and it is brought up to date"
+                )
         except BaseException:
             db.close()
             raise
     return db
+
+
+def _version(db: sqlite3.Connection) -> int:
+    version: int = db.execute("PRAGMA user_version").fetchone()[0]
+    return version
 
 
 def check_ours(db: sqlite3.Connection, path: Path) -> None:
@@ -78,14 +90,14 @@ def check_ours(db: sqlite3.Connection, path: Path) -> None:
     if found != APPLICATION_ID:
         raise NotThisCrawl(f"{path} is a database, but not one of Gossamer's")
     newest = migrations()[-1][0]
-    version = db.execute("PRAGMA user_version").fetchone()[0]
+    version = _version(db)
     if version > newest:
         raise NotThisCrawl(f"{path} was written by a newer Gossamer (schema {version}; this one knows {newest})")
 
 
 def migrate(db: sqlite3.Connection) -> None:
     """Bring the schema up to date, each migration in a transaction of its own."""
-    version = db.execute("PRAGMA user_version").fetchone()[0]
+    version = _version(db)
     for number, script in migrations():
         if number > version:
             marks = f"PRAGMA application_id = {APPLICATION_ID};\nPRAGMA user_version = {number};"

@@ -34,6 +34,10 @@ class Facts:
     def fingerprint_key(self) -> int:
         return int(self._fact("fingerprint_key") or 0)
 
+    def order(self) -> str | None:
+        """The ordering under which the queue stands; None if it is yet to be put in order (`reordering`)."""
+        return self._fact("order")
+
     def seeds(self) -> frozenset[Url]:
         return frozenset(Url(url) for (url,) in self._db.execute("SELECT url FROM seeds"))
 
@@ -42,6 +46,6 @@ class Facts:
 
     def clock_and_robots(self, host_id: HostId) -> tuple[Instant, list[bytes]]:
         """A host's next contact, and its robots.txt files."""
-        row = self._db.execute(self._sql["host_record"], (host_id,)).fetchone()
+        row = self._db.execute(self._sql["host_clock"], (host_id,)).fetchone()
         bodies = [record[5] for record in self._db.execute(self._sql["host_robots"], (host_id,))]
-        return Instant(row[4] if row else 0.0), bodies
+        return Instant(row[0] if row else 0.0), bodies

@@ -9,11 +9,12 @@ from gossamer.backends.sqlite.database import connect, translated
 from gossamer.backends.sqlite.queries import named_queries
 from gossamer.crawl.ports import FrontLoaded, HostLoaded, Loaded
 from gossamer.frontier.front_queue import FrontWanted, HostWanted, LoadOrder
+from gossamer.model.facts import DomainFacts
 from gossamer.model.task import HostRecord, Task
 from gossamer.model.units import Instant
 from gossamer.store.changes import RobotsRecord
 
-_AVAILABLE_AT = Task._fields.index("available_at")
+_PLACE = Task._fields.index("place")
 
 
 class SqliteLoader:
@@ -29,8 +30,14 @@ class SqliteLoader:
         self._db.close()
 
     def load(self, order: LoadOrder) -> Loaded:
+        """Everything as of one commit, whose number is told."""
         try:
-            return Loaded([self._front(f) for f in order.fronts], [self._host(h) for h in order.hosts])
+            self._db.execute("BEGIN")
+            try:
+                number = self._db.execute(self._sql["counter"], ("commits",)).fetchone()[0]
+                return Loaded(number, [self._front(f) for f in order.fronts], [self._host(h) for h in order.hosts])
+            finally:
+                self._db.execute("COMMIT")
         except sqlite3.Error as error:
             raise translated(error, self._path) from error
 
@@ -43,14 +50,17 @@ class SqliteLoader:
         record: HostRecord | None = None
         robots: list[RobotsRecord] = []
         if wanted.with_record:
-            record = HostRecord(*self._db.execute(self._sql["host_record"], (wanted.host_id,)).fetchone())
+            number, host, domain_id, visits, links, others, *rest = self._db.execute(
+                self._sql["host_record"], (wanted.host_id,)
+            ).fetchone()
+            record = HostRecord(number, host, domain_id, DomainFacts(visits, links, others), *rest)
             robots = [RobotsRecord(*row) for row in self._db.execute(self._sql["host_robots"], (wanted.host_id,))]
         classes: list[tuple[int, list[Task], float | None]] = []
         for front, cursor, count in wanted.classes:
             rows = self._db.execute(self._sql["host_queue"], (wanted.host_id, front, *cursor, count)).fetchall()
-            due = sum(1 for row in rows if row[_AVAILABLE_AT] <= wanted.due_by)
+            due = sum(1 for row in rows if row[_PLACE] <= wanted.due_by)
             tasks = [Task._make(row) for row in rows[:due]]
-            classes.append((front, tasks, _next_due(rows, due, _AVAILABLE_AT, count)))
+            classes.append((front, tasks, _next_due(rows, due, _PLACE, count)))
         return HostLoaded(wanted.host_id, record, robots, classes)
 
     def content_owners(self, digests: list[bytes]) -> list[int | None]:
@@ -61,6 +71,9 @@ class SqliteLoader:
 
     def resting_addresses(self, now: Instant) -> list[tuple[str, Instant]]:
         return self._db.execute(self._sql["resting_addresses"], (now,)).fetchall()
+
+    def suffix_visits(self) -> dict[int, int]:
+        return dict(self._db.execute(self._sql["suffix_visits"]).fetchall())
 
     def counters(self) -> dict[str, int]:
         return dict(self._db.execute(self._sql["counters"]).fetchall())

@@ -1,5 +1,8 @@
 -- Every statement of the crawl's hot path, by name. Reports have theirs in reports.sql.
--- What stands between two (/*rows*/) is one row of values, repeated as often as there are rows (rows.py).
+-- What stands between two (/*rows*/) is one row of values, repeated as often as there are rows (rows.py). Statements
+-- that read for so many rows answer with one list in JSON; CROSS JOIN keeps them from scanning a table for the rows.
+-- OR ROLLBACK where many rows change: a failed statement ends its transaction anyway, so SQLite need not copy every page
+-- that it changes to be able to undo the statement alone, which is half of the work.
 
 -- name: host_by_name
 SELECT id, domain_id FROM hosts WHERE host = ?
@@ -8,7 +11,23 @@ SELECT id, domain_id FROM hosts WHERE host = ?
 SELECT id FROM domains WHERE domain = ?
 
 -- name: add_domain
-INSERT INTO domains (domain, partition) VALUES (?, ?)
+INSERT INTO domains (domain, partition, suffix_id) VALUES (?, ?, ?)
+
+-- name: suffix_by_name
+SELECT id FROM suffixes WHERE suffix = ?
+
+-- name: add_suffix
+INSERT INTO suffixes (suffix) VALUES (?)
+
+-- name: suffix_visits
+SELECT id, visits FROM suffixes
+
+-- name: domains_without_suffix
+SELECT id, domain, accesses FROM domains WHERE suffix_id = 0 LIMIT ?
+
+-- name: set_suffix
+WITH new (suffix_id, id) AS (VALUES (/*rows*/)(?, ?)(/*rows*/))
+UPDATE OR ROLLBACK domains SET suffix_id = new.suffix_id FROM new WHERE domains.id = new.id
 
 -- name: add_host
 INSERT INTO hosts (host, domain_id) VALUES (?, ?)
@@ -18,33 +37,121 @@ SELECT coalesce(max(id), 0) FROM urls
 
 -- name: add_url
 INSERT OR IGNORE INTO urls
-    (host_id, domain_id, fingerprint, url, state, front, available_at, priority, depth, tries, hops, via, found_on,
-     found_at)
-VALUES (/*rows*/)(?, ?, ?, ?, 0, ?, ?, ?, ?, 0, ?, ?, ?, ?)(/*rows*/)
+    (id, host_id, domain_id, fingerprint, url, state, front, available_at, place, priority, depth, tries, hops, via,
+     found_on, found_at)
+VALUES (/*rows*/)(?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?)(/*rows*/)
 
--- name: new_fronts
-SELECT DISTINCT host_id, front FROM urls WHERE id > ?
+-- name: urls_since
+SELECT json_group_array(id) FROM urls WHERE id >= ?
+
+-- name: newest_place
+SELECT coalesce(max(place), 0) FROM fronts WHERE front >= ? AND place <= ?
 
 -- name: enter_front
-INSERT INTO fronts (host_id, front, available_at) VALUES (/*rows*/)(?, ?, ?)(/*rows*/)
-ON CONFLICT DO UPDATE SET available_at = min(available_at, excluded.available_at)
+INSERT OR ROLLBACK INTO fronts (host_id, front, place) VALUES (/*rows*/)(?, ?, ?)(/*rows*/)
+ON CONFLICT DO UPDATE SET place = min(place, excluded.place)
 
 -- name: front_truth
-SELECT front, min(available_at) FROM urls WHERE host_id = ? AND state = 0 GROUP BY front
+SELECT front, min(place) FROM urls WHERE host_id = ? AND state = 0 GROUP BY front
 
 -- name: leave_fronts
 DELETE FROM fronts WHERE host_id = ?
 
 -- name: settle_url
-WITH new (state, available_at, tries, reason, id) AS (VALUES (/*rows*/)(?, ?, ?, ?, ?)(/*rows*/))
-UPDATE urls SET state = new.state, available_at = new.available_at, tries = new.tries, reason = new.reason
+WITH new (state, available_at, front, place, tries, reason, answered, digest, id) AS
+    (VALUES (/*rows*/)(?, ?, ?, ?, ?, ?, ?, ?, ?)(/*rows*/))
+UPDATE OR ROLLBACK urls SET state = new.state, available_at = new.available_at, front = coalesce(new.front, urls.front),
+    place = coalesce(new.place, urls.place), tries = new.tries, reason = new.reason,
+    visits = urls.visits + new.answered,
+    changes = urls.changes + CASE WHEN new.digest IS NULL OR urls.visits = 0 THEN 0 ELSE
+        coalesce((SELECT v.digest <> new.digest FROM visits v WHERE v.url_id = urls.id), 0) END
 FROM new WHERE urls.id = new.id
 
+-- name: fronts_of
+WITH new (id) AS (VALUES (/*rows*/)(?)(/*rows*/))
+SELECT json_group_array(json_array(u.id, u.front)) FROM new CROSS JOIN urls u ON u.id = new.id
+
 -- name: due_missing
-SELECT id, host_id, front FROM urls WHERE state = 4 AND available_at <= ? LIMIT ?
+SELECT id, url, depth, links, links_from_others, credit, visits, changes, host_id
+FROM urls WHERE state = 4 AND available_at <= ? LIMIT ?
 
 -- name: ask_again
-UPDATE urls SET state = 0, available_at = ? WHERE id = ?
+WITH new (front, place, priority, id) AS (VALUES (/*rows*/)(?, ?, ?, ?)(/*rows*/))
+UPDATE OR ROLLBACK urls SET state = 0, front = new.front, place = new.place, available_at = new.place, priority = new.priority
+FROM new WHERE urls.id = new.id
+
+-- name: links_of
+WITH new (id) AS (VALUES (/*rows*/)(?)(/*rows*/))
+SELECT json_group_array(json_array(l.url_id, hex(l.targets))) FROM new CROSS JOIN links l ON l.url_id = new.id
+
+-- name: save_links
+INSERT OR ROLLBACK INTO links (url_id, targets) VALUES (/*rows*/)(?, ?)(/*rows*/)
+ON CONFLICT DO UPDATE SET targets = excluded.targets
+
+-- name: put_off
+INSERT INTO uncounted (targets, pages) VALUES (?, ?)
+
+-- name: uncounted_targets
+SELECT coalesce(sum(targets), 0) FROM uncounted
+
+-- name: any_uncounted
+SELECT 1 FROM uncounted LIMIT 1
+
+-- name: uncounted_pages
+SELECT pages FROM uncounted ORDER BY id
+
+-- name: all_counted
+DELETE FROM uncounted
+
+-- name: credits_of
+WITH new (id) AS (VALUES (/*rows*/)(?)(/*rows*/))
+SELECT json_group_array(json_array(u.id, u.fingerprint, u.credit))
+FROM new CROSS JOIN urls u ON u.id = new.id
+
+-- name: count_links
+WITH new (domain_id, fingerprint, links, links_from_others, credit) AS
+    (VALUES (/*rows*/)(?, ?, ?, ?, ?)(/*rows*/))
+UPDATE OR ROLLBACK urls SET links = urls.links + new.links, links_from_others = urls.links_from_others + new.links_from_others,
+    credit = urls.credit + new.credit
+FROM new WHERE urls.domain_id = new.domain_id AND urls.fingerprint = new.fingerprint
+
+-- name: count_domain_links
+WITH new (id, links, links_from_others) AS (VALUES (/*rows*/)(?, ?, ?)(/*rows*/))
+UPDATE OR ROLLBACK domains SET links = domains.links + new.links, links_from_others = domains.links_from_others + new.links_from_others
+FROM new WHERE domains.id = new.id
+
+-- name: waiting_of
+WITH new (domain_id, fingerprint) AS (VALUES (/*rows*/)(?, ?)(/*rows*/))
+SELECT json_group_array(json_array(u.id, u.url, u.depth, u.links, u.links_from_others, u.credit, u.visits, u.changes,
+    u.host_id, u.front, CAST(u.place AS INTEGER), CAST(u.priority AS INTEGER)))
+FROM new CROSS JOIN urls u ON u.domain_id = new.domain_id AND u.fingerprint = new.fingerprint
+WHERE u.state = 0 AND u.front >= ? AND u.place <= ?
+
+-- name: place_of
+SELECT place FROM urls WHERE id = ?
+
+-- name: move_url
+WITH new (front, place, priority, id) AS (VALUES (/*rows*/)(?, ?, ?, ?)(/*rows*/))
+UPDATE OR ROLLBACK urls SET front = new.front, place = new.place, priority = new.priority FROM new WHERE urls.id = new.id
+
+-- name: join_front
+WITH new (front, place, priority, id) AS (VALUES (/*rows*/)(?, ?, ?, ?)(/*rows*/))
+UPDATE OR ROLLBACK urls SET front = new.front, place = new.place, available_at = new.place, priority = new.priority
+FROM new WHERE urls.id = new.id
+
+-- name: queued_after
+SELECT id, url, depth, links, links_from_others, credit, visits, changes, front, place, priority, available_at
+FROM urls NOT INDEXED WHERE id > ? AND state = 0 ORDER BY id LIMIT ?
+
+-- name: count_queued
+SELECT count(*) FROM urls WHERE state = 0
+
+-- name: clear_fronts
+DELETE FROM fronts
+
+-- name: rebuild_fronts
+INSERT INTO fronts (host_id, front, place)
+SELECT host_id, front, min(place) FROM urls WHERE state = 0 GROUP BY host_id, front
 
 -- name: record_visit
 INSERT OR REPLACE INTO visits
@@ -62,16 +169,27 @@ INSERT OR IGNORE INTO contents (digest, url_id) VALUES (/*rows*/)(?, ?)(/*rows*/
 SELECT url_id FROM contents WHERE digest = ?
 
 -- name: set_host_clock
-WITH new (next_contact, last_took, address, id) AS (VALUES (/*rows*/)(?, ?, ?, ?)(/*rows*/))
-UPDATE hosts SET next_contact = new.next_contact, last_took = new.last_took, address = new.address
+WITH new (next_contact, last_took, address, rest_reason, id) AS (VALUES (/*rows*/)(?, ?, ?, ?, ?)(/*rows*/))
+UPDATE OR ROLLBACK hosts SET next_contact = new.next_contact, last_took = new.last_took, address = new.address,
+    rest_reason = new.rest_reason
 FROM new WHERE hosts.id = new.id
 
 -- name: rest_host
-UPDATE hosts SET next_contact = max(next_contact, ?) WHERE id = ?
+UPDATE hosts SET
+    rest_reason = CASE WHEN ?1 > next_contact THEN 'failures, or rules out of reach' ELSE rest_reason END,
+    next_contact = max(next_contact, ?1)
+WHERE id = ?2
 
 -- name: count_accesses
 WITH new (accesses, id) AS (VALUES (/*rows*/)(?, ?)(/*rows*/))
-UPDATE domains SET accesses = domains.accesses + new.accesses FROM new WHERE domains.id = new.id
+UPDATE OR ROLLBACK domains SET accesses = domains.accesses + new.accesses FROM new WHERE domains.id = new.id
+
+-- name: count_suffix_visits
+WITH new (visits, id) AS (VALUES (/*rows*/)(?, ?)(/*rows*/))
+UPDATE OR ROLLBACK suffixes SET visits = suffixes.visits + had.visits
+FROM (SELECT d.suffix_id AS id, sum(new.visits) AS visits FROM new CROSS JOIN domains d ON d.id = new.id
+    GROUP BY d.suffix_id) AS had
+WHERE suffixes.id = had.id
 
 -- name: save_robots
 INSERT OR REPLACE INTO robots (origin, host_id, status, fetched_at, expires_at, body) VALUES (?, ?, ?, ?, ?, ?)
@@ -80,28 +198,32 @@ INSERT OR REPLACE INTO robots (origin, host_id, status, fetched_at, expires_at, 
 INSERT OR IGNORE INTO seeds (url, written, source, added_at) VALUES (?, ?, ?, ?)
 
 -- name: count
-INSERT INTO counters (name, value) VALUES (/*rows*/)(?, ?)(/*rows*/) ON CONFLICT DO UPDATE SET value = value + excluded.value
+INSERT OR ROLLBACK INTO counters (name, value) VALUES (/*rows*/)(?, ?)(/*rows*/) ON CONFLICT DO UPDATE SET value = value + excluded.value
 
 -- name: commit_warc
 INSERT INTO warc_files (id, name, committed) VALUES (?, ?, ?)
 ON CONFLICT (id) DO UPDATE SET committed = excluded.committed
 
 -- name: front_window
-SELECT available_at, host_id FROM fronts
-WHERE front = ? AND (available_at, host_id) > (?, ?)
-ORDER BY available_at, host_id LIMIT ?
+SELECT place, host_id FROM fronts
+WHERE front = ? AND (place, host_id) > (?, ?)
+ORDER BY place, host_id LIMIT ?
 
 -- name: host_record
-SELECT h.id, h.host, h.domain_id, d.accesses, h.next_contact, h.last_took, h.address
+SELECT h.id, h.host, h.domain_id, d.accesses, d.links, d.links_from_others, d.suffix_id, h.next_contact, h.last_took,
+    h.address
 FROM hosts h JOIN domains d ON d.id = h.domain_id WHERE h.id = ?
+
+-- name: host_clock
+SELECT next_contact FROM hosts WHERE id = ?
 
 -- name: host_robots
 SELECT origin, host_id, status, fetched_at, expires_at, body FROM robots WHERE host_id = ?
 
 -- name: host_queue
-SELECT id, fingerprint, url, front, available_at, priority, depth, tries, hops FROM urls
-WHERE state = 0 AND host_id = ? AND front = ? AND (available_at, id) > (?, ?)
-ORDER BY available_at, id LIMIT ?
+SELECT id, fingerprint, url, front, place, priority, depth, tries, hops FROM urls
+WHERE state = 0 AND host_id = ? AND front = ? AND (place, id) > (?, ?)
+ORDER BY place, id LIMIT ?
 
 -- name: resting_addresses
 SELECT address, next_contact FROM hosts WHERE next_contact > 0 AND next_contact > ? AND address IS NOT NULL
@@ -115,8 +237,14 @@ SELECT digest FROM contents WHERE digest > ? ORDER BY digest LIMIT ?
 -- name: counters
 SELECT name, value FROM counters
 
+-- name: counter
+SELECT coalesce(max(value), 0) FROM counters WHERE name = ?
+
 -- name: fact
 SELECT value FROM facts WHERE name = ?
+
+-- name: forget_fact
+DELETE FROM facts WHERE name = ?
 
 -- name: set_fact
 INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)

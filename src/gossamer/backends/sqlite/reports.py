@@ -10,7 +10,7 @@ import math
 import sqlite3
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,8 +18,15 @@ from pathlib import Path
 from gossamer.backends.sqlite.database import translated
 from gossamer.backends.sqlite.queries import named_queries
 from gossamer.errors import StoreFailed
+from gossamer.model.facts import Standing, UrlFacts
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant
+from gossamer.observe.waits import Waits
+
+URLS_COUNTED = 100_000
+"""How far URLs that wait for a date are counted: in an index, some milliseconds."""
+HOSTS_COUNTED = 1_000
+"""How far hosts that wait are counted: each is looked at, and the disk may have to be asked for it."""
 
 _CHUNK = 500
 
@@ -51,8 +58,7 @@ def status(db: sqlite3.Connection) -> Json:
         hosts, domains = db.execute(sql["host_counts"]).fetchone()
         warc_files, warc_bytes = db.execute(sql["warc_totals"]).fetchone()
         (seeds,) = db.execute(sql["seed_count"]).fetchone()
-        (next_due,) = db.execute(sql["next_due"]).fetchone()
-        dead_by_reason = dict(db.execute(sql["dead_reasons"]).fetchall())
+        dead_reasons = Counter({reason or "unknown": n for reason, n in db.execute(sql["dead_reasons"])})
     states = {state.word: totals.get("state:" + state.word, 0) for state in UrlState}
     return {
         "pages": states["stored"],
@@ -69,14 +75,44 @@ def status(db: sqlite3.Connection) -> Json:
         "finished": states["queued"] == 0,
         "states": states,
         "statuses": _by_reason(totals, "status"),
-        "dead_by_reason": dead_by_reason,
+        "dead_by_reason": dict(dead_reasons.most_common()),
         "domains": domains,
         "seeds": seeds,
         "robots_fetched": totals.get("robots_fetched", 0),
         "warc_files": warc_files,
         "warc_bytes": warc_bytes,
-        "next_due": timestamp(next_due) if states["queued"] else None,
     }
+
+
+def waits(db: sqlite3.Connection, now: Instant) -> Waits:
+    """What the crawl waits for, as far as it is on record: nobody stores what is in flight."""
+    sql = named_queries("reports.sql")
+    urls, hosts = {"now": now, "most": URLS_COUNTED}, {"now": now, "most": HOSTS_COUNTED}
+    with _one_moment(db):
+        totals: dict[str, int] = dict(db.execute(sql["totals"]).fetchall())
+        queued, missing = (totals.get(f"state:{state.word}", 0) for state in (UrlState.QUEUED, UrlState.MISSING))
+        ready: set[int] = set()
+        for front in range(db.execute(sql["last_front"]).fetchone()[0] + 1):
+            ready.update(host_id for (host_id,) in db.execute(sql["ready_hosts"], {**hosts, "front": front}))
+        resting, next_contact = db.execute(sql["resting_hosts"], hosts).fetchone()
+        retries, next_retry = db.execute(sql["retries"], urls).fetchone()
+        recrawls, next_recrawl = db.execute(sql["recrawls"], {"most": URLS_COUNTED}).fetchone()
+        (next_missing,) = db.execute(sql["next_missing"]).fetchone()
+    return Waits(
+        in_flight=None,
+        due=queued - retries if retries < URLS_COUNTED else None,
+        ready_hosts=min(len(ready), HOSTS_COUNTED),
+        resting_hosts=resting,
+        next_contact=next_contact,
+        retries=retries,
+        next_retry=next_retry,
+        recrawls=recrawls,
+        next_recrawl=next_recrawl,
+        missing=missing,
+        next_missing=next_missing,
+        urls_counted_to=URLS_COUNTED,
+        hosts_counted_to=HOSTS_COUNTED,
+    )
 
 
 def pages(db: sqlite3.Connection, wanted: PageFilter) -> Iterator[Json]:
@@ -104,17 +140,29 @@ def dead(db: sqlite3.Connection, host: str | None = None, reason: str | None = N
                 yield _dead_letter(db.execute(sql["dead_letter"], (url_id,)).fetchone())
 
 
-def requeue(db: sqlite3.Connection, wanted: DeadFilter, now: Instant) -> int:
+def queue_order(db: sqlite3.Connection) -> str | None:
+    """The name of the ordering under which the queue stands; None before a crawl has given it one."""
+    sql = named_queries("reports.sql")
+    with _our_errors(db):
+        row = db.execute(sql["fact"], ("order",)).fetchone()
+    return None if row is None else str(row[0])
+
+
+def requeue(db: sqlite3.Connection, wanted: DeadFilter, now: Instant, stands: Callable[[UrlFacts], Standing]) -> int:
     """Give dead letters another life: queued, no try used up, due now. Returns how many.
 
-    The caller holds the directory's lock. All in one transaction; the front queues know of them afterwards.
+    `stands` says where a URL stands in the order of the queue (`queue_order`). The caller holds the directory's lock.
+    All in one transaction; the front queues know of them afterwards.
     """
     sql = named_queries("reports.sql")
     with _transaction(db):
         ids = [url_id for chunk in _dead_ids(db, sql, wanted) for url_id in chunk]
-        places = {tuple(db.execute(sql["url_place"], (url_id,)).fetchone()) for url_id in ids}
-        db.executemany(sql["requeue"], [(now, url_id) for url_id in ids])
-        db.executemany(sql["enter_front"], [(host_id, front, now) for host_id, front in places])
+        for url_id in ids:
+            host_id, *learnt = db.execute(sql["url_learnt"], (url_id,)).fetchone()
+            front, priority, place = stands(UrlFacts(*learnt))
+            place = now if place is None else place
+            db.execute(sql["requeue"], (now, front, place, priority, url_id))
+            db.execute(sql["enter_front"], (host_id, front, place))
         _count(db, sql, {"state:dead": -len(ids), "state:queued": len(ids)})
     return len(ids)
 
@@ -252,6 +300,18 @@ def _transaction(db: sqlite3.Connection) -> Iterator[None]:
             with suppress(sqlite3.Error):
                 db.execute("ROLLBACK")
             raise
+
+
+@contextmanager
+def _one_moment(db: sqlite3.Connection) -> Iterator[None]:
+    """What is read in the block is of one commit. Short, so that it keeps nothing from the crawl."""
+    with _our_errors(db):
+        db.execute("BEGIN")
+        try:
+            yield
+        finally:
+            with suppress(sqlite3.Error):
+                db.execute("COMMIT")
 
 
 @contextmanager

@@ -8,16 +8,43 @@ SELECT name, value FROM counters
 SELECT count(*) FROM seeds
 
 -- name: host_counts
-SELECT (SELECT count(*) FROM hosts), (SELECT count(*) FROM domains)
+-- Rows are never taken away and numbered without gaps, so the last number is their count.
+SELECT (SELECT coalesce(max(id), 0) FROM hosts), (SELECT coalesce(max(id), 0) FROM domains)
 
 -- name: dead_reasons
-SELECT coalesce(reason, 'unknown'), count(*) FROM urls WHERE state = 7 GROUP BY 1 ORDER BY 2 DESC, 1
+SELECT reason, count(*) FROM urls WHERE state = 7 GROUP BY reason
 
 -- name: warc_totals
 SELECT count(*), coalesce(sum(committed), 0) FROM warc_files
 
--- name: next_due
-SELECT min(available_at) FROM fronts
+-- What a crawl waits for. Each follows an index by date and ends at a limit.
+
+-- name: last_front
+SELECT coalesce(max(front), -1) FROM fronts
+
+-- name: ready_hosts
+SELECT f.host_id
+FROM (SELECT host_id, front FROM fronts WHERE front = :front AND place <= :now ORDER BY place, host_id LIMIT :most) f
+JOIN hosts h ON h.id = f.host_id
+WHERE h.next_contact <= :now
+    AND EXISTS (SELECT 1 FROM urls u WHERE u.state = 0 AND u.host_id = f.host_id AND u.front = f.front AND u.place <= :now)
+
+-- name: resting_hosts
+SELECT count(*), min(h.next_contact)
+FROM (SELECT id, next_contact FROM hosts WHERE next_contact > 0 AND next_contact > :now ORDER BY next_contact LIMIT :most) h
+WHERE EXISTS (SELECT 1 FROM urls u WHERE u.state = 0 AND u.host_id = h.id)
+
+-- name: retries
+SELECT count(*), min(available_at)
+FROM (SELECT available_at FROM urls WHERE state = 0 AND reason IS NOT NULL AND available_at > :now
+      ORDER BY available_at LIMIT :most)
+
+-- name: recrawls
+SELECT count(*), min(available_at)
+FROM (SELECT available_at FROM urls WHERE state IN (1, 2, 3) AND available_at IS NOT NULL ORDER BY available_at LIMIT :most)
+
+-- name: next_missing
+SELECT min(available_at) FROM urls WHERE state = 4
 
 -- name: host_id
 SELECT id FROM hosts WHERE host = ?
@@ -58,18 +85,22 @@ JOIN hosts h ON h.id = u.host_id
 LEFT JOIN urls p ON p.id = u.found_on
 WHERE u.id = ?
 
--- name: url_place
-SELECT host_id, front FROM urls WHERE id = ?
+-- name: fact
+SELECT value FROM facts WHERE name = ?
+
+-- name: url_learnt
+SELECT host_id, id, url, depth, links, links_from_others, credit, visits, changes FROM urls WHERE id = ?
 
 -- name: requeue
-UPDATE urls SET state = 0, tries = 0, available_at = ?, reason = NULL WHERE id = ? AND state = 7
+UPDATE urls SET state = 0, tries = 0, available_at = ?, front = ?, place = ?, priority = ?, reason = NULL
+WHERE id = ? AND state = 7
 
 -- name: drop
 UPDATE urls SET state = 6, available_at = NULL, reason = 'dropped' WHERE id = ? AND state = 7
 
 -- name: enter_front
-INSERT INTO fronts (host_id, front, available_at) VALUES (?, ?, ?)
-ON CONFLICT DO UPDATE SET available_at = min(available_at, excluded.available_at)
+INSERT INTO fronts (host_id, front, place) VALUES (?, ?, ?)
+ON CONFLICT DO UPDATE SET place = min(place, excluded.place)
 
 -- name: count
 INSERT INTO counters (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = value + excluded.value

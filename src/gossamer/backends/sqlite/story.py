@@ -17,6 +17,7 @@ from gossamer.explain.facts import (
     MOST_COUNTED,
     MOST_STEPS,
     Bounded,
+    DomainFact,
     Facts,
     FailureFact,
     HostFact,
@@ -27,6 +28,7 @@ from gossamer.explain.facts import (
     UrlFact,
     VisitFact,
 )
+from gossamer.model.facts import DomainFacts, UrlFacts
 from gossamer.model.states import UrlState
 from gossamer.model.task import Via
 from gossamer.model.units import Domain, Fingerprint, HostKey, Origin
@@ -34,7 +36,8 @@ from gossamer.model.units import Domain, Fingerprint, HostKey, Origin
 _Row = tuple[Any, ...]
 
 _SCHEMES = ("http://", "https://")
-_PLAIN = ("url", "front", "available_at", "priority", "depth", "tries", "hops", "found_at", "reason")
+_PLAIN = ("front", "available_at", "place", "priority", "tries", "hops", "found_at", "reason")
+_LEARNT = ("url_id", "url", "depth", "links", "links_from_others", "credit", "visits", "changes")
 
 
 class StoryReader:
@@ -70,20 +73,30 @@ class StoryReader:
                     return HostKey(host)
         return None
 
-    def facts(self, host: HostKey, domain: Domain, origin: Origin, identities: Sequence[Fingerprint]) -> Facts:
-        """What is on record of the URL with the first of these identities that is known; of its host and origin
-        alone if none is."""
+    def facts(
+        self, host: HostKey, domain: Domain, suffix: str, origin: Origin, identities: Sequence[Fingerprint]
+    ) -> Facts:
+        """What is on record of the URL with the first of these identities that is known; of its host, domain, suffix
+        and origin alone if none is."""
         with self._one_moment():
             for identity in identities:
                 row = self._row("url_by_identity", domain, identity)
                 if row is not None:
-                    return self._known(row)
-            return Facts(host=self._host("host_by_name", host), robots=self._robots(origin))
+                    return self._known(row, self._domain(domain, suffix))
+            return Facts(
+                host=self._host("host_by_name", host),
+                domain=self._domain(domain, suffix),
+                order=self._order(),
+                next_id=self._number("last_url") + 1,
+                robots=self._robots(origin),
+            )
 
-    def _known(self, row: _Row) -> Facts:
-        url_id, host_id, found_on, state, via, *rest = row
+    def _known(self, row: _Row, domain: DomainFact) -> Facts:
+        learnt = UrlFacts(**dict(zip(_LEARNT, row, strict=False)))
+        host_id, found_on, state, via, *rest = row[len(_LEARNT) :]
         plain = dict(zip(_PLAIN, rest, strict=True))
-        known = UrlFact(state=UrlState(state), via=Via(via), **plain)
+        known = UrlFact(learnt=learnt, state=UrlState(state), via=Via(via), **plain)
+        url_id = learnt.url_id
         seed = self._row("seed", known.url)
         failures = self._db.execute(self._sql["failures"], (url_id, MOST_ATTEMPTS + 1)).fetchall()
         return Facts(
@@ -95,6 +108,8 @@ class StoryReader:
             failures=tuple(FailureFact(*failure) for failure in reversed(failures[:MOST_ATTEMPTS])),
             earlier_failures=len(failures) > MOST_ATTEMPTS,
             host=self._host("host_by_id", host_id),
+            domain=domain,
+            order=self._order(),
             robots=self._robots(Origin(known.url[: known.url.index("/", 8)])),
         )
 
@@ -108,14 +123,13 @@ class StoryReader:
 
     def _queue(self, known: UrlFact, url_id: int, host_id: int) -> QueueFact:
         return QueueFact(
-            before=self._count("queued_before", host_id, known.front, known.available_at, url_id),
+            before=self._count("queued_before", host_id, known.front, known.place, url_id),
             of_class=self._count("queued_of_class", host_id, known.front),
             of_host=self._count("queued_of_host", host_id),
         )
 
     def _count(self, name: str, *values: object) -> Bounded:
-        row = self._row(name, *values, MOST_COUNTED + 1)
-        number = 0 if row is None else row[0]
+        number = self._number(name, *values, MOST_COUNTED + 1)
         return Bounded(min(number, MOST_COUNTED), number > MOST_COUNTED)
 
     def _visit(self, url_id: int) -> VisitFact | None:
@@ -126,9 +140,23 @@ class StoryReader:
         row = self._row(query, key)
         return None if row is None else HostFact(**dict(zip(HostFact.__slots__, row, strict=True)))
 
+    def _domain(self, domain: Domain, suffix: str) -> DomainFact:
+        row = self._row("domain", domain)
+        if row is None:
+            return DomainFact(domain, suffix_visits=self._number("suffix", suffix))
+        return DomainFact(domain, DomainFacts(*row[:3]), row[3])
+
+    def _order(self) -> str | None:
+        row = self._row("fact", "order")
+        return None if row is None else str(row[0])
+
     def _robots(self, origin: Origin) -> RobotsFact | None:
         row = self._row("robots", origin)
         return None if row is None else RobotsFact(**dict(zip(RobotsFact.__slots__, row, strict=True)))
+
+    def _number(self, name: str, *values: object) -> int:
+        row = self._row(name, *values)
+        return 0 if row is None else int(row[0])
 
     def _row(self, name: str, *values: object) -> _Row | None:
         row: _Row | None = self._db.execute(self._sql[name], values).fetchone()

@@ -5,10 +5,14 @@
 SELECT value FROM facts WHERE name = ?
 
 -- name: url_by_identity
-SELECT u.id, u.host_id, u.found_on, u.state, u.via,
-       u.url, u.front, u.available_at, u.priority, u.depth, u.tries, u.hops, u.found_at, u.reason
+SELECT u.id, u.url, u.depth, u.links, u.links_from_others, u.credit, u.visits, u.changes,
+       u.host_id, u.found_on, u.state, u.via,
+       u.front, u.available_at, u.place, u.priority, u.tries, u.hops, u.found_at, u.reason
 FROM domains d JOIN urls u ON u.domain_id = d.id
 WHERE d.domain = ? AND u.fingerprint = ?
+
+-- name: last_url
+SELECT coalesce(max(id), 0) FROM urls
 
 -- name: step
 SELECT u.url, u.via, u.depth, u.found_on, s.source, s.added_at
@@ -25,7 +29,7 @@ SELECT url FROM seeds WHERE instr(url, ?) > 0
 
 -- name: queued_before
 SELECT count(*) FROM (
-    SELECT 1 FROM urls WHERE state = 0 AND host_id = ? AND front = ? AND (available_at, id) < (?, ?) LIMIT ?)
+    SELECT 1 FROM urls WHERE state = 0 AND host_id = ? AND front = ? AND (place, id) < (?, ?) LIMIT ?)
 
 -- name: queued_of_class
 SELECT count(*) FROM (SELECT 1 FROM urls WHERE state = 0 AND host_id = ? AND front = ? LIMIT ?)
@@ -45,12 +49,17 @@ WHERE v.url_id = ?
 SELECT at, reason, status, detail FROM failures WHERE url_id = ? ORDER BY rowid DESC LIMIT ?
 
 -- name: host_by_id
-SELECT h.host, h.next_contact, h.last_took, h.address, d.domain, d.accesses
-FROM hosts h JOIN domains d ON d.id = h.domain_id WHERE h.id = ?
+SELECT host, next_contact, last_took, address, rest_reason FROM hosts WHERE id = ?
 
 -- name: host_by_name
-SELECT h.host, h.next_contact, h.last_took, h.address, d.domain, d.accesses
-FROM hosts h JOIN domains d ON d.id = h.domain_id WHERE h.host = ?
+SELECT host, next_contact, last_took, address, rest_reason FROM hosts WHERE host = ?
+
+-- name: domain
+SELECT d.accesses, d.links, d.links_from_others, coalesce(s.visits, 0)
+FROM domains d LEFT JOIN suffixes s ON s.id = d.suffix_id WHERE d.domain = ?
+
+-- name: suffix
+SELECT visits FROM suffixes WHERE suffix = ?
 
 -- name: robots
 SELECT status, fetched_at, expires_at, body FROM robots WHERE origin = ?

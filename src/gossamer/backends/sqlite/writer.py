@@ -2,93 +2,145 @@
 
 Used from one thread. The order within a transaction matters: records go to the WARC file and are flushed before
 the commit that names them, so a crash in between leaves bytes beyond the committed length, which are cut off on start.
+URLs enter before links are counted, so that the links that lead to them count.
 """
 
+import json
 import math
 import sqlite3
 from collections import Counter
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from gossamer.backends.sqlite.database import open_for_writing, translated
+from gossamer.backends.sqlite.hosts import DomainOf, HostRows
+from gossamer.backends.sqlite.links import TARGETS_AT_ONCE, LinkCounts
 from gossamer.backends.sqlite.queries import named_queries
-from gossamer.backends.sqlite.rows import write_rows
+from gossamer.backends.sqlite.rows import read_rows, write_rows
 from gossamer.clock import Clock
+from gossamer.errors import StoreFailed
+from gossamer.model.facts import UrlFacts
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate
-from gossamer.model.units import Domain, HostId, HostKey, Instant
-from gossamer.store.changes import Batch, Committed, RetiredHost, Settlement
-from gossamer.store.ports import CaptureFiles, Location
+from gossamer.model.units import HostId, Instant
+from gossamer.store.changes import Batch, Committed, RetiredHost, Settlement, Touched
+from gossamer.store.ports import CaptureFiles, Location, Prioritiser
 
-_HOSTS_REMEMBERED = 100_000
-
-DomainOf = Callable[[HostKey], tuple[Domain, int]]
+_Touched = dict[tuple[HostId, int], float]  # host and front queue -> the first place that was added
 
 
 class SqliteWriter:
-    """The one writer of a crawl's database."""
+    """The one writer of a crawl's database. The queue must stand under the ordering of `prioritiser` (`reordering`)."""
 
-    def __init__(self, path: Path, captures: CaptureFiles, domain_of: DomainOf, clock: Clock) -> None:
+    def __init__(
+        self,
+        path: Path,
+        captures: CaptureFiles,
+        domain_of: DomainOf,
+        prioritiser: Prioritiser,
+        clock: Clock,
+        *,
+        targets_at_once: int = TARGETS_AT_ONCE,
+    ) -> None:
         self._path = path
         self._captures = captures
-        self._domain_of = domain_of
+        self._prioritiser = prioritiser
         self._clock = clock
         self._sql = named_queries("queries.sql")
         self._db = open_for_writing(path)
-        self._host_ids: dict[HostKey, tuple[HostId, int]] = {}  # host -> its row and its domain's
-        self._new_hosts = 0  # in the open transaction
+        self._hosts = HostRows(self._db, self._sql, domain_of)
+        self._links = LinkCounts(self._db, self._sql, self._hosts, prioritiser, clock, targets_at_once)
         self._warc_ids = {name: number for number, name, _ in self._db.execute(self._sql["warc_files"])}
+        self._number: int = self._db.execute(self._sql["counter"], ("commits",)).fetchone()[0]
+        # Ids are given out in order and never again: a known URL and a transaction that is rolled back leave gaps.
+        self._next_id: int = 1 + self._db.execute(self._sql["last_url"]).fetchone()[0]
         # Stamps never fall, so a reader that remembers how far it has read misses nothing that is added later.
-        newest = self._db.execute("SELECT max(available_at) FROM fronts WHERE available_at <= ?", (clock.now(),))
-        self._stamp: float = newest.fetchone()[0] or 0.0
+        newest = self._db.execute(self._sql["newest_place"], (1 if prioritiser.by_score else 0, clock.now()))
+        self._stamp: float = newest.fetchone()[0]
+        try:
+            self._catch_up()
+        except BaseException:
+            self._db.close()
+            raise
+
+    def _catch_up(self) -> None:
+        """What an older version did not know, and what a crash left uncounted."""
+        with self._transaction():
+            self._hosts.complete_domains()
+            if self._links.any_waiting():
+                self._links.count_waiting(self._next_stamp(self._clock.now()))
 
     def close(self) -> None:
+        """Count the links that wait for it, and let go of the files."""
+        # What cannot be counted now is counted on opening.
+        with suppress(StoreFailed), self._transaction():
+            self._links.count_waiting(self._stamp)
         self._captures.close()
         self._db.close()
 
     def commit(self, batch: Batch, now: Instant) -> Committed:
         began = self._clock.monotonic()
-        self._stamp = math.nextafter(max(self._stamp, now), math.inf)
-        db = self._db
-        try:
-            db.execute("BEGIN IMMEDIATE")
-            touched: set[tuple[HostId, int]] = set()
-            counts = Counter(batch.counters)
-            self._new_hosts = 0
+        stamp = self._next_stamp(now)
+        touched: _Touched = {}
+        counts = Counter(batch.counters)
+        hosts_before = self._hosts.made
+        with self._transaction():
             self._add_seeds(batch, now)
             new_urls = self._add_urls(batch.candidates, touched, now)
+            new_hosts = self._hosts.made - hosts_before
             counts["discovered"] += new_urls
-            counts["hosts"] += self._new_hosts
+            counts["hosts"] += new_hosts
             counts["state:queued"] += new_urls
+            counts["commits"] += 1
             written = self._settle(batch.settlements, counts, touched)
             self._update_hosts(batch)
+            news = self._links.take(batch.links, stamp)
+            self._enter_fronts(touched)
             self._retire(batch.retired, touched)
-            write_rows(db, self._sql["count"], [(name, n) for name, n in counts.items() if n])
+            write_rows(self._db, self._sql["count"], [(name, n) for name, n in counts.items() if n])
             for name, length in self._captures.flush().items():
-                db.execute(self._sql["commit_warc"], (self._warc_id(name), name, length))
-            db.execute("COMMIT")
+                self._db.execute(self._sql["commit_warc"], (self._warc_id(name), name, length))
+        self._captures.committed()
+        self._number += 1
+        return Committed(
+            number=self._number,
+            touched=[Touched(host_id, front, place) for (host_id, front), place in touched.items()],
+            settled=[(s.host_id, s.url_id) for s in batch.settlements],
+            retired=[host.host_id for host in batch.retired],
+            moved=news.moved,
+            linked=news.linked,
+            new_urls=new_urls,
+            new_hosts=new_hosts,
+            written_bytes=written,
+            seconds=self._clock.monotonic() - began,
+        )
+
+    def _next_stamp(self, now: Instant) -> float:
+        self._stamp = math.nextafter(max(self._stamp, now), math.inf)
+        return self._stamp
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """All of the block or nothing of it. The driver's errors come out as ours."""
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            yield
+            self._db.execute("COMMIT")
         except sqlite3.Error as error:
             self._roll_back()
             raise translated(error, self._path) from error
         except BaseException:
             self._roll_back()
             raise
-        self._captures.committed()
-        return Committed(
-            touched=list(touched),
-            settled=[(s.host_id, s.url_id) for s in batch.settlements],
-            retired=[host.host_id for host in batch.retired],
-            new_urls=new_urls,
-            new_hosts=self._new_hosts,
-            written_bytes=written,
-            seconds=self._clock.monotonic() - began,
-        )
 
     def _roll_back(self) -> None:
         with suppress(sqlite3.Error):
             self._db.execute("ROLLBACK")
-        self._host_ids.clear()  # ids given out in the transaction were never committed
+        self._hosts.forget()  # rows made in the transaction were never committed
+        with suppress(sqlite3.Error):
+            self._links.look()
         self._captures.roll_back()
 
     # --- the parts of a transaction ---------------------------------------------------------------
@@ -96,63 +148,53 @@ class SqliteWriter:
     def _add_seeds(self, batch: Batch, now: Instant) -> None:
         self._db.executemany(self._sql["add_seed"], [(s.url, s.text, s.where, now) for s in batch.seeds])
 
-    def _add_urls(self, candidates: list[Candidate], touched: set[tuple[HostId, int]], now: Instant) -> int:
+    def _add_urls(self, candidates: list[Candidate], touched: _Touched, now: Instant) -> int:
         """Insert what is new; a URL that is known already is ignored here, and only here. Returns how many were new."""
         if not candidates:
             return 0
-        db, stamp, ids = self._db, self._stamp, self._ids_of
-        last = db.execute(self._sql["last_url"]).fetchone()[0]
-        rows = [
-            (*ids(c.host), c.fingerprint, c.url, c.front, stamp, c.priority, c.depth, c.hops, c.via, c.found_on, now)
-            for c in candidates
-        ]
-        new = write_rows(db, self._sql["add_url"], rows)
-        if new:
-            fresh = db.execute(self._sql["new_fronts"], (last,)).fetchall()
-            write_rows(db, self._sql["enter_front"], [(host, front, stamp) for host, front in fresh])
-            touched.update(fresh)
+        stamp, ids_of, standing = self._stamp, self._hosts.ids_of, self._prioritiser.standing
+        first = url_id = self._next_id
+        rows = []
+        for c in candidates:
+            host_id, domain_id = ids_of(c.host)
+            front, priority, place = standing(UrlFacts(url_id, c.url, c.depth))
+            due = (front, stamp, stamp if place is None else place, priority)
+            rows.append(
+                (url_id, host_id, domain_id, c.fingerprint, c.url, *due, c.depth, c.hops, c.via, c.found_on, now)
+            )
+            url_id += 1
+        self._next_id = url_id
+        new = write_rows(self._db, self._sql["add_url"], rows)
+        if new < len(rows):
+            ids = self._db.execute(self._sql["urls_since"], (first,)).fetchone()[0]
+            rows = [rows[new_id - first] for new_id in json.loads(ids)]
+        for row in rows:
+            _touch(touched, row[1], row[5], row[7])
         return new
 
-    def _ids_of(self, host: HostKey) -> tuple[HostId, int]:
-        """The rows of a host and of its domain; made if there are none."""
-        known = self._host_ids.get(host)
-        if known is not None:
-            return known
-        row = self._db.execute(self._sql["host_by_name"], (host,)).fetchone()
-        if row is None:
-            domain, partition = self._domain_of(host)
-            found = self._db.execute(self._sql["domain_by_name"], (domain,)).fetchone()
-            if found is None:
-                domain_id = int(self._db.execute(self._sql["add_domain"], (domain, partition)).lastrowid or 0)
-            else:
-                domain_id = found[0]
-            number = int(self._db.execute(self._sql["add_host"], (host, domain_id)).lastrowid or 0)
-            self._new_hosts += 1
-        else:
-            number, domain_id = row
-        if len(self._host_ids) >= _HOSTS_REMEMBERED:
-            self._host_ids.clear()
-        known = self._host_ids[host] = (HostId(number), domain_id)
-        return known
-
-    def _settle(self, settlements: list[Settlement], counts: Counter[str], touched: set[tuple[HostId, int]]) -> int:
-        updates, visits, failures, contents, fronts = [], [], [], [], []
+    def _settle(self, settlements: list[Settlement], counts: Counter[str], touched: _Touched) -> int:
+        updates, visits, failures, contents = [], [], [], []
         written = 0
+        fronts = self._fronts_of([s for s in settlements if s.state is UrlState.QUEUED])
         for s in settlements:
             at: Location | None = None
             if s.capture is not None:
                 at = self._captures.append(s.capture)
                 written += at.length
             available_at: float | None = s.available_at
+            front: int | None = None
+            place: float | None = None
             if s.state is UrlState.QUEUED:
-                available_at = max(s.available_at or 0.0, self._stamp)
-                fronts.append((s.host_id, s.front, available_at))
-                touched.add((s.host_id, s.front))
-            updates.append((s.state, available_at, s.tries, s.reason, s.url_id))
+                front = self._prioritiser.front_until_due(fronts.get(s.url_id, s.front))
+                place = available_at = max(s.available_at or 0.0, self._stamp)
+                _touch(touched, s.host_id, front, place)
+            answered = s.status is not None
+            digest = s.digest if answered else None
+            updates.append((s.state, available_at, front, place, s.tries, s.reason, answered, digest, s.url_id))
             if s.state is not s.was:
                 counts["state:" + s.was.word] -= 1
                 counts["state:" + s.state.word] += 1
-            if s.status is not None:
+            if answered:
                 visits.append(
                     (s.url_id, s.at, s.status, s.size, s.took, s.mime, s.digest, s.title, s.etag, s.last_modified)
                     + (s.duplicate_of, s.redirect_to)
@@ -163,55 +205,81 @@ class SqliteWriter:
             if s.reason is not None:
                 failures.append((s.url_id, s.at, s.reason, s.status, s.detail))
         db, sql = self._db, self._sql
-        write_rows(db, sql["settle_url"], updates)
+        write_rows(db, sql["settle_url"], updates)  # looks at the visit before this one, so it comes first
         write_rows(db, sql["record_visit"], visits)
-        write_rows(db, sql["enter_front"], fronts)
         write_rows(db, sql["record_failure"], failures)
         write_rows(db, sql["own_content"], contents)
         return written
 
+    def _fronts_of(self, settlements: list[Settlement]) -> dict[int, int]:
+        """The front queues of URLs that may have moved while they were out."""
+        if not self._prioritiser.moved_by_links:
+            return {}
+        rows: list[Any] = read_rows(self._db, self._sql["fronts_of"], [(s.url_id,) for s in settlements])
+        return dict(rows)
+
     def _update_hosts(self, batch: Batch) -> None:
         db, sql = self._db, self._sql
-        clocks = [(h.next_contact, h.last_took, h.address, h.host_id) for h in batch.hosts.values()]
+        clocks = [(h.next_contact, h.last_took, h.address, h.rest_reason, h.host_id) for h in batch.hosts.values()]
         write_rows(db, sql["set_host_clock"], clocks)
-        write_rows(db, sql["count_accesses"], [(n, domain) for domain, n in batch.accesses.items()])
+        accesses = [(n, domain) for domain, n in batch.accesses.items()]
+        write_rows(db, sql["count_accesses"], accesses)
+        write_rows(db, sql["count_suffix_visits"], accesses)
         if batch.robots:
             db.executemany(sql["save_robots"], batch.robots)
 
-    def ask_missing_again(self, now: Instant, most: int = 100_000) -> int:
-        """Queue the missing URLs whose date has come, the oldest first. Returns how many."""
-        db, sql = self._db, self._sql
-        self._stamp = math.nextafter(max(self._stamp, now), math.inf)
-        try:
-            db.execute("BEGIN IMMEDIATE")
-            rows = db.execute(sql["due_missing"], (now, most)).fetchall()
-            db.executemany(sql["ask_again"], [(self._stamp, url_id) for url_id, _, _ in rows])
-            fronts = {(host_id, front) for _, host_id, front in rows}
-            write_rows(db, sql["enter_front"], [(host_id, front, self._stamp) for host_id, front in fronts])
-            if rows:
-                write_rows(db, sql["count"], [("state:missing", -len(rows)), ("state:queued", len(rows))])
-            db.execute("COMMIT")
-        except sqlite3.Error as error:
-            self._roll_back()
-            raise translated(error, self._path) from error
-        return len(rows)
+    def _enter_fronts(self, touched: _Touched) -> None:
+        rows = [(host_id, front, place) for (host_id, front), place in touched.items()]
+        write_rows(self._db, self._sql["enter_front"], rows)
 
-    def _retire(self, retired: list[RetiredHost], touched: set[tuple[HostId, int]]) -> None:
+    def _retire(self, retired: list[RetiredHost], touched: _Touched) -> None:
         """Make the front-queue entries of hosts true: one per class with queued URLs, due when the first of them is
-        and the host may be contacted. What is due now queues up at the end, beyond every reader's cursor. The
-        host's clock is kept apart from its entries, which a new URL may bring forward."""
-        db, sql = self._db, self._sql
+        and the host may be contacted; by score, as good as the best of them. What is due now queues up at the end,
+        beyond every reader's cursor. The host's clock is kept apart from its entries, which a new URL may bring
+        forward."""
+        db, sql, stamp, by_score = self._db, self._sql, self._stamp, self._prioritiser.by_score
         for host_id, not_before in retired:
             truth = db.execute(sql["front_truth"], (host_id,)).fetchall()
             db.execute(sql["leave_fronts"], (host_id,))
-            entries = [(host_id, front, max(due, self._stamp, not_before)) for front, due in truth]
+            rests = not_before > stamp
+            entries = []
+            for front, place in truth:
+                if by_score and front == 0 and not rests:
+                    entries.append((host_id, front, place))
+                else:  # by score, a host that rests waits for its date, like a URL that does
+                    entries.append((host_id, 1 if by_score else front, max(place, stamp, not_before)))
             write_rows(db, sql["enter_front"], entries)
-            touched.update((host_id, front) for front, _ in truth)
-            if not_before > self._stamp:
+            for entry in entries:
+                _touch(touched, *entry)
+            if rests:
                 db.execute(sql["rest_host"], (not_before, host_id))
+
+    def ask_missing_again(self, now: Instant, most: int = 100_000) -> int:
+        """Queue the missing URLs whose date has come, the oldest first. Returns how many."""
+        stamp = self._next_stamp(now)
+        touched: _Touched = {}
+        with self._transaction():
+            rows = []
+            for *facts, host_id in self._db.execute(self._sql["due_missing"], (now, most)).fetchall():
+                standing = self._prioritiser.standing(UrlFacts(*facts))
+                front = self._prioritiser.front_until_due(standing.front)
+                rows.append((front, stamp, standing.priority, facts[0]))
+                _touch(touched, host_id, front, stamp)
+            write_rows(self._db, self._sql["ask_again"], rows)
+            self._enter_fronts(touched)
+            if rows:
+                moved = [("state:missing", -len(rows)), ("state:queued", len(rows))]
+                write_rows(self._db, self._sql["count"], moved)
+        return len(rows)
 
     def _warc_id(self, name: str) -> int:
         known = self._warc_ids.get(name)
         if known is None:
             known = self._warc_ids[name] = max(self._warc_ids.values(), default=0) + 1
         return known
+
+
+def _touch(touched: _Touched, host_id: HostId, front: int, place: float) -> None:
+    queue = (host_id, front)
+    if place < touched.get(queue, math.inf):
+        touched[queue] = place

@@ -1,6 +1,6 @@
-"""Orders that one best-first queue carries out: what they share, and those which need nothing else."""
+"""Orders to compare with, which no crawl has: one best-first queue carries them out."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from gossamer.simulate.best_first import BestFirst
 from gossamer.simulate.policies.ports import Setting
@@ -11,9 +11,8 @@ _RANK_UNITS = 10**15
 class Queued:
     """A policy with one queue. By itself: the oldest entry first, whatever is learnt."""
 
-    def __init__(self, setting: Setting, term: Callable[[int], int] | None = None) -> None:
-        self._site_of = setting.site_of
-        self._queue = BestFirst(setting.site_of, term)
+    def __init__(self, setting: Setting) -> None:
+        self._queue = BestFirst(setting.site_of)
 
     def found(self, page: int, source: int | None) -> None:
         self._queue.add(page)
@@ -29,31 +28,6 @@ class Queued:
 
     def wake(self, site: int) -> None:
         self._queue.wake(site)
-
-
-class BreadthFirst(Queued):
-    """`bfs`: first in, first out; every score is the same (document 000)."""
-
-
-class DepthFirst(Queued):
-    """`dfs`: the newest page of the host contacted last; when it has none, the newest of all, and its host next."""
-
-    def __init__(self, setting: Setting) -> None:
-        super().__init__(setting)
-        self._met = 0
-        self._host: int | None = None
-
-    def found(self, page: int, source: int | None) -> None:
-        self._met += 1
-        self._queue.add(page, self._met)
-
-    def best(self) -> int | None:
-        page = None if self._host is None else self._queue.take_at(self._host)
-        if page is None:
-            page = self._queue.take()
-        if page is not None:
-            self._host = self._site_of[page]
-        return page
 
 
 class Backlink(Queued):

@@ -1,21 +1,21 @@
-"""The ready structure: hosts that may be contacted now, by the class of what they would be asked for.
+"""The ready structure of orderings by class: hosts that may be contacted now, by the class of their URLs.
 
 A host that is ready stands in every class it has URLs of, at the place of its oldest URL of that class. When it
 is served through one class its other entries are stale; they are recognised by their turn number
 and dropped when they come to the top. So each entry is pushed once and popped once.
 """
 
-import heapq
 from collections.abc import Callable
+from heapq import heapify, heappop, heappush
 
 from gossamer.frontier.back_queue import HostQueue, HostState
 from gossamer.frontier.selector import Selector
 
-_Entry = tuple[float, int, int, HostQueue]  # (available_at, url_id, turn, host): oldest URL first
+_Entry = tuple[float, int, int, HostQueue]  # (place, url_id, turn, host): oldest URL first
 _SLACK = 1024  # stale entries that are not worth a sweep
 
 
-class ReadyHosts:
+class ReadyClasses:
     """Front queues of ready hosts, served by the biased selector, first in first out within a class."""
 
     def __init__(self, selector: Selector, fronts: int) -> None:
@@ -28,28 +28,28 @@ class ReadyHosts:
         return self._count
 
     def push(self, host: HostQueue) -> None:
-        host.turn += 1
+        host.turn = turn = host.turn + 1
         host.state = HostState.READY
         self._count += 1
-        turn = host.turn
-        for front, tasks in enumerate(host.fronts):
+        limit = 2 * self._count + _SLACK
+        for tasks, heap in zip(host.fronts, self._heaps, strict=True):
             if tasks:
-                head = tasks[0]
-                heapq.heappush(self._heap(front), (head.available_at, head.url_id, turn, host))
+                if len(heap) >= limit:
+                    self._sweep(heap)
+                head = tasks[-1]
+                heappush(heap, (head.place, head.url_id, turn, host))
 
-    def _heap(self, front: int) -> list[_Entry]:
-        """The heap of a class, rid of stale entries if they prevail. A host served through one class again and again
-        would otherwise leave an entry in the others each time. Amortised O(1)."""
-        heap = self._heaps[front]
-        if len(heap) >= 2 * self._count + _SLACK:
-            heap[:] = [entry for entry in heap if entry[2] == entry[3].turn]
-            heapq.heapify(heap)
-        return heap
+    @staticmethod
+    def _sweep(heap: list[_Entry]) -> None:
+        """Rid a heap of stale entries, which prevail: a host served through one class again and again would otherwise
+        leave an entry in the others each time. Amortised O(1)."""
+        heap[:] = [entry for entry in heap if entry[2] == entry[3].turn]
+        heapify(heap)
 
     def push_front(self, host: HostQueue, front: int) -> None:
         """A ready host has got its first URL of a class while it waits."""
-        head = host.fronts[front][0]
-        heapq.heappush(self._heap(front), (head.available_at, head.url_id, host.turn, host))
+        head = host.fronts[front][-1]
+        heappush(self._heaps[front], (head.place, head.url_id, host.turn, host))
 
     def leave(self, host: HostQueue) -> None:
         """Take a ready host out; its entries are stale from now on."""
@@ -62,24 +62,24 @@ class ReadyHosts:
         heaps = self._heaps
         while True:
             waiting = []
-            for front, heap in enumerate(heaps):
-                while heap and heap[0][2] != heap[0][3].turn:
-                    heapq.heappop(heap)
-                if heap:
-                    waiting.append(front)
-            if not waiting:
-                return None
-            # Whoever is closed must not cost a class its turn, so look before drawing.
             shut = False
-            for front in waiting:
-                host = heaps[front][0][3]
-                if closed(host):
-                    self._count -= 1  # its entries are stale: whoever took it in has begun another turn
-                    shut = True
-                    break
+            for front, heap in enumerate(heaps):
+                while heap:
+                    _, _, turn, host = heap[0]
+                    if turn == host.turn:
+                        # Whoever is closed must not cost a class its turn, so look before drawing.
+                        if host.address is not None and closed(host):
+                            self._count -= 1  # its entries are stale: whoever took it in has begun another turn
+                            shut = True
+                        else:
+                            waiting.append(front)
+                        break
+                    heappop(heap)
             if shut:
                 continue
+            if not waiting:
+                return None
             front = self._selector.draw(waiting)
-            host = heapq.heappop(heaps[front])[3]
+            host = heappop(heaps[front])[3]
             self.leave(host)
             return host, front

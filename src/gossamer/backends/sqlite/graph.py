@@ -1,0 +1,101 @@
+"""Reads the link graph of a crawl, also while the crawl runs: which page links to which, as numbers in arrays.
+
+Pages are the URLs of the crawl that no rule excludes, numbered from 0 in order of discovery. Only those that were
+fetched have links, but duplicates do not; a redirect is one link.
+"""
+
+import sqlite3
+from array import array
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gossamer.backends.sqlite.database import translated
+from gossamer.backends.sqlite.link_pages import fingerprints_from
+from gossamer.backends.sqlite.queries import named_queries
+
+_CHUNK = 1000
+
+_Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPages:
+    """The pages of a crawl, without their links. Sites are registrable domains."""
+
+    ids: "array[int]"  # of the rows, by page; they increase
+    site_of: "array[int]"  # by page
+    suffix_of: "array[int]"  # by site: its public suffix
+    urls: list[str]  # by page
+    seeds: "array[int]"  # pages that were given, not found
+
+
+class GraphReader:
+    """Reads `pages` once, then `links` page by page. Raises StoreFailed where the database cannot be read."""
+
+    def __init__(self, db: sqlite3.Connection, path: Path) -> None:
+        self._db = db
+        self._path = path
+        self._sql = named_queries("graph.sql")
+        # By fingerprint alone, though that is unique only within a domain: among 64 bits others do not meet either.
+        self._page_of: dict[int, int] = {}
+        self.pages = self._read_pages()
+
+    def _read_pages(self) -> StoredPages:
+        suffix_of_domain: dict[int, int] = dict(self._rows("graph_domains"))
+        ids, site_of, suffix_of, seeds = array("q"), array("q"), array("q"), array("q")
+        urls: list[str] = []
+        sites: dict[int, int] = {}  # by domain id
+        for url_id, domain_id, fingerprint, url, is_seed, excluded in self._rows("graph_urls"):
+            if excluded:
+                continue
+            page = len(ids)
+            site = sites.setdefault(domain_id, len(sites))
+            if site == len(suffix_of):
+                suffix_of.append(suffix_of_domain.get(domain_id, 0))
+            ids.append(url_id)
+            site_of.append(site)
+            urls.append(url)
+            if is_seed:
+                seeds.append(page)
+            self._page_of[fingerprint] = page
+        return StoredPages(ids, site_of, _numbered(suffix_of), urls, seeds)
+
+    def links(self) -> Iterator[list[int]]:
+        """The links of each page in turn, as pages. Links to URLs that are no page are left out."""
+        stored = self._rows("graph_links")
+        row = next(stored, None)
+        for url_id in self.pages.ids:
+            while row is not None and row[0] < url_id:
+                row = next(stored, None)
+            if row is None or row[0] > url_id:
+                yield []
+            else:
+                found = map(self._page_of.get, fingerprints_from(row[1]))
+                yield [page for page in found if page is not None]
+
+    def _rows(self, query: str) -> Iterator[_Row]:
+        """All rows, by the number in their first column."""
+        last = 0
+        while True:
+            with self._our_errors():
+                rows = self._db.execute(self._sql[query], (last, _CHUNK)).fetchall()
+            if not rows:
+                return
+            yield from rows
+            last = rows[-1][0]
+
+    @contextmanager
+    def _our_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise translated(error, self._path) from error
+
+
+def _numbered(values: "array[int]") -> "array[int]":
+    """The same, numbered from 0 in order of appearance."""
+    numbers: dict[int, int] = {}
+    return array("q", (numbers.setdefault(value, len(numbers)) for value in values))

@@ -1,0 +1,85 @@
+"""Counts of the domains whose hosts have a back queue: for the caps, and for orderings in which a domain has a say.
+
+The store has the counts of all domains. Here are only those of hosts in memory, so a crawl over a million domains
+holds no more of them than the frontier has back queues; and the visits of public suffixes, of which there are some
+thousands in the world.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+
+from gossamer.model.facts import DomainFacts
+from gossamer.model.task import HostRecord
+
+
+class DomainTable:
+    """The facts of a domain from when its first host gets a back queue until its last host has given it up.
+
+    What a load brings may be older than what commits have reported meanwhile. So while one is under way every report is
+    kept, and what the load did not know of is added to what it brings.
+    """
+
+    def __init__(self, suffix_visits: Mapping[int, int] | None = None) -> None:
+        self._facts: dict[int, DomainFacts] = {}
+        self._hosts: Counter[int] = Counter()  # domain -> its hosts in memory
+        self._left: list[int] = []  # whose last host left while a load was under way
+        self._reports: list[tuple[int, int, int, int]] = []  # (commit, domain, links, from others) meanwhile
+        self._loading = False
+        self.suffix_visits: Counter[int] = Counter(suffix_visits or {})
+
+    def __len__(self) -> int:
+        return len(self._facts)
+
+    def __getitem__(self, domain_id: int) -> DomainFacts:
+        return self._facts[domain_id]
+
+    def load_begins(self) -> None:
+        self._loading = True
+
+    def load_ends(self) -> None:
+        self._loading = False
+        self._reports.clear()
+        for domain_id in self._left:
+            self._drop(domain_id)
+        self._left.clear()
+
+    def enter(self, record: HostRecord, commit: int) -> None:
+        """A host has got a back queue; its record is as of a commit."""
+        domain_id = record.domain_id
+        self._hosts[domain_id] += 1
+        if domain_id in self._facts:
+            return
+        facts = self._facts[domain_id] = record.domain
+        for number, domain, links, from_others in self._reports:
+            if domain == domain_id and number > commit:
+                facts.links += links
+                facts.links_from_others += from_others
+
+    def leave(self, domain_id: int) -> None:
+        """A host has given its back queue up, and that is committed."""
+        self._hosts[domain_id] -= 1
+        if self._loading:
+            self._left.append(domain_id)
+        else:
+            self._drop(domain_id)
+
+    def _drop(self, domain_id: int) -> None:
+        if not self._hosts[domain_id]:
+            del self._hosts[domain_id]
+            self._facts.pop(domain_id, None)
+
+    def count_visit(self, domain_id: int, suffix_id: int) -> None:
+        """A page of the domain is asked for."""
+        self._facts[domain_id].visits += 1
+        self.suffix_visits[suffix_id] += 1
+
+    def count_links(self, commit: int, domain_id: int, links: int, from_others: int) -> bool:
+        """A commit has counted links to the domain. Whether it is one of those in memory."""
+        if self._loading:
+            self._reports.append((commit, domain_id, links, from_others))
+        facts = self._facts.get(domain_id)
+        if facts is None:
+            return False
+        facts.links += links
+        facts.links_from_others += from_others
+        return True

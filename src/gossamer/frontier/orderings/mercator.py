@@ -1,0 +1,178 @@
+"""Hot: `mercator` scores every new URL, and every URL that a link moves (benchmarks/bench_priority.py).
+
+Classes of priority, served by the biased selector; the oldest first within a class. What the signals mean stands in
+`frontier.signals`; here the same is computed in one go, with their weights multiplied in beforehand.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
+from math import frexp
+
+from gossamer.frontier import signals
+from gossamer.frontier.orderings.ordering import Ordering
+from gossamer.frontier.signals import (
+    AGE_FOR_HALF,
+    ARTICLE,
+    ASSET,
+    ASSET_ENDINGS,
+    BORNE_BY_LINKS,
+    CREDIT_DOUBLINGS,
+    CREDIT_STEP,
+    HOME,
+    INDEX,
+    INDEX_NAMES,
+    SIGNALS,
+)
+from gossamer.frontier.trusted import TrustedDomains
+from gossamer.model.facts import BIRTH_CREDIT, DomainFacts, UrlFacts
+
+DEFAULT_WEIGHTS: Mapping[str, float] = {
+    "importance": 4.0,
+    "links_from_others": 2.0,
+    "links": 0.0,  # importance counts the same links, and knows what they are worth
+    "page_type": 4.0,
+    "nesting": 4.0,
+    "depth": 0.5,
+    "trusted": 2.0,
+    "freshness": 0.5,
+    "change": 0.5,
+}
+"""Only their proportions matter. Chosen on link graphs: docs/PRIORITY.md."""
+
+DEFAULT_BOUNDS = (0.27, 0.15)
+
+_TABLED = 256  # counts below this are looked up, not computed
+_BORN_WITH = BIRTH_CREDIT / CREDIT_STEP - 1.0
+
+
+class Mercator(Ordering):
+    """score = weighted mean of the signals that are known, 0..1; bounds say from which score on a class begins."""
+
+    name = "mercator"
+    fronts = 3
+
+    def __init__(
+        self,
+        weights: Mapping[str, float] | None = None,
+        trusted: Iterable[str] = (),
+        bounds: Sequence[float] = DEFAULT_BOUNDS,
+    ) -> None:
+        """`weights` by name of signal; those not named keep their default. `bounds` fall: the first is the least
+        score of class 0, and so on; below the last is the lowest class. Raises ValueError, naming what is wrong."""
+        self.weights = _checked_weights(weights or {})
+        self.bounds = _checked_bounds(bounds)
+        self.fronts = len(self.bounds) + 1
+        self.trusted = TrustedDomains(trusted)
+        self.moved_by_links = any(self.weights[name] > 0 for name in BORNE_BY_LINKS)
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Multiply the weights in."""
+        weight = self.weights
+        self._of_links = _table(signals.links, weight["links"])
+        self._of_others = _table(signals.links_from_others, weight["links_from_others"])
+        self._of_depth = _table(signals.depth, weight["depth"])
+        self._of_level = _table(signals.at_level, weight["nesting"])
+        self._doubling = weight["importance"] / CREDIT_DOUBLINGS
+        types = (HOME, INDEX, ARTICLE, ASSET)
+        self._home, self._index, self._article, self._asset = (weight["page_type"] * worth for worth in types)
+        self._weight_of_trust = weight["trusted"] if self.trusted else 0.0
+        self._weight_of_links = sum(weight[name] for name in ("links", "links_from_others", "importance", "depth"))
+        self._weight_of_url = weight["page_type"] + weight["nesting"]
+
+    def score(self, url: UrlFacts) -> float:
+        """0..1; 0 where nothing is known that has a weight."""
+        _, text, depth, links, from_others, credit, visits, changes, age = url
+        total = self._weight_of_links
+        try:
+            points = self._of_links[links] + self._of_others[from_others] + self._of_depth[depth]
+            if text and self._weight_of_url:
+                total += self._weight_of_url
+                points += self._url_points(text)
+        except IndexError:  # beyond the tables, which is rare
+            return min(1.0, math.fsum(self._parts(url).values()))
+        received = credit / CREDIT_STEP - _BORN_WITH  # in steps, and one more, as the logarithm wants it
+        if received > 1.0:
+            mantissa, exponent = frexp(received)
+            doublings = exponent - 2 + 2 * mantissa
+            points += self._doubling * (doublings if doublings < CREDIT_DOUBLINGS else CREDIT_DOUBLINGS)
+        if self._weight_of_trust and text:
+            total += self._weight_of_trust
+            points += self._weight_of_trust * self.trusted.of_host(text.split("/", 3)[2])
+        if age is not None:
+            total += self.weights["freshness"]
+            points += self.weights["freshness"] * AGE_FOR_HALF / (AGE_FOR_HALF + (age if age > 0.0 else 0.0))
+        if visits > 1:
+            total += self.weights["change"]
+            points += self.weights["change"] * (min(changes, visits - 1) + 1) / (visits + 1)
+        if points >= total:
+            return 1.0 if total else 0.0
+        return points / total
+
+    def _url_points(self, text: str) -> float:
+        """Page type and nesting, from one look at the URL. IndexError if it is beyond the table."""
+        marked = "?" in text
+        path = text.partition("?")[0] if marked else text
+        slash = path.rfind("/")
+        level = path.count("/") - 3
+        top = level <= 0 and not marked
+        if slash == len(path) - 1:
+            points = self._home if top else self._index
+        else:
+            points = self._article
+            dot = path.rfind(".", slash)
+            if dot > 0:
+                name = path[slash + 1 :].lower()
+                if name.startswith(INDEX_NAMES):
+                    points = self._home if top else self._index
+                elif path[dot + 1 :].lower() in ASSET_ENDINGS:
+                    points = self._asset
+            level += 1
+        if marked:
+            level += 1
+        return points + self._of_level[level]
+
+    def front_of(self, score: float) -> int:
+        for front, bound in enumerate(self.bounds):
+            if score >= bound:
+                return front
+        return len(self.bounds)
+
+    def parts(self, url: UrlFacts, domain: DomainFacts, suffix_visits: int) -> dict[str, float]:
+        """What each signal that is known and has a weight adds to the score: they add up to it."""
+        return self._parts(url)
+
+    def _parts(self, url: UrlFacts) -> dict[str, float]:
+        values = {name: signal(url) for name, signal in SIGNALS.items()} | {"trusted": self.trusted.value(url.url)}
+        known = {
+            name: (weight, value)
+            for name, weight in self.weights.items()
+            if weight > 0 and (value := values[name]) is not None
+        }
+        total = sum(weight for weight, _ in known.values())
+        return {name: weight * value / total for name, (weight, value) in known.items()}
+
+
+def _table(signal: Callable[[int], float], weight: float) -> list[float]:
+    return [weight * signal(count) for count in range(_TABLED)]
+
+
+def _checked_weights(given: Mapping[str, float]) -> dict[str, float]:
+    unknown = [name for name in given if name not in DEFAULT_WEIGHTS]
+    if unknown:
+        raise ValueError(f"no such signal: {unknown[0]!r} (there are {', '.join(DEFAULT_WEIGHTS)})")
+    weights = {name: float(given.get(name, default)) for name, default in DEFAULT_WEIGHTS.items()}
+    for name, weight in weights.items():
+        if not 0.0 <= weight < math.inf:
+            raise ValueError(f"the weight of {name} must be a number of at least 0, not {weight}")
+    if not any(weights.values()):
+        raise ValueError("all weights are 0: there is nothing to tell URLs apart by")
+    return weights
+
+
+def _checked_bounds(given: Sequence[float]) -> tuple[float, ...]:
+    bounds = tuple(map(float, given))
+    if not all(0.0 < bound <= 1.0 for bound in bounds) or any(a <= b for a, b in pairwise(bounds)):
+        raise ValueError(f"bounds must fall, between 1 and 0, not {list(bounds)}")
+    return bounds

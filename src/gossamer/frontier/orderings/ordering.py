@@ -1,0 +1,67 @@
+"""What an ordering is: the formula that says which of the waiting URLs is fetched next.
+
+An ordering holds no queue and no counts. It is asked for numbers: the score of a URL, and a term that all URLs of a
+domain, or of a public suffix, share. The frontier adds them up and keeps what waits in order while they change.
+"""
+
+from gossamer.model.facts import DomainFacts, Standing, UrlFacts
+
+BY_SCORE_FRONTS = 2
+"""Front queues of an ordering by score: 0 in order of score, 1 for what is not due yet, in order of date."""
+
+
+class Ordering:
+    """First in, first out; every score is 2. Subclasses say what they do otherwise.
+
+    There are two kinds. With `by_score` the URL of the highest total is fetched next: `score` + `domain_term` +
+    `suffix_term`, all whole numbers so that sums are exact; among equals the oldest entry. Otherwise the score only
+    picks one of `fronts` classes, which the biased selector serves, first in first out in each.
+    """
+
+    name = "bfs"
+    by_score = False
+    fronts = 1  # classes; 0 is the highest
+    unit = 1.0  # of the scores: what they are divided by when they are shown
+    moved_by_links = False  # a link found later moves a URL that waits
+    stays = False  # keeps to the host contacted last while it has URLs and may be contacted
+
+    def score(self, url: UrlFacts) -> float:
+        """The URL's own part. By classes: 0..1."""
+        return 2.0
+
+    def front_of(self, score: float) -> int:
+        """The class of a score. Only asked where `by_score` is off."""
+        return 0
+
+    def domain_term(self, domain: DomainFacts) -> int:
+        """What all URLs of a domain share."""
+        return 0
+
+    def suffix_term(self, visits: int) -> int:
+        """What all URLs under a public suffix share, which has had so many visits."""
+        return 0
+
+    def parts(self, url: UrlFacts, domain: DomainFacts, suffix_visits: int) -> dict[str, float]:
+        """What the total is made of, by name, as it is shown."""
+        if not self.by_score:
+            return {"score": self.score(url)}
+        terms = {"url": self.score(url), "domain": self.domain_term(domain), "suffix": self.suffix_term(suffix_visits)}
+        return {name: term / self.unit for name, term in terms.items()}
+
+    # --- what follows from the above ---------------------------------------------------------------
+
+    @property
+    def front_queues(self) -> int:
+        """How many front queues the task table has under this ordering."""
+        return BY_SCORE_FRONTS if self.by_score else self.fronts
+
+    def standing(self, url: UrlFacts) -> Standing:
+        """Where the URL waits when it is due."""
+        score = self.score(url)
+        if not self.by_score:
+            return Standing(self.front_of(score), score)
+        return Standing(0, score, -float(score))
+
+    def front_until_due(self, front: int) -> int:
+        """The front queue in which a URL of queue `front` waits for a date."""
+        return 1 if self.by_score else front

@@ -1,0 +1,244 @@
+"""The router: which hosts have a back queue (document 004's table T), and what of the task table is in memory.
+
+The task table holds everything; the router decides what is read from it and when a host gives its back queue up. It
+knows nothing of turns: the frontier tells it how to place a host (`Places`).
+"""
+
+import math
+from collections.abc import Iterable
+from typing import Protocol
+
+from gossamer.frontier.back_queue import Growth, HostQueue, HostState
+from gossamer.frontier.domains import DomainTable
+from gossamer.frontier.front_queue import WINDOW, FrontQueue, FrontWanted, HostWanted, LoadOrder
+from gossamer.frontier.later import Later
+from gossamer.frontier.orderings.ordering import Ordering
+from gossamer.frontier.selector import Selector
+from gossamer.frontier.turns import FrontierLimits, Retired
+from gossamer.model.task import HostRecord, Task
+from gossamer.model.units import HostId, Instant
+
+HOSTS_PER_LOAD = 256
+
+
+class Places(Protocol):
+    """What the frontier does for the router."""
+
+    def place(self, host: HostQueue) -> None:
+        """Put a host that is in no structure where it belongs."""
+        ...
+
+    def grew(self, host: HostQueue, front: int) -> None:
+        """A host has got URLs in a front queue that had none, or better ones than it had."""
+        ...
+
+    def changed(self, host: HostQueue) -> None:
+        """Something that a host has in memory stands elsewhere now."""
+        ...
+
+    def make_room(self) -> bool:
+        """Let a host that rests long give its back queue up. False if there is none."""
+        ...
+
+
+class Router:
+    """Front queues, the table of back queues, and their refill."""
+
+    def __init__(self, ordering: Ordering, selector: Selector, limits: FrontierLimits, domains: DomainTable) -> None:
+        self._by_score = ordering.by_score
+        self._moves = ordering.moved_by_links
+        self._fronts = len(selector.drawn)
+        self._selector = selector
+        self._limits = limits
+        self._later = Later()
+        self._hungry: dict[HostId, HostQueue] = {}  # hosts that want a load, in order of asking
+        self._retiring: dict[HostId, int] = {}  # retired, but not yet so in the store -> domain
+        self._passed_over: list[tuple[HostId, int]] = []  # (host, class) drawn while its host was retiring
+        self._retired: list[Retired] = []
+        self.front_queues = [FrontQueue() for _ in range(self._fronts)]
+        self.hosts: dict[HostId, HostQueue] = {}
+        self.domains = domains
+        self.places: Places
+
+    # --- what the store is asked for -------------------------------------------------------
+
+    def load_order(self, now: Instant) -> LoadOrder:
+        """What to read from the task table next."""
+        self._refill()
+        fronts = []
+        for number, queue in enumerate(self.front_queues):
+            if queue.more and not queue.window and not queue.reading:
+                queue.reading = True
+                fronts.append(FrontWanted(number, queue.cursor, WINDOW, now))
+        hosts: list[HostWanted] = []
+        while self._hungry and len(hosts) < HOSTS_PER_LOAD:
+            host = self._hungry.pop(next(iter(self._hungry)))
+            wanted = host.wanted()
+            if not wanted and host.known:
+                continue
+            host.loading = True
+            classes = tuple((f, host.cursors[f], host.load_size) for f in wanted)
+            hosts.append(HostWanted(host.host_id, not host.known, classes, now))
+        order = LoadOrder(tuple(fronts), tuple(hosts))
+        if order:
+            self.domains.load_begins()
+        return order
+
+    def loaded_front(
+        self, front: int, entries: list[tuple[float, HostId]], next_due: float | None, commit: int
+    ) -> None:
+        self.front_queues[front].add(entries, exhausted=next_due is not None, commit=commit)
+        if next_due is not None:
+            self._later.note(next_due, None, front)
+
+    def loaded_host(
+        self,
+        host_id: HostId,
+        record: HostRecord | None,
+        classes: Iterable[tuple[int, list[Task], float | None]],
+        commit: int,
+    ) -> None:
+        host = self.hosts[host_id]
+        if record is not None:
+            host.learn(record)
+            self.domains.enter(record, commit)
+        for front, tasks, next_due in classes:
+            had_none = self._by_score or not host.fronts[front]
+            taken = host.add(front, tasks, exhausted=next_due is not None, commit=commit)
+            if next_due is not None:
+                self._later.note(next_due, host_id, front)
+            if taken and had_none and host.state is HostState.READY:
+                self.places.grew(host, front)
+        host.loaded(commit)
+        if host.state is HostState.EMPTY:
+            self.places.place(host)
+        elif self._by_score and host.state is HostState.READY and not host.has_next:
+            self.places.changed(host)
+        if host_id in self.hosts:
+            self.feed(host)
+
+    def load_ends(self) -> None:
+        """Everything of a load order has been delivered."""
+        self.domains.load_ends()
+
+    # --- what commits bring ----------------------------------------------------------------
+
+    def grown(self, commit: int, host_id: HostId, front: int, place: float) -> None:
+        """URLs or front-queue entries were added for a host, none before `place`."""
+        if self._by_score and front == 0:
+            place = math.nextafter(place, -math.inf)  # ties are broken by age, and what is added may be older
+        host = self.hosts.get(host_id)
+        if host is None:
+            self.front_queues[front].grow(commit, place)
+        else:
+            host.grow(Growth(commit, front, place))
+            self._fed_or_placed(host)
+
+    def moved(self, commit: int, host_id: HostId, url_id: int, front: int, place: float, priority: float) -> None:
+        """A waiting URL stands elsewhere now."""
+        if self._by_score and front == 0:
+            place = math.nextafter(place, -math.inf)
+        host = self.hosts.get(host_id)
+        if host is None:
+            self.front_queues[front].grow(commit, place)
+        else:
+            if host.move(Growth(commit, front, place, url_id, priority)):
+                self.places.changed(host)
+            self._fed_or_placed(host)
+
+    def _fed_or_placed(self, host: HostQueue) -> None:
+        """Load what is needed. By score, what has grown may stand before what the host was ready with."""
+        if self._by_score and host.state is HostState.READY and not host.has_next:
+            self.places.changed(host)
+        self.feed(host)
+
+    def settled(self, commit: int, host_id: HostId, url_id: int) -> HostQueue | None:
+        """An outcome is on record. The host, if it has a back queue."""
+        host = self.hosts.get(host_id)
+        if host is not None:
+            host.settle(url_id, commit)
+        return host
+
+    def retirement_committed(self, host_id: HostId) -> None:
+        domain_id = self._retiring.pop(host_id, None)
+        if domain_id is not None:
+            self.domains.leave(domain_id)
+        if self._passed_over:
+            # Their entries may be those that the retirement renewed; they are not read a second time.
+            for passed, front in self._passed_over:
+                if passed == host_id:
+                    self.front_queues[front].window.append(passed)
+            self._passed_over = [entry for entry in self._passed_over if entry[0] != host_id]
+
+    def take_retired(self) -> list[Retired]:
+        retired, self._retired = self._retired, []
+        return retired
+
+    # --- refill: document 004's steps ------------------------------------------------------
+
+    def _refill(self) -> None:
+        """While a back queue is free: draw a front queue by the bias, take the host at its head; if that host has a
+        back queue already, go on drawing; otherwise the free one is its."""
+        queues, hosts = self.front_queues, self.hosts
+        while waiting := [f for f, queue in enumerate(queues) if queue.window]:
+            if len(hosts) >= self._limits.max_hosts and not self.places.make_room():
+                return
+            front = self._selector.draw(waiting)
+            host_id = queues[front].window.popleft()
+            host = hosts.get(host_id)
+            if host is not None:
+                if not host.more[front]:
+                    host.more[front] = True
+                    self.feed(host)
+                continue
+            if host_id in self._retiring:
+                self._passed_over.append((host_id, front))  # until we are told that its retirement is on record
+                continue
+            host = HostQueue(host_id, self._fronts, by_score=self._by_score, moves=self._moves)
+            hosts[host_id] = self._hungry[host_id] = host
+
+    def feed(self, host: HostQueue) -> None:
+        """Ask for more if the host runs low; let it go if there is nothing."""
+        if host.loading:
+            return
+        if not host.runs_low:
+            self.retire_if_drained(host)
+        elif self.hosts.get(host.host_id) is host:
+            self._hungry[host.host_id] = host
+
+    def retire_if_drained(self, host: HostQueue) -> None:
+        if host.is_drained and self.hosts.get(host.host_id) is host:
+            del self.hosts[host.host_id]
+            self._hungry.pop(host.host_id, None)
+            self._later.forget(host.host_id, self._fronts)
+            self._retiring[host.host_id] = host.domain_id
+            self._retired.append(Retired(host.host_id, host.domain_id, host.not_before))
+
+    @property
+    def is_crowded(self) -> bool:
+        """Others wait for a back queue, and there is none."""
+        if len(self.hosts) < self._limits.max_hosts:
+            return False
+        return any(queue.window or queue.more for queue in self.front_queues)
+
+    # --- what is due later -----------------------------------------------------------------
+
+    def wake(self, now: Instant) -> None:
+        """Look again at queues whose later URLs have come of age."""
+        while (due := self._later.pop_due(now)) is not None:
+            host_id, front = due
+            if host_id is None:
+                self.front_queues[front].more = True
+            else:
+                waiting = self.hosts[host_id]
+                waiting.more[front] = True
+                self.feed(waiting)
+
+    @property
+    def next_due(self) -> float:
+        return self._later.next
+
+    @property
+    def is_quiet(self) -> bool:
+        """Nothing in memory, nothing being read or retired."""
+        return not (self.hosts or self._retired or self._retiring or any(q.reading for q in self.front_queues))

@@ -1,0 +1,48 @@
+"""What the crawl has learnt of a URL and of a domain: everything that a priority may rest on."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from gossamer.model.units import Url
+
+CREDIT_UNIT = 10**9
+"""One credit of online importance. Counted in whole numbers, so that the order is the same on every machine."""
+
+BIRTH_CREDIT = CREDIT_UNIT * 15 // 100
+"""What a URL has when it is met for the first time: without it, pages deep in a site would count for nothing."""
+
+
+def credit_handed_on(credit: int, links: int) -> int:
+    """What each of the links of a fetched page gets of the page's credit: 0.85 of it in equal parts."""
+    return credit * 85 // (100 * links)
+
+
+class UrlFacts(NamedTuple):
+    """One URL. Links are counted once for each page that has them; a page's links to itself do not count."""
+
+    url_id: int  # grows with discovery, so it is also the entry number
+    url: Url
+    depth: int  # links followed from a seed
+    links: int = 0  # fetched pages that link to it
+    links_from_others: int = 0  # of these, pages of other registrable domains
+    credit: int = BIRTH_CREDIT  # online importance: what was handed to it and not handed on yet
+    visits: int = 0  # answered so far
+    changes: int = 0  # of these, with content other than the time before
+    age: float | None = None  # seconds since its last known modification, when these facts were put together
+
+
+@dataclass(slots=True)
+class DomainFacts:
+    """One registrable domain."""
+
+    visits: int = 0  # page requests
+    links: int = 0  # links found to any of its URLs, from anywhere
+    links_from_others: int = 0  # of these, from other domains
+
+
+class Standing(NamedTuple):
+    """Where a URL waits: its front queue, and its place in it (smaller is earlier; None: by the date it is due)."""
+
+    front: int
+    priority: float
+    place: float | None = None

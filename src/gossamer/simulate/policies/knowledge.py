@@ -1,0 +1,64 @@
+"""Hot: what a crawl would have learnt by now of each page and site (benchmarks/bench_orderings.py)."""
+
+from collections.abc import Sequence
+
+from gossamer.model.facts import BIRTH_CREDIT, DomainFacts, UrlFacts, credit_handed_on
+from gossamer.model.units import Url
+from gossamer.simulate.policies.ports import Setting
+
+_NAMELESS = Url("")
+
+
+class Knowledge:
+    """Counts links, visits and credit as the crawl's store does. Sites stand for registrable domains.
+
+    New pages are `found` first, then all links of the page they were found on are counted (`fetched`).
+    """
+
+    def __init__(self, setting: Setting) -> None:
+        pages = len(setting.site_of)
+        self._site_of = setting.site_of
+        self._suffix_of = setting.suffix_of
+        self._urls = setting.urls
+        self._met = 0
+        self._entry = [0] * pages
+        self._depth = [0] * pages
+        self._links = [0] * pages
+        self._links_from_others = [0] * pages
+        self.credit = [BIRTH_CREDIT] * pages
+        self.domains = [DomainFacts() for _ in setting.suffix_of]
+        self.suffix_visits = [0] * (max(setting.suffix_of, default=-1) + 1)
+
+    def found(self, page: int, source: int | None) -> None:
+        self._met += 1
+        self._entry[page] = self._met
+        self._depth[page] = 0 if source is None else self._depth[source] + 1
+
+    def fetched(self, page: int, links: Sequence[int]) -> None:
+        own = self._site_of[page]
+        self.domains[own].visits += 1
+        self.suffix_visits[self._suffix_of[own]] += 1
+        credit, counts, from_others = self.credit, self._links, self._links_from_others
+        share = credit_handed_on(credit[page], len(links)) if links else 0
+        credit[page] = 0
+        site_of, domains = self._site_of, self.domains
+        for link in links:
+            counts[link] += 1
+            credit[link] += share
+            site = site_of[link]
+            domain = domains[site]
+            domain.links += 1
+            if site != own:
+                from_others[link] += 1
+                domain.links_from_others += 1
+
+    def facts_of(self, page: int) -> UrlFacts:
+        """Of a page that waits. Where the graph has no names, its URL is empty."""
+        return UrlFacts(
+            self._entry[page],
+            _NAMELESS if self._urls is None else Url(self._urls[page]),
+            self._depth[page],
+            self._links[page],
+            self._links_from_others[page],
+            self.credit[page],
+        )

@@ -1,0 +1,81 @@
+"""What a configuration asks for, as the policies that decide. Light: a command that only asks loads no fetcher."""
+
+from gossamer.config import Config
+from gossamer.errors import ConfigError
+from gossamer.filter.canonical import Canonicaliser
+from gossamer.filter.domains import partition_of, public_suffix, registrable_domain
+from gossamer.filter.patterns import UrlPattern
+from gossamer.filter.query_rules import CanonicalRules
+from gossamer.filter.rules import EXCLUDED_EXTENSIONS, EntryRules
+from gossamer.filter.scope import Scope, parse_domains, parse_scope
+from gossamer.frontier.orderings import ORDERINGS, Ordering
+from gossamer.frontier.politeness import PolitenessPolicy
+from gossamer.model.units import Domain, HostKey, Seconds
+
+PARTITIONS = 64
+
+
+def check_config(config: Config) -> None:
+    """Refuse what cannot work before anything is touched. Raises ConfigError."""
+    rules_for(config, parse_scope(config.scope))
+    ordering_for(config)
+
+
+def canonicaliser_for(config: Config) -> Canonicaliser:
+    wishes = config.filter
+    return Canonicaliser(
+        CanonicalRules(
+            drop_tracking=wishes.drop_tracking,
+            drop_sessions=wishes.drop_sessions,
+            drop_query=wishes.drop_query,
+            sort_query=wishes.sort_query,
+        )
+    )
+
+
+def rules_for(config: Config, scope: Scope) -> EntryRules:
+    """The rules of entry, within `scope`. Raises ConfigError."""
+    wishes = config.filter
+    extensions = wishes.exclude_extensions
+    return EntryRules(
+        scope=scope,
+        excluded_domains=parse_domains(wishes.exclude_domains, "filter.exclude_domains"),
+        include_patterns=tuple(UrlPattern(text) for text in wishes.include),
+        exclude_patterns=tuple(UrlPattern(text) for text in wishes.exclude),
+        max_depth=config.max_depth,
+        max_url_bytes=wishes.max_url_bytes,
+        excluded_extensions=EXCLUDED_EXTENSIONS
+        if extensions is None
+        else frozenset(e.lower().removeprefix(".") for e in extensions),
+    )
+
+
+def ordering_for(config: Config, name: str | None = None) -> Ordering:
+    """The ordering `name` (without it, the configuration's), ours or a user's.
+
+    Raises ConfigError where there is none, UsageError for a user's that is broken.
+    """
+    name = config.order if name is None else name
+    if name in ORDERINGS:  # no plugin can take these names, so none need be looked for
+        return ORDERINGS[name]()
+    from gossamer.plugins import orderings
+
+    makers = orderings()
+    if name not in makers:
+        raise ConfigError("order", f"no such ordering: {name!r} (there are {', '.join(makers)})")
+    return makers[name]()
+
+
+def politeness_for(config: Config) -> PolitenessPolicy:
+    return PolitenessPolicy(
+        min_delay=Seconds(config.delay),
+        load_factor=config.delay_factor,
+        max_adaptive_delay=Seconds(config.politeness.max_adaptive_delay),
+        max_retry_after=Seconds(config.politeness.max_retry_after),
+    )
+
+
+def domain_of(host: HostKey) -> tuple[Domain, int, str]:
+    """The registrable domain of a host, the partition that owns it, and its public suffix."""
+    domain = registrable_domain(host)
+    return domain, partition_of(domain, PARTITIONS), public_suffix(host)

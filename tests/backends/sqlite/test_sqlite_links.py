@@ -1,0 +1,199 @@
+"""Counting links: each once, when it is due, whatever happens in between."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlite_store import Store, candidate, links_of, settlement
+
+from gossamer.backends.sqlite.link_pages import LinkedPage, fingerprints_from, pages_bytes, pages_from
+from gossamer.errors import DiskFull, StoreFailed
+from gossamer.frontier.orderings import Ordering
+from gossamer.frontier.orderings.importance import Importance
+from gossamer.frontier.orderings.novelty import Novelty
+from gossamer.model.facts import BIRTH_CREDIT, credit_handed_on
+from gossamer.model.states import UrlState
+from gossamer.model.units import Instant, Seconds
+from gossamer.store.changes import Batch, Linked, Moved
+
+ENOUGH = 10
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """Six URLs on each of two domains, ids and fingerprints 1-6 and 7-12; links are put off until there are ten."""
+    store = Store(tmp_path / "crawl.db", Ordering(), targets_at_once=ENOUGH)
+    fill(store)
+    yield store
+    store.close()
+
+
+def fill(store: Store) -> None:
+    found = [candidate("a.test", n) for n in range(1, 7)] + [candidate("www.b.org", n) for n in range(7, 13)]
+    store.writer.commit(Batch(candidates=found), store.now)
+
+
+def commit_links(store: Store, page: int, *targets: tuple[str, int]) -> tuple[list[Moved], list[Linked]]:
+    """The page is fetched and has these links."""
+    batch = Batch(links=[links_of(page, 1 if page < 7 else 2, *targets)])
+    batch.settle(settlement(page, UrlState.STORED, 1 if page < 7 else 2))
+    committed = store.writer.commit(batch, store.now)
+    return committed.moved, committed.linked
+
+
+def counts(store: Store) -> dict[int, tuple[int, int]]:
+    """The URLs that have links, with how many, and how many from other domains."""
+    rows = store.db.execute("SELECT id, links, links_from_others FROM urls WHERE links > 0")
+    return {url_id: (links, others) for url_id, links, others in rows}
+
+
+def test_links_are_counted_when_there_are_enough(store: Store) -> None:
+    menu = [("a.test", n) for n in (2, 3, 4, 5, 6)]
+
+    assert commit_links(store, 1, *menu[:4], ("www.b.org", 7)) == ([], [])
+    assert counts(store) == {}
+
+    _, linked = commit_links(store, 7, *menu)
+    assert counts(store) == {2: (2, 1), 3: (2, 1), 4: (2, 1), 5: (2, 1), 6: (1, 1), 7: (1, 1)}
+    assert sorted(linked) == [Linked(1, 9, 5), Linked(2, 1, 1)]
+    assert store.value("SELECT count(*) FROM uncounted") == 0
+
+
+def test_links_are_counted_after_some_seconds_even_if_there_are_few(store: Store) -> None:
+    store.clock.advance(Seconds(9.0))
+    commit_links(store, 1, ("a.test", 2))
+    assert counts(store) == {}
+
+    store.clock.advance(Seconds(1.0))
+    store.writer.commit(Batch(candidates=[candidate("a.test", 99)]), store.now)
+    assert counts(store) == {2: (1, 0)}
+
+
+def test_links_that_wait_are_counted_on_closing(store: Store) -> None:
+    commit_links(store, 1, ("a.test", 2))
+
+    store.writer.close()
+
+    assert counts(store) == {2: (1, 0)}
+
+
+def test_a_crash_after_any_commit_neither_loses_nor_doubles_a_link(store: Store, tmp_path: Path) -> None:
+    expected = dict.fromkeys(range(1, 13), 0)
+    for page in range(1, 13):
+        targets = [n for n in range(1, 13) if n != page and (n * page) % 3]
+        commit_links(store, page, *[("a.test" if n < 7 else "www.b.org", n) for n in targets])
+        for target in targets:
+            expected[target] += 1
+
+        for times in (1, 2):  # and another crash, right after the next start
+            directory = tmp_path / f"crash-{page}-{times}"
+            directory.mkdir()
+            for file in tmp_path.glob("crawl.db*") if times == 1 else (tmp_path / f"crash-{page}-1").iterdir():
+                shutil.copy(file, directory)
+            again = Store(directory / "crawl.db", Ordering(), targets_at_once=ENOUGH)
+            assert {n: links for n, (links, _) in counts(again).items()} == {n: e for n, e in expected.items() if e}
+            again.writer._db.close()
+            again.loader.close()
+
+
+def test_a_count_that_is_rolled_back_is_done_by_the_next_commit(store: Store) -> None:
+    commit_links(store, 1, *[("a.test", n) for n in (2, 3, 4, 5, 6)])
+    store.captures.flush_fails = True
+    with pytest.raises(DiskFull):
+        commit_links(store, 2, *[("a.test", n) for n in (1, 3, 4, 5, 6)])
+    store.captures.flush_fails = False
+    assert counts(store) == {}
+
+    commit_links(store, 2, *[("a.test", n) for n in (1, 3, 4, 5, 6)])
+    assert counts(store) == {1: (1, 0), 2: (1, 0), 3: (2, 0), 4: (2, 0), 5: (2, 0), 6: (2, 0)}
+
+
+def test_targets_that_are_not_in_the_table_are_in_the_graph_and_make_no_rows(store: Store) -> None:
+    before = store.rows("SELECT * FROM hosts"), store.rows("SELECT id, domain FROM domains")
+    targets = [("a.test", 50), ("other.a.test", 51), ("c.test", 52)]
+
+    _, linked = commit_links(store, 1, *targets, ("a.test", 2))
+
+    assert before == (store.rows("SELECT * FROM hosts"), store.rows("SELECT id, domain FROM domains"))
+    assert store.value("SELECT targets FROM links WHERE url_id = 1") is not None
+    assert linked == []
+    store.writer.close()
+    assert counts(store) == {2: (1, 0)}
+    assert store.rows("SELECT links, links_from_others FROM domains WHERE id = 1") == [(3, 0)]
+
+
+def test_the_graph_holds_the_targets_as_little_endian_numbers(store: Store) -> None:
+    commit_links(store, 1, ("a.test", 2), ("b.org", -3))
+
+    (stored,) = store.db.execute("SELECT targets FROM links WHERE url_id = 1").fetchone()
+
+    assert stored == b"\x02\0\0\0\0\0\0\0" + b"\xfd" + b"\xff" * 7
+    assert fingerprints_from(stored) == [2, -3]
+
+
+def test_a_domain_that_is_met_later_counts_from_then_on(store: Store) -> None:
+    commit_links(store, 1, ("new.test", 20))
+    store.writer.commit(Batch(candidates=[candidate("new.test", 20)]), store.now)
+    commit_links(store, 2, ("new.test", 20))
+
+    store.writer.close()
+
+    assert store.rows("SELECT links FROM urls WHERE fingerprint = 20") == [(1,)]
+
+
+def test_a_page_that_is_fetched_again_counts_only_what_is_new_on_it(tmp_path: Path) -> None:
+    store = Store(tmp_path / "crawl.db", Novelty())
+    fill(store)
+    commit_links(store, 1, ("a.test", 2), ("a.test", 3))
+
+    moved, linked = commit_links(store, 1, ("a.test", 3), ("a.test", 4), ("www.b.org", 7))
+
+    assert counts(store) == {2: (1, 0), 3: (1, 0), 4: (1, 0), 7: (1, 1)}
+    assert sorted(linked) == [Linked(1, 1, 0), Linked(2, 1, 1)]
+    assert {move.url_id for move in moved} == {4, 7}
+    (stored,) = store.db.execute("SELECT targets FROM links WHERE url_id = 1").fetchone()
+    assert fingerprints_from(stored) == [3, 4, 7]
+    store.close()
+
+
+def test_credit_flows_from_page_to_page_within_a_batch(tmp_path: Path) -> None:
+    store = Store(tmp_path / "crawl.db", Importance())
+    fill(store)
+    batch = Batch(links=[links_of(1, 1, ("a.test", 2), ("a.test", 3)), links_of(2, 1, ("a.test", 3))])
+    batch.settle(settlement(1))
+    batch.settle(settlement(2))
+
+    moved = store.writer.commit(batch, store.now).moved
+
+    half = credit_handed_on(BIRTH_CREDIT, 2)
+    third = BIRTH_CREDIT + half + credit_handed_on(BIRTH_CREDIT + half, 1)
+    assert store.rows("SELECT credit FROM urls WHERE id IN (1, 2, 3) ORDER BY id") == [(0,), (0,), (third,)]
+    assert moved == [Moved(1, 3, 0, -float(third), third)]  # type: ignore[arg-type]
+    store.close()
+
+
+def test_a_url_that_waits_for_a_date_keeps_its_place_and_gets_its_score(tmp_path: Path) -> None:
+    store = Store(tmp_path / "crawl.db", Novelty())
+    fill(store)
+    until = store.now + 123.456
+    again = settlement(2, UrlState.QUEUED)._replace(available_at=Instant(until), reason="slow")
+    store.writer.commit(Batch(settlements=[again]), store.now)
+
+    moved, _ = commit_links(store, 1, ("a.test", 2))
+
+    assert moved == [(1, 2, 1, until, 100)]
+    assert store.rows("SELECT front, place, priority FROM urls WHERE id = 2") == [(1, until, 100.0)]
+    store.close()
+
+
+def test_pages_come_back_from_bytes_as_they_were() -> None:
+    pages = [LinkedPage(1, 2, 9, 1, 0, [-5, 2**63 - 1], [], []), LinkedPage(7, 2, 0, 0, 1, [], [-(2**63), 3], [8, 9])]
+
+    assert list(pages_from(pages_bytes(pages))) == pages
+    assert list(pages_from(b"")) == []
+
+
+def test_bytes_that_are_no_numbers_are_a_failure_of_the_store() -> None:
+    with pytest.raises(StoreFailed, match="7 bytes"):
+        fingerprints_from(b"1234567")

@@ -1,0 +1,161 @@
+"""Putting the whole queue in order for another ordering."""
+
+from pathlib import Path
+
+import pytest
+from sqlite_store import Store, candidate, domain_of, links_of, settlement
+
+from gossamer.backends.sqlite import reordering
+from gossamer.backends.sqlite.database import open_for_writing
+from gossamer.backends.sqlite.facts import Facts
+from gossamer.backends.sqlite.reordering import reorder
+from gossamer.backends.sqlite.writer import SqliteWriter
+from gossamer.errors import StoreFailed
+from gossamer.frontier.orderings import ORDERINGS, Ordering
+from gossamer.frontier.orderings.importance import Importance
+from gossamer.frontier.orderings.mercator import Mercator
+from gossamer.frontier.orderings.novelty import Novelty
+from gossamer.model.facts import UrlFacts
+from gossamer.model.states import UrlState
+from gossamer.model.units import Instant, Seconds
+from gossamer.store.changes import Batch
+
+HOSTS = ["a.x.test", "b.x.test", "y.test"]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    """A crawl by score with links between its URLs; some are fetched, one waits for a date."""
+    store = Store(tmp_path / "crawl.db", Novelty())
+    for number in range(1, 61):
+        store.clock.advance(Seconds(1.0))
+        batch = Batch(candidates=[candidate(HOSTS[number % 3], number, front=number % 3)])
+        if number > 20:
+            page = number - 20
+            links = [(HOSTS[n % 3], n) for n in (number, number - 1, number - 7)]
+            batch.settle(settlement(page, UrlState.STORED, 1 + (page - 1) % 3))
+            batch.links.append(links_of(page, 1 + page % 3 // 2, *links))
+        store.writer.commit(batch, store.now)
+    store.clock.advance(Seconds(1.0))
+    later = settlement(60, UrlState.QUEUED, 1)._replace(available_at=Instant(store.now + 99), reason="slow")
+    store.writer.commit(Batch(settlements=[later]), store.now)
+    store.close()
+    reorder(store.path, "novelty", Novelty(), store.now)
+    return store
+
+
+def queue(path: Path) -> list[tuple[object, ...]]:
+    db = open_for_writing(path)
+    columns = "id, url, depth, links, links_from_others, credit, visits, changes, front, place, priority, available_at"
+    rows = db.execute(f"SELECT {columns} FROM urls WHERE state = 0 ORDER BY id").fetchall()
+    db.close()
+    return rows
+
+
+def entries(path: Path) -> list[tuple[object, ...]]:
+    db = open_for_writing(path)
+    rows = db.execute("SELECT host_id, front, place FROM fronts ORDER BY 1, 2").fetchall()
+    truth = "SELECT host_id, front, min(place) FROM urls WHERE state = 0 GROUP BY 1, 2 ORDER BY 1, 2"
+    assert rows == db.execute(truth).fetchall()
+    db.close()
+    return rows
+
+
+@pytest.mark.parametrize("name", list(ORDERINGS))
+def test_every_queued_url_stands_where_the_new_ordering_wants_it(store: Store, name: str) -> None:
+    ordering = ORDERINGS[name]()
+
+    changed = reorder(store.path, name, ordering, store.now)
+
+    assert changed is (name != "novelty")
+    rows = queue(store.path)
+    assert len(rows) == 20
+    for *learnt, front, place, priority, available_at in rows:
+        facts = UrlFacts(*learnt)  # type: ignore[arg-type]
+        wanted = ordering.standing(facts)
+        assert priority == wanted.priority
+        if facts.url_id == 60:
+            assert (front, place) == (ordering.front_until_due(wanted.front), store.now + 99)
+        else:
+            assert (front, place) == (wanted.front, available_at if wanted.place is None else wanted.place)
+    assert entries(store.path)
+
+
+def test_there_and_back_again_changes_nothing(store: Store) -> None:
+    before = (queue(store.path), entries(store.path))
+
+    reorder(store.path, "mercator", Mercator(), store.now)
+    assert (queue(store.path), entries(store.path)) != before
+    reorder(store.path, "novelty", Novelty(), store.now)
+
+    assert (queue(store.path), entries(store.path)) == before
+
+
+def test_progress_is_told_until_all_are_done(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reordering, "CHUNK", 7)
+    told: list[tuple[int, int]] = []
+
+    reorder(store.path, "bfs", Ordering(), store.now, lambda done, total: told.append((done, total)))
+
+    assert told == [(7, 20), (14, 20), (20, 20)]
+
+
+class Killed(BaseException):
+    """Stands for the end of the process."""
+
+
+@pytest.mark.parametrize("chunks", [1, 2, 3])
+def test_a_reordering_that_was_cut_short_is_done_again_whatever_the_next_ordering_is(
+    store: Store, monkeypatch: pytest.MonkeyPatch, chunks: int
+) -> None:
+    before = (queue(store.path), entries(store.path))
+    monkeypatch.setattr(reordering, "CHUNK", 7)
+
+    def kill(done: int, total: int) -> None:
+        if done >= min(7 * chunks, total):
+            raise Killed
+
+    with pytest.raises(Killed):
+        reorder(store.path, "mercator", Mercator(), store.now, kill)
+
+    db = open_for_writing(store.path)
+    assert Facts(db).order() is None
+    db.close()
+    assert reorder(store.path, "novelty", Novelty(), store.now)
+    assert (queue(store.path), entries(store.path)) == before
+
+
+def test_a_writer_goes_on_under_the_new_ordering(store: Store) -> None:
+    reorder(store.path, "importance", Importance(), store.now)
+    writer = SqliteWriter(store.path, store.captures, domain_of, Importance(), store.clock)
+
+    done = settlement(45, UrlState.STORED, 1)
+    committed = writer.commit(Batch(settlements=[done], links=[links_of(45, 1, ("y.test", 59))]), store.now)
+    writer.close()
+
+    ((_, url_id, front, place, priority),) = committed.moved
+    row = next(row for row in queue(store.path) if row[0] == url_id)
+    assert row[8:11] == (front, place, priority) == (0, -priority, priority)
+
+
+def test_urls_whose_date_has_come_join_the_order(store: Store) -> None:
+    reorder(store.path, "importance", Importance(), Instant(store.now + 100))
+
+    assert {row[8] for row in queue(store.path)} == {0}
+
+
+def test_an_empty_crawl_takes_any_ordering(tmp_path: Path) -> None:
+    told: list[tuple[int, int]] = []
+
+    assert reorder(tmp_path / "crawl.db", "bfs", Ordering(), Instant(1.0), lambda *n: told.append(n))
+    assert not reorder(tmp_path / "crawl.db", "bfs", Ordering(), Instant(1.0))
+    assert told == []
+
+
+def test_what_the_database_refuses_is_a_failure_of_the_store(store: Store) -> None:
+    db = open_for_writing(store.path)
+    db.execute("DROP TABLE fronts")
+    db.close()
+
+    with pytest.raises(StoreFailed):
+        reorder(store.path, "bfs", Ordering(), store.now)

@@ -1,0 +1,133 @@
+"""`gossamer status`: what a crawl waits for, at rest and running."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from crawl_samples import small_crawl
+
+from gossamer.backends.sqlite.database import open_for_writing
+from gossamer.cli import main
+from gossamer.clock import SteadyClock
+from gossamer.crawl.directory import CrawlDirectory
+from gossamer.model.units import Instant
+from gossamer.observe.live import live_state, write_live
+from gossamer.observe.snapshot import Snapshot
+
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def crawl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """One URL is queued and due; one is dead, one a duplicate."""
+    monkeypatch.chdir(tmp_path)
+    return small_crawl(tmp_path / "crawl")
+
+
+def change(crawl: Path, sql: str, *values: object) -> None:
+    db = open_for_writing(crawl / "crawl.db")
+    db.execute(sql, values)
+    db.close()
+
+
+def status(capsys: Captured) -> dict[str, object]:
+    assert main(["status", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert isinstance(found, dict)
+    return found
+
+
+def waits(capsys: Captured) -> dict[str, object]:
+    found = status(capsys)["waits"]
+    assert isinstance(found, dict)
+    return found
+
+
+def text(capsys: Captured) -> str:
+    assert main(["status"]) == 0
+    return capsys.readouterr().out
+
+
+def tell(crawl: Path, in_flight: int, at: Instant | None = None) -> None:
+    """As a running crawl does."""
+    now = SteadyClock().now() if at is None else at
+    moment = Snapshot(at=now, in_flight=in_flight, load="high", load_reason="all fetch slots busy for 1 s")
+    write_live(crawl, live_state(moment, os.getpid()))
+
+
+def test_a_crawl_at_rest_waits_for_a_start(crawl: Path, capsys: Captured) -> None:
+    found = waits(capsys)
+
+    assert (found["for"], found["in_flight"], found["due"], found["ready_hosts"]) == ("a start of the crawl", 0, 1, 1)
+    assert status(capsys)["next_due"] is not None
+    assert "Waits for a start of the crawl\n" in text(capsys)
+
+
+def test_a_retry_is_told_with_its_date(crawl: Path, capsys: Captured) -> None:
+    later = SteadyClock().now() + 5000
+    change(crawl, "UPDATE urls SET available_at = ?, place = ?, reason = 'server_error' WHERE state = 0", later, later)
+
+    found = waits(capsys)
+
+    assert (found["due"], found["ready_hosts"], found["retries"]) == (0, 0, 1)
+    assert found["next_retry"] == status(capsys)["next_due"] is not None
+    assert str(found["for"]).startswith("a start of the crawl, then 1 retry (due in 1:23:")
+    assert "retries          1  the next is due " in text(capsys)
+
+
+def test_a_resting_host_is_told_with_the_date_it_may_be_contacted(crawl: Path, capsys: Captured) -> None:
+    change(crawl, "UPDATE hosts SET next_contact = ?", SteadyClock().now() + 500)
+
+    found = waits(capsys)
+
+    assert (found["due"], found["ready_hosts"], found["resting_hosts"]) == (1, 0, 1)
+    assert found["next_contact"] is not None
+    assert "then 1 resting host (free in 0:08:" in str(found["for"])
+
+
+def test_a_finished_crawl_waits_for_nothing_though_dates_may_lie_ahead(crawl: Path, capsys: Captured) -> None:
+    change(crawl, "UPDATE urls SET state = 4, available_at = 4e9, reason = 'missing' WHERE state = 0")
+    change(crawl, "UPDATE counters SET name = 'state:missing' WHERE name = 'state:queued'")
+
+    found = status(capsys)
+    waited = waits(capsys)
+
+    assert (found["finished"], found["next_due"], waited["for"]) == (True, None, "")
+    assert (waited["missing"], waited["next_missing"]) == (1, "2096-10-02T07:06:40.000Z")
+    assert "Waits for nothing\n" in text(capsys)
+
+
+def test_of_a_running_crawl_it_is_known_what_is_in_flight(crawl: Path, capsys: Captured) -> None:
+    held = CrawlDirectory(crawl)
+    change(crawl, "UPDATE hosts SET next_contact = 4e9")
+    tell(crawl, in_flight=3)
+
+    found, shown = status(capsys), text(capsys)
+
+    held.close()
+    waited = found["waits"]
+    assert isinstance(waited, dict)
+    assert (waited["in_flight"], waited["ready_hosts"]) == (3, 0)
+    assert str(waited["for"]).startswith("3 visits in flight, 1 resting host")
+    assert found["load"] == {"mode": "high", "reason": "all fetch slots busy for 1 s", "selector_shares": []}
+    assert "Waits for 3 visits in flight" in shown
+    assert "all fetch slots busy for 1 s" in shown
+
+
+def test_what_a_crawl_that_was_killed_left_behind_is_not_in_flight(crawl: Path, capsys: Captured) -> None:
+    tell(crawl, in_flight=3)
+
+    assert waits(capsys)["in_flight"] == 0
+    assert status(capsys)["load"] is None
+
+
+def test_of_a_running_crawl_that_says_nothing_it_is_unknown(crawl: Path, capsys: Captured) -> None:
+    held = CrawlDirectory(crawl)
+    tell(crawl, in_flight=3, at=Instant(SteadyClock().now() - 60))
+
+    found, shown = waits(capsys), text(capsys)
+
+    held.close()
+    assert found["in_flight"] is None
+    assert "in flight        unknown" in shown

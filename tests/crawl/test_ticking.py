@@ -1,0 +1,61 @@
+"""What a running crawl tells while it runs: on the screen, in a file, in the log."""
+
+import asyncio
+import json
+import os
+from pathlib import Path
+from typing import cast
+
+from gossamer.crawl.supervisor import Watch, _tick
+from gossamer.model.units import Instant
+from gossamer.observe.live import FILE
+from gossamer.observe.log import EventLog
+from gossamer.observe.snapshot import Snapshot
+
+
+class OneMoment:
+    """A crawl in which nothing changes."""
+
+    def __init__(self) -> None:
+        self.looks = 0
+
+    def snapshot(self) -> Snapshot:
+        self.looks += 1
+        return Snapshot(at=Instant(1_700_000_000.0), in_flight=7, waiting_for="7 visits in flight")
+
+
+class Shown:
+    def __init__(self) -> None:
+        self.snapshots: list[Snapshot] = []
+
+    def update(self, snapshot: Snapshot) -> None:
+        self.snapshots.append(snapshot)
+
+    def close(self) -> None: ...
+
+
+async def told(directory: Path, shown: Shown) -> dict[str, object]:
+    """What the file says while it runs, once it is there."""
+    log = EventLog(directory / "crawl.log")
+    ticking = asyncio.create_task(_tick(cast(Watch, OneMoment()), shown, log, directory))
+    for _ in range(1000):
+        await asyncio.sleep(0.01)
+        if (directory / FILE).exists() or ticking.done():
+            break
+    found = json.loads((directory / FILE).read_text())
+    ticking.cancel()
+    await asyncio.gather(ticking, return_exceptions=True)
+    log.close()
+    assert isinstance(found, dict)
+    return found
+
+
+def test_a_running_crawl_says_what_is_in_flight_and_takes_it_back_when_it_ends(tmp_path: Path) -> None:
+    shown = Shown()
+
+    found = asyncio.run(told(tmp_path, shown))
+
+    assert (found["in_flight"], found["process"]) == (7, os.getpid())
+    assert found["waiting_for"] == "7 visits in flight"
+    assert shown.snapshots
+    assert not [name for name in os.listdir(tmp_path) if "status" in name]
