@@ -49,7 +49,8 @@ def add_url(
     place = (at or 0.0) if place is None else place
     db.execute(
         "INSERT INTO urls (id, host_id, domain_id, fingerprint, url, state, front, available_at, priority, depth,"
-        " tries, hops, via, found_on, found_at, reason, place) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, 1, 0, 0, 1, 0, 0, ?, ?)",
+        " tries, hops, via, found_on, found_at, reason, place)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, 1, 0, 0, 1, 0, 0, ?, ?)",
         (number, host, host, number, f"http://h{host}.test/{number}", state, front, at, reason, place),
     )
     if state is UrlState.QUEUED:
