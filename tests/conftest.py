@@ -5,4 +5,5 @@ from pathlib import Path
 
 TESTS = Path(__file__).parent
 # One namespace: scripted servers and running crawls are used by tests in other folders too.
-sys.path[:0] = [str(TESTS), str(TESTS / "fetch" / "http"), str(TESTS / "integration")]
+FOLDERS = (TESTS, TESTS / "fetch" / "http", TESTS / "fetch" / "ftp", TESTS / "seed", TESTS / "integration")
+sys.path[:0] = map(str, FOLDERS)

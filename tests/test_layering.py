@@ -50,7 +50,8 @@ OURS: dict[str, tuple[str, ...]] = {
     ),
     "cli": ("commands", "errors", "observe"),
     "__main__": ("cli",),
-    "assemble": (*FOUNDATIONS, *STAGES, "observe", "config", "crawl", "backends", "wishes"),
+    "fetchers": ("model", "clock", "config", "fetch"),
+    "assemble": (*FOUNDATIONS, *STAGES, "observe", "config", "crawl", "backends", "wishes", "fetchers"),
     "": (),  # the package itself
 }
 """Package or top-level module -> what of ours it may import besides itself. A dot narrows it to one module."""

@@ -33,10 +33,10 @@ from gossamer.errors import DirectoryError, NotThisCrawl
 from gossamer.extract.elsewhere import LargePages
 from gossamer.fetch.dns.policy import AddressPolicy
 from gossamer.fetch.dns.resolver import Resolver
-from gossamer.fetch.http.curl import CurlFetcher
-from gossamer.fetch.http.ports import FetchLimits
+from gossamer.fetch.http.ports import Fetcher
 from gossamer.fetch.robots import RobotsPolicy, parse_robots
-from gossamer.filter.canonical import Canonical, canonicalise
+from gossamer.fetchers import fetcher_for
+from gossamer.filter.canonical import Canonical, Canonicaliser
 from gossamer.filter.links import LinkResolver
 from gossamer.filter.query_rules import minimised
 from gossamer.filter.scope import parse_scope
@@ -63,7 +63,7 @@ class Crawl:
     visitor: Visitor
     store: StoreThread
     loader: SqliteLoader
-    fetcher: CurlFetcher
+    fetcher: Fetcher
     resolver: Resolver
     large_pages: LargePages
     journal: ContactJournal
@@ -91,18 +91,6 @@ class Crawl:
         self.directory.close()
 
 
-def fetch_limits_for(config: Config) -> FetchLimits:
-    wishes = config.fetch
-    return FetchLimits(
-        connect=Seconds(wishes.connect_timeout),
-        tls=Seconds(wishes.tls_timeout),
-        head=Seconds(wishes.head_timeout),
-        idle=Seconds(wishes.idle_timeout),
-        total=Seconds(wishes.total_timeout),
-        body_bytes=wishes.max_body_bytes,
-    )
-
-
 def captures_for(
     config: Config, directory: CrawlDirectory, committed: dict[str, int], clock: Clock, ids: RecordIds
 ) -> WarcCaptures:
@@ -127,8 +115,8 @@ def captures_for(
     return WarcCaptures(writer, ids)
 
 
-def hosts_of(urls: Iterable[Url]) -> list[HostKey]:
-    found = (canonicalise(url) for url in urls)
+def hosts_of(urls: Iterable[Url], canonicaliser: Canonicaliser) -> list[HostKey]:
+    found = (canonicaliser.canonicalise(url) for url in urls)
     return [url.host for url in found if isinstance(url, Canonical)]
 
 
@@ -185,7 +173,7 @@ def _assemble(config: Config, seeds: list[Seed], directory: CrawlDirectory, cloc
     writer = SqliteWriter(directory.database, captures, domain_of, ordering, clock)
     loader = SqliteLoader(directory.database)
     canonicaliser = canonicaliser_for(config)
-    scope_seeds = (*hosts_of(known_seeds), *(seed.host for seed in seeds))
+    scope_seeds = (*hosts_of(known_seeds, canonicaliser), *(seed.host for seed in seeds))
     scope = parse_scope(config.scope).with_seeds(scope_seeds)
     seen = SeenTest(capacity=1_000_000)
     intake = Intake(
@@ -222,13 +210,7 @@ def _assemble(config: Config, seeds: list[Seed], directory: CrawlDirectory, cloc
     journal = ContactJournal(directory.path)
     addresses = AddressPolicy(allow_private=config.allow_private)
     resolver = Resolver([config.dns] if config.dns else None, clock)
-    fetcher = CurlFetcher(
-        config.user_agent,
-        fetch_limits_for(config),
-        clock,
-        allow=addresses.may_dial,
-        max_connections=config.fetch.max_connections,
-    )
+    fetcher = fetcher_for(config, clock, addresses.may_dial)
     audit = PolitenessAudit(
         min_delay=Seconds(config.delay),
         factor=config.delay_factor,

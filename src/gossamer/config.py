@@ -60,6 +60,7 @@ class FetchSection(Section, frozen=True, kw_only=True):
     total_timeout: float = 120.0
     max_body_bytes: int = 10 * 1024 * 1024
     max_redirects: int = 10
+    ftp: bool = False  # whether ftp: URLs may enter
     max_connections: int = 4000  # kept open for a host's next visit
 
     def __post_init__(self) -> None:

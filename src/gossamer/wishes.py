@@ -21,6 +21,10 @@ def check_config(config: Config) -> None:
     ordering_for(config)
 
 
+def schemes_of(config: Config) -> tuple[str, ...]:
+    return ("http", "https", "ftp") if config.fetch.ftp else ("http", "https")
+
+
 def canonicaliser_for(config: Config) -> Canonicaliser:
     wishes = config.filter
     return Canonicaliser(
@@ -29,6 +33,7 @@ def canonicaliser_for(config: Config) -> Canonicaliser:
             drop_sessions=wishes.drop_sessions,
             drop_query=wishes.drop_query,
             sort_query=wishes.sort_query,
+            schemes=schemes_of(config),
         )
     )
 
@@ -42,6 +47,7 @@ def rules_for(config: Config, scope: Scope) -> EntryRules:
         excluded_domains=parse_domains(wishes.exclude_domains, "filter.exclude_domains"),
         include_patterns=tuple(UrlPattern(text) for text in wishes.include),
         exclude_patterns=tuple(UrlPattern(text) for text in wishes.exclude),
+        schemes=schemes_of(config),
         max_depth=config.max_depth,
         max_url_bytes=wishes.max_url_bytes,
         excluded_extensions=EXCLUDED_EXTENSIONS

@@ -149,6 +149,7 @@ def test_an_explanation_names_the_value_that_decided() -> None:
 
     assert explained == {
         "depth": "passes (2 hops, at most 20)",
+        "scheme": "passes (http)",
         "length": "passes (23 bytes, at most 2083)",
         "excluded domains": "excluded_domain (bad.nz)",
         "scope": "passes (domain:nz)",

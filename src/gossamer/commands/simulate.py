@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gossamer.simulate.graph import LinkGraph
     from gossamer.simulate.replay import Curve, Plan
 
-USAGE = "GRAPH | --crawl DIR | --web simweb [--order NAME ...] [options]"
+USAGE = "GRAPH | --crawl DIR | --web simweb [options]"
 DESCRIPTION = """\
 Replay a link graph under the orderings, without fetching anything, and show
 which share of the total PageRank the first 1, 5, 10, 25 and 50 % of the pages

@@ -31,6 +31,7 @@ from gossamer.store.changes import HostClock, RobotsRecord, Settlement
 from gossamer.store.thread import StoreThread
 
 MAX_ROBOTS_REDIRECTS = 5
+_DEFAULT_PORTS = {"http": 80, "https": 443, "ftp": 21}
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,4 +341,4 @@ def port_of(origin: Origin) -> int:
     port = authority.rpartition(":")[2] if not authority.endswith("]") else ""
     if port.isdigit() and ":" in authority:
         return int(port)
-    return 443 if origin.startswith("https:") else 80
+    return _DEFAULT_PORTS[origin.partition(":")[0]]

@@ -8,7 +8,7 @@ from gossamer.filter.query_rules import minimised
 from gossamer.model.units import Fingerprint, Url
 from gossamer.seen.fingerprint import fingerprints
 
-_DEFAULT_PORTS = {"http": "80", "https": "443"}
+_DEFAULT_PORTS = {"http": "80", "https": "443", "ftp": "21"}
 # RFC 3986, appendix B. It takes any text apart, and only says in which part two spellings differ.
 _PARTS = re.compile(r"(?:([^:/?#]+):)?(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.DOTALL)
 _USERINFO = re.compile(r"(?<=//)[^/\\?#]*@")

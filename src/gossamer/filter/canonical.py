@@ -22,8 +22,9 @@ _AUTHORITIES_KEPT = 65_536
 _C0_OR_SPACE = "".join(map(chr, range(0x21)))
 _REMOVE_TAB_AND_NEWLINE = {9: None, 10: None, 13: None}
 # Bounded: a megabyte of letters is no scheme, and must not be read to its end to learn so.
-_OTHER_SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]{0,63}:", re.IGNORECASE).match
-_AUTHORITY = re.compile(r"(?:https?:)?[/\\]{2}([^/\\?#]*)", re.IGNORECASE).match
+_ANY_SCHEME = r"[a-z][a-z0-9+.-]{0,63}:"
+_AUTHORITY = re.compile(r"(?:https?:|ftp:)?[/\\]{2}([^/\\?#]*)", re.IGNORECASE).match
+_SHORTEST_PREFIX = {"h": len("http://h"), "f": len("ftp://h")}
 _USERINFO = re.compile(r"(?<=[/\\]{2})[^/\\?#]*@").sub
 _LABEL_ENDS = re.compile("[.\u3002\uff0e\uff61]")  # the full stops that IDNA takes for dots
 
@@ -50,17 +51,20 @@ class Canonicaliser:
     def __init__(self, rules: CanonicalRules | None = None) -> None:
         self.rules = rules or CanonicalRules()
         self._rewrites = self.rules.rewrite
+        self._schemes = tuple(f"{scheme}://" for scheme in self.rules.schemes)
+        ours = "|".join(f"{scheme}:" for scheme in self.rules.schemes)
+        self._other_scheme = re.compile(rf"(?!{ours}){_ANY_SCHEME}", re.IGNORECASE).match
         self._max_chars = self.rules.max_text_chars
         self._authority = lru_cache(_AUTHORITIES_KEPT)(partial(read_authority, blocked_ports=self.rules.blocked_ports))
 
     def canonicalise(self, text: str, base: str | None = None) -> Canonical | Refusal:
         """The canonical form of `text`, read against `base` if it is relative.
 
-        Never raises. `bad_scheme` for anything but http and https, `url_too_long` for text over the limit
+        Never raises. `bad_scheme` for anything but the rules' schemes, `url_too_long` for text over the limit
         (unparsed), `bad_url` for what the standard rejects and for an empty host.
         """
         text = text.strip(_C0_OR_SPACE)
-        if _OTHER_SCHEME(text):
+        if self._other_scheme(text):
             return refusal("bad_scheme", text)
         if len(text) > self._max_chars:
             return refusal("url_too_long", text)
@@ -78,12 +82,12 @@ class Canonicaliser:
 
     def finish(self, href: str) -> Canonical | str:
         """The canonical form of what the WHATWG parser serialised, or the reason why it is none of ours."""
-        if not href.startswith(("http://", "https://")):
+        if not href.startswith(self._schemes):
             return "bad_scheme"
         mark = href.find("#")
         if mark >= 0:
             href = href[:mark]
-        path_start = href.index("/", 8)
+        path_start = _end_of_authority(href)
         authority = self._authority(href[:path_start])
         if isinstance(authority, str):
             return authority
@@ -142,8 +146,13 @@ def refusal(reason: str, text: str) -> Refusal:
 
 def taken_apart(url: Url, host: HostKey) -> Canonical:
     """A URL that is in canonical form already, and its host, without parsing it again."""
-    path_start = url.index("/", 8)
+    path_start = _end_of_authority(url)
     return Canonical(url, host, Origin(url[:path_start]), path_start)
+
+
+def _end_of_authority(url: str) -> int:
+    """Where the path begins in `scheme://authority/…` of one of our schemes, as the WHATWG parser serialises it."""
+    return url.index("/", _SHORTEST_PREFIX[url[0]])
 
 
 _BY_THE_STANDARD = Canonicaliser()

@@ -31,6 +31,9 @@ _SESSION_PARAMETER = re.compile(r"(?<!/\.)(?<!/\.\.);(?:jsessionid|phpsessid|sid
 _SESSION_SEGMENT = re.compile(r"/\([A-Z]\([a-z0-9]{24}\)\)(?=/|\Z)", re.IGNORECASE).sub
 
 
+KNOWN_SCHEMES = frozenset(("http", "https", "ftp"))
+
+
 @dataclass(frozen=True, slots=True)
 class CanonicalRules:
     """What the canonical form may drop beyond the standard. By default nothing."""
@@ -48,6 +51,12 @@ class CanonicalRules:
     max_text_chars: int = 8192
     """Longer text is refused unread. The finer limit, in bytes of the canonical form, is an entry rule."""
     blocked_ports: frozenset[int] = field(default=BLOCKED_PORTS)
+    schemes: tuple[str, ...] = ("http", "https")
+    """What can be fetched. `ftp` may be added; the form of other schemes is not known."""
+
+    def __post_init__(self) -> None:
+        if not set(self.schemes) <= KNOWN_SCHEMES:
+            raise ValueError(f"schemes must be among {sorted(KNOWN_SCHEMES)}, not {self.schemes}")
 
     @property
     def rewrite(self) -> bool:
@@ -90,7 +99,10 @@ def minimised(url: Url) -> str:
     """The URL without scheme, `www.` and the path's final slash: an identity for the seen test, not an address.
 
     `http://www.h.test/a/` and `https://h.test/a` have the same one. `www.` stays where no dotted name would be left.
+    What lies on an FTP server is not what a web server has under the same name: such a URL stays as it is.
     """
+    if url.startswith("ftp:"):
+        return url
     rest = url.partition("://")[2]
     if rest.startswith("www.") and "." in rest[4:].partition("/")[0]:
         rest = rest[4:]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from gossamer.errors import ConfigError
+from gossamer.filter.hosts import HostPatterns, HostTable
 from gossamer.filter.patterns import UrlPattern
 from gossamer.filter.scope import Scope, covering_suffix
 from gossamer.model.units import Domain, HostKey, Url
@@ -38,6 +39,9 @@ class EntryRules:
     """If there are any, one must match."""
     exclude_patterns: tuple[UrlPattern, ...] = ()
     """None may match."""
+    host_patterns: HostTable[HostPatterns] = HostTable()
+    """More patterns, for the URLs of single hosts."""
+    schemes: tuple[str, ...] = ("http", "https")
     max_depth: int | None = 20
     """Hops from a seed; None for no limit."""
     max_url_bytes: int = 2_083
@@ -46,20 +50,24 @@ class EntryRules:
     max_segments: int = 20
     max_parameters: int = 100
     _host_verdict: Callable[[HostKey], str | None] = field(init=False, repr=False, compare=False)
+    _starts: tuple[str, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for key in ("max_depth", "max_url_bytes", "max_segments", "max_parameters"):
             value = getattr(self, key)
             if value is not None and value < 0:
                 raise ConfigError(key, f"must not be negative, is {value}")
+        object.__setattr__(self, "_starts", tuple(f"{scheme}:" for scheme in self.schemes))
         # A cache is no part of the value; it dies with it, so that changed rules start with an empty one.
         object.__setattr__(self, "_host_verdict", lru_cache(_HOSTS_KEPT)(self._judge_host))
 
     def may_enter(self, url: Url, host: HostKey, depth: int) -> str | None:
-        """None if it may, else the reason: `out_of_scope`, `excluded_domain`, `depth_limit`, `url_too_long`,
-        `extension`, `pattern` or `trap_limit` (more segments or parameters than any honest URL has)."""
+        """None if it may, else the reason: `bad_scheme`, `out_of_scope`, `excluded_domain`, `depth_limit`,
+        `url_too_long`, `extension`, `pattern` or `trap_limit` (more segments or parameters than any honest URL has)."""
         if self.max_depth is not None and depth > self.max_depth:
             return "depth_limit"
+        if not url.startswith(self._starts):  # one that was switched off after the URL had entered
+            return "bad_scheme"
         if len(url) > self.max_url_bytes:  # canonical URLs are ASCII
             return "url_too_long"
         verdict = self._host_verdict(host)
@@ -70,8 +78,8 @@ class EntryRules:
             return "trap_limit"
         if _extension(path) in self.excluded_extensions:
             return "extension"
-        if self.exclude_patterns or self.include_patterns:
-            return self._judge_patterns(url)[0]
+        if self.exclude_patterns or self.include_patterns or self.host_patterns:
+            return self._judge_patterns(url, host)[0]
         return None
 
     def explain_entry(self, url: Url, host: HostKey, depth: int) -> list[tuple[str, str]]:
@@ -86,10 +94,11 @@ class EntryRules:
         extension = _extension(path)
         admitted = self.scope.admitted_by(host)
         excluded = covering_suffix(host, self.excluded_domains)
-        pattern_reason, pattern = self._judge_patterns(url)
+        pattern_reason, pattern = self._judge_patterns(url, host)
         trapped = segments > self.max_segments or parameters > self.max_parameters
         return [
             _line("depth", "depth_limit" if too_deep else None, f"{depth} hops, at most {deepest}"),
+            _line("scheme", None if url.startswith(self._starts) else "bad_scheme", url.partition(":")[0]),
             _line(
                 "length",
                 "url_too_long" if len(url) > self.max_url_bytes else None,
@@ -107,16 +116,25 @@ class EntryRules:
             return "excluded_domain"
         return None if self.scope.admitted_by(host) else "out_of_scope"
 
-    def _judge_patterns(self, url: Url) -> tuple[str | None, str]:
-        for pattern in self.exclude_patterns:
-            if pattern.matches(url):
-                return "pattern", f"excluded by {pattern.text}"
-        if not self.include_patterns:
-            return None, "none excludes it"
-        for pattern in self.include_patterns:
-            if pattern.matches(url):
-                return None, f"included by {pattern.text}"
-        return "pattern", "none includes it"
+    def _judge_patterns(self, url: Url, host: HostKey) -> tuple[str | None, str]:
+        reason, said = _judged(url, self.include_patterns, self.exclude_patterns)
+        own = self.host_patterns.of(host)
+        if reason is not None or own is None:
+            return reason, said
+        reason, said = _judged(url, own.include, own.exclude)
+        return reason, f"{said}, for this host"
+
+
+def _judged(url: Url, include: tuple[UrlPattern, ...], exclude: tuple[UrlPattern, ...]) -> tuple[str | None, str]:
+    for pattern in exclude:
+        if pattern.matches(url):
+            return "pattern", f"excluded by {pattern.text}"
+    if not include:
+        return None, "none excludes it"
+    for pattern in include:
+        if pattern.matches(url):
+            return None, f"included by {pattern.text}"
+    return "pattern", "none includes it"
 
 
 def _extension(path: str) -> str:

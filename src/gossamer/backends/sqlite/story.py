@@ -35,7 +35,7 @@ from gossamer.model.units import Domain, Fingerprint, HostKey, Origin
 
 _Row = tuple[Any, ...]
 
-_SCHEMES = ("http://", "https://")
+_SCHEMES = ("http://", "https://", "ftp://")
 _PLAIN = ("front", "available_at", "place", "priority", "tries", "hops", "found_at", "reason")
 _LEARNT = ("url_id", "url", "depth", "links", "links_from_others", "credit", "visits", "changes")
 
@@ -110,7 +110,7 @@ class StoryReader:
             host=self._host("host_by_id", host_id),
             domain=domain,
             order=self._order(),
-            robots=self._robots(Origin(known.url[: known.url.index("/", 8)])),
+            robots=self._robots(Origin(known.url[: known.url.index("/", known.url.index("//") + 2)])),
         )
 
     def _way_back(self, found_on: int) -> Iterator[Step]:

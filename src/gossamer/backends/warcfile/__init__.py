@@ -1,10 +1,10 @@
 """WARC 1.1 files on local disk: every capture, as it was on the wire.
 
-A `Response` becomes a record (`record.py`), a gzip member of its own so that any record can be read alone. The writer
-(`writer.py`) appends members to the open file and says where each one lies. That place, and the file's new length,
-are committed in the same database transaction as the page's row; after a crash every file is cut back to its
-committed length (`recover.py`). So a record is in a file exactly if its row is in the database. `reader.py` reads one
-back, for `explain` and `verify`.
+A `Response` becomes a record (`record.py`), a gzip member of its own so that any record can be read alone; what came
+over FTP is a resource record, with the conversation as metadata. The writer (`writer.py`) appends members to the open
+file and says where each one lies. That place, and the file's new length, are committed in the same database transaction
+as the page's row; after a crash every file is cut back to its committed length (`recover.py`). So a record is in a file
+exactly if its row is in the database. `reader.py` reads one back, for `explain` and `verify`.
 
 What always holds:
   * a file begins with a warcinfo record and holds whole gzip members only, up to its committed length;
@@ -19,7 +19,9 @@ from gossamer.backends.warcfile.record import (
     Original,
     RecordIds,
     Warcinfo,
+    build_conversation,
     build_request,
+    build_resource,
     build_response,
     build_revisit,
     build_warcinfo,
@@ -38,7 +40,9 @@ __all__ = [
     "RepairKind",
     "WarcWriter",
     "Warcinfo",
+    "build_conversation",
     "build_request",
+    "build_resource",
     "build_response",
     "build_revisit",
     "build_warcinfo",

@@ -1,9 +1,18 @@
-"""The store's port to the WARC files: a document is a request record and a response record."""
+"""The store's port to the WARC files: a document is a request record and a response record.
+
+Over FTP it is a resource record and the conversation as metadata (WARC 1.1, 6.4 and 6.6).
+"""
 
 from base64 import b32encode
 from collections.abc import Mapping
 
-from gossamer.backends.warcfile.record import RecordIds, build_request, build_response
+from gossamer.backends.warcfile.record import (
+    RecordIds,
+    build_conversation,
+    build_request,
+    build_resource,
+    build_response,
+)
 from gossamer.backends.warcfile.writer import WarcWriter
 from gossamer.model.outcome import Response
 from gossamer.store.changes import Capture
@@ -27,6 +36,9 @@ class WarcEncoder:
         """The answer's record and the question's, each a gzip member."""
         answer_id, question_id = self._ids.next(), self._ids.next()
         digest = "sha1:" + b32encode(payload_digest).decode()
+        if response.url.startswith("ftp:"):
+            content = build_resource(response, record_id=answer_id, concurrent_to=question_id, payload_digest=digest)
+            return content, build_conversation(response, record_id=question_id, concurrent_to=answer_id)
         # Which warcinfo record they belong to is told by the file they end up in.
         answer = build_response(response, record_id=answer_id, concurrent_to=question_id, payload_digest=digest)
         return answer, build_request(response, record_id=question_id, concurrent_to=answer_id)
@@ -46,7 +58,7 @@ class WarcCaptures:
         self._gathered_bytes = 0
 
     def append(self, capture: Capture) -> Location:
-        """Write the two records of a document; the location is the response's."""
+        """Write the two records of a document; the location is that of the one with the content."""
         if not self._gathered:
             self._writer.prepare()
         answer, question = capture.records or self._encoder.records(capture.response, capture.payload_digest)

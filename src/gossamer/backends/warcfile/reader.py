@@ -65,6 +65,11 @@ class Record:
         """What follows the HTTP head in the block; nothing if there is no head."""
         return self.block.partition(b"\r\n\r\n")[2]
 
+    @property
+    def content(self) -> bytes:
+        """What was fetched: the body of an HTTP message, or the whole block of a resource."""
+        return self.block if self.kind == "resource" else self.http_body
+
     def block_digest_ok(self) -> bool | None:
         """Does the block have the digest that the record gives? None if it gives none that we can check."""
         return digest_matches(self.header("WARC-Block-Digest"), self.block)
@@ -77,7 +82,7 @@ class Record:
         digest = self.header("WARC-Payload-Digest")
         if self.kind == "revisit":
             return None
-        if not _MESSAGE_STARTS.match(self.block):
+        if self.kind == "resource" or not _MESSAGE_STARTS.match(self.block):
             return digest_matches(digest, self.block)
         return digest_matches(digest, self.http_body) or digest_matches(digest, without_chunks(self.http_body))
 

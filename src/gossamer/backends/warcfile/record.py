@@ -21,6 +21,9 @@ _LEVEL: Final = 1
 _SMALL: Final = 1024  # bytes; a request, say: the set-up of level 1 costs ten times what it saves
 _GZIP_MEMBER: Final = 31  # window bits: a gzip header and trailer around the deflate stream
 
+_ANY_BYTES: Final = "application/octet-stream"
+_CONVERSATION: Final = "text/x-ftp-control-conversation"  # what Heritrix calls it, and so what readers may know
+_HTTP: Final = "application/http; msgtype="
 _SAME_PAYLOAD: Final = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 _NOT_MODIFIED: Final = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 
@@ -87,6 +90,26 @@ def build_request(
     return _member(head, response.request_head)
 
 
+def build_resource(
+    response: Response, *, record_id: str, concurrent_to: str | None = None, payload_digest: str | None = None
+) -> bytes:
+    """The record of what was fetched without HTTP: its bytes are the block, and there is no head to store."""
+    if payload_digest is None:
+        payload_digest = payload_digest_of(response.wire_body)
+    more = f"WARC-Payload-Digest: {payload_digest}\r\n"
+    if response.truncated is not None:
+        more += f"WARC-Truncated: {response.truncated.value}\r\n"
+    kind = response.headers.get("content-type", _ANY_BYTES)
+    head = _exchange_head("resource", response, record_id, None, concurrent_to, kind)
+    return _member(head + more, response.wire_body)
+
+
+def build_conversation(response: Response, *, record_id: str, concurrent_to: str | None = None) -> bytes:
+    """A metadata record of what was said over FTP to get there: our commands, a blank line, the server's replies."""
+    head = _exchange_head("metadata", response, record_id, None, concurrent_to, _CONVERSATION)
+    return _member(head, response.request_head + b"\r\n", response.head)
+
+
 def build_revisit(
     response: Response,
     *,
@@ -139,9 +162,14 @@ def warc_date(when: Instant) -> str:
 
 
 def _exchange_head(
-    kind: str, response: Response, record_id: str, warcinfo_id: str | None, concurrent_to: str | None
+    kind: str,
+    response: Response,
+    record_id: str,
+    warcinfo_id: str | None,
+    concurrent_to: str | None,
+    content_type: str | None = None,
 ) -> str:
-    """The named fields that every record of an HTTP exchange begins with."""
+    """The named fields that every record of an exchange begins with; without a content type, of one over HTTP."""
     url = response.url
     if "\n" in url or "\r" in url:
         raise ValueError(f"a URL with a line break would forge a record: {url!r}")
@@ -152,7 +180,7 @@ def _exchange_head(
         f"WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Record-ID: <{record_id}>\r\n"
         f"WARC-Date: {warc_date(response.started)}\r\n"
         f"WARC-Target-URI: {url}\r\n{address}{concurrent}{info}"
-        f"Content-Type: application/http; msgtype={'request' if kind == 'request' else 'response'}\r\n"
+        f"Content-Type: {content_type or _HTTP + ('request' if kind == 'request' else 'response')}\r\n"
     )
 
 

@@ -1,0 +1,33 @@
+"""Who fetches, as a configuration asks for it: one fetcher for each scheme that may be opened."""
+
+from collections.abc import Callable
+
+from gossamer.clock import Clock
+from gossamer.config import Config
+from gossamer.fetch.ftp.fetcher import FtpFetcher
+from gossamer.fetch.http.curl import CurlFetcher
+from gossamer.fetch.http.ports import Fetcher, FetchLimits
+from gossamer.fetch.schemes import SchemeFetcher
+from gossamer.model.units import Seconds
+
+
+def fetch_limits_for(config: Config) -> FetchLimits:
+    wishes = config.fetch
+    return FetchLimits(
+        connect=Seconds(wishes.connect_timeout),
+        tls=Seconds(wishes.tls_timeout),
+        head=Seconds(wishes.head_timeout),
+        idle=Seconds(wishes.idle_timeout),
+        total=Seconds(wishes.total_timeout),
+        body_bytes=wishes.max_body_bytes,
+    )
+
+
+def fetcher_for(config: Config, clock: Clock, allow: Callable[[str], bool]) -> Fetcher:
+    """The fetcher of a crawl; `allow` is asked about every address before it is dialled."""
+    limits = fetch_limits_for(config)
+    web = CurlFetcher(config.user_agent, limits, clock, allow=allow, max_connections=config.fetch.max_connections)
+    speaking: dict[str, Fetcher] = {"http": web, "https": web}
+    if config.fetch.ftp:
+        speaking["ftp"] = FtpFetcher(config.user_agent, limits, clock, allow=allow)
+    return SchemeFetcher(speaking)
