@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from gossamer.commands import COMMANDS
-from gossamer.config import Config, Section, make_config
+from gossamer.config import Config, HostSection, Section, make_config, underscored
 from gossamer.model.outcome import Failure
 from gossamer.model.states import TRANSITIONS, UrlState
 
@@ -63,13 +63,15 @@ def config_sections() -> dict[str, type[Section]]:
     for field in msgspec.structs.fields(Config):
         if isinstance(field.default, Section):
             found[f"[{field.name}]"] = type(field.default)
-    return found
+    return {**found, '[host."NAME"]': HostSection}
 
 
 @pytest.mark.parametrize("heading", config_sections())
 def test_every_key_is_documented_with_its_default(heading: str) -> None:
     fields = msgspec.structs.fields(config_sections()[heading])
-    actual = {field.name: field.default for field in fields if not isinstance(field.default, Section)}
+    usual = config_sections()[heading]()
+    values = {field.name: getattr(usual, field.name) for field in fields if field.name != "host"}
+    actual = {name: value for name, value in values.items() if not isinstance(value, Section)}
 
     documented = {}
     for name, default, _ in rows(OPERATING[heading]):
@@ -112,8 +114,7 @@ def test_every_configuration_shown_can_be_used() -> None:
     assert blocks
 
     for block in blocks:
-        keys = {key.replace("-", "_"): value for key, value in tomllib.loads(block).items()}
-        assert make_config(keys, {}) != Config()
+        assert make_config(underscored(tomllib.loads(block)), {}) != Config()
 
 
 # --- words that a crawl uses -------------------------------------------------------------------------------
@@ -133,7 +134,7 @@ def test_every_failure_is_documented_and_every_documented_reason_is_given_by_the
     documented = {unquoted(row[0]) for row in rows(OPERATING["Reasons"])}
     failures = {failure.value for failure in Failure}
     sql = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.sql"))
-    in_code = strings_of("crawl") | strings_of("filter") | set(re.findall(r"'(\w+)'", sql))
+    in_code = strings_of("crawl") | strings_of("filter") | strings_of("extract") | set(re.findall(r"'(\w+)'", sql))
 
     assert failures <= documented
     assert documented - failures <= in_code

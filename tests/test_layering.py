@@ -51,7 +51,8 @@ OURS: dict[str, tuple[str, ...]] = {
     "cli": ("commands", "errors", "observe"),
     "__main__": ("cli",),
     "fetchers": ("model", "clock", "config", "fetch"),
-    "assemble": (*FOUNDATIONS, *STAGES, "observe", "config", "crawl", "backends", "wishes", "fetchers"),
+    "host_wishes": ("model", "errors", "config", "crawl.hosts", "extract.kinds", "fetch.http.options", "filter.hosts"),
+    "assemble": (*FOUNDATIONS, *STAGES, "observe", "config", "crawl", "backends", "wishes", "fetchers", "host_wishes"),
     "": (),  # the package itself
 }
 """Package or top-level module -> what of ours it may import besides itself. A dot narrows it to one module."""

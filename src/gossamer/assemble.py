@@ -1,5 +1,6 @@
 """Putting a crawl together: plain code that chooses backends and calls constructors. The only place that does."""
 
+import os
 import random
 import secrets
 from collections.abc import Iterable
@@ -20,6 +21,7 @@ from gossamer.backends.warcfile.writer import WarcWriter
 from gossamer.clock import Clock, SteadyClock
 from gossamer.config import Config
 from gossamer.crawl.directory import CrawlDirectory
+from gossamer.crawl.hosts import HostWishes
 from gossamer.crawl.intake import Intake
 from gossamer.crawl.landing import Landing
 from gossamer.crawl.notes import Notes
@@ -44,6 +46,7 @@ from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.retries import RetryPolicy
 from gossamer.frontier.selector import SelectorRatios
 from gossamer.frontier.turns import FrontierLimits
+from gossamer.host_wishes import host_wishes_for
 from gossamer.model.units import HostId, HostKey, Instant, Seconds, Url
 from gossamer.observe.audit import PolitenessAudit
 from gossamer.seed.lists import Seed
@@ -126,17 +129,25 @@ def assemble(config: Config, seeds: Iterable[Seed], *, add_seeds: bool = False) 
     Must be called on the event loop. Raises UsageError or DirectoryError; then nothing was changed.
     """
     check_config(config)
+    hosts = host_wishes_for(config, os.environ)
     seeds = list(seeds)
     clock = SteadyClock()
     directory = CrawlDirectory(Path(config.dir))
     try:
-        return _assemble(config, seeds, directory, clock, add_seeds)
+        return _assemble(config, hosts, seeds, directory, clock, add_seeds)
     except BaseException:
         directory.close()
         raise
 
 
-def _assemble(config: Config, seeds: list[Seed], directory: CrawlDirectory, clock: Clock, add_seeds: bool) -> Crawl:
+def _assemble(
+    config: Config,
+    hosts: HostWishes,
+    seeds: list[Seed],
+    directory: CrawlDirectory,
+    clock: Clock,
+    add_seeds: bool,
+) -> Crawl:
     nothing = NotThisCrawl(f"there is no crawl in {directory.path} to resume; give it a URL or --seeds to start one")
     if directory.is_new and not seeds:
         raise nothing
@@ -159,7 +170,8 @@ def _assemble(config: Config, seeds: list[Seed], directory: CrawlDirectory, cloc
     def known_clock(host_id: HostId) -> tuple[Instant, Seconds | None]:
         next_contact, bodies = facts.clock_and_robots(host_id)
         delays = (parse_robots(body, config.robots_agent).crawl_delay for body in bodies)
-        return next_contact, max((delay for delay in delays if delay is not None), default=None)
+        known = [delay for delay in (*delays, hosts.of(facts.host(host_id)).min_delay) if delay is not None]
+        return next_contact, max(known, default=None)
 
     rested = contacts_before_the_crash(replay(directory.path), politeness, clock.now(), known_clock)
     committed = facts.warc_lengths()
@@ -229,7 +241,7 @@ def _assemble(config: Config, seeds: list[Seed], directory: CrawlDirectory, cloc
         frontier=frontier,
         loader=loader,
         store=store,
-        reader=DocumentReader(intake, contents, large_pages, config.fetch.max_body_bytes, encoder.capture),
+        reader=DocumentReader(intake, contents, large_pages, config.fetch.max_body_bytes, encoder.capture, hosts),
         seen=seen,
         contents=contents,
         notes=notes,
@@ -272,6 +284,7 @@ def _assemble(config: Config, seeds: list[Seed], directory: CrawlDirectory, cloc
             max_per_domain=config.politeness.max_per_domain,
             max_crawl_delay=Seconds(config.politeness.max_crawl_delay),
         ),
+        hosts=hosts,
         on_document=pipeline.desk.put,
     )
     pipeline.visitor = visitor

@@ -61,12 +61,52 @@ class FetchSection(Section, frozen=True, kw_only=True):
     max_body_bytes: int = 10 * 1024 * 1024
     max_redirects: int = 10
     ftp: bool = False  # whether ftp: URLs may enter
+    kinds: tuple[str, ...] = ()  # MIME types and words for them; none: everything
+    headers: dict[str, str] = {}
+    accept_language: str | None = None
+    proxy: str | None = None
+    proxy_env: str | None = None  # the variable that holds a proxy with its credentials
+    http2: bool = True
+    verify: bool = True
+    ca_bundle: str | None = None  # a file of trusted roots; without it, the system's
     max_connections: int = 4000  # kept open for a host's next visit
 
     def __post_init__(self) -> None:
+        _one_proxy(self)
         _at_least(self, 0.001, "connect_timeout", "tls_timeout", "head_timeout", "idle_timeout", "total_timeout")
         _at_least(self, 1, "max_body_bytes", "max_connections")
         _at_least(self, 0, "max_redirects")
+
+
+class HostSection(Section, frozen=True, kw_only=True):
+    """What is different for one host, or for all names below a domain. What is absent is as for every host."""
+
+    delay: float | None = None
+    headers: dict[str, str] = {}  # added to those of [fetch]
+    auth: str | None = None
+    auth_env: str | None = None  # the variable that holds user:password, or the token
+    verify: bool | None = None
+    http2: bool | None = None
+    proxy: str | None = None  # "" for none
+    proxy_env: str | None = None
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    kinds: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        _at_least(self, 0, "delay")
+        _one_proxy(self)
+        if self.auth not in (None, "basic", "bearer"):
+            raise ValueError(f"auth must be basic or bearer, not {self.auth!r}")
+        if (self.auth is None) != (self.auth_env is None):
+            raise ValueError("auth_env must be given together with auth: it names the variable with the credentials")
+
+
+def _one_proxy(section: "FetchSection | HostSection") -> None:
+    if section.proxy is not None and section.proxy_env is not None:
+        raise ValueError("proxy_env must not be given together with proxy")
+    if section.proxy is not None and "@" in section.proxy:
+        raise ValueError("proxy must be without credentials; name a variable that holds all of it as proxy_env")
 
 
 class PolitenessSection(Section, frozen=True, kw_only=True):
@@ -150,6 +190,7 @@ class Config(Section, frozen=True, kw_only=True):
     retry: RetrySection = RetrySection()
     frontier: FrontierSection = FrontierSection()
     archive: ArchiveSection = ArchiveSection()
+    host: dict[str, HostSection] = {}
 
     def __post_init__(self) -> None:
         _at_least(self, 0, "delay", "delay_factor", "max_depth")
@@ -169,43 +210,59 @@ class Config(Section, frozen=True, kw_only=True):
         return found.group()
 
 
+# Problems that sections find themselves begin with the key.
+_OURS = re.compile(r"[a-z][a-z0-9_]+ must ").match
+
+
 def read_toml(path: Path) -> dict[str, object]:
     """The keys of a configuration file, hyphens as underscores."""
     try:
         with path.open("rb") as file:
-            return _underscored(tomllib.load(file))
+            return underscored(tomllib.load(file))
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} is not valid TOML: {error}") from error
 
 
-def _underscored(table: Mapping[str, object]) -> dict[str, object]:
-    return {
-        key.replace("-", "_"): _underscored(value) if isinstance(value, dict) else value for key, value in table.items()
-    }
+def underscored(table: Mapping[str, object]) -> dict[str, object]:
+    """Keys as they are in the sections. Names of hosts and of header fields are no keys of ours: they stay."""
+    found: dict[str, object] = {}
+    for key, value in table.items():
+        key = key.replace("-", "_")
+        if not isinstance(value, dict) or key == "headers":
+            found[key] = value
+        elif key == "host":
+            found[key] = {name: underscored(own) if isinstance(own, dict) else own for name, own in value.items()}
+        else:
+            found[key] = underscored(value)
+    return found
 
 
 def make_config(file: Mapping[str, object], options: Mapping[str, object]) -> Config:
     """Defaults, then the file, then the options that were given (None: not given). Raises ConfigError."""
     merged = {**file, **{key: value for key, value in options.items() if value is not None}}
+    hosts = merged.get("host")
+    if isinstance(hosts, dict):
+        # One by one, since msgspec does not say in which of them something is wrong.
+        merged["host"] = {name: _convert(own, HostSection, f'host."{name}"') for name, own in hosts.items()}
     return _convert(merged, Config)
 
 
-def _convert(value: object, kind: type[T]) -> T:
+def _convert(value: object, kind: type[T], within: str = "") -> T:
     try:
         return msgspec.convert(value, kind, strict=True)
     except msgspec.ValidationError as error:
-        raise _named(str(error)) from error
+        raise _named(str(error), within) from error
 
 
-def _named(message: str) -> ConfigError:
+def _named(message: str, within: str) -> ConfigError:
     """msgspec's message, with the key in front: 'Expected `int`, got `str` - at `$.fetch.max_redirects`'."""
     problem, _, where = message.partition(" - at `$")
-    path = where.rstrip("`").lstrip(".")
+    path = ".".join(part for part in (within, where.rstrip("`").lstrip(".")) if part)
     if found := re.search(r"unknown field `(.+?)`", problem):
         return ConfigError(".".join(part for part in (path, found.group(1)) if part), "no such key")
-    if not path or problem.startswith(("shares", "max_", "delay", "concurrency", "user_agent", "dns", "warc")):
+    if _OURS(problem):
         key, _, rest = problem.partition(" ")
         return ConfigError(".".join(part for part in (path, key) if part), rest)
     return ConfigError(path, problem.replace("`", ""))

@@ -23,10 +23,17 @@ def fetch_limits_for(config: Config) -> FetchLimits:
     )
 
 
-def fetcher_for(config: Config, clock: Clock, allow: Callable[[str], bool]) -> Fetcher:
+def fetcher_for(config: Config, clock: Clock, allow: Callable[[str], bool]) -> SchemeFetcher:
     """The fetcher of a crawl; `allow` is asked about every address before it is dialled."""
     limits = fetch_limits_for(config)
-    web = CurlFetcher(config.user_agent, limits, clock, allow=allow, max_connections=config.fetch.max_connections)
+    web = CurlFetcher(
+        config.user_agent,
+        limits,
+        clock,
+        allow=allow,
+        max_connections=config.fetch.max_connections,
+        ca_file=config.fetch.ca_bundle,
+    )
     speaking: dict[str, Fetcher] = {"http": web, "https": web}
     if config.fetch.ftp:
         speaking["ftp"] = FtpFetcher(config.user_agent, limits, clock, allow=allow)

@@ -4,6 +4,7 @@ from gossamer.config import Config
 from gossamer.errors import ConfigError
 from gossamer.filter.canonical import Canonicaliser
 from gossamer.filter.domains import partition_of, public_suffix, registrable_domain
+from gossamer.filter.hosts import HostPatterns, HostTable, host_table
 from gossamer.filter.patterns import UrlPattern
 from gossamer.filter.query_rules import CanonicalRules
 from gossamer.filter.rules import EXCLUDED_EXTENSIONS, EntryRules
@@ -47,12 +48,24 @@ def rules_for(config: Config, scope: Scope) -> EntryRules:
         excluded_domains=parse_domains(wishes.exclude_domains, "filter.exclude_domains"),
         include_patterns=tuple(UrlPattern(text) for text in wishes.include),
         exclude_patterns=tuple(UrlPattern(text) for text in wishes.exclude),
+        host_patterns=_host_patterns(config),
         schemes=schemes_of(config),
         max_depth=config.max_depth,
         max_url_bytes=wishes.max_url_bytes,
         excluded_extensions=EXCLUDED_EXTENSIONS
         if extensions is None
         else frozenset(e.lower().removeprefix(".") for e in extensions),
+    )
+
+
+def _host_patterns(config: Config) -> HostTable[HostPatterns]:
+    # Every section has an entry, since the most exact one counts alone.
+    return host_table(
+        {
+            name: HostPatterns(tuple(map(UrlPattern, own.include)), tuple(map(UrlPattern, own.exclude)))
+            for name, own in config.host.items()
+        },
+        "host",
     )
 
 
@@ -72,9 +85,11 @@ def ordering_for(config: Config, name: str | None = None) -> Ordering:
     return makers[name]()
 
 
-def politeness_for(config: Config) -> PolitenessPolicy:
+def politeness_for(config: Config, host: HostKey | None = None) -> PolitenessPolicy:
+    """The gaps of the crawl; those of `host` if it is named."""
+    own = None if host is None else host_table(config.host, "host").of(host)
     return PolitenessPolicy(
-        min_delay=Seconds(config.delay),
+        min_delay=Seconds(config.delay if own is None or own.delay is None else own.delay),
         load_factor=config.delay_factor,
         max_adaptive_delay=Seconds(config.politeness.max_adaptive_delay),
         max_retry_after=Seconds(config.politeness.max_retry_after),

@@ -29,7 +29,7 @@ def test_every_key_of_the_configuration_is_an_option_or_a_section() -> None:
     options = {option.key for option in OPTIONS if "." not in option.key}
     sections = {name for name in Config.__struct_fields__ if isinstance(getattr(Config(), name), Section)}
 
-    assert options | sections == set(Config.__struct_fields__)
+    assert options | sections | {"host"} == set(Config.__struct_fields__)
     assert not options & sections
 
 
@@ -120,6 +120,16 @@ def test_the_file_in_the_current_directory_is_read_without_being_named(tmp_path:
         ('delay = "slow"\n', "gossamer.toml: delay: "),
         ("filter = 3\n", "gossamer.toml: filter: "),
         ("delay = \n", "gossamer.toml is not valid TOML"),
+        ('[host."a-b.test"]\ndelay = "slow"\n', 'gossamer.toml: host."a-b.test".delay: Expected'),
+        ('[host."a.test"]\ndelay = -1\n', 'gossamer.toml: host."a.test".delay: must be a number of at least 0, not -1'),
+        ('[host."a.test"]\ndelays = 1\n', 'gossamer.toml: host."a.test".delays: no such key'),
+        ('[host."a.test"]\nauth = "magic"\nauth_env = "X"\n', 'gossamer.toml: host."a.test".auth: must be basic or'),
+        ('[host."a.test"]\nauth = "basic"\n', 'gossamer.toml: host."a.test".auth_env: must be given'),
+        ('[host."a.test"]\nproxy = "http://u:hunter2@p:1"\n', 'gossamer.toml: host."a.test".proxy: must be without'),
+        ('[host]\n"a.test" = 3\n', 'gossamer.toml: host."a.test": Expected'),
+        ("host = 3\n", "gossamer.toml: host: Expected"),
+        ('[fetch]\nproxy = "http://p:1"\nproxy_env = "P"\n', "gossamer.toml: fetch.proxy_env: must not be given"),
+        ('[fetch.headers]\n"X-A" = 1\n', "gossamer.toml: fetch.headers[...]: Expected"),
     ],
 )
 def test_what_is_wrong_in_the_file_is_named(text: str, message: str, tmp_path: Path) -> None:
@@ -129,6 +139,20 @@ def test_what_is_wrong_in_the_file_is_named(text: str, message: str, tmp_path: P
         parsed("--exclude-domain", "a.test")
 
     assert str(refused.value).startswith(message)
+    assert "hunter2" not in str(refused.value)
+
+
+def test_names_of_hosts_and_header_fields_stay_as_they_are_written(tmp_path: Path) -> None:
+    (tmp_path / "gossamer.toml").write_text(
+        '[fetch]\naccept-language = "mi"\nheaders = { "X-One-Two" = "1" }\n'
+        '[host."my-site.test"]\nauth-env = "A-B"\nauth = "bearer"\nheaders = { "X-Three-Four" = "2" }\n'
+    )
+
+    config = parsed()
+
+    assert config.fetch.headers == {"X-One-Two": "1"} and config.fetch.accept_language == "mi"
+    assert config.host["my-site.test"].headers == {"X-Three-Four": "2"}
+    assert config.host["my-site.test"].auth_env == "A-B"
 
 
 def test_an_impossible_option_is_named_as_it_was_given(tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ def rules_of(config: Config, reader: StoryReader, host: HostKey, domain: Domain)
     return CrawlRules(
         entry=rules_for(config, scope),
         ordering=ordering_for(config),
-        politeness=politeness_for(config),
+        politeness=politeness_for(config, host),
         caps=Caps(config.politeness.max_per_domain, Seconds(config.politeness.max_crawl_delay)),
         robots_agent=config.robots_agent,
         minimise=config.filter.minimise,

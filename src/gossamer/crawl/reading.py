@@ -4,12 +4,14 @@ from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple
 
+from gossamer.crawl.hosts import HostWishes
 from gossamer.crawl.intake import Intake
 from gossamer.dedup.digest import payload_digest
 from gossamer.dedup.exact import ContentSeen, Known, Unknown
 from gossamer.extract.elsewhere import LargePages
-from gossamer.extract.kinds import is_html
+from gossamer.extract.kinds import UNWANTED_TYPE, is_html
 from gossamer.extract.links import PageContent, extract_page, is_large
+from gossamer.extract.mime import RESOURCE_HEADER
 from gossamer.fetch.http.body import Payload, payload
 from gossamer.frontier.turns import Visit
 from gossamer.model.outcome import Response
@@ -56,13 +58,15 @@ class DocumentReader:
         large_pages: LargePages,
         max_body_bytes: int,
         archived: Callable[[Response, bytes], Capture] = Capture,
+        hosts: HostWishes | None = None,
     ) -> None:
-        """`archived` makes a capture of a response and its payload digest."""
+        """`archived` makes a capture of a response and its payload digest; `hosts` say what is kept of each."""
         self._intake = intake
         self._contents = contents
         self._large_pages = large_pages
         self._max_body_bytes = max_body_bytes
         self._archived = archived
+        self._hosts = hosts or HostWishes()
 
     def open(self, document: Document) -> Opened:
         found = payload(document.response, self._max_body_bytes)
@@ -77,7 +81,7 @@ class DocumentReader:
 
     def extract(self, opened: Opened) -> PageContent | None:
         """The page, if it is one."""
-        if not self._is_page(opened):
+        if not self._is_page(opened) or not self._is_wanted(opened):
             return None
         response = opened.document.response
         content_type, robots_tag = response.headers.get("content-type"), response.headers.get("x-robots-tag")
@@ -85,7 +89,7 @@ class DocumentReader:
 
     async def extract_elsewhere(self, opened: Opened) -> PageContent | None:
         """The same in another process, for documents that could hold up the event loop."""
-        if not self._is_page(opened):
+        if not self._is_page(opened) or not self._is_wanted(opened):
             return None
         response = opened.document.response
         content_type, robots_tag = response.headers.get("content-type"), response.headers.get("x-robots-tag")
@@ -97,14 +101,24 @@ class DocumentReader:
         body = opened.payload.body
         return bool(body) and is_html(opened.document.response.headers.get("content-type"), body[:1024])
 
+    def _is_wanted(self, opened: Opened) -> bool:
+        """By its first bytes: what the head declares was judged when it arrived."""
+        kinds = self._hosts.of(opened.document.visit.host).kinds
+        if kinds.everything:
+            return True
+        return kinds.wants_document(opened.document.response.headers, opened.payload.body[:RESOURCE_HEADER])
+
     def duplicate(self, opened: Opened, owner: int) -> Read:
         """Fetched, but stored already under another URL: neither stored nor read again."""
         self._contents.learn(opened.digest, owner)
         return Read(self._settle(opened, UrlState.DUPLICATE, duplicate_of=owner), [], None, Counter())
 
     def stored(self, opened: Opened, page: PageContent | None) -> Read:
-        """New content: to be archived, and its links let in."""
+        """New content: to be archived, and its links let in; unless it turns out to be of a kind that nobody wants."""
         visit = opened.document.visit
+        if not self._is_wanted(opened):
+            settlement = self._settle(opened, UrlState.EXCLUDED, reason=UNWANTED_TYPE)
+            return Read(settlement, [], None, Counter({UNWANTED_TYPE: 1}))
         self._contents.learn(opened.digest, visit.task.url_id)
         excluded: Counter[str] = Counter()
         candidates: list[Candidate] = []
@@ -124,6 +138,7 @@ class DocumentReader:
         capture: Capture | None = None,
         title: str | None = None,
         duplicate_of: int | None = None,
+        reason: str | None = None,
     ) -> Settlement:
         visit, response, finished = opened.document
         headers = response.headers
@@ -133,6 +148,7 @@ class DocumentReader:
             visit.task.front,
             state,
             finished,
+            reason=reason,
             status=response.status,
             size=len(opened.payload.body),
             took=response.took,

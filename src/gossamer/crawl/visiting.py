@@ -4,12 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gossamer.clock import Clock
+from gossamer.crawl.hosts import HostWishes, Wants
 from gossamer.crawl.intake import Intake
 from gossamer.crawl.landing import Landing
 from gossamer.crawl.notes import HostNotes, Notes, is_current
 from gossamer.crawl.ports import Contacts
 from gossamer.crawl.reading import Document
 from gossamer.crawl.tally import Tally
+from gossamer.extract.kinds import UNWANTED_TYPE
 from gossamer.fetch.dns.cache import Addresses
 from gossamer.fetch.dns.policy import AddressPolicy
 from gossamer.fetch.dns.resolver import Resolver
@@ -25,12 +27,13 @@ from gossamer.frontier.turns import Visit
 from gossamer.model.outcome import Failed, Failure, FetchOutcome, Response
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate
-from gossamer.model.units import HostId, Instant, Origin, Seconds, Url
+from gossamer.model.units import HostId, HostKey, Instant, Origin, Seconds, Url
 from gossamer.observe.audit import PolitenessAudit
 from gossamer.store.changes import HostClock, RobotsRecord, Settlement
 from gossamer.store.thread import StoreThread
 
 MAX_ROBOTS_REDIRECTS = 5
+_MAX_DETAIL = 200  # characters of a header field that are worth keeping
 _DEFAULT_PORTS = {"http": 80, "https": 443, "ftp": 21}
 
 
@@ -65,6 +68,7 @@ class Visitor:
         robots_agent: str,
         robots_policy: RobotsPolicy,
         limits: VisitLimits,
+        hosts: HostWishes,
         on_document: Callable[[Document], None],
     ) -> None:
         self._frontier = frontier
@@ -84,6 +88,7 @@ class Visitor:
         self._agent = robots_agent
         self._robots_policy = robots_policy
         self._limits = limits
+        self._hosts = hosts
         self._on_document = on_document
         self.open_contacts: dict[HostId, tuple[Instant, float, str]] = {}
         self.slowest: dict[str, float] = {}
@@ -97,14 +102,18 @@ class Visitor:
             return
         if self._over_its_cap(visit):
             return
-        found = self._resolver.cached(visit.host) or await self._resolver.resolve(visit.host)
-        if isinstance(found, Failed):
-            self._no_contact(visit, notes, found)
-            return
-        address = self._choose(found, visit.address)
-        if address is None:
-            self._exclude(visit, Failure.BLOCKED_ADDRESS.value, ", ".join(found.addresses))
-            return
+        if self._hosts.of(visit.host).proxied:
+            address = _behind_proxy(visit.host)
+        else:
+            found = self._resolver.cached(visit.host) or await self._resolver.resolve(visit.host)
+            if isinstance(found, Failed):
+                self._no_contact(visit, notes, found)
+                return
+            chosen = self._choose(found, visit.address)
+            if chosen is None:
+                self._exclude(visit, Failure.BLOCKED_ADDRESS.value, ", ".join(found.addresses))
+                return
+            address = chosen
         now = self._clock.now()
         if not self._frontier.enter_address(visit, address, now):
             return  # its address is busy; the frontier has taken the visit back
@@ -154,7 +163,8 @@ class Visitor:
             return
         self._frontier.count_visit(visit)
         self._store.batch.accesses[visit.domain_id] += 1
-        outcome = await self._contact(visit, page.url, page.origin, address)
+        wants = self._hosts.of(visit.host).wants
+        outcome = await self._contact(visit, page.url, page.origin, address, wants)
         now = self._clock.now()
         wait = self._retry_after(outcome, now)
         self._finish(visit, address, outcome, now, crawl_delay, wait)
@@ -167,7 +177,11 @@ class Visitor:
         self._tally.count(self._store.batch, f"status:{outcome.status // 100}xx")
         kind = status_class(outcome.status)
         notes.rate_limited = notes.rate_limited + 1 if kind is StatusClass.RATE_LIMITED else 0
-        if kind is StatusClass.DOCUMENT:
+        if kind is StatusClass.DOCUMENT and wants is not None and not wants(outcome.status, outcome.headers):
+            declared = outcome.headers.get("content-type", "")[:_MAX_DETAIL]
+            unwanted = self._landing.excluded(visit.host_id, visit.task, UNWANTED_TYPE, now, declared)
+            self._settle(unwanted._replace(status=outcome.status, took=outcome.took))
+        elif kind is StatusClass.DOCUMENT:
             self._on_document(Document(visit, outcome, now))
         elif kind is StatusClass.REDIRECT:
             self._redirect(visit, outcome, now)
@@ -257,13 +271,19 @@ class Visitor:
 
     # --- contacts --------------------------------------------------------------------------------
 
-    async def _contact(self, visit: Visit, url: Url, origin: Origin, address: str) -> FetchOutcome:
+    async def _contact(
+        self, visit: Visit, url: Url, origin: Origin, address: str, wants: Wants | None = None
+    ) -> FetchOutcome:
         """One request, noted before it is sent. The caller reports its end with `_finish`, in the same breath."""
+        wish = self._hosts.of(visit.host)
         started = self._clock.now()
         self.open_contacts[visit.host_id] = (started, visit.last_took, address)
         self._journal.started(visit.host_id, started, visit.last_took, address)
         self._audit.request_starts(visit.host, address, started)
-        return await self._fetcher.fetch(Request(url, visit.host, port_of(origin), address))
+        dialled = "" if wish.proxied else address
+        return await self._fetcher.fetch(
+            Request(url, visit.host, port_of(origin), dialled, options=wish.options, wants=wants)
+        )
 
     def _finish(
         self,
@@ -279,11 +299,12 @@ class Visitor:
         # By our own watch, from before the request was sent: a fetcher that leaves out its connecting may leave out a
         # moment of the host's work too, of which the host is owed a multiple.
         took = Seconds(max(outcome.took, now - self.open_contacts[visit.host_id][0]))
-        contact = Contact(now, took, crawl_delay, wait)
+        min_delay = self._hosts.of(visit.host).min_delay
+        contact = Contact(now, took, crawl_delay, wait, min_delay)
         until = self._frontier.finish(visit, contact, now, again=again)
         self._journal.finished(visit.host_id, until, took, address)
         del self.open_contacts[visit.host_id]
-        self._audit.request_ended(visit.host, address, now, took, crawl_delay, wait)
+        self._audit.request_ended(visit.host, address, now, took, crawl_delay, wait, min_delay=min_delay)
         gap, term = gap_after(self._politeness, contact)
         reason = term.value if until <= now + gap else "failures, or rules out of reach"
         self._store.batch.hosts[visit.host_id] = HostClock(visit.host_id, until, took, address, reason)
@@ -333,6 +354,11 @@ class Visitor:
             self._tally.count(batch, kind + settlement.reason)
         self._tally.moved(UrlState.QUEUED.word, settlement.state.word)
         self._store.nudge()
+
+
+def _behind_proxy(host: HostKey) -> str:
+    """What stands for the address of a host that only its proxy knows: shared with nobody, and never dialled."""
+    return f"proxy:{host}"
 
 
 def port_of(origin: Origin) -> int:

@@ -1,6 +1,6 @@
 """What is said of single hosts: by their name, or by a domain above it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -29,9 +29,6 @@ class HostTable(Generic[T]):
     def __bool__(self) -> bool:
         return bool(self.entries)
 
-    def __iter__(self) -> Iterator[T]:
-        return iter(self._values.values())
-
     def of(self, host: HostKey) -> T | None:
         """What counts for `host`; None if nothing is said of it."""
         values = self._values
@@ -56,7 +53,7 @@ def host_table(values: Mapping[str, T], key: str) -> HostTable[T]:
     for name, value in values.items():
         below = name.startswith("*.")
         host = read_host(name.removeprefix("*."))
-        if host is None or (below and host.startswith("[")):
+        if host is None or "*" in host or (below and host.startswith("[")):
             raise ConfigError(key, f"{name!r} is neither a host nor *. and a domain")
         entry = f"*.{host}" if below else str(host)
         if entry in entries:

@@ -31,6 +31,7 @@ class Contact:
     took: Seconds
     crawl_delay: Seconds | None = None
     retry_after: Seconds | None = None
+    min_delay: Seconds | None = None  # what the operator set for this host, in place of the policy's
 
 
 def gap_after(policy: PolitenessPolicy, contact: Contact) -> tuple[Seconds, GapReason]:
@@ -38,7 +39,8 @@ def gap_after(policy: PolitenessPolicy, contact: Contact) -> tuple[Seconds, GapR
 
     The largest of the minimum delay, a multiple of the last fetch time (capped), Crawl-delay and Retry-After.
     """
-    gap, reason = policy.min_delay, GapReason.MIN_DELAY
+    gap = policy.min_delay if contact.min_delay is None else contact.min_delay
+    reason = GapReason.MIN_DELAY
     adaptive = min(contact.took * policy.load_factor, policy.max_adaptive_delay)
     if adaptive > gap:
         gap, reason = Seconds(adaptive), GapReason.ADAPTIVE
@@ -63,9 +65,11 @@ def next_contact_of_address(policy: PolitenessPolicy, contact: Contact) -> Insta
     """Earliest moment we may contact another host on the same address.
 
     The machine behind the address rests as long as its load asks for; Crawl-delay and Retry-After are the
-    word of one site and bind that site only.
+    word of one site and bind that site only. So does a longer delay that the operator set for it; a shorter one is
+    the promise that the machine can bear it.
     """
-    bare = Contact(contact.finished, contact.took)
+    shorter = None if contact.min_delay is None else min(contact.min_delay, policy.min_delay)
+    bare = Contact(contact.finished, contact.took, min_delay=shorter)
     return Instant(contact.finished + gap_after(policy, bare)[0])
 
 

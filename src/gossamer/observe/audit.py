@@ -87,10 +87,14 @@ class PolitenessAudit:
         retry_after: Seconds | None = None,
         *,
         contacted: bool = True,
+        min_delay: Seconds | None = None,
     ) -> None:
-        """The answer is complete, or there will be none. `contacted` False: the host saw nothing of us after all."""
-        load = max(self._min_delay, min(took * self._factor, self._max_adaptive_delay))
-        asked = max(crawl_delay or 0.0, min(retry_after or 0.0, self._max_retry_after))
+        """The answer is complete, or there will be none. `contacted` False: the host saw nothing of us after all.
+        `min_delay` is what the operator set for this host; if it is the longer one it does not bind its neighbours."""
+        adaptive = min(took * self._factor, self._max_adaptive_delay)
+        own = self._min_delay if min_delay is None else min_delay
+        load = max(min(own, self._min_delay), adaptive)
+        asked = max(own, crawl_delay or 0.0, min(retry_after or 0.0, self._max_retry_after))
         self._end(self._hosts, host, at + max(load, asked) if contacted else 0.0, at)
         if address is not None:
             # Crawl-delay and Retry-After are the word of one site; the machine behind it rests for its load only.

@@ -4,7 +4,7 @@ import secrets
 import sqlite3
 
 from gossamer.backends.sqlite.queries import named_queries
-from gossamer.model.units import HostId, Instant, Url
+from gossamer.model.units import HostId, HostKey, Instant, Url
 
 
 class Facts:
@@ -43,6 +43,11 @@ class Facts:
 
     def warc_lengths(self) -> dict[str, int]:
         return {name: length for _, name, length in self._db.execute(self._sql["warc_files"])}
+
+    def host(self, host_id: HostId) -> HostKey:
+        """The host of a row; of no row, a name that no host has."""
+        row = self._db.execute(self._sql["host_name"], (host_id,)).fetchone()
+        return HostKey(row[0] if row else "")
 
     def clock_and_robots(self, host_id: HostId) -> tuple[Instant, list[bytes]]:
         """A host's next contact, and its robots.txt files."""

@@ -214,6 +214,9 @@ SELECT h.id, h.host, h.domain_id, d.accesses, d.links, d.links_from_others, d.su
     h.address
 FROM hosts h JOIN domains d ON d.id = h.domain_id WHERE h.id = ?
 
+-- name: host_name
+SELECT host FROM hosts WHERE id = ?
+
 -- name: host_clock
 SELECT next_contact FROM hosts WHERE id = ?
 

@@ -86,6 +86,7 @@ class CurlFetcher:
             if handle.options is not options:
                 handle.follow(options, self._fields)
             head = handle.turn_to(request)
+            handle.exchange.wants = request.wants
             if handle.secure:
                 handle.resume_from(self._sessions[hash(request.host) % _SESSION_STORES])
         except ValueError:
@@ -185,6 +186,7 @@ class CurlFetcher:
         trust = self._trust_for(options) if scheme == "https" else None
         started, begun = self._clock.now(), self._clock.monotonic()
         exchange = Exchange(self._limits)
+        exchange.wants = request.wants
         place = Target(request.address, request.port, request.host, trust)
         failure = await LenientReader(place, exchange, self._limits, self._clock).run(head_of(where, target, fields))
         failed = self._not_an_answer(exchange, request, begun) if failure is None else None

@@ -4,7 +4,7 @@ libcurl calls `on_head` for each line of the head and `on_body` for each piece o
 exchange and closes the connection. Everything that ends one early is decided here, on the bytes themselves.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from gossamer.fetch.http.body import is_chunked
 from gossamer.fetch.http.chunked import ChunkScanner
@@ -42,12 +42,14 @@ class Exchange:
         "secure",
         "status",
         "truncated",
+        "wants",
     )
 
     def __init__(self, limits: FetchLimits) -> None:
         self._limits = limits
         self._lines: list[bytes] = []
         self._pieces: list[bytes] = []
+        self.wants: Callable[[int, Mapping[str, str]], bool] | None = None  # asked when the head is complete
         self.secure = False  # over TLS, where the answer may be HTTP/2
         self.on_head: Callable[[bytes], int | None] = self._head_listener()
         self.clear()
@@ -59,7 +61,7 @@ class Exchange:
         self._head_room = self._limits.head_bytes
         self._scanner: ChunkScanner | None = None
         self.body_bytes = 0
-        self.ended = False  # the body's end was seen before the end of the bytes
+        self.ended = False  # the body's end was seen before the end of the bytes, or nobody wants the body
         self.failure: Failure | None = None
         self.truncated: Truncation | None = None
         self.head = b""
@@ -146,6 +148,9 @@ class Exchange:
             limits = self._limits
             self._scanner = ChunkScanner(limits.header_bytes, limits.head_bytes, limits.head_fields)
         self.status, self.headers, self.head, self.protocol = status, headers, head, protocol
+        if self.wants is not None and not self.wants(status, headers):
+            self.ended = True
+            return _STOP
         return None
 
     def on_body(self, piece: bytes) -> int | None:

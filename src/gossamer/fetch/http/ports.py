@@ -1,5 +1,6 @@
 """What the crawl asks of a fetcher, whatever the scheme."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -14,6 +15,8 @@ class Request(NamedTuple):
     `address` is the resolved IP address to dial, without brackets; nothing else is ever dialled but the proxy, where
     `options` name one: then the proxy looks the host up, and `address` may be empty. `headers` are added to those
     that every request carries (conditional requests use them). `options` are this host's, or None for the usual ones.
+    `wants` is asked with the status and the fields of the answer; if it says no, the body is not read.
+    `connect` is how long to wait for a connection, TLS included, where that is less than usual.
     """
 
     url: Url
@@ -22,6 +25,8 @@ class Request(NamedTuple):
     address: str
     headers: tuple[tuple[str, str], ...] = ()
     options: HostOptions | None = None
+    wants: Callable[[int, Mapping[str, str]], bool] | None = None
+    connect: Seconds | None = None
 
 
 @dataclass(frozen=True, slots=True)
