@@ -9,6 +9,7 @@ import math
 import re
 import tomllib
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import TypeVar
 
@@ -148,8 +149,52 @@ class FrontierSection(Section, frozen=True, kw_only=True):
         _at_least(self, 1, "max_hosts", "quantum")
         for name in ("shares", "shares_under_load"):
             shares = getattr(self, name)
-            if len(shares) != 3 or not all(0 < share < math.inf for share in shares):
-                raise ValueError(f"{name} must be three positive numbers, not {list(shares)}")
+            if not shares or not all(0 < share < math.inf for share in shares):
+                raise ValueError(f"{name} must be positive numbers, one for each class, not {list(shares)}")
+        if len(self.shares_under_load) != len(self.shares):
+            raise ValueError(f"shares_under_load must be as many as shares: {len(self.shares)}")
+
+
+class WeightsSection(Section, frozen=True, kw_only=True):
+    """What each signal counts in a priority; only their proportions matter. 0 leaves it out."""
+
+    importance: float = 4.0  # credit that links have brought
+    links_from_others: float = 2.0  # pages of other domains that link to it
+    links: float = 0.0  # pages that link to it, from anywhere
+    page_type: float = 4.0  # home page, index, article, asset
+    nesting: float = 4.0  # levels of the path
+    depth: float = 0.5  # links followed from a seed
+    trusted: float = 2.0  # on the list of trusted domains; nothing where there is no list
+    freshness: float = 0.5  # age of the last known modification; nothing where that is not known
+    change: float = 0.5  # how often it was found changed; nothing before the second visit
+
+    def __post_init__(self) -> None:
+        _at_least(self, 0, *self.__struct_fields__)
+
+    @property
+    def by_signal(self) -> dict[str, float]:
+        return {name: getattr(self, name) for name in self.__struct_fields__}
+
+
+_TRUSTED = re.compile(r"(\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)*|[a-z0-9_-]+\.\*", re.IGNORECASE)
+
+
+class PrioritySection(Section, frozen=True, kw_only=True):
+    """How the ordering `mercator` scores URLs, and which scores make which class."""
+
+    trusted: tuple[str, ...] = ()
+    bounds: tuple[float, ...] = (0.27, 0.15)  # the least score of each class but the lowest, highest first
+    weights: WeightsSection = WeightsSection()
+
+    def __post_init__(self) -> None:
+        for pattern in self.trusted:
+            if not _TRUSTED.fullmatch(pattern):
+                raise ValueError(f"trusted must be domains and patterns like '*.gov' or 'news.*', not {pattern!r}")
+        falling = all(higher > lower for higher, lower in pairwise(self.bounds))
+        if not falling or not all(0 < bound <= 1 for bound in self.bounds):
+            raise ValueError(f"bounds must fall, from 1 at most to more than 0, not {list(self.bounds)}")
+        if not any(self.weights.by_signal.values()):
+            raise ValueError("weights must not all be 0")
 
 
 class ArchiveSection(Section, frozen=True, kw_only=True):
@@ -189,6 +234,7 @@ class Config(Section, frozen=True, kw_only=True):
     politeness: PolitenessSection = PolitenessSection()
     retry: RetrySection = RetrySection()
     frontier: FrontierSection = FrontierSection()
+    priority: PrioritySection = PrioritySection()
     archive: ArchiveSection = ArchiveSection()
     host: dict[str, HostSection] = {}
 
@@ -201,6 +247,9 @@ class Config(Section, frozen=True, kw_only=True):
             raise ValueError("user_agent must begin with a product name: it is what robots.txt is asked about")
         if self.dns is not None and not re.fullmatch(r"(\[[0-9A-Fa-f:.]+\]|[^:\s]+):\d{1,5}", self.dns):
             raise ValueError(f"dns must be HOST:PORT, not {self.dns!r}")
+        bounds, shares = len(self.priority.bounds), len(self.frontier.shares)
+        if self.order == "mercator" and bounds != shares - 1:
+            raise ValueError(f"priority.bounds must be one fewer than frontier.shares, not {bounds} and {shares}")
 
     @property
     def robots_agent(self) -> str:
@@ -262,7 +311,7 @@ def _named(message: str, within: str) -> ConfigError:
     path = ".".join(part for part in (within, where.rstrip("`").lstrip(".")) if part)
     if found := re.search(r"unknown field `(.+?)`", problem):
         return ConfigError(".".join(part for part in (path, found.group(1)) if part), "no such key")
-    if _OURS(problem):
+    if _OURS(problem) or re.match(r"\w+ must ", problem):  # our own words
         key, _, rest = problem.partition(" ")
         return ConfigError(".".join(part for part in (path, key) if part), rest)
     return ConfigError(path, problem.replace("`", ""))

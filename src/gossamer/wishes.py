@@ -10,6 +10,7 @@ from gossamer.filter.query_rules import CanonicalRules
 from gossamer.filter.rules import EXCLUDED_EXTENSIONS, EntryRules
 from gossamer.filter.scope import Scope, parse_domains, parse_scope
 from gossamer.frontier.orderings import ORDERINGS, Ordering
+from gossamer.frontier.orderings.mercator import Mercator
 from gossamer.frontier.politeness import PolitenessPolicy
 from gossamer.model.units import Domain, HostKey, Seconds
 
@@ -75,6 +76,8 @@ def ordering_for(config: Config, name: str | None = None) -> Ordering:
     Raises ConfigError where there is none, UsageError for a user's that is broken.
     """
     name = config.order if name is None else name
+    if name == Mercator.name:
+        return Mercator(config.priority.weights.by_signal, config.priority.trusted, config.priority.bounds)
     if name in ORDERINGS:  # no plugin can take these names, so none need be looked for
         return ORDERINGS[name]()
     from gossamer.plugins import orderings

@@ -7,7 +7,7 @@ before its time. On the way a URL passes:
 
 Reading order: `politeness` (when may a host be contacted?), `selector` (which class is served?), `front_queue`,
 `back_queue`, `rests` (the politeness heap), `address_gate`, `ready`, `later` (URLs that are not due yet), `frontier`
-(joins them); beside them `priority` (which class is a URL?) and `retries` (what after a failure?).
+(joins them); beside them `orderings` and `signals` (which class is a URL?) and `retries` (what after a failure?).
 
 The task table is read and written while the frontier goes on, so what it learns may be old: a load may not know of a
 commit that was reported before it arrived, and a batch is dated before it can be seen. `HostQueue.touch` and

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from gossamer.model.units import Url
 
-_HOSTS_KEPT = 65_536
+HOSTS_KEPT = 65_536  # answers that are remembered
 
 _NAME = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*")
 
@@ -33,6 +33,10 @@ class TrustedDomains:
     def __bool__(self) -> bool:
         return bool(self._named or self._below or self._first)
 
+    @property
+    def remembered(self) -> int:
+        return len(self._known)
+
     def _learn(self, pattern: str) -> None:
         text = pattern.lower()
         if text.startswith("*."):
@@ -55,7 +59,7 @@ class TrustedDomains:
         """The same for a host as it stands in a URL, with or without a port."""
         known = self._known.get(host)
         if known is None:
-            if len(self._known) >= _HOSTS_KEPT:
+            if len(self._known) >= HOSTS_KEPT:
                 self._known.clear()
             known = self._known[host] = float(self._covers(_without_port(host).lower()))
         return known

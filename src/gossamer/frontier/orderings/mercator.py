@@ -79,7 +79,7 @@ class Mercator(Ordering):
         self._home, self._index, self._article, self._asset = (weight["page_type"] * worth for worth in types)
         self._weight_of_trust = weight["trusted"] if self.trusted else 0.0
         self._weight_of_links = sum(weight[name] for name in ("links", "links_from_others", "importance", "depth"))
-        self._weight_of_url = weight["page_type"] + weight["nesting"]
+        self._weight_of_url = weight["page_type"] + weight["nesting"] + self._weight_of_trust
 
     def score(self, url: UrlFacts) -> float:
         """0..1; 0 where nothing is known that has a weight."""
@@ -97,9 +97,6 @@ class Mercator(Ordering):
             mantissa, exponent = frexp(received)
             doublings = exponent - 2 + 2 * mantissa
             points += self._doubling * (doublings if doublings < CREDIT_DOUBLINGS else CREDIT_DOUBLINGS)
-        if self._weight_of_trust and text:
-            total += self._weight_of_trust
-            points += self._weight_of_trust * self.trusted.of_host(text.split("/", 3)[2])
         if age is not None:
             total += self.weights["freshness"]
             points += self.weights["freshness"] * AGE_FOR_HALF / (AGE_FOR_HALF + (age if age > 0.0 else 0.0))
@@ -111,27 +108,25 @@ class Mercator(Ordering):
         return points / total
 
     def _url_points(self, text: str) -> float:
-        """Page type and nesting, from one look at the URL. IndexError if it is beyond the table."""
+        """Page type, nesting and trust, from one look at the URL. IndexError if it is beyond the table."""
         marked = "?" in text
-        path = text.partition("?")[0] if marked else text
-        slash = path.rfind("/")
-        level = path.count("/") - 3
-        top = level <= 0 and not marked
-        if slash == len(path) - 1:
-            points = self._home if top else self._index
+        names = (text.partition("?")[0] if marked else text).split("/")
+        name = names[-1]
+        level = len(names) - 4  # "http:", "", the host, and the last name, which is empty for a directory
+        if not name:
+            points = self._index if level or marked else self._home
         else:
             points = self._article
-            dot = path.rfind(".", slash)
-            if dot > 0:
-                name = path[slash + 1 :].lower()
+            if "." in name:
+                name = name.lower()
                 if name.startswith(INDEX_NAMES):
-                    points = self._home if top else self._index
-                elif path[dot + 1 :].lower() in ASSET_ENDINGS:
+                    points = self._index if level or marked else self._home
+                elif name.rpartition(".")[2] in ASSET_ENDINGS:
                     points = self._asset
             level += 1
-        if marked:
-            level += 1
-        return points + self._of_level[level]
+        if self._weight_of_trust:
+            points += self._weight_of_trust * self.trusted.of_host(names[2])
+        return points + self._of_level[level + marked]
 
     def front_of(self, score: float) -> int:
         for front, bound in enumerate(self.bounds):

@@ -1,0 +1,20 @@
+"""What the default weights are for: important pages first, on a simulated web whose pages have URLs."""
+
+import pytest
+
+from gossamer.simulate.pagerank import pagerank
+from gossamer.simulate.replay import Plan, compare
+from gossamer.simulate.web import graph_of_web
+from gossamer.simweb.config import preset
+
+
+@pytest.mark.parametrize("seed", [3, 8])
+def test_mercator_gathers_importance_faster_than_breadth_first(seed: int) -> None:
+    graph = graph_of_web(preset("demo", hosts=130, pages=4_000, max_host_pages=0, seed=seed))
+    plan = Plan(orders=("mercator", "bfs"), rests=(0, 20), sets=(1, 2), points=(5.0, 10.0, 25.0))
+
+    curves = {(curve.order, curve.rest): curve for curve in compare(graph, pagerank(graph), plan, lambda _: None)}
+
+    for rest in plan.rests:
+        ours, breadth = curves["mercator", rest].shares, curves["bfs", rest].shares
+        assert all(mine > theirs for mine, theirs in zip(ours, breadth, strict=True)), (rest, ours, breadth)

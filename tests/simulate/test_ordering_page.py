@@ -1,0 +1,32 @@
+"""docs/ORDERING.md speaks of every order, everywhere."""
+
+import re
+from pathlib import Path
+
+from gossamer.simulate.policies import POLICIES
+from gossamer.simulate.replay import SORTED
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+
+def tables() -> list[list[str]]:
+    """The first cells of each table that begins with the heading `order`."""
+    text = (DOCS / "ORDERING.md").read_text(encoding="utf-8")
+    bodies = re.findall(r"^\| order \|.*\n\|-.*\n((?:\|.*\n)+)", text, flags=re.MULTILINE)
+    return [re.findall(r"^\| `([^`]+)`", body, flags=re.MULTILINE) for body in bodies]
+
+
+def test_every_order_stands_in_every_table_with_and_without_politeness_on_both_graphs() -> None:
+    words, *results, cost = tables()
+
+    assert words == [*POLICIES, SORTED]
+    assert results == [words] * 4
+    assert cost == list(POLICIES)
+
+
+def test_both_drawings_have_a_line_for_every_order_in_both_panels() -> None:
+    for name in ("cnr-2000", "simweb"):
+        drawing = (DOCS / f"ordering-{name}.svg").read_text(encoding="utf-8")
+
+        for order in (*POLICIES, SORTED):
+            assert drawing.count(f">{order}</text>") == 2, (name, order)
