@@ -260,7 +260,7 @@ class Config(Section, frozen=True, kw_only=True):
 
 
 # Problems that sections find themselves begin with the key.
-_OURS = re.compile(r"[a-z][a-z0-9_]+ must ").match
+_OURS = re.compile(r"[a-z][a-z0-9_.]+ must ").match
 
 
 def read_toml(path: Path) -> dict[str, object]:
@@ -311,7 +311,7 @@ def _named(message: str, within: str) -> ConfigError:
     path = ".".join(part for part in (within, where.rstrip("`").lstrip(".")) if part)
     if found := re.search(r"unknown field `(.+?)`", problem):
         return ConfigError(".".join(part for part in (path, found.group(1)) if part), "no such key")
-    if _OURS(problem) or re.match(r"\w+ must ", problem):  # our own words
+    if _OURS(problem):
         key, _, rest = problem.partition(" ")
         return ConfigError(".".join(part for part in (path, key) if part), rest)
     return ConfigError(path, problem.replace("`", ""))
