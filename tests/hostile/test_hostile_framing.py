@@ -390,6 +390,7 @@ ODD = b"HTTP/1.1 200 OK\r\nX-Broken\r\n"
         (b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\nstray", b"hello"),
         (b"X-Nul: a\0b\r\nContent-Length: 0\r\n\r\n", b""),
         (b"X-Folded: a\r\n b\r\nContent-Length: 5\r\n\r\nhello", b"hello"),
+        (b"Content-Length:\r\n \t\r\n 5 \n\r\nhello", b"hello"),
         (b"\r\nhello", b"hello"),
     ],
 )
@@ -424,6 +425,30 @@ def test_the_second_reader_refuses_what_the_first_does(answer: bytes, expected: 
         await talk.say(ODD + b"\r\n" if talk.number == 0 else answer)
 
     assert fetched(script, times=2).failed.failure is expected
+
+
+def test_the_second_reader_joins_folded_lines_with_one_space() -> None:
+    story = fetched(once(ODD + b"X-Folded: a \r\n\tb\r\n \r\n  c\r\nContent-Length: 0\r\n\r\n"), times=2)
+
+    assert story.response.headers["x-folded"] == "a b c"
+
+
+@pytest.mark.parametrize("fold", [b" xx\n", b" \n", b"\t" + b"x" * 8000 + b"\r\n"], ids=["short", "blank", "long"])
+def test_the_second_reader_ends_a_value_that_is_folded_for_ever(fold: bytes) -> None:
+    sent: list[int] = []
+    endless = counted(b"X-Broken\r\nX-Folded: a\r\n" + fold * (MIB // len(fold)), sent)
+
+    async def script(talk: Talk) -> None:
+        if talk.number > 0:
+            await endless(talk)
+            return
+        await talk.request()
+        await talk.say(ODD + b"\r\n")
+
+    story = fetched(script, times=2, limits=FetchLimits())
+
+    assert story.failed.failure is Failure.HEADER_TOO_LARGE
+    assert sum(sent) <= (16 + 128) * KIB
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,8 @@ class LenientReader:
         self._interval = sweep_interval(limits)
         self._pace = Pace(clock.monotonic())
         self._asked: Seconds | None = None
-        self._line = b""  # complete, but the next one may be its continuation
+        self._line: list[bytes] = []  # a complete line and its continuations, of which the next one may be another
+        self._line_bytes = 0
         self._rest = b""  # the beginning of a line
         self._left: int | None = None  # bytes of the body to come, if a length says so
 
@@ -121,18 +122,32 @@ class LenientReader:
             if exchange.head_lines == 0 and not self._line and not line.startswith(b"HTTP/1."):
                 exchange.failure = Failure.BAD_STATUS_LINE
             elif line[:1] in (b" ", b"\t") and self._line:
-                self._line = self._line.rstrip() + b" " + line.lstrip(b" \t")  # folded: one line, as libcurl has it
+                self._continue_line(line)
             else:
-                if self._line:
-                    exchange.on_head(self._line)
-                self._line = line
+                self._end_line()
+                self._line, self._line_bytes = [line], len(line)
             if line in (b"\r\n", b"\n"):
-                self._line = b""
+                self._line = []
                 exchange.on_head(line)
         self._rest = b""
         if exchange.head and exchange.failure is None:
             self._find_length()
         return data[position:]
+
+    def _continue_line(self, line: bytes) -> None:
+        """Kept in parts and joined once: a line that goes on for ever must not be copied again for each of them."""
+        self._line.append(line)
+        self._line_bytes += len(line)
+        if self._line_bytes > self._limits.header_bytes:
+            self._exchange.failure = Failure.HEADER_TOO_LARGE
+
+    def _end_line(self) -> None:
+        """Hand on the line that is complete now. Folded lines are joined with one space, as libcurl has it."""
+        if len(self._line) == 1:
+            self._exchange.on_head(self._line[0])
+        elif self._line:
+            parts = [part for part in map(bytes.strip, self._line) if part]
+            self._exchange.on_head(b" ".join(parts) + b"\r\n")
 
     def _find_length(self) -> None:
         exchange = self._exchange
