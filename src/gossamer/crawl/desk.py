@@ -1,20 +1,27 @@
 """The reading desk: fetched documents wait here, bounded, and are read a few at a time. Hot: benchmarks/bench_crawl.py.
 
 Each step is done for all documents of a handful before the next step is: the code and tables of a step then stay
-in the processor's caches. Large documents are read in another process and hold nobody up.
+in the processor's caches. Large documents are read in another process, and bodies that take long to unpack are unpacked
+a slice at a time: neither holds anybody up.
 """
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
+from typing import TypeVar
 
+from gossamer.clock import Clock
 from gossamer.crawl.reading import Document, DocumentReader, Opened, Read
 from gossamer.dedup.exact import Known, Unknown
 from gossamer.extract.links import PageContent
+from gossamer.fetch.http.body import takes_long
+
+T = TypeVar("T")
 
 HANDFUL = 8  # documents at a time, and ...
 HANDFUL_BYTES = 200_000  # ... no more bytes than this, unless it is one document: a few milliseconds of the event loop
+LONG_IN_HAND = 2  # bodies that take long: while one is read the next is unpacked, and no more lie unpacked in memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +40,7 @@ class ReadingDesk:
     def __init__(
         self,
         reader: DocumentReader,
+        clock: Clock,
         *,
         limits: DeskLimits,
         on_read: Callable[[Read], None],
@@ -41,6 +49,7 @@ class ReadingDesk:
         on_failure: Callable[[BaseException], None],
     ) -> None:
         self._reader = reader
+        self._clock = clock
         self._limits = limits
         self._on_read = on_read
         self._on_pause = on_pause
@@ -50,7 +59,9 @@ class ReadingDesk:
         self._bytes = 0
         self._in_hand = 0
         self._ready = asyncio.Event()
-        self._large: set[asyncio.Task[None]] = set()
+        self._aside: set[asyncio.Task[None]] = set()  # reading what would hold up a handful
+        self._long = asyncio.Semaphore(LONG_IN_HAND)
+        self._unpacking = asyncio.Lock()
 
     def __len__(self) -> int:
         """Documents that were put down and are not read yet."""
@@ -76,9 +87,9 @@ class ReadingDesk:
                     self._on_pause()
                     await asyncio.sleep(0)
         finally:
-            for task in self._large:
+            for task in self._aside:
                 task.cancel()
-            await asyncio.gather(*self._large, return_exceptions=True)
+            await asyncio.gather(*self._aside, return_exceptions=True)
 
     def _take_handful(self) -> list[Document]:
         documents = [self._waiting.popleft()]
@@ -92,7 +103,12 @@ class ReadingDesk:
         documents = self._take_handful()
         self._in_hand += len(documents)
         reader = self._reader
-        opened = [reader.open(document) for document in documents]
+        opened = []
+        for document in documents:
+            if takes_long(document.response):
+                self._set_aside(self._read_long, document)
+            else:
+                opened.append(reader.open(document))
         owners = [reader.owner_of(each) for each in opened]
         doubtful = [each.digest for each, owner in zip(opened, owners, strict=True) if owner is Unknown.ASK]
         stored_as = dict(zip(doubtful, await self._ask_owners(doubtful), strict=True)) if doubtful else {}
@@ -101,9 +117,7 @@ class ReadingDesk:
             if isinstance(owner, Known) or stored_as.get(each.digest) is not None:
                 self._finish(each, None, stored_as.get(each.digest))
             elif reader.is_large(each):
-                task = asyncio.create_task(self._read_large(each))
-                self._large.add(task)
-                task.add_done_callback(self._large.discard)
+                self._set_aside(self._read_large, each)
             else:
                 small.append(each)
         for each, page in zip(small, [reader.extract(each) for each in small], strict=True):
@@ -124,8 +138,31 @@ class ReadingDesk:
         self._on_read(read)
 
     async def _read_large(self, opened: Opened) -> None:
+        self._finish(opened, await self._reader.extract_elsewhere(opened), None)
+
+    async def _read_long(self, document: Document) -> None:
+        """Everything for one document whose body takes long to unpack; the others wait their turn packed."""
+        reader = self._reader
+        async with self._long:
+            async with self._unpacking:
+                opened = await reader.open_in_slices(document, self._clock)
+            owner = reader.owner_of(opened)
+            stored_as = (await self._ask_owners([opened.digest]))[0] if owner is Unknown.ASK else None
+            if isinstance(owner, Known) or stored_as is not None:
+                self._finish(opened, None, stored_as)
+            elif reader.is_large(opened):
+                await self._read_large(opened)
+            else:
+                self._finish(opened, reader.extract(opened), None)
+
+    def _set_aside(self, read: Callable[[T], Coroutine[None, None, None]], what: T) -> None:
+        task = asyncio.create_task(self._guarded(read, what))
+        self._aside.add(task)
+        task.add_done_callback(self._aside.discard)
+
+    async def _guarded(self, read: Callable[[T], Coroutine[None, None, None]], what: T) -> None:
         try:
-            self._finish(opened, await self._reader.extract_elsewhere(opened), None)
+            await read(what)
             self._on_pause()
         except asyncio.CancelledError:
             raise

@@ -76,6 +76,7 @@ class Pipeline:
         self._visits: set[asyncio.Task[None]] = set()
         self.desk = ReadingDesk(
             reader,
+            clock,
             limits=limits.desk,
             on_read=self._was_read,
             on_pause=self._paused_reading,

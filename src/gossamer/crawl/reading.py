@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple
 
+from gossamer.clock import Clock
 from gossamer.crawl.hosts import HostWishes
 from gossamer.crawl.intake import Intake
 from gossamer.dedup.digest import payload_digest
@@ -12,7 +13,7 @@ from gossamer.extract.elsewhere import LargePages
 from gossamer.extract.kinds import UNWANTED_TYPE, is_html
 from gossamer.extract.links import PageContent, extract_page, is_large
 from gossamer.extract.mime import RESOURCE_HEADER
-from gossamer.fetch.http.body import Payload, payload
+from gossamer.fetch.http.body import Payload, payload, payload_in_slices
 from gossamer.frontier.turns import Visit
 from gossamer.model.outcome import Response
 from gossamer.model.states import UrlState
@@ -72,6 +73,11 @@ class DocumentReader:
         found = payload(document.response, self._max_body_bytes)
         return Opened(document, found, payload_digest(found.body))
 
+    async def open_in_slices(self, document: Document, clock: Clock) -> Opened:
+        """The same, letting the event loop work in between, for bodies that take long."""
+        found = await payload_in_slices(document.response, clock, self._max_body_bytes)
+        return Opened(document, found, payload_digest(found.body))
+
     def owner_of(self, opened: Opened) -> Known[int] | Unknown:
         """The URL whose document this is already, as far as memory knows."""
         return self._contents.look(opened.digest)
@@ -97,8 +103,11 @@ class DocumentReader:
 
     @staticmethod
     def _is_page(opened: Opened) -> bool:
-        """Plain HTML behind a wrong Content-Encoding is read all the same: `body` is then what was received."""
+        """Plain HTML behind a wrong Content-Encoding is read all the same: `body` is then what was received. Behind a
+        coding that we do not know it is not."""
         body = opened.payload.body
+        if opened.payload.unknown_coding:
+            return False
         return bool(body) and is_html(opened.document.response.headers.get("content-type"), body[:1024])
 
     def _is_wanted(self, opened: Opened) -> bool:
