@@ -7,7 +7,7 @@ at every step, from records of the world's own.
 
 from typing import NamedTuple, TypeVar
 
-from frontier_table import Changes, Outcome, Report, TaskTable
+from frontier_table import Changes, Outcome, Report, TaskTable, record_of
 
 from gossamer.frontier.back_queue import HostQueue, HostState
 from gossamer.frontier.front_queue import LoadOrder
@@ -17,7 +17,7 @@ from gossamer.frontier.politeness import Contact, PolitenessPolicy, next_contact
 from gossamer.frontier.turns import FrontierLimits, Idle, Visit, WaitUntil
 from gossamer.model.facts import DomainFacts
 from gossamer.model.task import HostRecord, Task
-from gossamer.model.units import HostId, Instant, Seconds
+from gossamer.model.units import HostId, HostKey, Instant, Seconds
 
 START = 1000.0
 POLICY = PolitenessPolicy(min_delay=Seconds(1.0), load_factor=10.0, max_adaptive_delay=Seconds(8.0))
@@ -72,11 +72,16 @@ class World:
         self.host_rests: dict[HostId, float] = {}  # by contacts
         self.host_delays: dict[HostId, float] = {}  # by `delay`
         self.address_rests: dict[str, float] = {}
+        self.errands: dict[HostId, HostId] = {}  # the host of a visit -> the host that it asks instead
         self.visits = 0
 
     @property
     def instant(self) -> Instant:
         return Instant(self.now)
+
+    @staticmethod
+    def key(host_id: HostId) -> HostKey:
+        return record_of(host_id).host
 
     # --- what happens ----------------------------------------------------------------------------
 
@@ -168,6 +173,49 @@ class World:
         self.check()
         return False
 
+    def begin_errand(self, which: int, target: HostId, address: str) -> bool:
+        """Whether a visit may ask another host, at `address`; if not, its URL waits in its queue again."""
+        visit = self.out[which % len(self.out)]
+        if target == visit.host_id or visit.host_id in self.errands:
+            return False
+        known = target in self.table.clocks or any(row.host_id == target for row in self.table.rows)
+        rests_until = Instant(self.table.clocks.get(target, (0.0,))[0])
+        turn = self.frontier.errands.begin(
+            visit, self.key(target), target if known else None, rests_until, address, self.instant
+        )
+        if isinstance(turn, WaitUntil):
+            assert turn.when > self.now
+            self.delay(visit.host_id, turn.when - self.now)
+            self.finish(self.out.index(visit), None, again=True)
+            return False
+        if not turn:
+            self.out.remove(visit)
+            self.at.pop(visit.host_id, None)
+            self.check()
+            return False
+        busy = {other.host_id for other in self.out} | set(self.errands.values())
+        assert target not in busy, f"host {target} is asked while it is visited"
+        assert self.now >= self.host_rests.get(target, 0.0), f"host {target} is resting"
+        assert address not in {at for host, at in self.at.items() if host != visit.host_id}, f"two at {address}"
+        if address != self.at.get(visit.host_id):
+            assert self.now >= self.address_rests.get(address, 0.0), f"{address} is resting"
+        self.at[visit.host_id] = address
+        self.errands[visit.host_id] = target
+        self.check()
+        return True
+
+    def end_errand(self, asker: HostId, contact: Contact) -> None:
+        """The other host has answered; the visit waits in its queue again."""
+        target = self.errands.pop(asker)
+        address = self.at.pop(asker)
+        self._rest(self.host_rests, target, next_contact(self.policy, contact))
+        self._rest(self.address_rests, address, next_contact_of_address(self.policy, contact))
+        which = next(place for place, visit in enumerate(self.out) if visit.host_id == asker)
+        until = self.frontier.errands.end(self.out[which], self.key(target), contact, self.instant)
+        assert until >= self.host_rests[target] or until >= next_contact(self.policy, contact)
+        self.batch.clocks[target] = (max(until, self.host_rests[target]), contact.took, address)
+        self.finish(which, None, again=True)
+
     def finish(
         self, which: int, contact: Contact | None, *, again: bool = False, again_at: float | None = None
     ) -> None:
@@ -212,6 +260,7 @@ class World:
         self.order = self.answer = None
         self.out.clear()
         self.at.clear()
+        self.errands.clear()
         self.unsettled.clear()
         self.host_delays.clear()
         for host_id, until in self.host_rests.items():
@@ -237,6 +286,7 @@ class World:
         assert row.url_id not in self.unsettled, f"url {row.url_id} is handed out before its outcome is settled"
         assert row.place <= self.now, f"url {row.url_id} is not due"
         assert visit.host_id not in {other.host_id for other in self.out}, f"two visits of host {visit.host_id}"
+        assert visit.host_id not in self.errands.values(), f"host {visit.host_id} is visited while it is asked"
         assert self.now >= self._not_before(visit.host_id), f"host {visit.host_id} is resting"
         if visit.address is not None:
             assert visit.address not in self.at.values(), f"two visits at {visit.address}"
@@ -251,9 +301,16 @@ class World:
         states = [host.state for host in hosts.values()]
         assert shown.ready == states.count(HostState.READY)
         assert shown.waiting == states.count(HostState.WAITING)
-        assert states.count(HostState.OUT) == len(self.out)
+        lent = sum(1 for host in self.errands.values() if host in hosts and hosts[host].state is HostState.OUT)
+        assert states.count(HostState.OUT) == len(self.out) + lent
+        assert all(hosts[host].state is HostState.OUT for host in self.errands.values() if host in self._learnt)
+        assert len(self.frontier.errands) == len(self.errands)
         for host in hosts.values():
             self._check_host(host)
+
+    @property
+    def _learnt(self) -> set[HostId]:
+        return {host_id for host_id, host in self.frontier._hosts.items() if host.known}
 
     def _check_host(self, host: HostQueue) -> None:
         frontier = self.frontier
@@ -315,6 +372,8 @@ class World:
     def run_dry(self, took: float = 0.1) -> None:
         """Visit until the frontier is idle; then nothing may be left in the table."""
         for _ in range(len(self.table.rows) + len(self.batch.found) + 1000):
+            while self.errands:
+                self.end_errand(next(iter(self.errands)), self.contact(took))
             while self.out:
                 self.finish(0, self.contact(took))
             if isinstance(self.take_turns(), Idle):

@@ -10,6 +10,7 @@ import pytest
 from frontier_world import MovingClasses, Points, World
 
 from gossamer.frontier.turns import FrontierLimits, Visit
+from gossamer.model.units import HostId
 
 WALKS = int(os.environ.get("GOSSAMER_WALKS", "2000"))
 BLOCK = 50
@@ -25,6 +26,7 @@ def walk(seed: int, steps: int = STEPS) -> World:
     hosts = chance.randint(1, 7)
     addresses = ADDRESSES[: chance.randint(1, 3)]
     crashes = chance.random() < 0.5
+    errands = chance.choice((0.0, 0.2, 0.7))
     for _ in range(steps):
         dice = chance.random()
         if dice < 0.12:
@@ -32,6 +34,8 @@ def walk(seed: int, steps: int = STEPS) -> World:
                 world.discover(chance.randint(1, hosts), chance.randrange(3))
         elif dice < 0.16:
             world.lift(chance.randrange(1000), chance.randint(1, 2))
+        elif dice < 0.18:
+            world.settle_everything()
         elif dice < 0.45:
             chance.choice(
                 (world.begin_load, world.read, world.deliver, world.begin_commit, world.apply, world.report)
@@ -40,7 +44,11 @@ def walk(seed: int, steps: int = STEPS) -> World:
             turn = world.take_turn()
             if isinstance(turn, Visit) and chance.random() < 0.9:
                 home = addresses[turn.host_id % len(addresses)]
-                world.enter(len(world.out) - 1, home if chance.random() < 0.9 else chance.choice(addresses))
+                if chance.random() < errands:
+                    target = HostId(chance.randint(1, hosts + 1))
+                    world.begin_errand(len(world.out) - 1, target, addresses[target % len(addresses)])
+                else:
+                    world.enter(len(world.out) - 1, home if chance.random() < 0.9 else chance.choice(addresses))
         elif dice < 0.85 and world.out:
             finish_one(world, chance)
         elif dice < 0.97:
@@ -55,7 +63,10 @@ def walk(seed: int, steps: int = STEPS) -> World:
 def finish_one(world: World, chance: random.Random) -> None:
     which = chance.randrange(len(world.out))
     dice = chance.random()
-    if dice < 0.1:
+    asker = world.out[which].host_id
+    if asker in world.errands:
+        world.end_errand(asker, world.contact(chance.choice((0.01, 0.5)), retry_after=chance.choice((None, 15.0))))
+    elif dice < 0.1:
         world.finish(which, None)
     elif dice < 0.2:
         world.finish(which, world.contact(chance.choice((0.01, 0.5))), again=True)

@@ -20,7 +20,7 @@ class HostState(Enum):
     EMPTY = "empty"  # no URL in memory of which it is known that it is next; the store has been asked, or will be
     WAITING = "waiting"  # its earliest contact lies ahead
     READY = "ready"  # may be contacted now
-    OUT = "out"  # one visit is out
+    OUT = "out"  # one visit is out, or another host's errand to this one
     PARKED = "parked"  # its address is resting, or busy with another host
 
 
@@ -49,7 +49,7 @@ class HostQueue:
     __slots__ = (
         *("host_id", "host", "domain_id", "suffix_id", "fronts", "ranked", "cursors", "more", "as_of", "begun_at"),
         *("not_before", "last_took", "state", "turn", "address", "unsettled", "loading", "known", "out_id", "grown"),
-        *("settled_since", "rewound", "served", "load_size"),
+        *("settled_since", "rewound", "served", "load_size", "stands_back"),
     )
 
     def __init__(self, host_id: HostId, fronts: int, *, by_score: bool = False, moves: bool = False) -> None:
@@ -65,6 +65,7 @@ class HostQueue:
         self.as_of = [0] * fronts  # per front queue: the last commit that the last load knew of, and ...
         self.begun_at = [START[0]] * fronts  # ... the place from which it read
         self.not_before = Instant(0.0)
+        self.stands_back = Instant(0.0)  # its own URLs let somebody's errand go first until then
         self.last_took = 0.0
         self.state = HostState.EMPTY
         self.turn = 0  # grows whenever it enters or leaves the ready structure, so that stale entries are known

@@ -5,14 +5,15 @@ Hot: benchmarks/bench_frontier.py.
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Protocol
 
 from gossamer.frontier.address_gate import AddressGate, AddressGates
 from gossamer.frontier.back_queue import HostQueue, HostState
 from gossamer.frontier.domains import DomainTable
+from gossamer.frontier.errands import Errands
 from gossamer.frontier.front_queue import LoadOrder
 from gossamer.frontier.orderings.ordering import BY_SCORE_FRONTS, Ordering
 from gossamer.frontier.politeness import Contact, PolitenessPolicy, next_contact, next_contact_of_address
+from gossamer.frontier.ports import Report
 from gossamer.frontier.ready_classes import ReadyClasses
 from gossamer.frontier.ready_scores import ReadyScores
 from gossamer.frontier.rests import PolitenessHeap
@@ -23,29 +24,12 @@ from gossamer.model.task import HostRecord, Task
 from gossamer.model.units import HostId, Instant, Seconds
 
 
-class Report(Protocol):
-    """What a commit means to the frontier (`store.changes.Committed` is one)."""
-
-    @property
-    def number(self) -> int: ...
-    @property
-    def touched(self) -> Iterable[tuple[HostId, int, float]]: ...
-    @property
-    def settled(self) -> Iterable[tuple[HostId, int]]: ...
-    @property
-    def retired(self) -> Iterable[HostId]: ...
-    @property
-    def moved(self) -> Iterable[tuple[HostId, int, int, float, float]]: ...
-    @property
-    def linked(self) -> Iterable[tuple[int, int, int]]: ...
-
-
 class Frontier:
     """Front queues, router, back queues and the politeness heap.
 
     Always true between calls:
       * no URL is handed out twice before its outcome is settled;
-      * no host and no address has two visits out;
+      * no host and no address has two visits out, errands (`errands`) among them;
       * nothing is handed out before the host's and the address's `not_before`;
       * every host with a URL that is next is in exactly one of: politeness heap, ready structure, a gate, out.
     """
@@ -79,6 +63,7 @@ class Frontier:
         self._hosts = self._router.hosts
         self._rests = PolitenessHeap(Seconds(self._limits.long_rest))
         self._gates = AddressGates()
+        self.errands = Errands(politeness, self._hosts, self)
         self._out = 0
         self._now = Instant(0.0)  # the latest that we were told
 
@@ -107,6 +92,8 @@ class Frontier:
     ) -> None:
         """Take in what was read: (class, tasks, next_due as in `loaded_front`) for each class asked for."""
         self._now = now
+        if record is not None:
+            self.errands.met(self._hosts[host_id], record.host)
         self._router.loaded_host(host_id, record, classes, commit)
 
     def load_ends(self) -> None:
@@ -161,10 +148,10 @@ class Frontier:
             self._router.feed(host)
         elif self._makes_room(host, self._now):
             self._put_down(host)
-        elif host.not_before <= self._now:
+        elif (until := max(host.not_before, host.stands_back)) <= self._now:
             self._ready.push(host)
         else:
-            self._rests.push(host, host.not_before, self._now)
+            self._rests.push(host, until, self._now)
 
     def grew(self, host: HostQueue, front: int) -> None:
         """A ready host has got URLs in a front queue that had none; by score: better ones, perhaps."""
@@ -309,6 +296,7 @@ class Frontier:
             host.not_before = max(host.not_before, next_contact(self._politeness, contact))
             host.last_took = contact.took
         self._leave_gate(host, contact, now)
+        self.errands.visited(host.host_id)
         if again:
             host.put_back(visit.task)
             host.served -= 1
@@ -333,6 +321,37 @@ class Frontier:
             return
         self._rests.push(host, until, self._now)
         self._free_line(host)
+
+    # --- errands: see `frontier.errands` -----------------------------------------------------------
+
+    def leave_address(self, visit: Visit, contact: Contact, now: Instant, home: str | None) -> None:
+        host = self._hosts[visit.host_id]
+        self._leave_gate(host, contact, now)
+        host.address = home
+
+    def lend(self, host: HostQueue) -> None:
+        if host.state is HostState.READY:
+            self._ready.leave(host)
+        elif host.state is HostState.WAITING:
+            self._rests.leave(host)
+        elif host.state is HostState.PARKED and host.address is not None:
+            self._gates.of(host.address, self._now).parked.remove(host.host_id)
+        host.state = HostState.OUT
+        self._free_line(host)
+
+    def give_back(self, host: HostQueue) -> None:
+        host.state = HostState.EMPTY
+        self.place(host)
+
+    def stand_back(self, host: HostQueue, until: Instant) -> None:
+        host.stands_back = until
+        if host.state is HostState.WAITING:
+            self._rests.leave(host)
+            self._rests.push(host, until, self._now)
+            self._free_line(host)
+
+    def is_retiring(self, host_id: HostId) -> bool:
+        return self._router.is_retiring(host_id)
 
     # --- what is seen from outside -------------------------------------------------------------------
 

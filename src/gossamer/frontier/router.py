@@ -170,6 +170,9 @@ class Router:
                     self.front_queues[front].window.append(passed)
             self._passed_over = [entry for entry in self._passed_over if entry[0] != host_id]
 
+    def is_retiring(self, host_id: HostId) -> bool:
+        return host_id in self._retiring
+
     def take_retired(self) -> list[Retired]:
         retired, self._retired = self._retired, []
         return retired

@@ -140,6 +140,10 @@ class Resolver:
             return self._not_now(host, outcome, begun)
         return self._failed(host, outcome.failure, begun)
 
+    def is_asking(self, host: HostKey) -> bool:
+        """Whether a question about the host is under way. Its answer will be remembered, whoever waits for it."""
+        return host in self._asking
+
     def forget(self, host: HostKey) -> None:
         """The address did not answer: ask DNS again before the next try."""
         self._cache.forget(host)

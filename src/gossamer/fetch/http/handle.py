@@ -53,7 +53,9 @@ class Handle:
 
     __slots__ = (
         "_fields",
+        "_patience",
         "_tail",
+        "_usual_patience",
         "begun",
         "curl",
         "exchange",
@@ -93,7 +95,9 @@ class Handle:
         curl.setopt(pycurl.MAXAGE_CONN, _IDLE_SECONDS)
         curl.setopt(pycurl.BUFFERSIZE, _READ_BUFFER)
         # A backstop for the sweep, which cannot see the second connecting of a silent repeat.
-        curl.setopt(pycurl.CONNECTTIMEOUT_MS, int(1000 * (limits.connect + limits.tls)) + 1)
+        self._usual_patience = int(1000 * (limits.connect + limits.tls)) + 1
+        self._patience = self._usual_patience
+        curl.setopt(pycurl.CONNECTTIMEOUT_MS, self._patience)
         if ca_file is not None:
             curl.setopt(pycurl.CAINFO, ca_file)
             curl.setopt(pycurl.PROXY_CAINFO, ca_file)
@@ -150,6 +154,12 @@ class Handle:
             curl.setopt(pycurl.REQUEST_TARGET, target)
             address = request.address
             curl.setopt(pycurl.CONNECT_TO, [f"::[{address}]:" if ":" in address else f"::{address}:"])
+        patience = self._usual_patience
+        if request.connect is not None:
+            patience = min(patience, max(1, int(1000 * request.connect)))
+        if patience != self._patience:
+            curl.setopt(pycurl.CONNECTTIMEOUT_MS, patience)
+            self._patience = patience
         tail = self._tail
         if request.headers or self.extra:
             tail = self._with_extra(request.headers)
