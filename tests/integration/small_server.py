@@ -1,8 +1,9 @@
 """A site of a few pages that a test writes down, for what the simulated web does not do."""
 
+import ssl
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -19,11 +20,12 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request: its path, when it had arrived, and when its answer was about to be sent."""
+    """A request: its path, when it had arrived, when its answer was about to be sent, and its header fields."""
 
     path: str
     at: float
     answered_at: float
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 NOTHING = Answer("nothing here", 404)
@@ -37,10 +39,17 @@ class SmallServer:
     `dict` sites answer 404 to what they do not hold, robots.txt included.
     """
 
-    def __init__(self, site: Site | dict[str, Answer], address: str = "127.0.0.1", port: int = 0) -> None:
+    def __init__(
+        self,
+        site: Site | dict[str, Answer],
+        address: str = "127.0.0.1",
+        port: int = 0,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
         self._site: Site = (lambda path, _: site.get(path, NOTHING)) if isinstance(site, dict) else site
         self._lock = threading.Lock()
         self._place = (address, port)
+        self._tls = tls
         self._server: ThreadingHTTPServer | None = None
         self.asked: list[Asked] = []
 
@@ -56,12 +65,12 @@ class SmallServer:
                 with outer._lock:
                     before = sum(asked.path == self.path for asked in outer.asked)
                     place = len(outer.asked)
-                    outer.asked.append(Asked(self.path, at, at))
+                    outer.asked.append(Asked(self.path, at, at, self.headers))
                 answer = outer._site(self.path, before)
                 if answer.delay:
                     threading.Event().wait(answer.delay)
                 with outer._lock:
-                    outer.asked[place] = Asked(self.path, at, time.time())
+                    outer.asked[place] = Asked(self.path, at, time.time(), self.headers)
                 body = answer.body.encode()
                 self.send_response(answer.status)
                 for name, value in {"Content-Type": "text/html", **answer.headers}.items():
@@ -81,6 +90,11 @@ class SmallServer:
                 pass  # whoever asked has gone: that is what these tests are about
 
         self._server = Server(self._place, Handler)
+        if self._tls is not None:
+            # The handshake belongs to whoever serves the connection: a client without trust must hold up nobody.
+            self._server.socket = self._tls.wrap_socket(
+                self._server.socket, server_side=True, do_handshake_on_connect=False
+            )
         threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
         return self
 
@@ -94,7 +108,7 @@ class SmallServer:
         """What its URLs begin with, without the last slash."""
         assert self._server is not None
         host, port = self._server.server_address[:2]
-        return f"http://{host!s}:{port}"
+        return f"{'http' if self._tls is None else 'https'}://{host!s}:{port}"
 
     @property
     def port(self) -> int:

@@ -1,0 +1,208 @@
+"""What is different for single hosts, from gossamer.toml to the wire, and that no secret is written down."""
+
+import base64
+import gzip
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from running import Ended, gossamer, side_by_side
+from small_server import Answer, Asked, SmallServer, links, page
+from trusting import authority, stranger
+
+pytestmark = pytest.mark.service
+
+LOCAL = ("--allow-private", "--scope", "any", "--json")
+SECRET = "hunter2hunter2"
+HERE, THERE = "127.0.0.1", "127.0.0.2"
+
+
+def crawl(folder: Path, toml: str, *arguments: object, delay: float = 0.02) -> Ended:
+    folder.mkdir(exist_ok=True)
+    (folder / "my.toml").write_text(toml)
+    options = ("--config", folder / "my.toml", "--dir", folder / "crawl", "--delay", delay, *LOCAL)
+    ended = gossamer("crawl", *arguments, *options)
+    assert ended.status == 0, ended.err
+    return ended
+
+
+def pages(folder: Path) -> dict[str, tuple[object, object]]:
+    found = gossamer("pages", "--dir", folder / "crawl", "--json").lines
+    return {str(p["url"]): (p["state"], p["reason"]) for p in found}
+
+
+# --- headers and credentials ----------------------------------------------------------------------------
+
+
+def written(folder: Path) -> Iterator[tuple[str, bytes]]:
+    """Everything that a crawl has left behind, unpacked."""
+    for path in folder.rglob("*"):
+        if path.is_file():
+            data = path.read_bytes()
+            yield path.name, gzip.decompress(data) if path.suffix == ".gz" else data
+
+
+def test_headers_and_credentials_reach_their_host_alone_and_are_written_down_nowhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("THE_LOGIN", f"joe:{SECRET}")
+    with SmallServer({"/arrived": page("arrived"), "/": page("home")}, THERE) as there:
+        away = Answer("", 302, {"Location": f"{there.base}/arrived"})
+        with SmallServer({"/": links("/away", there.base + "/"), "/away": away}, HERE) as here:
+            toml = (
+                '[fetch]\naccept_language = "mi"\nheaders = { "X-All" = "1" }\n'
+                f'[host."{HERE}"]\nauth = "basic"\nauth_env = "THE_LOGIN"\n'
+                f'headers = {{ "X-Own" = "2", "X-Api-Key" = "{SECRET}" }}\n'
+            )
+            ended = crawl(tmp_path, toml, f"{here.base}/")
+            story = gossamer(
+                *("explain", f"{here.base}/", "--dir", tmp_path / "crawl", "--config", tmp_path / "my.toml")
+            )
+
+    sent = "Basic " + base64.b64encode(f"joe:{SECRET}".encode()).decode()
+    assert {asked.path for asked in here.asked} == {"/robots.txt", "/", "/away"}
+    for asked in here.asked:
+        assert asked.headers["Authorization"] == sent
+        assert (asked.headers["X-Api-Key"], asked.headers["X-Own"], asked.headers["X-All"]) == (SECRET, "2", "1")
+        assert asked.headers["Accept-Language"] == "mi"
+    assert {asked.path for asked in there.asked} == {"/robots.txt", "/", "/arrived"}
+    for asked in there.asked:
+        assert not {"Authorization", "X-Api-Key", "X-Own"} & set(asked.headers.keys())
+        assert (asked.headers["X-All"], asked.headers["Accept-Language"]) == ("1", "mi")
+    everything = [*written(tmp_path / "crawl"), ("said", (ended.out + ended.err + story.out + story.err).encode())]
+    assert any(b"Authorization: [not recorded]" in data for _, data in everything)
+    for name, data in everything:
+        assert SECRET.encode() not in data and sent[6:].encode() not in data, name
+
+
+@pytest.mark.parametrize("variable", [None, "", SECRET])
+def test_credentials_that_are_not_there_are_missed_by_name_before_anything_is_touched(
+    variable: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("THE_LOGIN", raising=False)
+    if variable is not None:
+        monkeypatch.setenv("THE_LOGIN", variable)
+    (tmp_path / "my.toml").write_text('[host."a.test"]\nauth = "basic"\nauth_env = "THE_LOGIN"\n')
+
+    ended = gossamer("crawl", "http://a.test/", "--config", tmp_path / "my.toml", "--dir", tmp_path / "crawl")
+
+    assert ended.status == 2
+    assert 'host."a.test".auth_env' in ended.err and "THE_LOGIN" in ended.err
+    assert ended.err.count("\n") == 1 and SECRET not in ended.err
+    assert not (tmp_path / "crawl").exists()
+
+
+# --- delays -------------------------------------------------------------------------------------------------
+
+
+def gaps(asked: list[Asked]) -> list[float]:
+    """From each answer to the next request."""
+    return [later.at - earlier.answered_at for earlier, later in pairwise(asked)]
+
+
+def own_site(name: str) -> dict[str, Answer]:
+    """Six pages that no other site has."""
+    paths = [f"/{n}" for n in range(5)]
+    return {"/": links(*paths, f"/0#{name}"), **{path: page(name + path) for path in paths}}
+
+
+def test_a_hosts_own_delay_is_kept_by_it_alone(tmp_path: Path) -> None:
+    with SmallServer(own_site(HERE), HERE) as slow, SmallServer(own_site(THERE), THERE) as quick:
+        toml = f'[host."{HERE}"]\ndelay = 1.2\n[host."{THERE}"]\ndelay = 0\n'
+        ended = crawl(tmp_path, toml, f"{slow.base}/", f"{quick.base}/", delay=0.6)
+
+    assert ended.report["pages"] == 12
+    assert ended.report["politeness_violations"] == 0
+    assert min(gaps(slow.asked)) >= 1.2 - 0.002
+    assert quick.asked[-1].at < slow.asked[3].at  # all seven requests while the other one had three gaps
+
+
+def test_a_longer_delay_does_not_bind_the_other_hosts_of_its_address(tmp_path: Path) -> None:
+    paths = [f"/{n}" for n in range(4)]
+    with SmallServer({"/": links(*paths), **{path: page(path) for path in paths}}) as server:
+        port = server.port
+        toml = '[host."localhost"]\ndelay = 2\n'
+        # Two names of one address; the site cannot tell them apart but by the Host field.
+        ended = crawl(tmp_path, toml, f"http://localhost:{port}/", f"http://127.0.0.1:{port}/", delay=0.1)
+
+    by_name = {
+        name: [asked for asked in server.asked if asked.headers["Host"].startswith(name)]
+        for name in ("localhost", "127.0.0.1")
+    }
+    assert ended.report["politeness_violations"] == 0
+    assert min(gaps(by_name["localhost"])) >= 2 - 0.002
+    assert min(gaps(server.asked)) >= 0.1 - 0.002
+    assert by_name["127.0.0.1"][-1].at < by_name["localhost"][-1].at
+
+
+# --- scope and kinds ----------------------------------------------------------------------------------------
+
+
+def test_patterns_and_kinds_of_a_host_hold_for_it_alone(tmp_path: Path) -> None:
+    def site(name: str) -> dict[str, Answer]:
+        film = Answer(name, headers={"Content-Type": "video/mp4"})
+        home = links("/news/1", "/old/1", "/film", f"/film#{name}")
+        return {"/": home, "/news/1": page("n" + name), "/old/1": page("o" + name), "/film": film}
+
+    with SmallServer(site("a"), HERE) as here, SmallServer(site("b"), THERE) as there:
+        toml = f'[host."{THERE}"]\ninclude = ["*/", "*/news/*", "*/film"]\nexclude = ["*/old/*"]\nkinds = ["html"]\n'
+        ended = crawl(tmp_path, toml, f"{here.base}/", f"{there.base}/")
+
+    found = pages(tmp_path)
+    assert {found[here.base + path][0] for path in ("/", "/news/1", "/old/1", "/film")} == {"stored"}
+    assert {found[there.base + path][0] for path in ("/", "/news/1")} == {"stored"}
+    assert f"{there.base}/old/1" not in found
+    assert found[f"{there.base}/film"] == ("excluded", "unwanted_type")
+    assert ended.report["excluded"] == {"pattern": 1, "unwanted_type": 1}
+
+
+# --- proxies and trust --------------------------------------------------------------------------------------
+
+
+def test_a_proxied_host_is_asked_through_its_proxy_and_looked_up_by_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    far = "http://far.test"  # a name that nobody here can look up
+    site = {
+        f"{far}/robots.txt": Answer("User-agent: *\nDisallow: /no\n"),
+        f"{far}/": links("/a", "/no"),
+        f"{far}/a": page("a"),
+    }
+    with SmallServer(site) as proxy:
+        monkeypatch.setenv("THE_PROXY", f"http://joe:{SECRET}@127.0.0.1:{proxy.port}")
+        ended = crawl(tmp_path, '[host."*.test"]\nproxy_env = "THE_PROXY"\n', f"{far}/", "--dns", "127.0.0.1:9")
+
+    assert proxy.paths() == [f"{far}/robots.txt", f"{far}/", f"{far}/a"]
+    assert {asked.headers["Host"] for asked in proxy.asked} == {"far.test"}
+    assert all(asked.headers["Proxy-Authorization"].startswith("Basic ") for asked in proxy.asked)
+    assert (ended.report["pages"], ended.report["politeness_violations"]) == (2, 0)
+    secret = base64.b64encode(f"joe:{SECRET}".encode())
+    for name, data in written(tmp_path / "crawl"):
+        assert SECRET.encode() not in data and secret not in data, name
+
+
+def test_certificates_are_checked_unless_the_operator_trusts_otherwise(tmp_path: Path) -> None:
+    never = "[retry]\nmax_tries = 1\ndelay = 0.05\n"
+    ends: dict[str, Ended] = {}
+    with (
+        SmallServer({"/": page("one")}, HERE, tls=stranger().server_side(HERE)) as unknown,
+        SmallServer({"/": page("two")}, THERE, tls=authority().server_side(THERE)) as ours,
+    ):
+        seeds = (f"{unknown.base}/", f"{ours.base}/")
+        checked, own_roots, unchecked = tmp_path / "checked", tmp_path / "roots", tmp_path / "unchecked"
+        side_by_side(
+            lambda: ends.update(checked=crawl(checked, never, *seeds)),
+            lambda: ends.update(
+                roots=crawl(own_roots, f'[fetch]\nca_bundle = "{authority().ca_file}"\n{never}', *seeds)
+            ),
+            lambda: ends.update(unchecked=crawl(unchecked, f'[host."{HERE}"]\nverify = false\n{never}', *seeds)),
+        )
+
+    def stored(folder: Path) -> set[str]:
+        return {url for url, (state, _) in pages(folder).items() if state == "stored"}
+
+    assert stored(checked) == set()
+    assert stored(own_roots) == {f"{ours.base}/"}
+    assert stored(unchecked) == {f"{unknown.base}/"}
+    assert ends["checked"].report["errors"]["tls_untrusted"] > 0  # type: ignore[index]
