@@ -137,13 +137,25 @@ class NameServer(asyncio.DatagramProtocol):
 @contextlib.asynccontextmanager
 async def name_server(zone: Zone, port: int = 0) -> AsyncIterator[NameServer]:
     """Serve a zone on 127.0.0.1 while the block runs; `port` 0 is any that is free for both protocols."""
-    loop = asyncio.get_running_loop()
     server = NameServer(zone)
-    stream = await asyncio.start_server(server.serve_stream, "127.0.0.1", port)
-    port = stream.sockets[0].getsockname()[1]
-    transport, _ = await loop.create_datagram_endpoint(lambda: server, local_addr=("127.0.0.1", port))
+    stream, transport = await _bound(server, port)
     try:
         yield server
     finally:
         transport.close()
         stream.close()
+
+
+async def _bound(server: NameServer, port: int) -> tuple[asyncio.Server, asyncio.BaseTransport]:
+    """Both sides on one port. One that is free for TCP may be somebody's for UDP: then another."""
+    loop = asyncio.get_running_loop()
+    for tries_left in reversed(range(20)):
+        stream = await asyncio.start_server(server.serve_stream, "127.0.0.1", port)
+        place = ("127.0.0.1", stream.sockets[0].getsockname()[1])
+        try:
+            return stream, (await loop.create_datagram_endpoint(lambda: server, local_addr=place))[0]
+        except OSError:
+            stream.close()
+            if port or not tries_left:
+                raise
+    raise AssertionError("not reached")

@@ -5,6 +5,7 @@ Every case runs in `survive`, which holds it to the rules that hold for all case
 
 import asyncio
 import contextlib
+import itertools
 import os
 import random
 import socket
@@ -135,12 +136,28 @@ def resolver_at(clock: VirtualClock, *servers: str, answer_time: float = 1.0) ->
     return Resolver(servers, clock, answer_time=Seconds(answer_time), chance=random.Random(1), domain_of=domain_of)
 
 
+_PORTS = itertools.cycle(random.Random(os.getpid()).sample(range(10_000, 32_000), 5_000))
+
+
+def free_port() -> int:
+    """A port that is free at every address a case may want it at too.
+
+    Below those that the system gives out by itself: one of these may be free here and in use over there.
+    """
+    for port in itertools.islice(_PORTS, 1_000):
+        with contextlib.suppress(OSError):
+            for address, family in (("0.0.0.0", socket.AF_INET), ("::1", socket.AF_INET6)):
+                socket.create_server((address, port), family=family).close()
+            return port
+    raise AssertionError("no port is free")
+
+
 class Listener:
     """Counts who connects, at one address of this machine. `page` is what they are told; without it, nothing."""
 
     def __init__(self, address: str, port: int = 0, page: str | None = None) -> None:
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
-        self._socket = socket.create_server((address, port), family=family, backlog=64)
+        self._socket = socket.create_server((address, port or free_port()), family=family, backlog=64)
         self.port = int(self._socket.getsockname()[1])
         self.visitors = 0
         self._page = page
