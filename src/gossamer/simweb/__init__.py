@@ -8,9 +8,10 @@ stored and nothing is remembered: any page at any time is computed from hashes (
     change   which version is on show      page    the HTML, from ready paragraphs (`words`)
     web      the function (host, target, time, headers) -> response, joining the above
 
-What goes out: responses, in-process (`web.SimWeb.respond`) or over loopback by HTTP (`server`) and DNS
-(`dns`), started together by `run` or in a process of their own by `process`. Beside them the two judges of a
-crawl: `truth`, what a correct one must find, and `audit`, whether it was polite by the server's own `record`.
+What goes out: responses, in-process (`web.SimWeb.respond`) or over loopback by HTTP (`server`), with TLS if so
+configured (`certificates`), and DNS (`dns`), started together by `run` or in a process of their own by `process`.
+Beside them the two judges of a crawl: `truth`, what a correct one must find, and `audit`, whether it was polite by the
+server's own `record`.
 
 What always holds:
   * the same configuration gives the same web, byte for byte, in any process;

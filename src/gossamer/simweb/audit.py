@@ -123,5 +123,5 @@ def _judge(earlier: Request, later: Request, required: Seconds, tolerance: float
 
 
 def _host_and_target(url: str) -> tuple[str, str]:
-    authority, slash, rest = url.removeprefix("http://").partition("/")
+    authority, slash, rest = url.partition("://")[2].partition("/")
     return authority.partition(":")[0], slash + rest

@@ -22,6 +22,8 @@ class SimWebConfig:
     port: int = 8080
     epoch: float = 0.0  # when the web came up; transient faults are counted from here
     zone: str = "test"
+    tls: bool = False  # https instead of http
+    requests_per_connection: int = 0  # then the server closes it; 0 is no limit
 
     # sizes
     mean_bytes: int = 12_000
@@ -104,6 +106,7 @@ _RANGES: Mapping[str, tuple[float, float]] = {
     "hosts": (1, 1_000_000),
     "pages": (1, 1_000_000_000),
     "port": (0, 65_535),
+    "requests_per_connection": (0, 1_000_000),
     "mean_bytes": (1_000, 200_000),
     "bytes_spread": (0.0, 2.0),
     "links_per_page": (2, 2_000),

@@ -137,14 +137,15 @@ def _plan_host(
     ordinary = max(size - sum(special), needed)
     bounds = list(itertools.accumulate([ordinary, *special]))
     name = _name(config, number)
-    port = "" if config.port == 80 else f":{config.port}"
+    scheme, usual_port = ("https", 443) if config.tls else ("http", 80)
+    port = "" if config.port == usual_port else f":{config.port}"
     fault = uniform(seed, "host fault", number)
     # A failing portal would only keep the whole web waiting.
     faulty = number >= config.seed_hosts and fault < config.fault_rate
     return HostPlan(
         number=number,
         name=name,
-        base=f"http://{name}{port}",
+        base=f"{scheme}://{name}{port}",
         address=address,
         salt=hash64(seed, "salt", number) & 0xFFFFFFFF,
         ordinary=bounds[0],

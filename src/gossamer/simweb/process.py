@@ -22,7 +22,8 @@ class SimwebProcess:
     """A context manager: the server runs inside its block and is ended, by its id, on leaving it.
 
     `config` is the one given until the block is entered; then it has the server's port. (Its epoch stays as
-    given: only transient faults depend on it.) The server also ends by itself when this process dies.
+    given: only transient faults depend on it.) Where it is https, `ca_file` is whom to trust, as long as the server
+    lives. The server also ends by itself when this process dies.
     Raises `CannotListen` if it does not come up.
     """
 
@@ -31,6 +32,7 @@ class SimwebProcess:
         self.http_port = http_port
         self.dns_address = ""
         self.seeds: tuple[str, ...] = ()
+        self.ca_file: str | None = None
         self.cpu_seconds_at_exit = 0.0
         self._dns_port = dns_port
         self._log = log
@@ -54,6 +56,7 @@ class SimwebProcess:
         self.http_port = ready["http_port"]
         self.dns_address = ready["dns"]
         self.seeds = tuple(ready["seeds"])
+        self.ca_file = ready["ca_file"]
         self.config = at(self.config, port=self.http_port, epoch=self.config.epoch)
         return self
 

@@ -14,6 +14,7 @@ import uvloop
 
 from gossamer.clock import Clock, SteadyClock
 from gossamer.errors import CannotListen
+from gossamer.simweb.certificates import Authority, HostCertificates
 from gossamer.simweb.config import SimWebConfig, at
 from gossamer.simweb.dns import NameServer
 from gossamer.simweb.record import Recorder, Request
@@ -32,15 +33,18 @@ class Running:
         dns_transport: asyncio.DatagramTransport,
         dns_port: int,
         recorder: Recorder,
+        authority: Authority | None,
     ) -> None:
         self.web = web
         self.http_port = web.config.port
         self.dns_address = f"127.0.0.1:{dns_port}"
         self.seeds = web.seeds()
+        self.ca_file = str(authority.ca_file) if authority is not None else None  # whom to trust, where it is https
         self._http = http
         self._names = names
         self._dns_transport = dns_transport
         self._recorder = recorder
+        self._authority = authority
 
     @property
     def requests(self) -> list[Request]:
@@ -64,6 +68,8 @@ class Running:
         self._dns_transport.close()
         await self._http.close()
         self._recorder.close()
+        if self._authority is not None:
+            self._authority.close()
 
 
 async def serve(
@@ -78,7 +84,8 @@ async def serve(
     """Start to serve `config` on loopback; port 0 takes a free one.
 
     The web's own port and epoch become those of this server. `log` gets a line of JSON for each
-    request, `keep` says whether they stay in memory too. Raises `CannotListen`.
+    request, `keep` says whether they stay in memory too. Raises `CannotListen`, also where it cannot make the
+    certificates that it would need.
     """
     clock = clock or SteadyClock()
     async with contextlib.AsyncExitStack() as undo:
@@ -93,11 +100,17 @@ async def serve(
             raise CannotListen(f"cannot listen on port {dns_port} for DNS: {error.strerror or error}") from error
         undo.callback(transport.close)
         recorder = Recorder(log, keep=keep)
-        http = HttpServer(web, clock, recorder, check_peers=check_peers)
+        undo.callback(recorder.close)
+        authority, tls = None, None
+        if config.tls:
+            authority = Authority()
+            undo.callback(authority.close)
+            tls = HostCertificates(authority, [host.name for host in web.hosts]).context
+        http = HttpServer(web, clock, recorder, check_peers=check_peers, tls=tls)
         await http.start(sock)
         undo.pop_all()  # all is well: what was opened stays open
     chosen = int(transport.get_extra_info("sockname")[1])
-    return Running(web, http, names, transport, chosen, recorder)
+    return Running(web, http, names, transport, chosen, recorder, authority)
 
 
 def run_forever(
@@ -127,6 +140,7 @@ async def _serve_until_told(
             "http_port": running.http_port,
             "dns": running.dns_address,
             "seeds": list(running.seeds),
+            "ca_file": running.ca_file,
             "pid": os.getpid(),
         }
         print(json.dumps(ready), flush=True)

@@ -1,5 +1,6 @@
-"""Hot: the simulated web over HTTP/1.1 (benchmarks/bench_simweb.py). One event loop, thousands of connections.
+"""Hot: the simulated web over HTTP/1.1, with or without TLS (benchmarks/bench_simweb.py).
 
+One event loop, thousands of connections.
 Every host has its own address in 127.0.0.0/8, so the server listens on all addresses, but hears only the
 loopback device (or, where that cannot be asked for, only peers in 127.0.0.0/8).
 """
@@ -7,6 +8,8 @@ loopback device (or, where that cannot be asked for, only peers in 127.0.0.0/8).
 import asyncio
 import errno
 import socket
+import ssl
+import sys
 from http import HTTPStatus
 
 from gossamer.clock import Clock
@@ -53,12 +56,22 @@ def listening_socket(port: int) -> tuple[socket.socket, bool]:
 class HttpServer:
     """Serves one web on one socket, and records every request. All calls from one event loop."""
 
-    def __init__(self, web: SimWeb, clock: Clock, recorder: Recorder, *, check_peers: bool) -> None:
+    def __init__(
+        self,
+        web: SimWeb,
+        clock: Clock,
+        recorder: Recorder,
+        *,
+        check_peers: bool,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
         self.web = web
+        self.requests_per_connection = web.config.requests_per_connection or sys.maxsize
         self.clock = clock
         self.recorder = recorder
         self.check_peers = check_peers
         self.connections: set[_Connection] = set()
+        self._tls = tls
         self._accepted = 0
         self._server: asyncio.Server | None = None
         self._chores: asyncio.TimerHandle | None = None
@@ -67,7 +80,7 @@ class HttpServer:
 
     async def start(self, sock: socket.socket) -> None:
         loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(self._new_connection, sock=sock, backlog=_BACKLOG)
+        self._server = await loop.create_server(self._new_connection, sock=sock, backlog=_BACKLOG, ssl=self._tls)
         self._do_chores(loop)
 
     async def close(self) -> None:
@@ -119,6 +132,7 @@ class _Connection(asyncio.Protocol):
         self._number = server.next_connection()
         self._transport: asyncio.Transport | None = None
         self._address = ""
+        self._requests_left = server.requests_per_connection
         self._pending: _Pending | None = None  # asked, and not yet all written
         self._timer: asyncio.TimerHandle | None = None
         self._paused = False
@@ -185,11 +199,12 @@ class _Connection(asyncio.Protocol):
         target, _, protocol = rest.rpartition(" ")
         host = headers.get("host", "").partition(":")[0].lower()
         wish = headers.get("connection", "").lower()
+        self._requests_left -= 1
         pending = _Pending(
             HostKey(host),
             target,
             now,
-            keep_open=wish != "close" and protocol == "HTTP/1.1",
+            keep_open=wish != "close" and protocol == "HTTP/1.1" and self._requests_left > 0,
             with_body=method != "HEAD",
         )
         self._pending = pending
