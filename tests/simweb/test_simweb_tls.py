@@ -106,6 +106,21 @@ def test_every_host_shows_a_certificate_for_its_name_and_serves_its_own_pages() 
     assert all(base.startswith("https://") and same for base, same in found)
 
 
+def test_every_request_is_recorded_once_however_large_the_page() -> None:
+    config = SimWebConfig(hosts=2, pages=60, fault_rate=0.0, slow_hosts=0.0, tls=True, mean_bytes=150_000)
+
+    def crawl(running: Running) -> tuple[list[str], list[str]]:
+        client = Client(running.ca_file, running.http_port)
+        host = running.web.hosts[0]
+        paths = [path_of(host, page) for page in range(12)]
+        assert max(len(client.get(host, path)) for path in paths) > 150_000
+        return paths, [request.target for request in running.requests]
+
+    asked, recorded = served(crawl, config)
+
+    assert recorded == asked
+
+
 def test_the_connection_is_tls_1_3_and_http_1_1() -> None:
     talk = served(lambda running: Caller(running).ask(str(running.web.hosts[1].name)))
 

@@ -235,9 +235,10 @@ class _Connection(asyncio.Protocol):
         if response.status != 304:
             lines.append(f"Content-Length: {len(response.body)}\r\n")
         lines.append("\r\n" if pending.keep_open else "Connection: close\r\n\r\n")
-        pending.status = response.status
         head = "".join(lines).encode("latin-1")
         transport.writelines((head, response.body) if pending.with_body and response.body else (head,))
+        # Only now: over TLS the transport pauses and resumes us while it still encrypts, which is not the end yet.
+        pending.status = response.status
         if not self._paused:
             self._answered(pending, now)
 
