@@ -25,7 +25,7 @@ START = (-1e300, 0)
 
 
 class ByClass(Ordering):
-    """The URL says its class; every link lifts it by one."""
+    """The URL says its class; four links lift it by one."""
 
     fronts = 3
     moved_by_links = True
@@ -34,7 +34,7 @@ class ByClass(Ordering):
         return 0.5
 
     def standing(self, url: UrlFacts) -> Standing:
-        return Standing(max(0, int(url.url.split("/")[3]) - url.links), 0.5)
+        return Standing(max(0, int(url.url.split("/")[3]) - (url.links > 3)), 0.5)
 
 
 class ByScore(Ordering):
@@ -89,6 +89,7 @@ def test_both_tables_answer_alike_after_any_batches(tmp_path: Path, seed: int, b
     first = [(host_id, 0) for host_id in range(1, HOSTS + 1)]  # so that both number the hosts alike
     store.writer.commit(Batch(candidates=[candidate(f"h{h}.test", h, 0) for h, _ in first]), store.now)
     table.commit(Changes(found=list(first)), store.now)
+    linked: set[int] = set()
     for step in range(60):
         store.clock.advance(Seconds(chance.choice((0.0, 0.01, 1.0, 10.0))))
         batch, changes = Batch(), Changes()
@@ -105,10 +106,13 @@ def test_both_tables_answer_alike_after_any_batches(tmp_path: Path, seed: int, b
             batch.settle(done if again_at is None else done._replace(available_at=Instant(again_at)))
             changes.outcomes.append(Outcome(row.host_id, row.url_id, row.front, again_at))
         # Links of a page that is not in the table. By class, what waits for a date would be moved by its next link.
-        lifted = [row for row in chosen[3:] if by_score or row.place <= store.now]
+        lifted = [row for row in chosen[3:] if by_score or (row.place <= store.now and row.url_id not in linked)]
         if lifted:
             targets = [(f"h{row.host_id}.test", row.url_id) for row in lifted]
             batch.links.append(links_of(100_000 + step, 1, *targets))
+            if not by_score:  # a class is looked at when there are four
+                batch.links += [links_of(number * 100_000 + step, 1, *targets) for number in (2, 3, 4)]
+            linked.update(row.url_id for row in lifted)
             changes.lifted += [(row.url_id, 1) for row in lifted]
         if chance.random() < 0.4:
             clock = (store.now + chance.choice((1.0, 40.0)), 0.5, "10.0.0.1")

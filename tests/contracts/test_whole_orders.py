@@ -77,9 +77,9 @@ class OneSlot:
         self.domain_ids: dict[str, int] = {}
         self.commit(Batch(candidates=[self.candidate(page, Via.SEED) for page in web.seeds]))
 
-    def candidate(self, page: int, via: Via = Via.LINK) -> Candidate:
+    def candidate(self, page: int, via: Via, found_on: int = 0) -> Candidate:
         url = self.web.urls[page]
-        return Candidate(Url(url), HostKey(host_of(url)), Fingerprint(page), 1, 0, via, 0)
+        return Candidate(Url(url), HostKey(host_of(url)), Fingerprint(page), 1, 0, via, found_on)
 
     def commit(self, batch: Batch) -> None:
         self.frontier.committed(self.store.writer.commit(batch, self.store.now))
@@ -127,7 +127,7 @@ class OneSlot:
         for link in links:
             if link not in self.met:
                 self.met[link] = None
-                batch.candidates.append(self.candidate(link))
+                batch.candidates.append(self.candidate(link, Via.LINK, visit.task.url_id))
         if links:
             hosts = [HostKey(host_of(self.web.urls[link])) for link in links]
             prints = [Fingerprint(link) for link in links]
@@ -242,24 +242,35 @@ class Mercator(Model):
         self.links_from_others: Counter[int] = Counter()
 
     def class_of(self, page: int) -> int:
-        entry = self.entries.setdefault(page, len(self.entries) + 1)
         known = (self.links[page], self.links_from_others[page], self.credit[page])
-        return self.ordering.front_of(self.ordering.score(UrlFacts(entry, Url(self.web.urls[page]), 1, *known)))
+        facts = UrlFacts(self.entries[page], Url(self.web.urls[page]), 1, *known)
+        return self.ordering.front_of(self.ordering.score(facts))
 
     def enter(self, page: int) -> None:
         super().enter(page)
-        self.queues[self.class_of(page)].append(page)
+        self.entries[page] = len(self.entries) + 1
+        if page in self.web.seeds:
+            self.queues[self.class_of(page)].append(page)
 
     def learn(self, page: int) -> None:
+        before = {link: (self.links[link], self.links_from_others[link]) for link in self.web.links[page]}
         super().learn(page)
         for link in self.web.links[page]:
             self.links_from_others[link] += self.domain(link) != self.domain(page)
-        # All that moved in one commit joins the end together, oldest entry first.
-        for link in sorted(self.web.links[page], key=lambda link: self.entries.get(link, 0)):
-            for number, queue in enumerate(self.queues):
-                if link in queue and self.class_of(link) < number:
-                    queue.remove(link)
-                    self.queues[self.class_of(link)].append(link)
+        # All that entered or moved in one commit joins the end together, oldest entry first.
+        for link in sorted(self.web.links[page], key=lambda link: self.entries[link]):
+            stands = next((number for number, queue in enumerate(self.queues) if link in queue), None)
+            if stands is None and link in self.waiting:
+                self.queues[self.class_of(link)].append(link)
+            elif stands is not None and self.is_looked_at(link, *before[link]) and self.class_of(link) < stands:
+                self.queues[stands].remove(link)
+                self.queues[self.class_of(link)].append(link)
+
+    def is_looked_at(self, page: int, links: int, others: int) -> bool:
+        """After its first link, whenever there are many more than before."""
+        many = any(links < power <= self.links[page] for power in (4, 16, 64, 256, 1024))
+        many_others = any(others < 2**n <= self.links_from_others[page] for n in range(10))
+        return self.links[page] > 1 and (many or many_others)
 
     def choose(self) -> int:
         shares = (60, 30, 10)

@@ -1,7 +1,7 @@
 """The orderings as slow and obvious models: everything that waits is sorted anew at every step."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from gossamer.frontier.selector import Selector, SelectorRatios
 from gossamer.simulate.graph import LinkGraph
@@ -83,7 +83,8 @@ class ByScore:
 
 
 class ByClass:
-    """Lists, one for each class. A page that is worth a better one at the next step goes to the end of that list."""
+    """Lists, one for each class. A page enters with its first link counted. When its links reach 4, 16, 64, or those
+    from other sites 1, 2, 4, it is looked at; one that is worth a better class goes to the end of that list."""
 
     def __init__(self, classes: int, class_of: Callable[[History, int], int]) -> None:
         self._class_of = class_of
@@ -93,20 +94,26 @@ class ByClass:
 
     def choose(self, past: History, ready: list[int]) -> int:
         listed = {page: number for number, pages in enumerate(self._lists) for page in pages}
-        # First what is new, with no link and no credit counted yet, then what the links of the page fetched last lift.
-        for page in past.entered[self._entered :]:
-            unlinked = replace(past, links=[], credit={page: BIRTH})
-            listed[page] = self._class_of(unlinked, page)
-            self._lists[listed[page]].append(page)
+        new = past.entered[self._entered :]
         self._entered = len(past.entered)
-        for page in past.graph.links_of(past.fetched[-1]) if past.fetched else []:
-            if page in past.waiting and (better := self._class_of(past, page)) < listed[page]:
+        linked = set(past.graph.links_of(past.fetched[-1])) if past.fetched else set()
+        # What the links of the page fetched last lift is older than what is new on it.
+        for page in [page for page in past.entered if page in linked and page in listed]:
+            if self._is_looked_at(past, page) and (better := self._class_of(past, page)) < listed[page]:
                 self._lists[listed[page]].remove(page)
                 self._lists[better].append(page)
+        for page in new:
+            self._lists[self._class_of(past, page)].append(page)
         drawn = self._selector.draw([number for number, pages in enumerate(self._lists) if set(pages) & set(ready)])
         page = next(page for page in self._lists[drawn] if page in ready)
         self._lists[drawn].remove(page)
         return page
+
+    @staticmethod
+    def _is_looked_at(past: History, page: int) -> bool:
+        here = [past.site(by) != past.site(page) for by, to in past.links if to == page]
+        by_other = bool(here) and past.site(past.fetched[-1]) != past.site(page)
+        return len(here) in (4, 16, 64) or (len(here) > 1 and by_other and sum(here) in (1, 2, 4, 8, 16, 32, 64))
 
 
 def obvious_order(graph: LinkGraph, order: ByScore | ByClass, seeds: Sequence[int], rest: int = 0) -> list[int]:

@@ -101,7 +101,13 @@ class SlowTable:
             host_id = self.hosts.setdefault(candidate.host, len(self.hosts) + 1)
             if (domain, candidate.fingerprint) in self.rows:
                 continue
-            front, priority, place = self.ordering.standing(UrlFacts(url_id, candidate.url, candidate.depth))
+            facts = UrlFacts(url_id, candidate.url, candidate.depth)
+            finder = next((page for page in reversed(batch.links) if page.url_id == candidate.found_on), None)
+            if finder is not None and self.ordering.moved_by_links and not self.ordering.by_score:
+                part = credit_handed_on(self.by_id(finder.url_id).credit, len(finder.prints)) if finder.prints else 0
+                is_other = self.domains[domain] != finder.domain_id
+                facts = facts._replace(links=1, links_from_others=int(is_other), credit=BIRTH_CREDIT + part)
+            front, priority, place = self.ordering.standing(facts)
             place = self.stamp if place is None else place
             row = Row(url_id, host_id, candidate.url, candidate.depth, front, place, priority, self.stamp)
             self.rows[domain, candidate.fingerprint] = row
@@ -123,7 +129,7 @@ class SlowTable:
         for page in batch.links:
             self.take(page)
         waiting = sum(sum(domains.values()) for _, _, domains in self.pending)
-        if self.ordering.by_score or waiting >= self.enough or (waiting and now - self.counted_at >= 10.0):
+        if self.ordering.by_score or waiting >= self.enough or (waiting and now - self.counted_at >= 20.0):
             self.counted_at = now
             self.count_pending(report)
         for host_id, not_before in batch.retired:
@@ -140,6 +146,7 @@ class SlowTable:
     def count_pending(self, report: Report) -> None:
         pending, self.pending = self.pending, []
         changed: dict[int, Row] = {}
+        links_before = {row.url_id: (row.links, row.links_from_others) for row in self.rows.values()}
         links: Counter[str] = Counter()
         others: Counter[str] = Counter()
         for page, before, domains in pending:
@@ -165,7 +172,16 @@ class SlowTable:
         self.domain_others.update(others)
         report.linked = [Linked(self.domains[domain], n, others[domain]) for domain, n in links.items() if n]
         if self.ordering.moved_by_links:
+            if not self.ordering.by_score:
+                changed = {n: row for n, row in changed.items() if self.is_looked_at(row, *links_before[n])}
             report.moved = [move for row in changed.values() if (move := self.move(row)) is not None]
+
+    @staticmethod
+    def is_looked_at(row: Row, links: int, others: int) -> bool:
+        """By class: after its first link, whenever there are many more than before."""
+        many = any(links < power <= row.links for power in (4, 16, 64, 256, 1024))
+        many_others = any(others < 2**n <= row.links_from_others for n in range(20))
+        return row.links > 1 and (many or many_others)
 
     def move(self, row: Row) -> Moved | None:
         front, priority, place = self.ordering.standing(row.facts)

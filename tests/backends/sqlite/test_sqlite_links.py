@@ -61,7 +61,7 @@ def test_links_are_counted_when_there_are_enough(store: Store) -> None:
 
 
 def test_links_are_counted_after_some_seconds_even_if_there_are_few(store: Store) -> None:
-    store.clock.advance(Seconds(9.0))
+    store.clock.advance(Seconds(19.0))
     commit_links(store, 1, ("a.test", 2))
     assert counts(store) == {}
 

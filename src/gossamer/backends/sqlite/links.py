@@ -28,10 +28,10 @@ from gossamer.model.facts import credit_handed_on
 from gossamer.store.changes import Linked, Moved, PageLinks
 from gossamer.store.ports import Prioritiser
 
-# At 250 pages a second both come to the same. Pages of a thousand hosts cost a third less than with 20,000 at once
-# (benchmarks/bench_store.py); of a hundred hosts, whose pages repeat sooner, the same.
-TARGETS_AT_ONCE = 50_000
-SECONDS_AT_MOST = 10.0
+# At 250 pages a second both come to the same. The more at once, the more of a site's links are the same: with 50,000,
+# pages of a thousand hosts cost a third less than with 20,000 (benchmarks/bench_store.py).
+TARGETS_AT_ONCE = 100_000
+SECONDS_AT_MOST = 20.0
 
 
 class _Gains(NamedTuple):
@@ -40,6 +40,13 @@ class _Gains(NamedTuple):
     links: Counter[int]
     others: Counter[int]  # of the links, those from other domains
     credit: dict[int, int]
+
+
+class FirstLink(NamedTuple):
+    """What a page whose links are not counted yet gives to each of its targets."""
+
+    domain_id: int  # of the page
+    credit: int
 
 
 class LinkNews(NamedTuple):
@@ -65,6 +72,7 @@ class LinkCounts:
         self._sql = sql
         self._hosts = hosts
         self._at_once = prioritiser.by_score
+        self._foresees = prioritiser.moved_by_links and not prioritiser.by_score
         self._moves = Moves(db, sql, prioritiser)
         self._clock = clock
         self._enough = targets_at_once
@@ -90,6 +98,19 @@ class LinkCounts:
         if self._waiting >= self._enough or (self._waiting and seconds >= SECONDS_AT_MOST):
             return self.count_waiting(stamp)
         return LinkNews([], [])
+
+    def to_be_counted(self, pages: list[PageLinks]) -> dict[int, FirstLink]:
+        """What the links of these pages will be found to give, by page; only where they are counted later."""
+        if not self._foresees or not pages:
+            return {}
+        rows = read_rows(self._db, self._sql["credits_of"], [(page.url_id,) for page in pages])
+        credit = {url_id: credit for url_id, _, credit in rows}
+        return {
+            page.url_id: FirstLink(
+                page.domain_id, credit_handed_on(credit.get(page.url_id, 0), len(page.prints)) if page.prints else 0
+            )
+            for page in pages
+        }
 
     def any_waiting(self) -> bool:
         """Whether pages are in the table, be it without a target."""
@@ -150,7 +171,7 @@ class LinkCounts:
         linked = [Linked(domain_id, gain.links.total(), gain.others.total()) for domain_id, gain in gains.items()]
         linked = [domain for domain in linked if domain.links]
         write_rows(self._db, self._sql["count_domain_links"], linked)
-        return LinkNews(self._moves.after([row[:2] for row in rows], stamp), linked)
+        return LinkNews(self._moves.after(rows, stamp), linked)
 
     def _merged(self, pages: list[LinkedPage]) -> dict[int, _Gains]:
         """What is to be added to the targets in each domain. A page's own credit goes down to nothing."""

@@ -2,7 +2,7 @@
 
 import math
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 
 from gossamer.backends.sqlite.rows import read_rows, write_rows
 from gossamer.model.facts import UrlFacts
@@ -13,6 +13,10 @@ FACTS = UrlFacts._fields.index("changes") + 1
 """So many facts of a URL are columns, in this order."""
 
 
+Gain = tuple[int, int, int, int, int]
+"""(domain, fingerprint, links, links from other domains, credit) of a URL: what it has got."""
+
+
 class Moves:
     """Keeps the queues as the ordering wants them while links are counted."""
 
@@ -21,19 +25,18 @@ class Moves:
         self._sql = sql
         self._prioritiser = prioritiser
 
-    def after(self, keys: Iterable[tuple[int, int]], stamp: float) -> list[Moved]:
-        """Some of the URLs with these identities (domain, fingerprint) have got links or credit. The moves are on
-        record, in the front queues too."""
+    def after(self, gains: Sequence[Gain], stamp: float) -> list[Moved]:
+        """URLs with these identities have got links or credit. The moves are on record, in the front queues too."""
         if not self._prioritiser.moved_by_links:
             return []
-        moved = self._by_score(list(keys)) if self._prioritiser.by_score else self._by_class(list(keys), stamp)
+        moved = self._by_score(gains) if self._prioritiser.by_score else self._by_class(gains, stamp)
         write_rows(self._db, self._sql["enter_front"], [(m.host_id, m.front, m.place) for m in moved])
         return moved
 
-    def _by_score(self, keys: list[tuple[int, int]]) -> list[Moved]:
+    def _by_score(self, gains: Sequence[Gain]) -> list[Moved]:
         """The place in front queue 0 follows the score. What waits for a date keeps its place and gets its score."""
         moved, rows = [], []
-        for row in read_rows(self._db, self._sql["waiting_of"], keys, 0, math.inf):
+        for row in read_rows(self._db, self._sql["waiting_of"], [gain[:2] for gain in gains], 0, math.inf):
             host_id, front, place, priority = row[FACTS:]
             standing = self._prioritiser.standing(UrlFacts(*row[:FACTS]))
             if front != standing.front:
@@ -49,10 +52,14 @@ class Moves:
         write_rows(self._db, self._sql["move_url"], rows)
         return moved
 
-    def _by_class(self, keys: list[tuple[int, int]], stamp: float) -> list[Moved]:
-        """A URL of a better class than it was joins the end of that class's queue, unless it waits for a date."""
+    def _by_class(self, gains: Sequence[Gain], stamp: float) -> list[Moved]:
+        """A URL of a better class than it was joins the end of that class's queue, unless it waits for a date.
+
+        It is looked at when its links reach 4, 16, 64, 256 and 1024, or those from other domains 1, 2, 4 and so on: a
+        class is coarse, and a URL with a thousand links need not be looked at a thousand times."""
+        grown = [gain[:4] for gain in gains if gain[2] > 0]
         moved, rows = [], []
-        for row in read_rows(self._db, self._sql["waiting_of"], keys, 1, stamp):
+        for row in read_rows(self._db, self._sql["grown_of"], grown, stamp):
             standing = self._prioritiser.standing(UrlFacts(*row[:FACTS]))
             if standing.front < row[FACTS + 1]:
                 moved.append(Moved(row[FACTS], row[0], standing.front, stamp, standing.priority))

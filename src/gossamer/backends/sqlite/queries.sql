@@ -127,6 +127,23 @@ SELECT json_group_array(json_array(u.id, u.url, u.depth, u.links, u.links_from_o
 FROM new CROSS JOIN urls u ON u.domain_id = new.domain_id AND u.fingerprint = new.fingerprint
 WHERE u.state = 0 AND u.front >= ? AND u.place <= ?
 
+-- Those whose links have reached 4, 16, 64 and so on; or those from other domains 1, 2, 4 and so on: a power of two lies
+-- between the counts before and after if more bits differ between them than the one before has. A first link was
+-- foreseen when the URL entered.
+-- name: grown_of
+WITH new (domain_id, fingerprint, links, others) AS (VALUES (/*rows*/)(?, ?, ?, ?)(/*rows*/))
+SELECT json_group_array(json_array(u.id, u.url, u.depth, u.links, u.links_from_others, u.credit, u.visits, u.changes,
+    u.host_id, u.front))
+FROM new CROSS JOIN urls u ON u.domain_id = new.domain_id AND u.fingerprint = new.fingerprint
+WHERE u.state = 0 AND u.links > 1 AND u.front > 0 AND u.place <= ?
+    AND (u.links >= 4 AND u.links - new.links < 4
+        OR u.links >= 16 AND u.links - new.links < 16
+        OR u.links >= 64 AND u.links - new.links < 64
+        OR u.links >= 256 AND u.links - new.links < 256
+        OR u.links >= 1024 AND u.links - new.links < 1024
+        OR (u.links_from_others | (u.links_from_others - new.others))
+            - (u.links_from_others & (u.links_from_others - new.others)) > u.links_from_others - new.others)
+
 -- name: place_of
 SELECT place FROM urls WHERE id = ?
 
@@ -169,9 +186,11 @@ INSERT OR IGNORE INTO contents (digest, url_id) VALUES (/*rows*/)(?, ?)(/*rows*/
 SELECT url_id FROM contents WHERE digest = ?
 
 -- name: set_host_clock
-WITH new (next_contact, last_took, address, rest_reason, id) AS (VALUES (/*rows*/)(?, ?, ?, ?, ?)(/*rows*/))
+WITH new (next_contact, last_took, address, rest_reason, resolved, trouble, id) AS
+    (VALUES (/*rows*/)(?, ?, ?, ?, ?, ?, ?)(/*rows*/))
 UPDATE OR ROLLBACK hosts SET next_contact = new.next_contact, last_took = new.last_took, address = new.address,
-    rest_reason = new.rest_reason
+    rest_reason = new.rest_reason, resolved = coalesce(new.resolved, hosts.resolved),
+    trouble = nullif(coalesce(new.trouble, hosts.trouble), '')
 FROM new WHERE hosts.id = new.id
 
 -- name: rest_host
@@ -192,7 +211,12 @@ FROM (SELECT d.suffix_id AS id, sum(new.visits) AS visits FROM new CROSS JOIN do
 WHERE suffixes.id = had.id
 
 -- name: save_robots
-INSERT OR REPLACE INTO robots (origin, host_id, status, fetched_at, expires_at, body) VALUES (?, ?, ?, ?, ?, ?)
+INSERT INTO robots (origin, host_id, status, fetched_at, expires_at, body, unreachable_since)
+VALUES (?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT DO UPDATE SET expires_at = excluded.expires_at, unreachable_since = excluded.unreachable_since,
+    status = CASE WHEN excluded.unreachable_since IS NULL THEN excluded.status ELSE robots.status END,
+    fetched_at = CASE WHEN excluded.unreachable_since IS NULL THEN excluded.fetched_at ELSE robots.fetched_at END,
+    body = CASE WHEN excluded.unreachable_since IS NULL THEN excluded.body ELSE robots.body END
 
 -- name: add_seed
 INSERT OR IGNORE INTO seeds (url, written, source, added_at) VALUES (?, ?, ?, ?)
@@ -211,7 +235,7 @@ ORDER BY place, host_id LIMIT ?
 
 -- name: host_record
 SELECT h.id, h.host, h.domain_id, d.accesses, d.links, d.links_from_others, d.suffix_id, h.next_contact, h.last_took,
-    h.address
+    h.address, h.resolved, h.trouble
 FROM hosts h JOIN domains d ON d.id = h.domain_id WHERE h.id = ?
 
 -- name: host_name
@@ -221,12 +245,19 @@ SELECT host FROM hosts WHERE id = ?
 SELECT next_contact FROM hosts WHERE id = ?
 
 -- name: host_robots
-SELECT origin, host_id, status, fetched_at, expires_at, body FROM robots WHERE host_id = ?
+SELECT origin, host_id, status, fetched_at, expires_at, body, unreachable_since FROM robots WHERE host_id = ?
 
 -- name: host_queue
 SELECT id, fingerprint, url, front, place, priority, depth, tries, hops FROM urls
 WHERE state = 0 AND host_id = ? AND front = ? AND (place, id) > (?, ?)
 ORDER BY place, id LIMIT ?
+
+-- name: redirects_to
+WITH RECURSIVE chain (id, steps) AS (
+    SELECT found_on, 1 FROM urls WHERE id = ?1 AND via = 2
+    UNION ALL
+    SELECT u.found_on, steps + 1 FROM chain JOIN urls u ON u.id = chain.id WHERE u.via = 2 AND steps < ?2)
+SELECT u.fingerprint FROM chain JOIN urls u ON u.id = chain.id ORDER BY steps
 
 -- name: resting_addresses
 SELECT address, next_contact FROM hosts WHERE next_contact > 0 AND next_contact > ? AND address IS NOT NULL

@@ -9,19 +9,19 @@ import json
 import math
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from gossamer.backends.sqlite.database import open_for_writing, translated
 from gossamer.backends.sqlite.hosts import DomainOf, HostRows
-from gossamer.backends.sqlite.links import TARGETS_AT_ONCE, LinkCounts
+from gossamer.backends.sqlite.links import TARGETS_AT_ONCE, FirstLink, LinkCounts
 from gossamer.backends.sqlite.queries import named_queries
 from gossamer.backends.sqlite.rows import read_rows, write_rows
 from gossamer.clock import Clock
 from gossamer.errors import StoreFailed
-from gossamer.model.facts import UrlFacts
+from gossamer.model.facts import BIRTH_CREDIT, UrlFacts
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate
 from gossamer.model.units import HostId, Instant
@@ -88,7 +88,7 @@ class SqliteWriter:
         hosts_before = self._hosts.made
         with self._transaction():
             self._add_seeds(batch, now)
-            new_urls = self._add_urls(batch.candidates, touched, now)
+            new_urls = self._add_urls(batch.candidates, self._links.to_be_counted(batch.links), touched, now)
             new_hosts = self._hosts.made - hosts_before
             counts["discovered"] += new_urls
             counts["hosts"] += new_hosts
@@ -148,8 +148,13 @@ class SqliteWriter:
     def _add_seeds(self, batch: Batch, now: Instant) -> None:
         self._db.executemany(self._sql["add_seed"], [(s.url, s.text, s.where, now) for s in batch.seeds])
 
-    def _add_urls(self, candidates: list[Candidate], touched: _Touched, now: Instant) -> int:
-        """Insert what is new; a URL that is known already is ignored here, and only here. Returns how many were new."""
+    def _add_urls(
+        self, candidates: list[Candidate], linking: Mapping[int, FirstLink], touched: _Touched, now: Instant
+    ) -> int:
+        """Insert what is new; a URL that is known already is ignored here, and only here. Returns how many were new.
+
+        `linking` has the pages whose links are counted later: a URL found on one stands where that link puts it, or
+        nearly every URL would be moved as soon as it is counted."""
         if not candidates:
             return 0
         stamp, ids_of, standing = self._stamp, self._hosts.ids_of, self._prioritiser.standing
@@ -157,7 +162,12 @@ class SqliteWriter:
         rows = []
         for c in candidates:
             host_id, domain_id = ids_of(c.host)
-            front, priority, place = standing(UrlFacts(url_id, c.url, c.depth))
+            link = linking.get(c.found_on)
+            if link is None:
+                facts = UrlFacts(url_id, c.url, c.depth)
+            else:
+                facts = UrlFacts(url_id, c.url, c.depth, 1, domain_id != link.domain_id, BIRTH_CREDIT + link.credit)
+            front, priority, place = standing(facts)
             due = (front, stamp, stamp if place is None else place, priority)
             rows.append(
                 (url_id, host_id, domain_id, c.fingerprint, c.url, *due, c.depth, c.hops, c.via, c.found_on, now)
@@ -220,7 +230,7 @@ class SqliteWriter:
 
     def _update_hosts(self, batch: Batch) -> None:
         db, sql = self._db, self._sql
-        clocks = [(h.next_contact, h.last_took, h.address, h.rest_reason, h.host_id) for h in batch.hosts.values()]
+        clocks = [(*clock[1:], host_id) for host_id, clock in batch.hosts.items()]
         write_rows(db, sql["set_host_clock"], clocks)
         accesses = [(n, domain) for domain, n in batch.accesses.items()]
         write_rows(db, sql["count_accesses"], accesses)

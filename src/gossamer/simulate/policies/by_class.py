@@ -13,8 +13,9 @@ from gossamer.simulate.policies.ports import Setting
 class ByClass:
     """First in, first out in each class.
 
-    A page whose links lift it into a better class goes to the end of that queue, as it does in a crawl; none is moved
-    to a worse one.
+    As in a crawl, a page enters where the link that it was found by puts it. It is looked at again when its links
+    reach 4, 16, 64, 256 and 1024, or those from other sites 1, 2, 4 and so on; if they lift it into a better class it goes to the end of that
+    queue. None is moved to a worse one.
     """
 
     def __init__(self, ordering: Ordering, setting: Setting) -> None:
@@ -23,21 +24,29 @@ class ByClass:
         self._selector = Selector(_ratios(ordering.fronts))
         self._fronts = [BestFirst(setting.site_of) for _ in range(ordering.fronts)]
         self._front: dict[int, int] = {}  # by page that waits
+        self._new: list[int] = []  # found on the page whose links are not counted yet
         self._turn = 0  # grows with every entry into any queue
 
     def found(self, page: int, source: int | None) -> None:
         self._knowledge.found(page, source)
-        self._enter(page, self._class_of(page))
+        if source is not None and self._ordering.moved_by_links:
+            self._new.append(page)
+        else:
+            self._enter(page, self._class_of(page))
 
     def fetched(self, page: int, links: Sequence[int]) -> None:
-        self._knowledge.fetched(page, links)
+        known = self._knowledge
+        known.fetched(page, links)
         if not self._ordering.moved_by_links:
             return
-        for link in links:
-            front = self._front.get(link)
-            if front and (better := self._class_of(link)) < front:
-                self._fronts[front].remove(link)
+        # Those that are known already are older than those that are new.
+        for link in sorted((link for link in links if self._front.get(link)), key=known.entry_of):
+            if known.has_grown(link, page) and (better := self._class_of(link)) < self._front[link]:
+                self._fronts[self._front[link]].remove(link)
                 self._enter(link, better)
+        for link in self._new:
+            self._enter(link, self._class_of(link))
+        self._new.clear()
 
     def best(self) -> int | None:
         waiting = [number for number, front in enumerate(self._fronts) if front.first() is not None]

@@ -7,6 +7,7 @@ from gossamer.model.units import Url
 from gossamer.simulate.policies.ports import Setting
 
 _NAMELESS = Url("")
+_LOOKED_AT = frozenset({4, 16, 64, 256, 1024})
 
 
 class Knowledge:
@@ -51,6 +52,19 @@ class Knowledge:
             if site != own:
                 from_others[link] += 1
                 domain.links_from_others += 1
+
+    def entry_of(self, page: int) -> int:
+        """How many pages were met before it, and itself."""
+        return self._entry[page]
+
+    def has_grown(self, page: int, by: int) -> bool:
+        """Whether its links, of which that on the page `by` was counted last, have just reached 4, 16, 64, 256 or 1024;
+        or those from other sites 1, 2, 4 and so on."""
+        count = self._links[page]
+        if count in _LOOKED_AT:
+            return True
+        others = self._links_from_others[page]
+        return count > 1 and self._site_of[page] != self._site_of[by] and not others & (others - 1)
 
     def facts_of(self, page: int) -> UrlFacts:
         """Of a page that waits. Where the graph has no names, its URL is empty."""
