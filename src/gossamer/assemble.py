@@ -20,7 +20,10 @@ from gossamer.backends.warcfile.recover import RepairKind, cut_back
 from gossamer.backends.warcfile.writer import WarcWriter
 from gossamer.clock import Clock, SteadyClock
 from gossamer.config import Config
+from gossamer.crawl.asking import RobotsAsking
+from gossamer.crawl.contacting import Contacting
 from gossamer.crawl.directory import CrawlDirectory
+from gossamer.crawl.health import Health
 from gossamer.crawl.hosts import HostWishes
 from gossamer.crawl.intake import Intake
 from gossamer.crawl.landing import Landing
@@ -33,17 +36,19 @@ from gossamer.crawl.visiting import VisitLimits, Visitor
 from gossamer.dedup.exact import ContentSeen
 from gossamer.errors import DirectoryError, NotThisCrawl
 from gossamer.extract.elsewhere import LargePages
+from gossamer.fetch.dns.dialling import Dialling
 from gossamer.fetch.dns.policy import AddressPolicy
 from gossamer.fetch.dns.resolver import Resolver
+from gossamer.fetch.dns.stored import StoredAnswer
 from gossamer.fetch.http.ports import Fetcher
 from gossamer.fetch.robots import RobotsPolicy, parse_robots
 from gossamer.fetchers import fetcher_for
 from gossamer.filter.canonical import Canonical, Canonicaliser
+from gossamer.filter.domains import registrable_domain
 from gossamer.filter.links import LinkResolver
 from gossamer.filter.query_rules import minimised
 from gossamer.filter.scope import parse_scope
 from gossamer.frontier.frontier import Frontier
-from gossamer.frontier.retries import RetryPolicy
 from gossamer.frontier.selector import SelectorRatios
 from gossamer.frontier.turns import FrontierLimits
 from gossamer.host_wishes import host_wishes_for
@@ -53,7 +58,16 @@ from gossamer.seed.lists import Seed
 from gossamer.seen.tiers import SeenTest
 from gossamer.store.changes import Batch, SeedRecord
 from gossamer.store.thread import StoreThread
-from gossamer.wishes import canonicaliser_for, check_config, domain_of, ordering_for, politeness_for, rules_for
+from gossamer.wishes import (
+    breaker_for,
+    canonicaliser_for,
+    check_config,
+    domain_of,
+    ordering_for,
+    politeness_for,
+    retries_for,
+    rules_for,
+)
 
 
 @dataclass(slots=True)
@@ -116,6 +130,13 @@ def captures_for(
         committed=committed,
     )
     return WarcCaptures(writer, ids)
+
+
+def recall(resolver: Resolver, host: HostKey, text: str) -> None:
+    """Tell the resolver where a host was before the restart, as its row has it."""
+    stored = StoredAnswer.from_text(text)
+    if stored is not None:
+        resolver.recall(host, stored)
 
 
 def hosts_of(urls: Iterable[Url], canonicaliser: Canonicaliser) -> list[HostKey]:
@@ -181,7 +202,7 @@ def _assemble(
     ids = RecordIds(random.Random(secrets.randbits(128)))
     captures, encoder = captures_for(config, directory, committed, clock, ids), WarcEncoder(ids)
     ordering = ordering_for(config)
-    reorder(directory.database, ordering.name, ordering, clock.now())
+    reorder(directory.database, ordering.name, ordering, clock.now(), settings=ordering.settings)
     writer = SqliteWriter(directory.database, captures, domain_of, ordering, clock)
     loader = SqliteLoader(directory.database)
     canonicaliser = canonicaliser_for(config)
@@ -217,11 +238,12 @@ def _assemble(
     for address, until in resting:
         frontier.rest_address(address, min(until, longest))
     contents: ContentSeen[int] = ContentSeen(capacity=1_000_000)
-    notes = Notes(config.robots_agent)
     large_pages = LargePages()
     journal = ContactJournal(directory.path)
-    addresses = AddressPolicy(allow_private=config.allow_private)
-    resolver = Resolver([config.dns] if config.dns else None, clock)
+    addresses = AddressPolicy(allow_private=config.allow_private, allowed_networks=config.allow_networks)
+    chance = random.Random(key)
+    resolver = Resolver(config.name_servers or None, clock, chance=chance, domain_of=registrable_domain)
+    notes = Notes(config.robots_agent, lambda host, text: recall(resolver, host, text))
     fetcher = fetcher_for(config, clock, addresses.may_dial)
     audit = PolitenessAudit(
         min_delay=Seconds(config.delay),
@@ -251,40 +273,50 @@ def _assemble(
         journal_turn_over=lambda: journal.turn_over([(h, *open_) for h, open_ in visitor.open_contacts.items()]),
         journal_forget=journal.forget,
     )
-    retry = config.retry
-    visitor = Visitor(
+    contacting = Contacting(
         frontier=frontier,
-        notes=notes,
         resolver=resolver,
-        addresses=addresses,
+        dialling=Dialling(addresses.may_dial),
         fetcher=fetcher,
         journal=journal,
         audit=audit,
         store=store,
-        tally=tally,
-        intake=intake,
-        canonicaliser=canonicaliser,
-        landing=Landing(
-            RetryPolicy(
-                max_tries=retry.max_tries,
-                base_scale=retry.delay / 10.0,
-                status_base=Seconds(10.0),
-                max_delay=Seconds(retry.max_delay),
-                missing_delay=Seconds(retry.missing_delay),
-                missing_tries=retry.missing_tries,
-            ),
-            random.Random(key),
-        ),
         politeness=politeness,
         clock=clock,
-        robots_agent=config.robots_agent,
-        robots_policy=RobotsPolicy(first_retry=Seconds(retry.delay), longest_retry=Seconds(retry.max_delay)),
+        hosts=hosts,
+    )
+    retry = config.retry
+    health = Health(breaker_for(config), chance)
+    visitor = Visitor(
+        frontier=frontier,
+        notes=notes,
+        contacting=contacting,
+        asking=RobotsAsking(
+            frontier=frontier,
+            notes=notes,
+            contacting=contacting,
+            health=health,
+            store=store,
+            tally=tally,
+            canonicaliser=canonicaliser,
+            clock=clock,
+            agent=config.robots_agent,
+            policy=RobotsPolicy(first_retry=Seconds(retry.delay), longest_retry=Seconds(retry.max_delay)),
+            find_host=pipeline.find_host,
+        ),
+        health=health,
+        store=store,
+        tally=tally,
+        intake=intake,
+        landing=Landing(retries_for(config), chance),
+        clock=clock,
         limits=VisitLimits(
             max_redirects=config.fetch.max_redirects,
             max_per_domain=config.politeness.max_per_domain,
             max_crawl_delay=Seconds(config.politeness.max_crawl_delay),
         ),
         hosts=hosts,
+        redirects_to=pipeline.redirects_to,
         on_document=pipeline.desk.put,
     )
     pipeline.visitor = visitor

@@ -27,7 +27,8 @@ class TrustedDomains:
         self._below: set[str] = set()
         self._first: set[str] = set()
         self._known: dict[str, float] = {}
-        for pattern in patterns:
+        self.patterns = frozenset(patterns)
+        for pattern in self.patterns:
             self._learn(pattern)
 
     def __bool__(self) -> bool:

@@ -159,3 +159,18 @@ def test_what_the_database_refuses_is_a_failure_of_the_store(store: Store) -> No
 
     with pytest.raises(StoreFailed):
         reorder(store.path, "bfs", Ordering(), store.now)
+
+
+def test_other_weights_put_the_queue_in_order_anew(tmp_path: Path) -> None:
+    store = Store(tmp_path / "crawl.db", Mercator())
+    store.writer.commit(Batch(candidates=[candidate("a.test", n) for n in range(20)]), store.now)
+    store.close()
+    usual, flat = Mercator(), Mercator(bounds=(0.001,))
+    reorder(store.path, "mercator", usual, store.now, settings=usual.settings)
+
+    assert not reorder(store.path, "mercator", usual, store.now, settings=usual.settings)
+    assert reorder(store.path, "mercator", flat, store.now, settings=flat.settings)
+
+    store.open()
+    assert store.rows("SELECT DISTINCT front FROM urls") == [(0,)]
+    store.close()

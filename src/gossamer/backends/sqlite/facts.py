@@ -38,6 +38,10 @@ class Facts:
         """The ordering under which the queue stands; None if it is yet to be put in order (`reordering`)."""
         return self._fact("order")
 
+    def order_settings(self) -> str:
+        """The weights and the like with which that ordering put the queue in order, in its own words."""
+        return self._fact("order_settings") or ""
+
     def seeds(self) -> frozenset[Url]:
         return frozenset(Url(url) for (url,) in self._db.execute("SELECT url FROM seeds"))
 

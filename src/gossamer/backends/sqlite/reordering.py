@@ -27,23 +27,31 @@ def reorder(
     prioritiser: Prioritiser,
     now: Instant,
     progress: Callable[[int, int], None] = lambda done, total: None,
+    *,
+    settings: str = "",
 ) -> bool:
-    """Make the queue stand under the ordering of that name. False if it does already.
+    """Make the queue stand under the ordering of that name and with these settings. False if it does already.
 
     `progress` is told how many of how many queued URLs are done. Raises StoreFailed, NotThisCrawl.
     """
     with closing(open_for_writing(path)) as db:
-        if Facts(db).order() == order:
+        facts = Facts(db)
+        if (facts.order(), facts.order_settings()) == (order, settings):
             return False
         try:
-            _reorder(db, order, prioritiser, now, progress)
+            _reorder(db, order, settings, prioritiser, now, progress)
         except sqlite3.Error as error:
             raise translated(error, path) from error
     return True
 
 
 def _reorder(
-    db: sqlite3.Connection, order: str, prioritiser: Prioritiser, now: Instant, progress: Callable[[int, int], None]
+    db: sqlite3.Connection,
+    order: str,
+    settings: str,
+    prioritiser: Prioritiser,
+    now: Instant,
+    progress: Callable[[int, int], None],
 ) -> None:
     sql = named_queries("queries.sql")
     # From the first row that changes until the last one has, no ordering may take the queue for its own.
@@ -62,6 +70,7 @@ def _reorder(
     with db:
         db.execute(sql["clear_fronts"])
         db.execute(sql["rebuild_fronts"])
+        db.execute(sql["set_fact"], ("order_settings", settings))
         db.execute(sql["set_fact"], ("order", order))
 
 

@@ -81,6 +81,11 @@ class Mercator(Ordering):
         self._weight_of_links = sum(weight[name] for name in ("links", "links_from_others", "importance", "depth"))
         self._weight_of_url = weight["page_type"] + weight["nesting"] + self._weight_of_trust
 
+    @property
+    def settings(self) -> str:
+        weights = " ".join(f"{name}={weight:g}" for name, weight in self.weights.items())
+        return f"{weights} bounds={self.bounds} trusted={sorted(self.trusted.patterns)}"
+
     def score(self, url: UrlFacts) -> float:
         """0..1; 0 where nothing is known that has a weight."""
         _, text, depth, links, from_others, credit, visits, changes, age = url

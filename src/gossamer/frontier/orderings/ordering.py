@@ -62,6 +62,12 @@ class Ordering:
             return Standing(self.front_of(score), score)
         return Standing(0, score, -float(score))
 
+    @property
+    def settings(self) -> str:
+        """Whatever else the standing of a URL depends on, as one text: a queue that was put in order with other settings
+        is put in order anew."""
+        return ""
+
     def front_until_due(self, front: int) -> int:
         """The front queue in which a URL of queue `front` waits for a date."""
         return 1 if self.by_score else front
