@@ -3,20 +3,17 @@
 Every case runs in `survive`, which holds it to the rules that hold for all cases.
 """
 
-import asyncio
 import contextlib
 import itertools
 import os
 import random
 import socket
 import threading
-import time
 from collections.abc import AsyncIterator, Coroutine, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TypeVar
 
-import uvloop
+from survival import on_a_loop, under_watch
 
 from gossamer.clock import SteadyClock, VirtualClock
 from gossamer.fetch.dns.cache import Addresses
@@ -33,50 +30,15 @@ T = TypeVar("T")
 AGENT = "gossamer-test/1.0 (+mailto:crawl@example.test)"
 LIMITS = FetchLimits(connect=Seconds(0.4), head=Seconds(5.0), total=Seconds(10.0))
 
-LONGEST_HOLD = 0.25  # G2, by the loop's own CPU time: another process's turn is not ours
-LARGEST_GROWTH = 64 * 1024 * 1024  # G3
-FILES_EITHER_WAY = 5  # G9
-
-
-def open_files() -> int:
-    return len(os.listdir("/proc/self/fd"))
-
-
-def resident_bytes() -> int:
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
 
 def survive(case: Coroutine[object, object, T]) -> T:
-    """Run a case to its end: no stray exception (G1), no long hold of the loop (G2), no growth (G3, G9)."""
-    strays: list[str] = []
-    files, memory = open_files(), resident_bytes()
+    """Run a case to its end, under the rules that hold for all."""
 
-    async def watched() -> tuple[T, float]:
-        asyncio.get_running_loop().set_exception_handler(lambda _loop, context: strays.append(str(context)))
-        worst = 0.0
+    async def watched() -> T:
+        async with under_watch():
+            return await case
 
-        async def beat() -> None:
-            nonlocal worst
-            before = time.thread_time()
-            while True:
-                await asyncio.sleep(0.005)
-                after = time.thread_time()
-                worst, before = max(worst, after - before), after
-
-        heart = asyncio.create_task(beat())
-        try:
-            async with asyncio.timeout(60):
-                return await case, worst
-        finally:
-            heart.cancel()
-
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        result, worst = runner.run(watched())
-    assert strays == []
-    assert worst <= LONGEST_HOLD
-    assert resident_bytes() - memory <= LARGEST_GROWTH
-    assert abs(open_files() - files) <= FILES_EITHER_WAY
-    return result
+    return on_a_loop(watched())
 
 
 @dataclass

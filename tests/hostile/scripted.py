@@ -1,21 +1,18 @@
 """A scripted server beside the fetcher, and the rules that hold for every hostile case.
 
 The server runs in a thread with a loop of its own, so that its work is not taken for the fetcher's. `drive` runs a case
-on the fetcher's loop and checks, around it: nothing raised (G1), the loop never held for longer than 250 ms (G2, in
-CPU time of the thread, which a busy machine does not stretch), memory (G3), another host served at the same time (G5)
-and files closed afterwards (G9).
+on the fetcher's loop under the rules (`survival`), while another host is fetched from all the time (G5).
 """
 
 import asyncio
 import contextlib
-import os
 import threading
-import time
 from collections.abc import Awaitable, Callable, Iterator
 from ssl import SSLContext
 from typing import TypeVar
 
-from scripted_server import PAGE, QUICK, Script, Scripted, always, fetching, run, serving
+from scripted_server import PAGE, QUICK, Script, Scripted, always, fetching, serving
+from survival import MIB, on_a_loop, under_watch
 
 from gossamer.fetch.http.curl import CurlFetcher
 from gossamer.fetch.http.options import HostOptions
@@ -23,10 +20,7 @@ from gossamer.fetch.http.ports import FetchLimits
 from gossamer.model.outcome import Failed, FetchOutcome, Response
 
 T = TypeVar("T")
-MIB = 1 << 20
 GOOD_PAGE = b"<!DOCTYPE html><title>good</title><a href='/next'>next</a>"
-LONGEST_HOLD = 0.25
-_BEAT = 0.005
 
 
 def page(body: bytes = GOOD_PAGE, *fields: bytes) -> bytes:
@@ -58,32 +52,6 @@ def site(script: Script, *, tls: SSLContext | None = None, address: str = "127.0
         thread.join(30)
 
 
-def open_files() -> int:
-    return len(os.listdir("/proc/self/fd"))
-
-
-def resident() -> int:
-    with open("/proc/self/statm", encoding="ascii") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
-class Vitals:
-    """What the heartbeat saw."""
-
-    def __init__(self) -> None:
-        self.longest_hold = 0.0
-        self.start = self.peak = resident()
-
-    async def beat(self) -> None:
-        before = time.thread_time()
-        while True:
-            await asyncio.sleep(_BEAT)
-            now = time.thread_time()
-            self.longest_hold = max(self.longest_hold, now - before)
-            before = now
-            self.peak = max(self.peak, resident())
-
-
 def drive(
     work: Callable[[CurlFetcher], Awaitable[T]],
     limits: FetchLimits = QUICK,
@@ -98,36 +66,23 @@ def drive(
         while True:
             outcome = await fetcher.fetch(neighbour.request(host="healthy.test"))
             assert isinstance(outcome, Response) and outcome.wire_body == b"hello", outcome
-            await asyncio.sleep(_BEAT)
+            await asyncio.sleep(0.005)
 
     async def main(neighbour: Scripted) -> T:
         async with fetching(limits, ca_file=ca_file, usual=usual) as fetcher:
             await fetcher.fetch(neighbour.request(host="healthy.test"))  # buffers and files of the fetcher itself
-            vitals = Vitals()
-            heart = asyncio.create_task(vitals.beat())
-            lane = asyncio.create_task(healthy(fetcher, neighbour))
-            try:
-                result = await work(fetcher)
-                await asyncio.sleep(3 * _BEAT)
-                vitals.peak = max(vitals.peak, resident())
-                assert not lane.done() or lane.exception() is None, lane.exception()
-            finally:
-                heart.cancel()
-                lane.cancel()
-                await asyncio.gather(heart, lane, return_exceptions=True)
-        assert vitals.longest_hold <= LONGEST_HOLD, f"held for {vitals.longest_hold:.3f} s of CPU"
-        assert vitals.peak - vitals.start <= max_growth, f"grew by {(vitals.peak - vitals.start) / MIB:.1f} MiB"
-        return result
+            async with under_watch(max_growth):
+                lane = asyncio.create_task(healthy(fetcher, neighbour))
+                try:
+                    result = await work(fetcher)
+                    assert not lane.done() or lane.exception() is None, lane.exception()
+                finally:
+                    lane.cancel()
+                    await asyncio.gather(lane, return_exceptions=True)
+            return result
 
     with site(always(PAGE)) as neighbour:
-        before = open_files()
-        result = run(main(neighbour))
-        for _ in range(200):
-            if open_files() <= before + 5:
-                break
-            time.sleep(0.01)
-        assert open_files() <= before + 5
-        return result
+        return on_a_loop(main(neighbour))
 
 
 def fetched(script: Script, *, times: int = 1, limits: FetchLimits = QUICK, max_growth: int = 64 * MIB) -> "Story":

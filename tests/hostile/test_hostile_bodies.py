@@ -11,8 +11,9 @@ from functools import cache
 import brotli  # type: ignore[import-untyped]
 import pytest
 import zstandard
-from scripted import GOOD_PAGE, MIB, drive, page, site
+from scripted import GOOD_PAGE, drive, page, site
 from scripted_server import HEAD, QUICK, Script, Talk, always, answered, failed
+from survival import MIB
 
 from gossamer.clock import SteadyClock
 from gossamer.extract.charset import encoding_of_label

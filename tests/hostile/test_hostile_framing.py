@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 from running import Json, gossamer
-from scripted import GOOD_PAGE, MIB, drive, fetched, page, site
+from scripted import GOOD_PAGE, drive, fetched, page, site
 from scripted_server import HEAD, QUICK, Script, Talk, always, answered, failed
+from survival import MIB
 
 from gossamer.fetch.http.body import payload
 from gossamer.fetch.http.curl import CurlFetcher
