@@ -38,7 +38,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("scope", str, "SCOPE", "host, domain, any, host:NAME, domain:NAME or tld:nz; several joined by commas"),
     Option("max_pages", int, "N", "stop when N documents are stored"),
     Option("max_depth", int, "N", "follow at most N links from a seed"),
-    Option("order", str, "POLICY", "what is visited first: mercator (default) or bfs"),
+    Option("order", str, "POLICY", "what is visited first: mercator (default), bfs, dfs, novelty, balance, importance"),
     Option("delay", float, "SECONDS", "leave a host alone for at least this long after an answer (default: 1)"),
     Option("delay_factor", float, "X", "and X times as long as the answer took (default: 10)"),
     Option("concurrency", int, "N", "at most N visits at a time, one per host (default: 80)"),
@@ -47,6 +47,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("allow_private", bool, "", "permit private and loopback addresses"),
     Option("json", bool, "", "the last line on standard output is one JSON object; the report goes to standard error"),
     Option("quiet", bool, "", "no progress and no report"),
+    Option("search.queries", str, "TEXT", "seeds from a search engine: its first results (repeatable)", "query", True),
     Option("filter.exclude_domains", str, "DOMAIN", "never enter DOMAIN (repeatable)", "exclude-domain", True),
     Option("politeness.max_per_domain", int, "N", "at most N page requests per registrable domain", "max-per-domain"),
 )

@@ -6,12 +6,14 @@ before its time. On the way a URL passes:
     front queue (priority class) -> selector -> router -> back queue of its host -> politeness heap -> ready -> out
 
 Reading order: `politeness` (when may a host be contacted?), `selector` (which class is served?), `front_queue`,
-`back_queue`, `rests` (the politeness heap), `address_gate`, `ready`, `later` (URLs that are not due yet), `frontier`
-(joins them); beside them `orderings` and `signals` (which class is a URL?) and `retries` (what after a failure?).
+`back_queue` with `ranked` (a host's URLs by score), `router` (which hosts have a back queue, and what is read for them),
+`domains`, `rests` (the politeness heap), `address_gate`, `ready_classes` or `ready_scores` with `line`, `later` (URLs
+that are not due yet), `frontier` (joins them); beside them `orderings` and `signals` (how important is a URL?) and
+`retries` (what after a failure?).
 
 The task table is read and written while the frontier goes on, so what it learns may be old: a load may not know of a
-commit that was reported before it arrived, and a batch is dated before it can be seen. `HostQueue.touch` and
-`FrontQueue.touch` go back as far as such a batch may lie.
+commit that was reported before it arrived, or know of one that is reported later. Commits are numbered, so the queues
+know what a load has seen; for the rest `HostQueue.grow` and `FrontQueue.grow` go back as far as it may lie.
 
 What always holds: a URL is handed out once until its outcome is settled; no host has two visits out; `not_before` is
 never violated; memory is bounded by `FrontierLimits`, whatever the size of the crawl. Dropping all of it loses nothing.

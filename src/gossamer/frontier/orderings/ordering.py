@@ -64,8 +64,8 @@ class Ordering:
 
     @property
     def settings(self) -> str:
-        """Whatever else the standing of a URL depends on, as one text: a queue that was put in order with other settings
-        is put in order anew."""
+        """Whatever else the standing of a URL depends on, as one text: a queue that was put in order with other
+        settings is put in order anew."""
         return ""
 
     def front_until_due(self, front: int) -> int:
