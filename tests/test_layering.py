@@ -46,12 +46,16 @@ OURS: dict[str, tuple[str, ...]] = {
     "crawl": (*FOUNDATIONS, *STAGES, "observe", "config"),
     "commands": (
         *("model", "errors", "clock", "config", "seed", "crawl", "backends", "observe", "simweb", "assemble"),
-        *("explain", "simulate", "plugins", "wishes"),
+        *("explain", "simulate", "plugins", "wishes", "searching"),
     ),
     "cli": ("commands", "errors", "observe"),
     "__main__": ("cli",),
     "fetchers": ("model", "clock", "config", "fetch"),
     "host_wishes": ("model", "errors", "config", "crawl.hosts", "extract.kinds", "fetch.http.options", "filter.hosts"),
+    "searching": (
+        *("model", "errors", "clock", "config", "seed", "crawl.beforehand", "fetch.dns"),
+        *("fetchers", "host_wishes", "wishes"),
+    ),
     "assemble": (*FOUNDATIONS, *STAGES, "observe", "config", "crawl", "backends", "wishes", "fetchers", "host_wishes"),
     "": (),  # the package itself
 }
@@ -78,7 +82,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "time": ("clock",),
     "secrets": ("assemble", "backends"),
     "importlib": ("cli", "backends", "plugins"),
-    "asyncio": ("fetch", "extract.elsewhere", "store.thread", "crawl", "simweb"),
+    "asyncio": ("fetch", "extract.elsewhere", "store.thread", "crawl", "searching", "simweb"),
     "concurrent": ("store.thread", "crawl", "fetch"),
     "threading": ("observe.log",),
     "multiprocessing": ("crawl",),

@@ -197,6 +197,14 @@ class PrioritySection(Section, frozen=True, kw_only=True):
             raise ValueError("weights must not all be 0")
 
 
+class SearchSection(Section, frozen=True, kw_only=True):
+    """Seeds from a search engine."""
+
+    provider: str = "duckduckgo"
+    base: str | None = None  # the address of its page of results, where it is not the usual one
+    queries: tuple[str, ...] = ()
+
+
 class ArchiveSection(Section, frozen=True, kw_only=True):
     """How the results are kept."""
 
@@ -236,6 +244,7 @@ class Config(Section, frozen=True, kw_only=True):
     frontier: FrontierSection = FrontierSection()
     priority: PrioritySection = PrioritySection()
     archive: ArchiveSection = ArchiveSection()
+    search: SearchSection = SearchSection()
     host: dict[str, HostSection] = {}
 
     def __post_init__(self) -> None:

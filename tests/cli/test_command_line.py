@@ -32,7 +32,7 @@ Captured = pytest.CaptureFixture[str]
         (["crwl"], 2, "no such command: 'crwl'. Did you mean 'crawl'?"),
         (["zzz"], 2, "no such command: 'zzz' (see gossamer --help)"),
         (["--dir", "x"], 2, "unknown option '--dir': the command comes first"),
-        (["crawl"], 2, "nothing to crawl: give a URL or --seeds FILE"),
+        (["crawl"], 2, "nothing to crawl: give a URL, --seeds FILE or --query TEXT"),
         (["crawl", "--bogus"], 2, "unrecognized arguments: --bogus"),
         (["crawl", "--max-pages", "many"], 2, "argument --max-pages: 'many' is not a whole number"),
         (["crawl", "--delay", "x"], 2, "argument --delay: 'x' is not a number"),

@@ -63,6 +63,7 @@ EXAMPLES = {
     "allow_private": (None, True),
     "json": (None, True),
     "quiet": (None, True),
+    "search.queries": ("tidal power", ("tidal power",)),
     "filter.exclude_domains": ("a.test", ("a.test",)),
     "politeness.max_per_domain": ("50", 50),
 }

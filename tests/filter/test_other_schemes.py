@@ -43,6 +43,23 @@ def test_other_schemes_stay_out(text: str) -> None:
     assert isinstance(found, Refusal) and found.reason == "bad_scheme"
 
 
+@pytest.mark.parametrize(
+    ("text", "port"),
+    [
+        ("http://h.test/", 80),
+        ("https://h.test/", 443),
+        ("ftp://h.test/", 21),
+        ("http://h.test:8080/", 8080),
+        ("http://[::1]/", 80),
+        ("https://[::1]:8443/x:1", 8443),
+    ],
+)
+def test_a_url_knows_its_port(text: str, port: int) -> None:
+    found = WITH_FTP.canonicalise(text)
+
+    assert isinstance(found, Canonical) and found.port == port
+
+
 def test_a_scheme_whose_form_is_not_known_is_refused() -> None:
     with pytest.raises(ValueError, match="gopher"):
         CanonicalRules(schemes=("http", "gopher"))

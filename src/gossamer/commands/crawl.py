@@ -7,10 +7,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TextIO
 
+from gossamer.backends.sqlite import reports
 from gossamer.commands import arguments as given
 from gossamer.commands.options import add_options, config_from
+from gossamer.commands.reading import reading
 from gossamer.config import Config
-from gossamer.errors import UsageError
+from gossamer.errors import NotThisCrawl, UsageError
 from gossamer.observe.display import choose_display
 from gossamer.observe.report import print_report
 from gossamer.observe.snapshot import Snapshot, to_contract
@@ -28,6 +30,7 @@ running crawl takes scope, exclusions and limits from the file again."""
 EXAMPLE = """\
   gossamer crawl https://example.org/ --max-pages 1000 --user-agent 'mybot/1.0 (+https://example.org/)'
   gossamer crawl --seeds urls.txt --scope domain --dir news
+  gossamer crawl --query 'tidal power' --dir tides
   gossamer crawl --dir news                            (resume)"""
 
 
@@ -43,25 +46,57 @@ def run(arguments: argparse.Namespace) -> int:
         return config_from(arguments, given.path(arguments, "config"))
 
     config = configured()
-    seeds = seeds_for(config, given.texts(arguments, "urls"))
-    return crawl_and_report(config, seeds, add_seeds=given.flag(arguments, "add_seeds"), reread=configured)
+    add_seeds = given.flag(arguments, "add_seeds")
+    seeds = seeds_for(config, given.texts(arguments, "urls"), add_seeds=add_seeds)
+    return crawl_and_report(config, seeds, add_seeds=add_seeds, reread=configured)
 
 
-def seeds_for(config: Config, urls: Sequence[str]) -> list[Seed]:
-    """The seeds given as arguments and in the seeds file. Raises UsageError where a crawl cannot start without any."""
+def seeds_for(config: Config, urls: Sequence[str], *, add_seeds: bool = False) -> list[Seed]:
+    """The seeds given as arguments, in the seeds file and by search engines.
+
+    Raises UsageError where a crawl cannot start without any, SearchFailed where an engine gives none.
+    """
     from gossamer.seed.lists import read_arguments, read_seed_file
-    from gossamer.wishes import canonicaliser_for
+    from gossamer.wishes import canonicaliser_for, check_config
 
+    check_config(config)
     canonicalise = canonicaliser_for(config).canonicalise
     seeds = {seed.url: seed for seed in read_arguments(urls, canonicalise)}
     if config.seeds is not None:
         for seed in read_seed_file(config.seeds, canonicalise, sys.stdin.buffer):
             seeds.setdefault(seed.url, seed)
+    queries = queries_to_ask(config, add_seeds)
+    if queries:
+        from gossamer.searching import seeds_from_queries
+
+        for seed in seeds_from_queries(config, queries):
+            seeds.setdefault(seed.url, seed)
     if not seeds and not (Path(config.dir) / "crawl.db").exists():
         raise UsageError(
-            f"nothing to crawl: give a URL or --seeds FILE (there is no crawl in {config.dir!r} to resume either)"
+            f"nothing to crawl: give a URL, --seeds FILE or --query TEXT (there is no crawl in {config.dir!r} to "
+            "resume either)"
         )
     return list(seeds.values())
+
+
+def queries_to_ask(config: Config, add_seeds: bool) -> list[str]:
+    """The queries whose results are no seeds of the crawl yet: one that is resumed is not asked again, since the engine
+    may say something else today. Raises NotThisCrawl where a new query would need --add-seeds."""
+    from gossamer.seed.search import place_of
+
+    queries = config.search.queries
+    directory = Path(config.dir)
+    if not queries or not (directory / "crawl.db").exists():
+        return list(queries)
+    with reading(directory) as db:
+        places = reports.seed_places(db)
+    new = [query for query in queries if place_of(query) not in places]
+    if new and places and not add_seeds:
+        raise NotThisCrawl(
+            f"{directory} holds a crawl that was not started with the query {new[0]!r}; use another --dir, or "
+            "--add-seeds to add its results to this crawl"
+        )
+    return new
 
 
 def crawl_and_report(

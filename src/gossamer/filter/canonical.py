@@ -24,6 +24,7 @@ _REMOVE_TAB_AND_NEWLINE = {9: None, 10: None, 13: None}
 # Bounded: a megabyte of letters is no scheme, and must not be read to its end to learn so.
 _ANY_SCHEME = r"[a-z][a-z0-9+.-]{0,63}:"
 _AUTHORITY = re.compile(r"(?:https?:|ftp:)?[/\\]{2}([^/\\?#]*)", re.IGNORECASE).match
+_DEFAULT_PORTS = {"http": 80, "https": 443, "ftp": 21}
 _SHORTEST_PREFIX = {"h": len("http://h"), "f": len("ftp://h")}
 _USERINFO = re.compile(r"(?<=[/\\]{2})[^/\\?#]*@").sub
 _LABEL_ENDS = re.compile("[.\u3002\uff0e\uff61]")  # the full stops that IDNA takes for dots
@@ -36,6 +37,13 @@ class Canonical(NamedTuple):
     host: HostKey
     origin: Origin
     path_start: int
+
+    @property
+    def port(self) -> int:
+        """The port that the origin names, or that goes without saying."""
+        scheme, _, authority = self.origin.partition("://")
+        port = authority[len(self.host) + 1 :]
+        return int(port) if port else _DEFAULT_PORTS[scheme]
 
 
 class Refusal(NamedTuple):

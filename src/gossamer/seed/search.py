@@ -69,7 +69,7 @@ async def search_seeds(
     Their `where` is `query: TEXT`. They are ordinary seeds: the scope grows by their hosts. Raises UsageError for a
     query that is none, SearchFailed for whatever keeps the engine from answering it.
     """
-    text = " ".join(query.split())
+    text = _words(query)
     if not text or len(text) > MAX_QUERY or not text.isprintable():
         raise UsageError(f"a query must be 1 to {MAX_QUERY} printable characters, not {query[:60]!r}")
     url = canonicalise(provider.request(text))
@@ -81,12 +81,21 @@ async def search_seeds(
     return _seeds(provider.results(answer, text), text, canonicalise, most, provider)
 
 
+def place_of(query: str) -> str:
+    """Where the results of a query stood: what their seeds have on record."""
+    return f"query: {_words(query)}"
+
+
+def _words(query: str) -> str:
+    return " ".join(query.split())
+
+
 def _seeds(urls: list[str], query: str, canonicalise: Canonicalise, most: int, provider: SearchProvider) -> list[Seed]:
     seeds: dict[Url, Seed] = {}
     for url in urls:
         found = canonicalise(url)
         if not isinstance(found, Refused) and found.url not in seeds:
-            seeds[found.url] = Seed(found.url, found.host, f"query: {query}")
+            seeds[found.url] = Seed(found.url, found.host, place_of(query))
             if len(seeds) >= most:
                 break
     if not seeds:

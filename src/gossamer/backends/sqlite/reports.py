@@ -178,6 +178,12 @@ def drop(db: sqlite3.Connection, wanted: DeadFilter) -> int:
     return len(ids)
 
 
+def seed_places(db: sqlite3.Connection) -> frozenset[str]:
+    """Where the seeds of the crawl stood: files and lines, arguments, queries."""
+    with _one_moment(db):
+        return frozenset(place for (place,) in db.execute("SELECT DISTINCT source FROM seeds"))
+
+
 # --- which ones ---------------------------------------------------------------------------------------
 
 
