@@ -58,7 +58,7 @@ def test_files_that_stay_open_are_found() -> None:
     def case(left_open: contextlib.ExitStack) -> None:
         with surviving(None, patience=0.1):
             for _ in range(10):
-                left_open.enter_context(Path(os.devnull).open("rb"))
+                left_open.callback(os.close, os.open(os.devnull, os.O_RDONLY))
 
     with contextlib.ExitStack() as left_open, pytest.raises(AssertionError):
         case(left_open)

@@ -139,7 +139,7 @@ def test_links_beyond_the_limit_are_counted_as_dropped() -> None:
 def test_an_overlong_link_is_dropped_and_counted() -> None:
     page = read(f"<a href='data:text/html,{'x' * (8 << 20)}'>x</a><a href={'y' * MAX_HREF}><a href=1>")
 
-    assert (page.hrefs, page.dropped_links) == (["y" * MAX_HREF, "1"], 1)
+    assert (page.hrefs, page.long_links, page.dropped_links) == (["y" * MAX_HREF, "1"], 1, 0)
 
 
 def test_links_are_decoded_in_the_encoding_of_the_page() -> None:

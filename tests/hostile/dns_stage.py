@@ -3,6 +3,7 @@
 Every case runs in `survive`, which holds it to the rules that hold for all cases.
 """
 
+import asyncio
 import contextlib
 import itertools
 import os
@@ -169,3 +170,26 @@ def swallowing(address: str, port: int) -> Iterator[None]:
             filler.setblocking(False)
             filler.connect_ex((address, port))
         yield
+
+
+@contextlib.contextmanager
+def naming(zone: Zone) -> Iterator[NameServer]:
+    """A name server in a thread of its own, for crawls in other processes."""
+    ready, loops, servers = threading.Event(), list[asyncio.AbstractEventLoop](), list[NameServer]()
+    stop = asyncio.Event()
+
+    async def main() -> None:
+        async with name_server(zone) as server:
+            loops.append(asyncio.get_running_loop())
+            servers.append(server)
+            ready.set()
+            await stop.wait()
+
+    thread = threading.Thread(target=lambda: asyncio.run(main()), daemon=True)
+    thread.start()
+    assert ready.wait(30), "the name server did not start"
+    try:
+        yield servers[0]
+    finally:
+        loops[0].call_soon_threadsafe(stop.set)
+        thread.join(30)

@@ -50,6 +50,8 @@ class Intake:
         found = self._resolver.resolve_page(content.base or page.url, page, content.hrefs, content.encoding.lower())
         for reason, n in found.refused.items():
             excluded[reason] += n
+        if content.long_links:
+            excluded["url_too_long"] += content.long_links
         if found.dropped or content.dropped_links:
             excluded["too_many_links"] += found.dropped + content.dropped_links
         urls = list(found.links)

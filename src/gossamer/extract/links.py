@@ -60,7 +60,8 @@ class PageContent(NamedTuple):
     noindex: bool
     encoding: str  # its name in the Encoding Standard
     nofollow_links: int  # left out of `hrefs` for their own rel=nofollow
-    dropped_links: int  # left out for being too long, or too many
+    dropped_links: int  # left out for being too many
+    long_links: int  # left out for being longer than MAX_HREF
 
 
 def is_large(body: bytes) -> bool:
@@ -111,7 +112,7 @@ def _read(tree: Document, url: str, encoding: str, wishes: Wishes) -> PageConten
     title: str | None = None
     hrefs: list[str] = []
     nofollow_links = 0
-    dropped = 0
+    dropped = long = 0
     for element in tree.iter_elements(_ELEMENTS):
         attribute = element.attr
         tag = element.tag
@@ -155,11 +156,13 @@ def _read(tree: Document, url: str, encoding: str, wishes: Wishes) -> PageConten
             href = attribute("src")
             if href is None:
                 continue
-        if len(href) > MAX_HREF or len(hrefs) >= MAX_LINKS:
+        if len(href) > MAX_HREF:
+            long += 1
+        elif len(hrefs) >= MAX_LINKS:
             dropped += 1
         else:
             hrefs.append(href)
-    return PageContent(base, hrefs, title, wishes.nofollow, wishes.noindex, encoding, nofollow_links, dropped)
+    return PageContent(base, hrefs, title, wishes.nofollow, wishes.noindex, encoding, nofollow_links, dropped, long)
 
 
 def _trimmed(title: str) -> str | None:

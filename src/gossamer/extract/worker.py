@@ -22,7 +22,7 @@ class Question(msgspec.Struct, array_like=True):
     robots_tag: str | None
 
 
-ANSWER = msgspec.msgpack.Decoder(tuple[str | None, list[str], str | None, bool, bool, str, int, int])
+ANSWER = msgspec.msgpack.Decoder(tuple[str | None, list[str], str | None, bool, bool, str, int, int, int])
 
 
 def answer(question: bytes) -> bytes:
