@@ -1,0 +1,62 @@
+"""Two hundred healthy hosts among a hundred hostile ones: the healthy are crawled completely, and nobody is wronged.
+
+How much of their rate the healthy hosts keep is measured by benchmarks/bench_mixed.py.
+"""
+
+import signal
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from mixed_web import HOSTILE, MixedWeb
+from running import Command, Ended, Json, gossamer, wait_until
+from survival import check_crawl
+
+HEALTHY, PAGES = 200, 5
+TOML = """
+[fetch]
+connect_timeout = 1.0
+tls_timeout = 1.0
+head_timeout = 1.0
+idle_timeout = 1.0
+total_timeout = 3.0
+max_body_bytes = 1000000
+[retry]
+delay = 0.2
+max_delay = 1.0
+"""
+
+
+def crawled(folder: Path) -> tuple[Ended, MixedWeb]:
+    """Crawl until every healthy page was asked for, and every hostile host that can be asked."""
+    toml, seeds = folder / "gossamer.toml", folder / "seeds.txt"
+    toml.write_text(TOML)
+    with MixedWeb(folder / "requests.log", healthy=HEALTHY, pages=PAGES) as web:
+        seeds.write_text("\n".join(web.seeds))
+        fixed = ["--dir", folder / "crawl", "--config", toml, "--dns", web.dns_address, "--allow-private"]
+        options = ["--seeds", seeds, "--delay", 0.1, "--delay-factor", 1, "--json", "--quiet"]
+        with Command("crawl", *fixed, *options) as crawler:
+            wait_until(lambda: (web.is_done and not web.unmet()) or not crawler.runs, "all hosts")
+            if crawler.runs:
+                crawler.process.send_signal(signal.SIGINT)
+            return crawler.ended(), web
+
+
+@pytest.mark.service
+def test_healthy_hosts_are_crawled_completely_among_hostile_ones(tmp_path: Path) -> None:
+    ended, web = crawled(tmp_path)
+    pages: list[Json] = gossamer("pages", "--dir", tmp_path / "crawl", "--json").lines
+
+    assert ended.status in (0, 130), ended.err
+    assert "Traceback" not in ended.err
+    assert sum(HOSTILE.values()) == 100
+    assert web.unmet() == set()
+    # States add up (G6), no gap was too short by the crawler's own audit (G11), its log is clean (G10).
+    check_crawl(tmp_path / "crawl")
+    assert ended.report["politeness_violations"] == 0
+    healthy = Counter(str(each["state"]) for each in pages if str(each["url"]).startswith("http://healthy"))
+    assert healthy == {"stored": HEALTHY * PAGES}
+    # Hostile hosts disturb nobody into asking twice.
+    assert set(Counter(row[:2] for row in web.healthy_pages()).values()) == {1}
+    # And none of them holds more than one slot, whatever it does.
+    assert set(web.most_at_once.values()) == {1}
