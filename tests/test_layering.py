@@ -40,7 +40,7 @@ OURS: dict[str, tuple[str, ...]] = {
     "plugins": ("errors", "frontier.orderings"),
     "config": ("errors",),
     # A configuration as policies, for whoever runs a crawl and for whoever only asks what one would do.
-    "wishes": ("model", "errors", "config", "filter", "frontier", "plugins"),
+    "wishes": ("model", "errors", "config", "filter", "frontier", "fetch.dns.policy", "plugins"),
     # Asks each stage for its own verdict, so it knows the deciding stages; none of them knows it.
     "explain": ("model", "filter", "seen", "frontier", "fetch.robots", "observe.words"),
     "crawl": (*FOUNDATIONS, *STAGES, "observe", "config"),

@@ -131,9 +131,11 @@ class RetrySection(Section, frozen=True, kw_only=True):
     max_delay: float = 3600.0
     missing_delay: float = 86_400.0  # until a URL that answered 4xx is asked again
     missing_tries: int = 3  # then it is gone
+    host_patience: float = 900.0  # a host that is down for longer takes its URLs to the dead letters
 
     def __post_init__(self) -> None:
         _at_least(self, 1, "max_tries", "missing_tries")
+        _at_least(self, 0, "host_patience")
         _at_least(self, 0.01, "delay", "max_delay", "missing_delay")
 
 
@@ -233,8 +235,9 @@ class Config(Section, frozen=True, kw_only=True):
     delay_factor: float = 10.0
     concurrency: int = 80
     user_agent: str = DEFAULT_USER_AGENT
-    dns: str | None = None
+    dns: str | None = None  # name servers, HOST:PORT, several joined by commas
     allow_private: bool = False
+    allow_networks: tuple[str, ...] = ()  # of private addresses, just these
     json: bool = False
     quiet: bool = False
     filter: FilterSection = FilterSection()
@@ -254,11 +257,17 @@ class Config(Section, frozen=True, kw_only=True):
             raise ValueError("user_agent must be printable ASCII on one line, at most 500 characters")
         if not re.match(r"[A-Za-z_-]+", self.user_agent):
             raise ValueError("user_agent must begin with a product name: it is what robots.txt is asked about")
-        if self.dns is not None and not re.fullmatch(r"(\[[0-9A-Fa-f:.]+\]|[^:\s]+):\d{1,5}", self.dns):
-            raise ValueError(f"dns must be HOST:PORT, not {self.dns!r}")
+        for server in self.name_servers:
+            if not re.fullmatch(r"(\[[0-9A-Fa-f:.]+\]|[^:\s]+):\d{1,5}", server):
+                raise ValueError(f"dns must be HOST:PORT, not {server!r}")
         bounds, shares = len(self.priority.bounds), len(self.frontier.shares)
         if self.order == "mercator" and bounds != shares - 1:
             raise ValueError(f"priority.bounds must be one fewer than frontier.shares, not {bounds} and {shares}")
+
+    @property
+    def name_servers(self) -> tuple[str, ...]:
+        """The name servers to ask, in turn; none: the system's."""
+        return tuple(server.strip() for server in self.dns.split(",")) if self.dns is not None else ()
 
     @property
     def robots_agent(self) -> str:
@@ -294,6 +303,24 @@ def underscored(table: Mapping[str, object]) -> dict[str, object]:
             found[key] = {name: underscored(own) if isinstance(own, dict) else own for name, own in value.items()}
         else:
             found[key] = underscored(value)
+    return found
+
+
+SHAPING = ("scope", "max_depth", "order", "dns", "allow_private", "allow_networks", "filter")
+"""What makes a crawl the crawl that it is. Its directory remembers these keys, so that a resume need not name them."""
+
+
+def shape_of(config: Config) -> dict[str, object]:
+    """The keys of a configuration that its crawl remembers."""
+    return {key: value for key, value in msgspec.to_builtins(config).items() if key in SHAPING}
+
+
+def known_shape(remembered: Mapping[str, object]) -> dict[str, object]:
+    """What was remembered, as far as this version knows the keys."""
+    found = {key: value for key, value in remembered.items() if key in SHAPING and key in Config.__struct_fields__}
+    within = found.get("filter")
+    if isinstance(within, dict):
+        found["filter"] = {key: value for key, value in within.items() if key in FilterSection.__struct_fields__}
     return found
 
 

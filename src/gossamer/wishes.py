@@ -2,6 +2,7 @@
 
 from gossamer.config import Config
 from gossamer.errors import ConfigError
+from gossamer.fetch.dns.policy import parse_networks
 from gossamer.filter.canonical import Canonicaliser
 from gossamer.filter.domains import partition_of, public_suffix, registrable_domain
 from gossamer.filter.hosts import HostPatterns, HostTable, host_table
@@ -9,9 +10,11 @@ from gossamer.filter.patterns import UrlPattern
 from gossamer.filter.query_rules import CanonicalRules
 from gossamer.filter.rules import EXCLUDED_EXTENSIONS, EntryRules
 from gossamer.filter.scope import Scope, parse_domains, parse_scope
+from gossamer.frontier.breaker import BreakerPolicy
 from gossamer.frontier.orderings import ORDERINGS, Ordering
 from gossamer.frontier.orderings.mercator import Mercator
 from gossamer.frontier.politeness import PolitenessPolicy
+from gossamer.frontier.retries import RetryPolicy
 from gossamer.model.units import Domain, HostKey, Seconds
 
 PARTITIONS = 64
@@ -21,6 +24,7 @@ def check_config(config: Config) -> None:
     """Refuse what cannot work before anything is touched. Raises ConfigError."""
     rules_for(config, parse_scope(config.scope))
     ordering_for(config)
+    parse_networks(config.allow_networks)
 
 
 def schemes_of(config: Config) -> tuple[str, ...]:
@@ -86,6 +90,25 @@ def ordering_for(config: Config, name: str | None = None) -> Ordering:
     if name not in makers:
         raise ConfigError("order", f"no such ordering: {name!r} (there are {', '.join(makers)})")
     return makers[name]()
+
+
+def retries_for(config: Config) -> RetryPolicy:
+    retry = config.retry
+    return RetryPolicy(
+        max_tries=retry.max_tries,
+        base_scale=retry.delay / 10.0,
+        status_base=Seconds(10.0),
+        max_delay=Seconds(retry.max_delay),
+        missing_delay=Seconds(retry.missing_delay),
+        missing_tries=retry.missing_tries,
+    )
+
+
+def breaker_for(config: Config) -> BreakerPolicy:
+    retry = config.retry
+    return BreakerPolicy(
+        first_rest=Seconds(retry.delay), longest_rest=Seconds(retry.max_delay), patience=Seconds(retry.host_patience)
+    )
 
 
 def politeness_for(config: Config, host: HostKey | None = None) -> PolitenessPolicy:

@@ -61,6 +61,7 @@ EXAMPLES = {
     "user_agent": ("mybot/1", "mybot/1"),
     "dns": ("127.0.0.1:53", "127.0.0.1:53"),
     "allow_private": (None, True),
+    "allow_networks": ("10.1.0.0/16", ("10.1.0.0/16",)),
     "json": (None, True),
     "quiet": (None, True),
     "search.queries": ("tidal power", ("tidal power",)),

@@ -73,7 +73,7 @@ def test_an_answer_that_has_run_out_decides_nothing() -> None:
     ("status", "body", "meaning"),
     [
         (404, "", "there is no file: everything is allowed"),
-        (301, "", "it leads to another host, so it counts as absent"),
+        (301, "", "it was redirected too often, so it counts as absent"),
         (200, "User-agent: other\nDisallow: /\n", "no group speaks to us"),
         (200, "User-agent: *\nDisallow: /else\n", "no line speaks of it"),
         (200, "User-agent: *\nAllow: /a\n", "this line decides"),

@@ -21,6 +21,7 @@ scope = "host:127.0.0.41,host:127.0.0.42"
 [retry]
 delay = 0.05
 max_delay = 0.5
+host_patience = 0
 [filter]
 exclude = ["*/secret/*"]
 """

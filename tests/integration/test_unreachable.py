@@ -12,7 +12,7 @@ from small_server import Answer, SmallServer, links, page
 
 pytestmark = pytest.mark.service
 
-QUICK = "[retry]\ndelay = 0.05\nmax_delay = 0.5\n"
+QUICK = "[retry]\ndelay = 0.05\nmax_delay = 0.5\nhost_patience = 0\n"
 
 
 class Place:

@@ -43,8 +43,9 @@ OPTIONS: tuple[Option, ...] = (
     Option("delay_factor", float, "X", "and X times as long as the answer took (default: 10)"),
     Option("concurrency", int, "N", "at most N visits at a time, one per host (default: 80)"),
     Option("user_agent", str, "TEXT", "how we introduce ourselves; say here how to reach you"),
-    Option("dns", str, "HOST:PORT", "send all look-ups to this name server"),
+    Option("dns", str, "HOST:PORT", "send all look-ups to this name server; several joined by commas"),
     Option("allow_private", bool, "", "permit private and loopback addresses"),
+    Option("allow_networks", str, "NETWORK", "permit private addresses of NETWORK (repeatable)", "allow-network", True),
     Option("json", bool, "", "the last line on standard output is one JSON object; the report goes to standard error"),
     Option("quiet", bool, "", "no progress and no report"),
     Option("search.queries", str, "TEXT", "seeds from a search engine: its first results (repeatable)", "query", True),
@@ -78,18 +79,32 @@ def add_options(parser: argparse.ArgumentParser, only: tuple[str, ...] | None = 
             )
 
 
-def config_from(arguments: argparse.Namespace, file: Path | None) -> Config:
-    """The configuration: defaults, then the file (`gossamer.toml` if there is one), then the options given.
+def config_from(
+    arguments: argparse.Namespace, file: Path | None, remembered: Mapping[str, object] | None = None
+) -> Config:
+    """The configuration: defaults, then what the crawl remembers, then the file (`gossamer.toml` if there is one), then
+    the options given.
 
     Raises UsageError for a file that cannot be read, ConfigError naming the key that cannot be.
     """
     path = file or DEFAULT_FILE
     keys = read_toml(path) if file is not None or path.is_file() else {}
     given = {o.key: getattr(arguments, o.destination, None) for o in OPTIONS}
+    layers = _over(remembered or {}, keys)
     try:
-        return make_config(*_nested(keys, {key: value for key, value in given.items() if value is not None}))
+        return make_config(*_nested(layers, {key: value for key, value in given.items() if value is not None}))
     except ConfigError as error:
         raise UsageError(_explained(error, given, path if keys else None)) from error
+
+
+def _over(remembered: Mapping[str, object], file: Mapping[str, object]) -> dict[str, object]:
+    """The keys of the file, and below them what is remembered; in sections key by key."""
+    found = {**remembered, **file}
+    for name, before in remembered.items():
+        now = file.get(name)
+        if isinstance(before, dict) and isinstance(now, dict):
+            found[name] = {**before, **now}
+    return found
 
 
 def _nested(file: Mapping[str, object], given: Mapping[str, object]) -> tuple[dict[str, object], dict[str, object]]:

@@ -88,7 +88,7 @@ class Intake:
 
     def redirect_link(self, visit: Visit, target: Candidate | Canonical) -> PageLinks | None:
         """A redirect as a link: what leads to the old address leads to the new one."""
-        fp = target.fingerprint if isinstance(target, Candidate) else self._fingerprint(target.url)
+        fp = target.fingerprint if isinstance(target, Candidate) else self.fingerprint_of(target.url)
         return self._page_links(visit, [fp], [target.host])
 
     def redirect(self, task: Task, location: str) -> Candidate | Refusal | Canonical:
@@ -104,12 +104,12 @@ class Intake:
 
     def seed(self, url: Url, host: HostKey) -> Candidate:
         """A seed always enters, if only to be refused on the record; the store knows whether it is new."""
-        fp = self._fingerprint(url)
+        fp = self.fingerprint_of(url)
         self._seen.learn([fp])
         return Candidate(url, host, fp, 0, 0, Via.SEED, 0)
 
     def _one(self, target: Canonical, depth: int, hops: int, via: Via, found_on: int) -> Candidate | None:
-        fp = self._fingerprint(target.url)
+        fp = self.fingerprint_of(target.url)
         if self._seen.sort_out([fp]).seen:
             return None
         return Candidate(target.url, target.host, fp, depth, hops, via, found_on)
@@ -118,5 +118,5 @@ class Intake:
         identity = self._identity
         return fingerprints(urls if identity is None else [identity(url) for url in urls], self._key)
 
-    def _fingerprint(self, url: Url) -> Fingerprint:
+    def fingerprint_of(self, url: Url) -> Fingerprint:
         return fingerprint(url if self._identity is None else self._identity(url), self._key)

@@ -1,9 +1,9 @@
 """What an answer, or the lack of one, means for its URL: the settlement of everything that is not a document. Pure."""
 
 import random
+from enum import Enum
 
 from gossamer.frontier.retries import (
-    RETRY_RULES,
     RetryPolicy,
     StatusClass,
     after_bad_status,
@@ -11,7 +11,7 @@ from gossamer.frontier.retries import (
     back_off,
     status_class,
 )
-from gossamer.model.outcome import Failed, Failure, Response
+from gossamer.model.outcome import Failed, Response
 from gossamer.model.states import UrlState
 from gossamer.model.task import Task
 from gossamer.model.units import HostId, Instant, Seconds
@@ -21,6 +21,13 @@ MAX_RATE_LIMITED = 10
 """Times in a row that a host may answer 429 before its URLs go to the dead letters: it does not want us."""
 
 
+class Fate(Enum):
+    """What becomes of a URL whose visit failed, where its host has no say, or the last."""
+
+    OWN = "its own tries decide"
+    GIVEN_UP = "it is given up with its host"
+
+
 class Landing:
     """Turns outcomes into settlements by the retry tables."""
 
@@ -28,23 +35,34 @@ class Landing:
         self._policy = policy
         self._chance = chance
 
-    def failed(self, host_id: HostId, task: Task, failed: Failed, now: Instant) -> Settlement:
-        """No usable answer: another try later, or the dead letters."""
-        tries = task.tries + 1
-        wait = after_failure(self._policy, failed.failure, tries, self._chance)
+    def failed(
+        self, host_id: HostId, task: Task, failed: Failed, now: Instant, fate: Fate | Instant = Fate.OWN
+    ) -> Settlement:
+        """No usable answer: another try later, or the dead letters. With a moment as its fate the URL loses no try and
+        waits until then: its host is sick."""
+        tries, wait = self._another_try(task, now, fate)
+        if fate is Fate.OWN:
+            wait = after_failure(self._policy, failed.failure, tries, self._chance)
         return self._again_or_dead(
             host_id, task, tries, wait, failed.failure.value, failed.detail, now, took=failed.took
         )
 
-    def host_rest(self, failure: Failure, failures_in_row: int) -> Seconds | None:
-        """How long to leave the whole host alone after a failure that says something about it."""
-        rule = RETRY_RULES[failure]
-        return back_off(self._policy, rule.base, failures_in_row, self._chance) if rule.blames_host else None
+    def _another_try(self, task: Task, now: Instant, fate: Fate | Instant) -> tuple[int, Seconds | None]:
+        if isinstance(fate, Fate):
+            return task.tries + 1, None
+        return task.tries, Seconds(max(0.0, fate - now))
 
     def bad_status(
-        self, host_id: HostId, task: Task, response: Response, retry_after: Seconds | None, in_row: int, now: Instant
+        self,
+        host_id: HostId,
+        task: Task,
+        response: Response,
+        retry_after: Seconds | None,
+        in_row: int,
+        now: Instant,
+        fate: Fate | Instant = Fate.OWN,
     ) -> Settlement:
-        """An answer that is neither a document nor a redirect."""
+        """An answer that is neither a document nor a redirect. `fate` as in `failed`."""
         kind = status_class(response.status)
         if kind is StatusClass.RATE_LIMITED:
             # Not the URL's fault, so no try is used up; but a host that always says so is not asked for ever.
@@ -65,8 +83,9 @@ class Landing:
                 return self._answered(host_id, task, UrlState.GONE, response, now, tries)
             again = Instant(now + self._policy.missing_delay)
             return self._answered(host_id, task, UrlState.MISSING, response, now, tries, again)
-        tries = task.tries + 1
-        delay = after_bad_status(self._policy, tries, self._chance)
+        tries, delay = self._another_try(task, now, fate)
+        if fate is Fate.OWN:
+            delay = after_bad_status(self._policy, tries, self._chance)
         if delay is not None and retry_after is not None:
             delay = Seconds(max(delay, retry_after))
         return self._again_or_dead(host_id, task, tries, delay, "server_error", None, now, response)

@@ -1,11 +1,23 @@
 """What the crawl notes about the hosts it has in memory, beside their queues."""
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from gossamer.fetch.robots import RobotsAnswer, rules_from_answer
+from gossamer.fetch.robots import RobotsAnswer, remembered_answer
+from gossamer.frontier.breaker import Trouble
 from gossamer.model.task import HostRecord
-from gossamer.model.units import HostId, Instant, Origin, Url
+from gossamer.model.units import HostId, HostKey, Instant, Origin, Seconds, Url
 from gossamer.store.changes import RobotsRecord
+
+
+class Hop(NamedTuple):
+    """Where a robots.txt was redirected to."""
+
+    url: Url
+    origin: Origin
+    host: HostKey
+    number: int  # of redirects followed so far
 
 
 @dataclass(slots=True)
@@ -13,38 +25,63 @@ class HostNotes:
     """One host: its robots answers by origin, and how it has behaved lately."""
 
     robots: dict[Origin, RobotsAnswer] = field(default_factory=dict)
-    redirected: dict[Origin, tuple[Url, Origin, int]] = field(default_factory=dict)  # where robots.txt is; hops
-    robots_tries: int = 0  # in a row that told us nothing
-    failures: int = 0  # in a row
+    hops: dict[Origin, Hop] = field(default_factory=dict)  # robots.txt files that are being followed
+    trouble: Trouble | None = None
     rate_limited: int = 0  # in a row
+    resolved_until: Instant = Instant(0.0)  # of the addresses that are on record
+
+    @property
+    def rest_reason(self) -> str:
+        """Why the host rests longer than its gap, in words."""
+        if self.trouble is None:
+            return "rules out of reach"
+        return f"{self.trouble.reason}, {self.trouble.failures} in a row"
 
 
 class Notes:
-    """Notes on the hosts that have a back queue. Dropped with it, so bounded by the frontier's limits."""
+    """Notes on the hosts that have a back queue. Dropped with it, so bounded by the frontier's limits.
 
-    def __init__(self, robots_agent: str) -> None:
+    `recall` is told where a host was found before, as the store has it.
+    """
+
+    def __init__(self, robots_agent: str, recall: Callable[[HostKey, str], None] | None = None) -> None:
         self._agent = robots_agent
+        self._recall = recall
         self._hosts: dict[HostId, HostNotes] = {}
 
     def __getitem__(self, host_id: HostId) -> HostNotes:
         return self._hosts[host_id]
 
+    def get(self, host_id: HostId) -> HostNotes | None:
+        return self._hosts.get(host_id)
+
     def begin(self, record: HostRecord, robots: list[RobotsRecord]) -> None:
         """A host has got a back queue; this is what the store remembers."""
-        answers = {r.origin: self.remembered(r) for r in robots}
-        self._hosts[record.host_id] = HostNotes(answers)
+        trouble = Trouble.from_text(record.trouble) if record.trouble else None
+        self._hosts[record.host_id] = HostNotes({r.origin: self.remembered(r) for r in robots}, trouble=trouble)
+        if record.resolved and self._recall is not None:
+            self._recall(record.host, record.resolved)
 
     def end(self, host_id: HostId) -> None:
         """The host has given its back queue up, and that is committed."""
         del self._hosts[host_id]
 
     def remembered(self, record: RobotsRecord) -> RobotsAnswer:
-        # Only answers that told us something are stored; a redirect among them was one that we did not follow.
-        unfollowed = record.status is not None and 300 <= record.status < 400
-        answer = rules_from_answer(
-            record.status, record.body, agent=self._agent, now=record.fetched_at, redirects_exhausted=unfollowed
+        """What a stored answer means."""
+        return remembered_answer(
+            record.status,
+            record.body,
+            agent=self._agent,
+            fetched_at=record.fetched_at,
+            expires_at=record.expires_at,
+            unreachable_since=record.unreachable_since,
         )
-        return replace(answer, expires_at=record.expires_at)
+
+    def longest_crawl_delay(self, robots: list[RobotsRecord]) -> Seconds | None:
+        """What the stored files of a host ask for, the longest of them."""
+        answers = [self.remembered(record) for record in robots]
+        delays = [answer.rules.crawl_delay for answer in answers if answer.rules is not None]
+        return max((delay for delay in delays if delay is not None), default=None)
 
 
 def is_current(answer: RobotsAnswer | None, now: Instant) -> bool:

@@ -10,7 +10,7 @@ from gossamer.clock import Clock
 from gossamer.crawl.desk import DeskLimits, ReadingDesk
 from gossamer.crawl.load import LoadWatch
 from gossamer.crawl.notes import Notes
-from gossamer.crawl.ports import Loaded, TaskSource
+from gossamer.crawl.ports import HostLoaded, Loaded, TaskSource
 from gossamer.crawl.reading import DocumentReader, Read
 from gossamer.crawl.tally import Tally
 from gossamer.crawl.visiting import Visitor
@@ -21,7 +21,7 @@ from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.selector import Load
 from gossamer.frontier.turns import Visit, WaitUntil
 from gossamer.model.states import UrlState
-from gossamer.model.units import Instant
+from gossamer.model.units import Fingerprint, HostKey, Instant
 from gossamer.seen.tiers import SeenTest
 from gossamer.store.changes import Batch, Committed, RetiredHost
 from gossamer.store.thread import StoreThread
@@ -279,6 +279,14 @@ class Pipeline:
     async def _content_owners(self, digests: list[bytes]) -> list[int | None]:
         return await self._in_thread(self._reads, self._loader.content_owners, digests)
 
+    async def find_host(self, host: HostKey) -> HostLoaded | None:
+        """What the store knows of a host, by its name."""
+        return await self._in_thread(self._reads, self._loader.find_host, host)
+
+    async def redirects_to(self, url_id: int, most: int) -> list[Fingerprint]:
+        """The URLs whose redirects led to this one."""
+        return await self._in_thread(self._reads, self._loader.redirects_to, url_id, most)
+
     async def _in_thread(self, pool: ThreadPoolExecutor, function: Callable[..., T], *args: object) -> T:
         return await asyncio.get_running_loop().run_in_executor(pool, function, *args)
 
@@ -290,6 +298,8 @@ class Pipeline:
             batch.links.append(read.links)
         for reason, n in read.excluded.items():
             self._tally.count(batch, "excluded:" + reason, n)
+        if read.settlement.reason is not None and read.settlement.state is not UrlState.EXCLUDED:
+            self._tally.count(batch, "error:" + read.settlement.reason)
         if read.settlement.state is UrlState.DUPLICATE:
             self._tally.count(batch, "duplicates")
         self._tally.moved(UrlState.QUEUED.word, read.settlement.state.word)

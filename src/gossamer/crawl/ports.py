@@ -5,7 +5,7 @@ from typing import NamedTuple, Protocol
 
 from gossamer.frontier.front_queue import LoadOrder
 from gossamer.model.task import HostRecord, Task
-from gossamer.model.units import HostId, Instant
+from gossamer.model.units import Fingerprint, HostId, HostKey, Instant
 from gossamer.store.changes import RobotsRecord
 
 
@@ -38,6 +38,14 @@ class TaskSource(Protocol):
     """Reads the task table as of the last commit. Used from one thread at a time; raises StoreFailed."""
 
     def load(self, order: LoadOrder) -> Loaded: ...
+
+    def find_host(self, host: HostKey) -> HostLoaded | None:
+        """A host's record and robots.txt files (no URLs), if it has a row."""
+        ...
+
+    def redirects_to(self, url_id: int, most: int) -> list[Fingerprint]:
+        """The URLs whose redirects led to this one, the nearest first, `most` at most."""
+        ...
 
     def suffix_visits(self) -> dict[int, int]:
         """The page requests of each public suffix so far, by its row."""

@@ -30,6 +30,7 @@ class Document(NamedTuple):
     visit: Visit
     response: Response
     finished: Instant
+    remark: str | None = None  # the reason why it is all there is, where it should have been more
 
 
 class Opened(NamedTuple):
@@ -149,7 +150,7 @@ class DocumentReader:
         duplicate_of: int | None = None,
         reason: str | None = None,
     ) -> Settlement:
-        visit, response, finished = opened.document
+        visit, response, finished, remark = opened.document
         headers = response.headers
         return Settlement(
             visit.host_id,
@@ -157,7 +158,7 @@ class DocumentReader:
             visit.task.front,
             state,
             finished,
-            reason=reason,
+            reason=reason or remark,
             status=response.status,
             size=len(opened.payload.body),
             took=response.took,

@@ -25,14 +25,15 @@ def first_reason(verdicts: tuple[Verdict, ...]) -> Verdict | None:
 def robots_verdict(url: Url, origin: Origin, fact: RobotsFact | None, agent: str, now: Instant) -> Robots:
     """May `agent` fetch this URL, by which line, and how old is that answer?"""
     if fact is None:
-        # Answers that told us nothing are not kept either: their hosts rest, which is told as politeness.
         return Robots(origin, None, "not on record: asked for before the first visit")
+    if fact.status is None:  # how long the host is left alone for it is told as politeness
+        return Robots(origin, None, "out of reach: nothing may be fetched before its rules are known")
     moved = fact.status is not None and 300 <= fact.status < 400
-    # What is on record was an answer to rely on when it came; a redirect only because it leads nowhere of its own.
+    # What is on record was an answer to rely on when it came; a redirect only because it was one too many.
     answer = rules_from_answer(fact.status, fact.body, agent=agent, now=fact.fetched_at, redirects_exhausted=moved)
     verdict = answer.verdict(path_of(url))
     if moved:
-        meaning = "it leads to another host, so it counts as absent"
+        meaning = "it was redirected too often, so it counts as absent"
     elif answer.rules is None:
         meaning = "the rules are unknown: nothing may be fetched"
     elif fact.status is not None and fact.status >= 400:

@@ -11,30 +11,38 @@ from gossamer.model.units import Seconds
 
 @dataclass(frozen=True, slots=True)
 class RetryRule:
-    """After the n-th failure wait `base * 2**(n-1)` (with jitter), until `max_tries` visits have failed."""
+    """After the n-th failure wait `base * 2**(n-1)` (with jitter), until `max_tries` visits have failed.
+
+    A failure that blames the host counts for its breaker. One that costs no try says nothing about the URL at all: then
+    the host alone decides when it is asked again, and when it is given up.
+    """
 
     base: Seconds
     max_tries: int
     blames_host: bool  # it says something about the host, not only about this URL
+    costs_try: bool = True
 
 
 _NO_USE = RetryRule(Seconds(0.0), 1, False)
 _SOON = RetryRule(Seconds(10.0), 3, False)
-_HOST = RetryRule(Seconds(30.0), 3, True)
+_SHAKY = RetryRule(Seconds(10.0), 3, True)
+_HOST = RetryRule(Seconds(30.0), 3, True, costs_try=False)
+SERVER_ERROR = _SHAKY
+"""For answers of class RETRY; their delays are `after_bad_status`."""
 
 RETRY_RULES: Mapping[Failure, RetryRule] = {
     Failure.BAD_SCHEME: _NO_USE,
     Failure.BAD_URL: _NO_USE,
-    Failure.DNS_NXDOMAIN: RetryRule(Seconds(0.0), 1, True),
-    Failure.DNS_NO_ADDRESS: RetryRule(Seconds(0.0), 1, True),
-    Failure.DNS_CNAME_LOOP: RetryRule(Seconds(0.0), 1, True),
+    Failure.DNS_NXDOMAIN: _NO_USE,
+    Failure.DNS_NO_ADDRESS: _NO_USE,
+    Failure.DNS_CNAME_LOOP: _NO_USE,
     Failure.DNS_SERVFAIL: _HOST,
     Failure.DNS_TIMEOUT: _HOST,
     Failure.BLOCKED_ADDRESS: _NO_USE,
     Failure.BLOCKED_PORT: _NO_USE,
     Failure.CONN_REFUSED: _HOST,
     Failure.CONNECT_TIMEOUT: _HOST,
-    Failure.CONNECTION_LOST: _SOON,
+    Failure.CONNECTION_LOST: _SHAKY,
     Failure.TLS_EXPIRED: _NO_USE,
     Failure.TLS_UNTRUSTED: _NO_USE,
     Failure.TLS_NAME_MISMATCH: _NO_USE,
@@ -46,9 +54,9 @@ RETRY_RULES: Mapping[Failure, RetryRule] = {
     Failure.CONFLICTING_LENGTH: _SOON,
     Failure.BAD_CHUNK: _SOON,
     Failure.INCOMPLETE_BODY: _SOON,
-    Failure.READ_TIMEOUT: _SOON,
-    Failure.TOTAL_TIMEOUT: _SOON,
-    Failure.TOO_SLOW: _SOON,
+    Failure.READ_TIMEOUT: _SHAKY,
+    Failure.TOTAL_TIMEOUT: _SHAKY,
+    Failure.TOO_SLOW: _SHAKY,
     Failure.BAD_ENCODING: _NO_USE,
     Failure.PROTOCOL_ERROR: _SOON,
 }

@@ -53,3 +53,5 @@ class HostRecord(NamedTuple):
     next_contact: Instant
     last_took: float  # seconds; the adaptive part of the gap rests on it
     address: str | None
+    resolved: str | None = None  # as `store.changes.HostClock` has them
+    trouble: str | None = None

@@ -45,17 +45,22 @@ class Settlement(NamedTuple):
 
 
 class HostClock(NamedTuple):
-    """What must survive of a host so that a restart stays polite."""
+    """What must survive of a host so that a restart stays polite. None in the last two leaves what is on record."""
 
     host_id: HostId
     next_contact: Instant
     last_took: float
     address: str | None
     rest_reason: str | None = None  # what decided `next_contact`, in words
+    resolved: str | None = None  # where it was found (`fetch.dns.stored`)
+    trouble: str | None = None  # how it fails (`frontier.breaker`); empty: it does not
 
 
 class RobotsRecord(NamedTuple):
-    """An answer to the request for robots.txt, kept so that a restart need not ask again."""
+    """An answer to the request for robots.txt, kept so that a restart need not ask again.
+
+    With `unreachable_since` there was none: what is on record of an earlier answer stays.
+    """
 
     origin: Origin
     host_id: HostId
@@ -63,6 +68,7 @@ class RobotsRecord(NamedTuple):
     fetched_at: Instant
     expires_at: Instant
     body: bytes
+    unreachable_since: Instant | None = None
 
 
 class RetiredHost(NamedTuple):

@@ -36,7 +36,7 @@ CREATE TABLE hosts (
     next_contact  REAL    NOT NULL DEFAULT 0,
     last_took     REAL    NOT NULL DEFAULT 0,
     address       TEXT
-, rest_reason TEXT);
+, rest_reason TEXT, resolved TEXT, trouble TEXT);
 CREATE TABLE links (
     url_id        INTEGER PRIMARY KEY,
     targets       BLOB    NOT NULL       -- fingerprints, 64 bits each, little-endian
@@ -48,7 +48,7 @@ CREATE TABLE robots (
     fetched_at    REAL    NOT NULL,
     expires_at    REAL    NOT NULL,
     body          BLOB    NOT NULL
-) WITHOUT ROWID;
+, unreachable_since REAL) WITHOUT ROWID;
 CREATE TABLE seeds (
     url           TEXT PRIMARY KEY,
     written       TEXT NOT NULL,

@@ -11,7 +11,7 @@ from gossamer.crawl.ports import FrontLoaded, HostLoaded, Loaded
 from gossamer.frontier.front_queue import FrontWanted, HostWanted, LoadOrder
 from gossamer.model.facts import DomainFacts
 from gossamer.model.task import HostRecord, Task
-from gossamer.model.units import Instant
+from gossamer.model.units import Fingerprint, HostKey, Instant
 from gossamer.store.changes import RobotsRecord
 
 _PLACE = Task._fields.index("place")
@@ -62,6 +62,15 @@ class SqliteLoader:
             tasks = [Task._make(row) for row in rows[:due]]
             classes.append((front, tasks, _next_due(rows, due, _PLACE, count)))
         return HostLoaded(wanted.host_id, record, robots, classes)
+
+    def find_host(self, host: HostKey) -> HostLoaded | None:
+        """A host's record and robots.txt files, if it has a row."""
+        row = self._db.execute(self._sql["host_by_name"], (host,)).fetchone()
+        return None if row is None else self._host(HostWanted(row[0], True, (), Instant(0.0)))
+
+    def redirects_to(self, url_id: int, most: int) -> list[Fingerprint]:
+        """The URLs whose redirects led to this one, the nearest first."""
+        return [row[0] for row in self._db.execute(self._sql["redirects_to"], (url_id, most)).fetchall()]
 
     def content_owners(self, digests: list[bytes]) -> list[int | None]:
         """The URL that owns each document, if any does."""

@@ -6,6 +6,7 @@ slow reader keeps nothing from the crawl, and what changes meanwhile may show.
 
 import base64
 import datetime
+import json
 import math
 import sqlite3
 from array import array
@@ -148,6 +149,15 @@ def queue_order(db: sqlite3.Connection) -> str | None:
     return None if row is None else str(row[0])
 
 
+def remembered_options(db: sqlite3.Connection) -> Json:
+    """The options that shaped the crawl when it last started, by key; nothing of a crawl of an older version."""
+    sql = named_queries("reports.sql")
+    with _our_errors(db):
+        row = db.execute(sql["fact"], ("options",)).fetchone()
+    found = json.loads(row[0]) if row is not None else {}
+    return found if isinstance(found, dict) else {}
+
+
 def requeue(db: sqlite3.Connection, wanted: DeadFilter, now: Instant, stands: Callable[[UrlFacts], Standing]) -> int:
     """Give dead letters another life: queued, no try used up, due now. Returns how many.
 
@@ -163,6 +173,7 @@ def requeue(db: sqlite3.Connection, wanted: DeadFilter, now: Instant, stands: Ca
             place = now if place is None else place
             db.execute(sql["requeue"], (now, front, place, priority, url_id))
             db.execute(sql["enter_front"], (host_id, front, place))
+            db.execute(sql["forgive_host"], (host_id,))
         _count(db, sql, {"state:dead": -len(ids), "state:queued": len(ids)})
     return len(ids)
 

@@ -95,6 +95,10 @@ SELECT host_id, id, url, depth, links, links_from_others, credit, visits, change
 UPDATE urls SET state = 0, tries = 0, available_at = ?, front = ?, place = ?, priority = ?, reason = NULL
 WHERE id = ? AND state = 7
 
+-- What is given another life is worth another request, however its host did before.
+-- name: forgive_host
+UPDATE hosts SET trouble = NULL WHERE id = ? AND trouble IS NOT NULL
+
 -- name: drop
 UPDATE urls SET state = 6, available_at = NULL, reason = 'dropped' WHERE id = ? AND state = 7
 

@@ -1,6 +1,7 @@
 """The fields of an answer that we act on. Pure; never raises on what a server wrote."""
 
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from gossamer.model.units import Instant, Seconds
@@ -70,6 +71,18 @@ def _learnt(name: str) -> str:
             _names.clear()
         _names[name] = key
     return key
+
+
+def location_of(headers: Mapping[str, str]) -> str | None:
+    """The target of a redirect as text. Raw bytes in it are UTF-8 if they can be, else each is escaped by itself."""
+    value = headers.get("location")
+    if value is None or value.isascii():
+        return value
+    raw = value.encode("latin-1", "replace")
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return "".join(chr(byte) if byte < 0x80 else f"%{byte:02X}" for byte in raw)
 
 
 def retry_after(value: str, now: Instant) -> Seconds | None:

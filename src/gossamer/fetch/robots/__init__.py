@@ -10,12 +10,19 @@ Reading order: `pattern.py` (the normal form of paths, one rule's pattern), `rul
 What always holds:
   * nothing here raises on any input, and all work is linear in the size of the file plus the path;
   * only the rules that apply to our product token are kept;
-  * rules we could not read are not "no rules": the host is closed until they can be read;
+  * rules we could not read are not "no rules": the host is closed until they can be read, but for rules of the last
+    day that are known;
   * a path allowed by accident of a tie is allowed, a path closed by the longer rule is closed.
 Everything is pure: the request itself, its redirects and the sharing of one answer are the caller's.
 """
 
-from gossamer.fetch.robots.decision import RobotsAnswer, RobotsPolicy, max_age_of, rules_from_answer
+from gossamer.fetch.robots.decision import (
+    RobotsAnswer,
+    RobotsPolicy,
+    max_age_of,
+    remembered_answer,
+    rules_from_answer,
+)
 from gossamer.fetch.robots.parse import is_product_token, parse_robots
 from gossamer.fetch.robots.pattern import path_of
 from gossamer.fetch.robots.rules import RobotsRules, RobotsVerdict
@@ -29,5 +36,6 @@ __all__ = [
     "max_age_of",
     "parse_robots",
     "path_of",
+    "remembered_answer",
     "rules_from_answer",
 ]

@@ -5,6 +5,10 @@
   redirected too often    as if there were no file, and flagged
   429, 5xx, 3xx, nothing  rules unknown: everything is closed until the file can be read
 
+Rules that are known and not older than 24 hours hold on while the file cannot be had: RFC 9309, 2.4, lets a cached
+file be used for longer then, and we do not go beyond the day that it may be used for anyway. After 30 days without a
+file the host counts as having none (2.3.1.4).
+
 Redirects are followed by the caller, five at most; what they end in decides for the origin that was asked first.
 """
 
@@ -18,6 +22,7 @@ from gossamer.model.units import Instant, Seconds
 
 DENIED: Final = "robots_denied"
 UNREACHABLE: Final = "robots_unreachable"
+UNREACHABLE_LONG: Final = "robots_unreachable_for_long"
 NOT_TEXT: Final = "robots_not_text"
 TOO_MANY_REDIRECTS: Final = "too_many_redirects"
 
@@ -147,6 +152,33 @@ def _unreachable(
         # Never sooner than asked; a request to come back at once is not one to come back in a loop.
         wait = min(policy.longest_retry_after, max(retry_after, min(policy.first_retry, 1.0)))
     again = Instant(now + wait)
-    return RobotsAnswer(
-        _NO_RULES if gone_long else None, now, again, UNREACHABLE, failures=failures, unreachable_since=since
-    )
+    if previous is not None and previous.rules is not None and previous.flag != UNREACHABLE_LONG and not gone_long:
+        kept_until = Instant(previous.fetched_at + policy.longest_kept)
+        if now < kept_until:
+            again = min(again, kept_until)
+            return replace(previous, expires_at=again, flag=UNREACHABLE, failures=failures, unreachable_since=since)
+    flag = UNREACHABLE_LONG if gone_long else UNREACHABLE
+    return RobotsAnswer(_NO_RULES if gone_long else None, now, again, flag, failures=failures, unreachable_since=since)
+
+
+def remembered_answer(
+    status: int | None,
+    body: bytes,
+    *,
+    agent: str,
+    fetched_at: Instant,
+    expires_at: Instant,
+    unreachable_since: Instant | None = None,
+    policy: RobotsPolicy = DEFAULT_POLICY,
+) -> RobotsAnswer:
+    """An answer again that was stored: `status` and `body` of the last one that told us something (None: there was
+    none), and since when the file could not be had, if so. A redirect that was stored was one too many."""
+    if status is None:
+        return RobotsAnswer(None, fetched_at, expires_at, UNREACHABLE, 1, unreachable_since or fetched_at)
+    unfollowed = 300 <= status < 400
+    answer = rules_from_answer(status, body, agent=agent, now=fetched_at, redirects_exhausted=unfollowed)
+    if unreachable_since is None:
+        return replace(answer, expires_at=expires_at)
+    if expires_at > fetched_at + policy.longest_kept:  # asked again later than the old rules may be used
+        return RobotsAnswer(None, fetched_at, expires_at, UNREACHABLE, 1, unreachable_since)
+    return replace(answer, expires_at=expires_at, flag=UNREACHABLE, failures=1, unreachable_since=unreachable_since)
