@@ -19,7 +19,7 @@ from gossamer.backends.warcfile.record import RecordIds, Warcinfo
 from gossamer.backends.warcfile.recover import RepairKind, cut_back
 from gossamer.backends.warcfile.writer import WarcWriter
 from gossamer.clock import Clock, SteadyClock
-from gossamer.config import Config
+from gossamer.config import Config, shape_of
 from gossamer.crawl.asking import RobotsAsking
 from gossamer.crawl.contacting import Contacting
 from gossamer.crawl.directory import CrawlDirectory
@@ -197,6 +197,7 @@ def _assemble(
     rested = contacts_before_the_crash(replay(directory.path), politeness, clock.now(), known_clock)
     committed = facts.warc_lengths()
     key = facts.fingerprint_key()
+    facts.remember(shape_of(config))
     db.close()
 
     ids = RecordIds(random.Random(secrets.randbits(128)))

@@ -311,8 +311,9 @@ SHAPING = ("scope", "max_depth", "order", "dns", "allow_private", "allow_network
 
 
 def shape_of(config: Config) -> dict[str, object]:
-    """The keys of a configuration that its crawl remembers."""
-    return {key: value for key, value in msgspec.to_builtins(config).items() if key in SHAPING}
+    """The keys of a configuration that its crawl remembers, as they come back from JSON."""
+    plain: dict[str, object] = msgspec.json.decode(msgspec.json.encode(config))
+    return {key: value for key, value in plain.items() if key in SHAPING}
 
 
 def known_shape(remembered: Mapping[str, object]) -> dict[str, object]:

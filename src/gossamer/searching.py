@@ -42,8 +42,8 @@ def seeds_from_queries(config: Config, queries: Iterable[str]) -> list[Seed]:
 async def _ask(config: Config, queries: list[str], provider: SearchProvider) -> list[Seed]:
     hosts = host_wishes_for(config, os.environ)
     clock, canonicaliser = SteadyClock(), canonicaliser_for(config)
-    addresses = AddressPolicy(allow_private=config.allow_private)
-    resolver = Resolver([config.dns] if config.dns else None, clock)
+    addresses = AddressPolicy(allow_private=config.allow_private, allowed_networks=config.allow_networks)
+    resolver = Resolver(config.name_servers or None, clock)
     fetcher = fetcher_for(config, clock, addresses.may_dial)
     asker = PoliteAsker(
         fetcher=fetcher,

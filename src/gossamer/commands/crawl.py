@@ -9,8 +9,8 @@ from typing import TextIO
 
 from gossamer.backends.sqlite import reports
 from gossamer.commands import arguments as given
-from gossamer.commands.options import add_options, config_from
-from gossamer.commands.reading import reading
+from gossamer.commands.options import add_options
+from gossamer.commands.reading import config_of_crawl, reading
 from gossamer.config import Config
 from gossamer.errors import NotThisCrawl, UsageError
 from gossamer.observe.display import choose_display
@@ -43,7 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     def configured() -> Config:
-        return config_from(arguments, given.path(arguments, "config"))
+        return config_of_crawl(arguments, given.path(arguments, "config"))
 
     config = configured()
     add_seeds = given.flag(arguments, "add_seeds")

@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
             if action == "requeue" and number
             else ""
         )
-        print(f"{words.count(number)} dead letters {done}{more}")
+        print(f"{words.number_of(number, 'dead letter')} {done}{more}")
     return 0
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from gossamer.backends.sqlite.story import StoryReader
 from gossamer.clock import SteadyClock
 from gossamer.commands import arguments as given
-from gossamer.commands.options import add_options, config_from
-from gossamer.commands.reading import holder_of, reading
+from gossamer.commands.options import add_options
+from gossamer.commands.reading import config_of_crawl, holder_of, reading
 from gossamer.config import Config
 from gossamer.errors import NotThisCrawl, UsageError
 from gossamer.explain.facts import RecordCheck, VisitFact
@@ -35,7 +35,7 @@ DESCRIPTION = """\
 The whole story of a URL from what is stored: how it was found, its canonical
 form, what each rule says of it, what it waits for, what came of its visits and
 where it lies. For a URL never seen: what would happen to it. The crawl may be
-running. The rules are those of gossamer.toml and the options, as for crawl."""
+running. The rules are those of the crawl, of gossamer.toml and the options."""
 EXAMPLE = """\
   gossamer explain https://example.org/news/ --dir news
   gossamer explain example.org/old --json | jq .next"""
@@ -54,7 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    config = config_from(arguments, given.path(arguments, "config"))
+    config = config_of_crawl(arguments, given.path(arguments, "config"))
     check_config(config)
     text = (given.text(arguments, "url") or "").strip()
     if not text:

@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from gossamer.backends.sqlite import reports
 from gossamer.backends.sqlite.database import open_for_reading
 from gossamer.commands import arguments as given
 from gossamer.commands.options import config_from
+from gossamer.config import Config, known_shape
 from gossamer.errors import NotThisCrawl
 
 
@@ -32,6 +34,20 @@ def reading(directory: Path) -> Iterator[sqlite3.Connection]:
     """The crawl's database, for reading only; a crawl may be running on it."""
     with closing(open_for_reading(directory / "crawl.db")) as db:
         yield db
+
+
+def config_of_crawl(arguments: argparse.Namespace, file: Path | None) -> Config:
+    """The configuration, and where it says nothing, what the crawl in its directory remembers."""
+    config = config_from(arguments, file)
+    directory = Path(config.dir)
+    if not (directory / "crawl.db").exists():
+        return config
+    try:
+        with reading(directory) as db:
+            remembered = reports.remembered_options(db)
+    except NotThisCrawl:
+        return config  # whoever opens it for more than this says what is wrong with it
+    return config_from(arguments, file, known_shape(remembered))
 
 
 def holder_of(directory: Path) -> int | None:

@@ -4,11 +4,13 @@ import argparse
 import dataclasses
 import json
 import sys
+from collections.abc import Mapping
 
 from gossamer.backends.sqlite import reports
 from gossamer.clock import SteadyClock
 from gossamer.commands import arguments as given
 from gossamer.commands.reading import add_directory_option, directory_of, holder_of, reading
+from gossamer.config import Config, known_shape, shape_of
 from gossamer.model.units import Instant
 from gossamer.observe import words
 from gossamer.observe.live import Live, read_live
@@ -34,6 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     with reading(directory) as db:
         found = reports.status(db)
         waits = reports.waits(db, now)
+        options = known_shape(reports.remembered_options(db))
     live = read_live(directory, holder, now) if holder is not None else None
     waits = with_live(waits, live, running=holder is not None)
     if given.flag(arguments, "json"):
@@ -45,6 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
         told = {
             "waits": waits_object(waits, holder is not None, now),
             "load": None if live is None else load_object(live),
+            "options": options,
         }
         print(json.dumps({**found, **about, **told}))
         return 0
@@ -55,6 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
         Section(title, tuple(total_rows(found, live))),
         Section(f"Waits for {waited}" if waited else "Waits for nothing", waits_rows(waits, now)),
         *outcome_sections(found),
+        Section("Remembered options", option_rows(options)),
     ]
     sys.stdout.write(plain_report([section for section in sections if section.rows]))
     return 0
@@ -71,7 +76,8 @@ def with_live(waits: Waits, live: Live | None, *, running: bool) -> Waits:
         return waits
     # On record a host that is being visited looks as if it might be contacted; its process knows better.
     in_flight, unread, ready = (_number(live[name]) for name in ("in_flight", "documents_waiting", "hosts_ready"))
-    return dataclasses.replace(waits, in_flight=in_flight, unread=unread, ready_hosts=ready)
+    failing = live.get("dns_failing") is True
+    return dataclasses.replace(waits, in_flight=in_flight, unread=unread, ready_hosts=ready, dns_failing=failing)
 
 
 def next_due(waits: Waits, now: Instant) -> Instant | None:
@@ -142,6 +148,27 @@ def total_rows(found: reports.Json, live: Live | None) -> list[tuple[str, str, s
         shares = " / ".join(f"{share:.0f}" for share in _shares(live["selector_shares"]))
         rows.append(("load", str(live["load"]), words.printable(f"{live['load_reason']}; turns by class: {shares} %")))
     return rows
+
+
+def option_rows(options: Mapping[str, object]) -> tuple[tuple[str, str, str], ...]:
+    """The options that differ from the defaults: what a resume goes on with unless it is told otherwise."""
+    usual = shape_of(Config())
+    rows = []
+    for key, value in options.items():
+        if isinstance(value, dict):
+            before = usual.get(key)
+            rows += [(f"{key}.{name}", own) for name, own in value.items() if own != _of(before, name)]
+        elif value != usual.get(key):
+            rows.append((key, value))
+    return tuple((name, words.printable(_shown(value), 60), "") for name, value in rows)
+
+
+def _of(section: object, name: str) -> object:
+    return section.get(name) if isinstance(section, dict) else None
+
+
+def _shown(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def outcome_sections(found: reports.Json) -> list[Section]:

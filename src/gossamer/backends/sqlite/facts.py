@@ -1,7 +1,9 @@
 """What a crawl is: its identity, its seeds, what was left when the last process ended. Read before it runs."""
 
+import json
 import secrets
 import sqlite3
+from collections.abc import Mapping
 
 from gossamer.backends.sqlite.queries import named_queries
 from gossamer.model.units import HostId, HostKey, Instant, Url
@@ -41,6 +43,10 @@ class Facts:
     def order_settings(self) -> str:
         """The weights and the like with which that ordering put the queue in order, in its own words."""
         return self._fact("order_settings") or ""
+
+    def remember(self, options: Mapping[str, object]) -> None:
+        """Keep the options that shape the crawl, for a resume without them."""
+        self._db.execute(self._sql["set_fact"], ("options", json.dumps(options)))
 
     def seeds(self) -> frozenset[Url]:
         return frozenset(Url(url) for (url,) in self._db.execute("SELECT url FROM seeds"))
