@@ -46,7 +46,8 @@ class Frontier:
         ratios = ratios or SelectorRatios()
         ordering = ordering or Ordering()
         self._politeness = politeness
-        self._limits = limits or FrontierLimits()
+        limits = limits or FrontierLimits()
+        self._quantum, self._long_rest = limits.quantum, limits.long_rest
         self.domains = DomainTable(suffix_visits)
         if ordering.by_score:
             # URLs whose date has come are few, and are read as soon as the others.
@@ -58,10 +59,10 @@ class Frontier:
         self._classes = ReadyClasses(self.selector, len(ratios.normal))
         self._ready: ReadyClasses | ReadyScores = self._classes if self._scores is None else self._scores
         self._refill_selector = Selector(ratios)
-        self._router = Router(ordering, self._refill_selector, self._limits, self.domains)
+        self._router = Router(ordering, self._refill_selector, limits, self.domains)
         self._router.places = self
         self._hosts = self._router.hosts
-        self._rests = PolitenessHeap(Seconds(self._limits.long_rest))
+        self._rests = PolitenessHeap(Seconds(limits.long_rest))
         self._gates = AddressGates()
         self.errands = Errands(politeness, self._hosts, self)
         self._out = 0
@@ -116,11 +117,11 @@ class Frontier:
         for host_id, url_id in report.settled:
             host = router.settled(number, host_id, url_id)
             if host is not None:
-                if host.state is HostState.WAITING and self._makes_room(host, self._now):
+                if host.state is HostState.EMPTY:
+                    router.retire_if_drained(host)
+                elif host.state is HostState.WAITING and self._makes_room(host, self._now):
                     self._rests.leave(host)
                     self._put_down(host)
-                else:
-                    router.retire_if_drained(host)
 
     def look_again(self) -> None:
         """Read the front queues from their start: for when the table holds URLs that we do not know of."""
@@ -146,12 +147,17 @@ class Frontier:
         if not host.has_next:
             host.state = HostState.EMPTY
             self._router.feed(host)
-        elif self._makes_room(host, self._now):
+            return
+        now, until = self._now, host.not_before
+        if (host.served >= self._quantum or until - now >= self._long_rest) and self._router.is_crowded:
             self._put_down(host)
-        elif (until := max(host.not_before, host.stands_back)) <= self._now:
+            return
+        if host.stands_back > until:
+            until = host.stands_back
+        if until <= now:
             self._ready.push(host)
         else:
-            self._rests.push(host, until, self._now)
+            self._rests.push(host, until, now)
 
     def grew(self, host: HostQueue, front: int) -> None:
         """A ready host has got URLs in a front queue that had none; by score: better ones, perhaps."""
@@ -188,7 +194,7 @@ class Frontier:
 
     def _makes_room(self, host: HostQueue, now: Instant) -> bool:
         """Whether the host should give up its back queue although it has URLs left, because others wait for one."""
-        if host.served < self._limits.quantum and host.not_before - now < self._limits.long_rest:
+        if host.served < self._quantum and host.not_before - now < self._long_rest:
             return False
         return self._router.is_crowded
 
