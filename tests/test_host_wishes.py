@@ -181,6 +181,7 @@ def test_what_cannot_be_is_refused_by_key_and_shows_no_secret(
 
 
 def test_an_impossible_name_or_pattern_is_refused_before_anything_is_touched() -> None:
-    for host in ({"a b": {}}, {"a.test": {"include": [""]}}):
+    impossible: list[dict[str, object]] = [{"a b": {}}, {"a.test": {"include": [""]}}]
+    for host in impossible:
         with pytest.raises(ConfigError):
-            check_config(configured(dict(host)))
+            check_config(configured(host))

@@ -102,3 +102,35 @@ def test_an_unknown_outcome_is_never_judged_better_than_any_known_one(
     as_slow_as_before = Contact(AT, last_took, crawl_delay)
     assert until >= next_contact(POLICY, ended_now)
     assert until >= next_contact(POLICY, as_slow_as_before)
+
+
+# --- a delay of the host's own -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("own", "took", "crawl_delay", "gap", "reason"),
+    [
+        (0.0, 0.01, None, 0.1, GapReason.ADAPTIVE),
+        (0.0, 0.0, None, 0.0, GapReason.MIN_DELAY),
+        (0.0, 0.0, 7.0, 7.0, GapReason.CRAWL_DELAY),
+        (20.0, 0.5, 7.0, 20.0, GapReason.MIN_DELAY),
+        (20.0, 60.0, None, 30.0, GapReason.ADAPTIVE),
+    ],
+)
+def test_the_operators_delay_for_a_host_takes_the_place_of_the_crawls(
+    own: float, took: float, crawl_delay: float | None, gap: float, reason: GapReason
+) -> None:
+    asked = None if crawl_delay is None else Seconds(crawl_delay)
+    contact = Contact(AT, Seconds(took), asked, min_delay=Seconds(own))
+
+    found, term = gap_after(POLICY, contact)
+
+    assert (round(found, 9), term) == (gap, reason)
+
+
+def test_a_host_with_a_longer_delay_does_not_hold_up_its_address_and_one_with_a_shorter_lets_it_go_sooner() -> None:
+    longer = Contact(AT, Seconds(0.0), min_delay=Seconds(20.0))
+    shorter = Contact(AT, Seconds(0.0), min_delay=Seconds(0.2))
+
+    assert next_contact_of_address(POLICY, longer) == AT + 1.0
+    assert next_contact_of_address(POLICY, shorter) == AT + 0.2

@@ -3,8 +3,9 @@
 import ssl
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
@@ -25,7 +26,7 @@ class Asked:
     path: str
     at: float
     answered_at: float
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Message = field(default_factory=Message)
 
 
 NOTHING = Answer("nothing here", 404)

@@ -10,7 +10,7 @@ from running import Ended, gossamer, scene, small_web
 
 from gossamer.assemble import assemble
 from gossamer.config import Config, make_config
-from gossamer.fetch.http.curl import CurlFetcher
+from gossamer.fetch.http.ports import Fetcher
 from gossamer.fetch.http.ports import Request as FetchRequest
 from gossamer.filter.canonical import canonicalise
 from gossamer.model.outcome import FetchOutcome
@@ -114,7 +114,7 @@ def test_the_audit_would_have_found_a_shorter_gap(seen: Seen) -> None:
 class Flatterer:
     """A fetcher that says of every host that it was quick."""
 
-    def __init__(self, fetcher: CurlFetcher) -> None:
+    def __init__(self, fetcher: Fetcher) -> None:
         self._fetcher = fetcher
 
     async def fetch(self, request: FetchRequest) -> FetchOutcome:
@@ -140,6 +140,6 @@ def test_a_slow_host_is_owed_its_rest_whatever_the_fetcher_says(tmp_path: Path) 
 
 async def crawl_flattered(config: Config, seeds: tuple[str, ...]) -> None:
     crawl = assemble(config, read_arguments(seeds, canonicalise))
-    crawl.visitor._fetcher = Flatterer(crawl.fetcher)
+    crawl.visitor._contacting._fetcher = Flatterer(crawl.fetcher)
     await crawl.pipeline.run()
     await crawl.close()

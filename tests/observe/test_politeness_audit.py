@@ -186,3 +186,21 @@ def test_it_finds_every_planted_violation_among_random_polite_visits() -> None:
     assert planted > 50
     assert audit.violations == planted
     assert audit.requests == 3000
+
+
+@pytest.mark.parametrize(
+    ("own", "host_free", "address_free"),
+    [(20.0, 20.0, 1.0), (0.2, 0.2, 0.2), (1.0, 1.0, 1.0)],
+)
+def test_a_delay_of_the_hosts_own_is_watched_and_a_longer_one_is_not_its_neighbours(
+    own: float, host_free: float, address_free: float
+) -> None:
+    for host, free in ((A, host_free), (B, address_free)):
+        for early in (0.01, -0.01):
+            audit = an_audit()
+            audit.request_starts(A, ADDRESS, Instant(0.0))
+            audit.request_ended(A, ADDRESS, Instant(0.0), Seconds(0.0), min_delay=Seconds(own))
+
+            audit.request_starts(host, ADDRESS, Instant(free - early))
+
+            assert bool(audit.violations) is (early > 0)
