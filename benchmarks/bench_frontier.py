@@ -1,8 +1,9 @@
 """What the frontier costs for a URL, from loading to the commit of its outcome, and how that grows with the queue.
 
 `python -m benchmarks.bench_frontier` from the root of the repository. CPU time of the frontier's own calls; the task
-table is a stand-in whose time is taken off, and so is that of the loop that asks for turns and ends them. Every host has 20 URLs; 80 visits are out at a time and commits come every
-256 outcomes, so hosts wait out their gaps in the politeness heap as in a crawl. Rows:
+table is a stand-in whose time is taken off, and so is that of the loop that asks for turns and ends them. Every host
+has 20 URLs; 80 visits are out at a time and commits come every 256 outcomes, so hosts wait out their gaps in the
+politeness heap as in a crawl. Rows:
 
   * a million URLs over 50,000 hosts, and five million over 250,000, with the default bounds on what is in memory: the
     frontier as it runs;
