@@ -1,11 +1,12 @@
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from gossamer.commands import crawl
 from gossamer.commands.arguments import Parser
-from gossamer.commands.options import OPTIONS, Option, config_from
-from gossamer.config import Config, Section
+from gossamer.commands.options import OPTIONS, Option, config_from, keys_of, unsaid
+from gossamer.config import Config, Section, known_shape, make_config, shape_of
 from gossamer.errors import UsageError
 
 CONTRACT = {
@@ -14,10 +15,10 @@ CONTRACT = {
 }
 
 
-def parsed(*words: str, file: Path | None = None) -> Config:
+def parsed(*words: str, file: Path | None = None, remembered: Mapping[str, object] | None = None) -> Config:
     parser = Parser("gossamer crawl", crawl.USAGE, crawl.DESCRIPTION, crawl.EXAMPLE)
     crawl.configure(parser)
-    return config_from(parser.parse_intermixed_args(list(words)), file)
+    return config_from(parser.parse_intermixed_args(list(words)), file, remembered)
 
 
 @pytest.fixture(autouse=True)
@@ -96,6 +97,36 @@ def test_only_options_that_were_given_override_the_file(tmp_path: Path) -> None:
     assert config.filter.exclude_domains == ("a.test",)
     assert config.politeness.max_per_domain == 4
     assert config.politeness.max_crawl_delay == 7.0
+
+
+def test_what_is_remembered_counts_below_the_file_key_by_key(tmp_path: Path) -> None:
+    file = tmp_path / "my.toml"
+    file.write_text("max_depth = 3\n[filter]\nminimise = false\n")
+    remembered = {"max_depth": 9, "order": "bfs", "filter": {"minimise": True, "drop_query": True}}
+
+    config = parsed("--no-quiet", "--exclude-domain", "a.test", file=file, remembered=remembered)
+
+    assert (config.max_depth, config.order) == (3, "bfs")
+    assert (config.filter.minimise, config.filter.drop_query) == (False, True)
+    assert config.filter.exclude_domains == ("a.test",)
+
+
+def test_a_key_that_is_taken_out_of_the_file_does_not_come_back_from_memory(tmp_path: Path) -> None:
+    (tmp_path / "gossamer.toml").write_text('max_depth = 3\n[filter]\nexclude = ["*"]\n')
+    remembered = {"max_depth": 3, "order": "bfs", "filter": {"exclude": ["*"], "minimise": True}}
+
+    kept = unsaid(remembered, keys_of(None))
+
+    assert kept == {"order": "bfs", "filter": {"minimise": True}}
+    (tmp_path / "gossamer.toml").write_text("")
+    assert (parsed(remembered=kept).max_depth, parsed(remembered=kept).filter.exclude) == (20, ())
+
+
+def test_what_a_newer_version_remembers_is_passed_over() -> None:
+    remembered = {"order": "bfs", "later": 1, "seeds": "x", "filter": {"minimise": True, "later": 1}}
+
+    assert known_shape(remembered) == {"order": "bfs", "filter": {"minimise": True}}
+    assert make_config(known_shape(shape_of(Config())), {}) == Config()
 
 
 def test_a_list_given_twice_overrides_the_file_but_not_the_rest_of_its_section(tmp_path: Path) -> None:

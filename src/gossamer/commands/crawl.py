@@ -9,8 +9,8 @@ from typing import TextIO
 
 from gossamer.backends.sqlite import reports
 from gossamer.commands import arguments as given
-from gossamer.commands.options import add_options
-from gossamer.commands.reading import config_of_crawl, reading
+from gossamer.commands.options import add_options, config_from
+from gossamer.commands.reading import reading, remembered_by_crawl
 from gossamer.config import Config
 from gossamer.errors import NotThisCrawl, UsageError
 from gossamer.observe.display import choose_display
@@ -42,8 +42,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    file = given.path(arguments, "config")
+    remembered = remembered_by_crawl(arguments, file)  # of the last start; this one will be remembered instead
+
     def configured() -> Config:
-        return config_of_crawl(arguments, given.path(arguments, "config"))
+        return config_from(arguments, file, remembered)
 
     config = configured()
     add_seeds = given.flag(arguments, "add_seeds")

@@ -8,8 +8,8 @@ from pathlib import Path
 from gossamer.backends.sqlite.story import StoryReader
 from gossamer.clock import SteadyClock
 from gossamer.commands import arguments as given
-from gossamer.commands.options import add_options
-from gossamer.commands.reading import config_of_crawl, holder_of, reading
+from gossamer.commands.options import add_options, config_from
+from gossamer.commands.reading import holder_of, reading, remembered_by_crawl
 from gossamer.config import Config
 from gossamer.errors import NotThisCrawl, UsageError
 from gossamer.explain.facts import RecordCheck, VisitFact
@@ -54,7 +54,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    config = config_of_crawl(arguments, given.path(arguments, "config"))
+    file = given.path(arguments, "config")
+    config = config_from(arguments, file, remembered_by_crawl(arguments, file))
     check_config(config)
     text = (given.text(arguments, "url") or "").strip()
     if not text:

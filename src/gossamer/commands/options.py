@@ -88,13 +88,30 @@ def config_from(
     Raises UsageError for a file that cannot be read, ConfigError naming the key that cannot be.
     """
     path = file or DEFAULT_FILE
-    keys = read_toml(path) if file is not None or path.is_file() else {}
+    keys = keys_of(file)
     given = {o.key: getattr(arguments, o.destination, None) for o in OPTIONS}
     layers = _over(remembered or {}, keys)
     try:
         return make_config(*_nested(layers, {key: value for key, value in given.items() if value is not None}))
     except ConfigError as error:
         raise UsageError(_explained(error, given, path if keys else None)) from error
+
+
+def keys_of(file: Path | None) -> dict[str, object]:
+    """The keys of `file`, or of `gossamer.toml` if there is one. Raises UsageError."""
+    path = file or DEFAULT_FILE
+    return read_toml(path) if file is not None or path.is_file() else {}
+
+
+def unsaid(remembered: Mapping[str, object], file: Mapping[str, object]) -> dict[str, object]:
+    """What is remembered and not in the file. A key that is taken out of the file while the crawl runs is then not
+    replaced by its own old value."""
+    found = {name: value for name, value in remembered.items() if name not in file or isinstance(value, dict)}
+    for name, value in found.items():
+        now = file.get(name)
+        if isinstance(value, dict) and isinstance(now, dict):
+            found[name] = {key: own for key, own in value.items() if key not in now}
+    return found
 
 
 def _over(remembered: Mapping[str, object], file: Mapping[str, object]) -> dict[str, object]:

@@ -11,8 +11,8 @@ from pathlib import Path
 from gossamer.backends.sqlite import reports
 from gossamer.backends.sqlite.database import open_for_reading
 from gossamer.commands import arguments as given
-from gossamer.commands.options import config_from
-from gossamer.config import Config, known_shape
+from gossamer.commands.options import config_from, keys_of, unsaid
+from gossamer.config import known_shape
 from gossamer.errors import NotThisCrawl
 
 
@@ -36,18 +36,17 @@ def reading(directory: Path) -> Iterator[sqlite3.Connection]:
         yield db
 
 
-def config_of_crawl(arguments: argparse.Namespace, file: Path | None) -> Config:
-    """The configuration, and where it says nothing, what the crawl in its directory remembers."""
-    config = config_from(arguments, file)
-    directory = Path(config.dir)
+def remembered_by_crawl(arguments: argparse.Namespace, file: Path | None) -> dict[str, object]:
+    """What the crawl that is meant remembers, as far as the file does not say it; nothing if there is no crawl yet."""
+    directory = Path(config_from(arguments, file).dir)
     if not (directory / "crawl.db").exists():
-        return config
+        return {}
     try:
         with reading(directory) as db:
             remembered = reports.remembered_options(db)
     except NotThisCrawl:
-        return config  # whoever opens it for more than this says what is wrong with it
-    return config_from(arguments, file, known_shape(remembered))
+        return {}  # whoever opens it for more than this says what is wrong with it
+    return unsaid(known_shape(remembered), keys_of(file))
 
 
 def holder_of(directory: Path) -> int | None:
