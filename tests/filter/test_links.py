@@ -91,6 +91,22 @@ def test_the_fast_way_gives_what_the_slow_way_gives_when_noise_is_dropped(base: 
     assert_same_as_slowly(page.url, hrefs, NOISE_RULES, page)
 
 
+@given(base=BASES, refs=st.lists(REFS, max_size=4), noise=st.booleans())
+@example(
+    base="http://h.test:8080/a//b/",
+    refs=["", "//x", "/a:b", "/./a", "/..", "?x", "/a?sid=1", "80/a", "@b/"],
+    noise=True,
+)
+@settings(max_examples=300, deadline=None)
+def test_a_site_s_links_by_its_full_name_are_resolved_as_the_slow_way_does(
+    base: str, refs: list[str], noise: bool
+) -> None:
+    page = Canonicaliser(NOISE_RULES if noise else None).canonicalise(base)
+    assert isinstance(page, Canonical)
+    hrefs = [f"{page.origin}{slash}{ref}" for ref in refs for slash in ("", "/")]
+    assert_same_as_slowly(page.url, hrefs, NOISE_RULES if noise else None, page)
+
+
 @given(text=st.text(max_size=30), base=BASES)
 @settings(max_examples=300, deadline=None)
 def test_any_text_is_resolved_as_the_slow_way_does(text: str, base: str) -> None:

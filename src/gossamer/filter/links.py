@@ -142,6 +142,7 @@ class LinkResolver:
             return
         base, origin, host, document, directory = frame
         root = len(origin) + 1
+        home = origin + "/"
         own, others = self._memo(origin)
         before = len(own) + len(others)
         room = self._memo_entries_per_origin - before
@@ -152,7 +153,19 @@ class LinkResolver:
             url = recall(ref)
             if url is None:
                 first = ref[:1]
-                if len(ref) > max_fast or not plain(ref) or (rewrites and _may_be_noise(ref)):
+                if first == "h" and ref.startswith(home):  # the site by its full name
+                    path = ref[root - 1 :]
+                    if (
+                        len(ref) <= max_fast
+                        and plain(path)
+                        and "/." not in path
+                        and not (rewrites and _may_be_noise(path))
+                    ):
+                        url = ref
+                        if room > 0 and len(ref) <= max_memo:
+                            own[ref] = url
+                            room -= 1
+                elif len(ref) > max_fast or not plain(ref) or (rewrites and _may_be_noise(ref)):
                     pass
                 elif first == "/":
                     if "/." not in ref:
@@ -175,7 +188,10 @@ class LinkResolver:
                         if room > 0 and len(ref) <= max_memo and ref.startswith(("/", "http://", "https://")):
                             others[ref] = found
                             room -= 1
-                    _note(found, links, refused)
+                    if isinstance(found, str):
+                        refused[found] = refused.get(found, 0) + 1
+                    else:
+                        links[found[0]] = found[1]
                     continue
             links[url] = host
         self._grew(len(own) + len(others) - before)
@@ -245,7 +261,7 @@ def _without_fragments(hrefs: Sequence[str]) -> dict[str, None]:
     In `a #b` the space is part of the path, but once the fragment is cut it would be stripped as the end of the
     text. So where white space or a control comes last, the `#` stays.
     """
-    refs = {ref.partition("#")[0]: None for ref in hrefs}
+    refs = {ref.partition("#")[0] if "#" in ref else ref: None for ref in hrefs}
     all_refs = "|".join(refs)
     if " |" in all_refs or all_refs[-1:] == " " or not all_refs.isprintable():
         refs = dict.fromkeys([_cut_fragment(ref) for ref in hrefs])

@@ -51,6 +51,7 @@ class EntryRules:
     max_parameters: int = 100
     _host_verdict: Callable[[HostKey], str | None] = field(init=False, repr=False, compare=False)
     _starts: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    _any_pattern: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for key in ("max_depth", "max_url_bytes", "max_segments", "max_parameters"):
@@ -58,6 +59,8 @@ class EntryRules:
             if value is not None and value < 0:
                 raise ConfigError(key, f"must not be negative, is {value}")
         object.__setattr__(self, "_starts", tuple(f"{scheme}:" for scheme in self.schemes))
+        patterns = self.exclude_patterns or self.include_patterns or self.host_patterns
+        object.__setattr__(self, "_any_pattern", bool(patterns))
         # A cache is no part of the value; it dies with it, so that changed rules start with an empty one.
         object.__setattr__(self, "_host_verdict", lru_cache(_HOSTS_KEPT)(self._judge_host))
 
@@ -73,12 +76,16 @@ class EntryRules:
         verdict = self._host_verdict(host)
         if verdict is not None:
             return verdict
-        path, _, query = url.partition("?")
-        if path.count("/") - 2 > self.max_segments or query.count("&") >= self.max_parameters:
+        path = url
+        if "?" in url:
+            path, _, query = url.partition("?")
+            if query.count("&") >= self.max_parameters:
+                return "trap_limit"
+        if path.count("/") - 2 > self.max_segments:
             return "trap_limit"
         if _extension(path) in self.excluded_extensions:
             return "extension"
-        if self.exclude_patterns or self.include_patterns or self.host_patterns:
+        if self._any_pattern:
             return self._judge_patterns(url, host)[0]
         return None
 
