@@ -76,7 +76,7 @@ class EntryRules:
         verdict = self._host_verdict(host)
         if verdict is not None:
             return verdict
-        path = url
+        path: str = url
         if "?" in url:
             path, _, query = url.partition("?")
             if query.count("&") >= self.max_parameters:
