@@ -25,6 +25,8 @@ NOW = Instant(1_700_000_000.0)
         (Waits(in_flight=None, due=4), ""),
         (Waits(resting_hosts=1000, hosts_counted_to=1000), "1,000 or more resting hosts"),
         (Waits(retries=99, urls_counted_to=99), "99 or more retries"),
+        (Waits(ready_hosts=1, dns_failing=True), "DNS is failing: new hosts wait"),
+        (Waits(in_flight=1, dns_failing=True), "DNS is failing: new hosts wait, 1 visit in flight"),
     ],
 )
 def test_each_kind_has_its_words(waits: Waits, said: str) -> None:

@@ -189,6 +189,7 @@ class Watch:
         crawl = self._crawl
         total, run = crawl.tally.total, crawl.tally.run
         frontier = crawl.frontier.statistics()
+        dns = crawl.resolver.statistics()
         now = crawl.clock.now()
         return Snapshot(
             at=now,
@@ -221,9 +222,12 @@ class Watch:
             selector_shares=selector_shares(frontier.drawn),
             load=frontier.load.value,
             load_reason=crawl.pipeline.load_reason,
-            waiting_for=waiting_for(waits_of(frontier, crawl.pipeline.in_flight, len(crawl.pipeline.desk)), now),
+            waiting_for=waiting_for(
+                waits_of(frontier, crawl.pipeline.in_flight, len(crawl.pipeline.desk), dns_failing=dns.sick), now
+            ),
             robots_fetched=total["robots_fetched"],
-            dns_queries=crawl.resolver.statistics().queries,
+            dns_queries=dns.queries,
+            dns_failing=dns.sick,
             slowest=tuple(sorted(crawl.visitor.slowest.items(), key=lambda item: -item[1])),
             documents_waiting=len(crawl.pipeline.desk),
             store_saturation=crawl.store.saturation,
@@ -249,7 +253,7 @@ def max_rss_bytes() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-def waits_of(frontier: FrontierStatistics, in_flight: int, unread: int) -> Waits:
+def waits_of(frontier: FrontierStatistics, in_flight: int, unread: int, *, dns_failing: bool = False) -> Waits:
     """What a crawl waits for, as far as its frontier knows: of tries due later only the nearest date."""
     return Waits(
         in_flight=in_flight,
@@ -259,4 +263,5 @@ def waits_of(frontier: FrontierStatistics, in_flight: int, unread: int) -> Waits
         next_contact=frontier.next_contact,
         retries=0 if frontier.next_due is None else None,
         next_retry=frontier.next_due,
+        dns_failing=dns_failing,
     )

@@ -35,6 +35,7 @@ def live_state(snapshot: Snapshot, process: int) -> Live:
         "load_reason": snapshot.load_reason,
         "selector_shares": [round(share, 2) for share in snapshot.selector_shares],
         "waiting_for": snapshot.waiting_for,
+        "dns_failing": snapshot.dns_failing,
         "stopping": snapshot.stopping,
     }
 

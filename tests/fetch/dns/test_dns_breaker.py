@@ -1,5 +1,6 @@
 """Whether the resolver itself is sick: a state machine, with time as a parameter."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -155,9 +156,9 @@ def test_after_a_good_probe_the_names_are_to_blame_for_a_while() -> None:
     breaker.answered(HostKey("good.test"), at(2))
 
     for number in range(100):
-        breaker.unanswered(host(number), at(2), at(6.9))
+        breaker.unanswered(host(number), at(2), at(9.9))
     calm = breaker.state
-    breaker.unanswered(host(1000), at(2), at(7))
+    breaker.unanswered(host(1000), at(2), at(10))
 
     assert calm is BreakerState.CLOSED
     assert breaker.state is BreakerState.OPEN
@@ -214,3 +215,22 @@ def test_a_failure_at_once_counts_only_against_what_came_after_its_question() ->
 
     assert before is BreakerState.CLOSED
     assert breaker.state is BreakerState.OPEN
+
+
+@pytest.mark.parametrize("sign", ["probe", "name"])
+def test_it_has_healed_when_it_answers_after_more_than_one_name_failed(sign: str) -> None:
+    breaker = ResolverBreaker(RULES)
+    breaker.unanswered(host(1), at(0), at(5))
+    assert breaker.take_probe(at(5))
+    breaker.answered(host(2), at(5.1))
+    assert breaker.healed == 0.0  # it was the name
+
+    breaker.unanswered(host(1), at(15), at(20))
+    assert breaker.take_probe(at(20))
+    if sign == "probe":
+        breaker.probe_failed(at(21))
+    else:
+        breaker.unanswered(host(3), at(15), at(21))
+    breaker.answered(host(2), at(24))
+
+    assert breaker.healed == at(24)

@@ -32,7 +32,8 @@ class BreakerRules:
     memory: Seconds = Seconds(60.0)  # older outcomes say nothing about now
     pause: Seconds = Seconds(2.0)  # between probes; short, so that a resolver that is back is noticed at once
     lost: Seconds = Seconds(6.0)  # a probe without a report for so long: another may be sent
-    calm: Seconds = Seconds(5.0)  # after a good probe the names are to blame for so long
+    # After a good probe the names are to blame for so long: longer than a question takes that is asked once more then.
+    calm: Seconds = Seconds(8.0)
 
 
 class ResolverBreaker:
@@ -48,6 +49,8 @@ class ResolverBreaker:
         self._calm_until = Instant(0.0)
         self.state = BreakerState.CLOSED
         self.until = Instant(0.0)
+        self.healed = Instant(0.0)  # when it was last seen to answer again after it had been sick
+        self._was_sick = False  # since it opened a probe or another name has failed: it was not the name
         self.opened = 0
 
     @property
@@ -58,6 +61,8 @@ class ResolverBreaker:
         """A name server gave an answer about this name, be it a denial. That is what closes the breaker, too."""
         self._last_answer = now
         if not self.is_closed:
+            self.healed = now if self._was_sick else self.healed
+            self._was_sick = False
             self.state = BreakerState.CLOSED
             self._recent.clear()
             self._calm_until = Instant(now + self._rules.calm)
@@ -69,7 +74,9 @@ class ResolverBreaker:
         `nobody_there`: none of them even listens, which no name can cause.
         """
         self._note(host, now, answered=False)
-        if self.is_closed and (nobody_there or self._is_sick(asked, now)):
+        if not self.is_closed:
+            self._was_sick = True
+        elif nobody_there or self._is_sick(asked, now):
             self.state = BreakerState.OPEN
             self.until = now  # the first probe goes out at once: it may have been the names
             self.opened += 1
@@ -84,6 +91,7 @@ class ResolverBreaker:
 
     def probe_failed(self, now: Instant) -> None:
         if self.state is BreakerState.PROBING:
+            self._was_sick = True
             self.state = BreakerState.OPEN
             self.until = Instant(now + self._rules.pause)
 

@@ -228,6 +228,9 @@ class Resolver:
                 assert isinstance(result, Failure)
                 return self._cache.stale(host, now) or _PutOff(result, self._after_the_next_probe(now))
             now = self._clock.now()
+            if asked < self._breaker.healed and isinstance(result, Failure):
+                # The resolver was sick while this name waited, and is well again: nothing is known against the name.
+                return self._cache.stale(host, now) or _PutOff(result, self._after_the_next_probe(now))
         domain = self._domain(host)
         if isinstance(result, Found):
             self._setbacks.succeeded(host, domain)

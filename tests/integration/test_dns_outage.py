@@ -1,0 +1,100 @@
+"""The name server falls silent, or dies, in the middle of a crawl: known hosts go on, new ones wait, nothing is lost.
+
+The name server is a process of its own, beside the web's: a second simulated web of the same shape, of which only the
+DNS is used.
+"""
+
+import json
+import os
+import signal
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from checking import check_everything
+from running import Command, Scene, gossamer, now, scene, small_web, wait_for_requests, wait_until
+
+from gossamer.simweb.process import SimwebProcess
+from gossamer.simweb.record import Request, read_log
+
+pytestmark = pytest.mark.service
+
+# Hosts of nearly the same size, found one after the other: when DNS fails, some are known and some are not.
+WEB = small_web(
+    seed=5, hosts=100, pages=1000, seed_hosts=1, external_links=0.06, host_exponent=0.2, links_per_page=6, nav_links=2,
+    crawl_delay_hosts=0.0, fault_rate=0.0, slow_hosts=0.0, shared_address_hosts=0.0,
+)  # fmt: skip
+SETTLED = 1.5
+"""Seconds in which answers that were on their way when the name server stopped have come to an end."""
+
+
+class NameServer:
+    """A process that can be stopped and started on the same port."""
+
+    def __init__(self, stack: ExitStack) -> None:
+        self._stack = stack
+        self._process = stack.enter_context(SimwebProcess(WEB))
+        self.address = self._process.dns_address
+
+    def fall_silent(self) -> None:
+        os.kill(self._process.pid, signal.SIGSTOP)
+
+    def speak_again(self) -> None:
+        os.kill(self._process.pid, signal.SIGCONT)
+
+    def die(self) -> None:
+        os.kill(self._process.pid, signal.SIGKILL)
+
+    def come_back(self) -> None:
+        port = int(self.address.rpartition(":")[2])
+        self._process = self._stack.enter_context(SimwebProcess(WEB, dns_port=port))
+
+
+def seen(stage: Scene) -> list[Request]:
+    with stage.log.open(encoding="utf-8") as lines:
+        return read_log(lines)
+
+
+def says_dns_fails(stage: Scene) -> bool:
+    found = gossamer("status", "--dir", stage.dir, "--json")
+    return found.status == 0 and json.loads(found.out)["waits"]["dns_failing"] is True
+
+
+@pytest.mark.parametrize(
+    ("stop", "start"),
+    [(NameServer.fall_silent, NameServer.speak_again), (NameServer.die, NameServer.come_back)],
+    ids=["silent", "dead"],
+)
+def test_known_hosts_go_on_new_ones_wait_and_nothing_is_lost(
+    tmp_path: Path, stop: Callable[[NameServer], None], start: Callable[[NameServer], None]
+) -> None:
+    with ExitStack() as stack:
+        stage = stack.enter_context(scene(tmp_path, WEB, ["--concurrency", 4, "--delay", 1.0]))
+        names = NameServer(stack)
+        crawler = stack.enter_context(Command(*stage.command, "--dns", names.address))
+        wait_for_requests(stage, crawler, 8)
+
+        stop(names)
+        stopped = now()
+        wait_until(lambda: says_dns_fails(stage) or not crawler.runs, "word that DNS is failing")
+        wait_until(
+            lambda: sum(r.read_at >= stopped + SETTLED for r in seen(stage)) >= 30 or not crawler.runs, "known hosts"
+        )
+        started = now()
+        start(names)
+        ended = crawler.ended()
+
+    requests = stage.web.requests()
+    known = {r.host for r in requests if r.read_at < stopped + SETTLED}
+    during = [r for r in requests if stopped + SETTLED <= r.read_at < started]
+    after = {r.host for r in requests if r.read_at >= started}
+    assert len(during) >= 30
+    assert {r.host for r in during} <= known  # nobody else's address could be had
+    assert after - known  # they were waited for
+    assert ended.status == 0, ended.err
+    report = ended.report
+    assert (report["finished"], report["queued"], report["dead"]) == (True, 0, 0)
+    assert report["politeness_violations"] == 0
+    assert report["dns_failing"] is False
+    check_everything(stage, requests)
