@@ -4,9 +4,10 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from running import Json, gossamer
+from running import Json
 from scripted import GOOD_PAGE, drive, fetched, page, site
 from scripted_server import HEAD, QUICK, Script, Talk, always, answered, failed
+from small_crawl import SmallCrawl
 from survival import MIB
 
 from gossamer.fetch.http.body import payload
@@ -29,8 +30,8 @@ def stored(answer: bytes, *, then_close: bool = False) -> Response:
     return fetched(always(answer, then_close=then_close)).response
 
 
-def crawled(folder: Path, script: Script, toml: str = "") -> tuple[Json, list[Json], list[str]]:
-    """A whole crawl of one scripted host: its report, its pages, and the paths asked for."""
+def crawled(folder: Path, script: Script) -> tuple[list[Json], list[str]]:
+    """A whole crawl of one scripted host: its pages, and the paths asked for."""
 
     async def with_rules(talk: Talk) -> None:
         while True:
@@ -41,16 +42,11 @@ def crawled(folder: Path, script: Script, toml: str = "") -> tuple[Json, list[Js
             await script(talk)
             return
 
-    config = folder / "gossamer.toml"
-    config.write_text("[retry]\ndelay = 0.05\n" + toml)
+    crawl = SmallCrawl(folder)
     with site(with_rules) as server:
-        url = f"http://127.0.0.1:{server.port}/"
-        fixed = ["--dir", folder / "crawl", "--config", config, "--allow-private", "--delay", 0.02, "--quiet", "--json"]
-        ended = gossamer("crawl", url, *fixed)
-        assert ended.status == 0, ended.err
-        pages = gossamer("pages", "--dir", folder / "crawl", "--json").lines
+        crawl.run(f"http://127.0.0.1:{server.port}/")
         paths = [head.split(b" ")[1].decode() for _, head in server.heard]
-    return ended.report, pages, [path for path in paths if path != "/robots.txt"]
+    return crawl.pages(), [path for path in paths if path != "/robots.txt"]
 
 
 def says(answer: bytes) -> Script:
@@ -77,10 +73,9 @@ def test_hf_01_a_status_line_that_is_none_is_refused_and_its_connection_not_used
 
 @pytest.mark.service
 def test_hf_01_it_is_tried_three_times_and_then_a_dead_letter(tmp_path: Path) -> None:
-    report, pages, paths = crawled(tmp_path, says(b"HELLO WORLD\r\n\r\n"))
+    pages, paths = crawled(tmp_path, says(b"HELLO WORLD\r\n\r\n"))
 
     assert paths == ["/"] * 3
-    assert (report["dead"], report["pages"]) == (1, 0)
     assert [(each["state"], each["reason"]) for each in pages] == [("dead", "bad_status_line")]
 
 
@@ -109,10 +104,9 @@ def test_hf_03_a_line_without_a_colon_is_dropped_at_the_next_try(place: str) -> 
 def test_hf_03_the_page_is_stored(tmp_path: Path) -> None:
     head = OK + b"X-Broken\r\nContent-Type: text/html\r\n"
 
-    report, pages, paths = crawled(tmp_path, says(head + LENGTH + GOOD_PAGE))
+    pages, paths = crawled(tmp_path, says(head + LENGTH + GOOD_PAGE))
 
     assert paths == ["/", "/", "/next"]  # the second page is read at its first try, and is a duplicate
-    assert (report["pages"], report["dead"]) == (1, 0)
     assert sorted(str(each["state"]) for each in pages) == ["duplicate", "stored"]
 
 
@@ -256,7 +250,7 @@ def test_hf_15_a_status_line_over_its_limit_is_refused() -> None:
 
 @pytest.mark.service
 def test_hf_15_it_is_tried_once(tmp_path: Path) -> None:
-    _, pages, paths = crawled(tmp_path, says(OK + b"".join(b"X-%d: v\r\n" % n for n in range(10_000)) + b"\r\n"))
+    pages, paths = crawled(tmp_path, says(OK + b"".join(b"X-%d: v\r\n" % n for n in range(10_000)) + b"\r\n"))
 
     assert paths == ["/"]
     assert [(each["state"], each["reason"]) for each in pages] == [("dead", "header_too_large")]

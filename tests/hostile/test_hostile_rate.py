@@ -13,7 +13,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from running import Command, Ended, Json, gossamer, wait_until
+from running import Command, wait_until
+from small_crawl import SmallCrawl
 from small_server import NOTHING, Answer, Site, SmallServer, links, page
 
 from gossamer.fetch.http.headers import RETRY_AFTER_CAP, retry_after
@@ -40,25 +41,7 @@ def asctime(moment: float) -> str:
     return f"{DAYS[at.weekday()][:3]} {MONTHS[at.month - 1]} {at.day:2} {at:%H:%M:%S %Y}"
 
 
-class Crawled:
-    """A crawl of one small site."""
-
-    def __init__(self, folder: Path) -> None:
-        self.dir = folder / "crawl"
-        self._toml = folder / "gossamer.toml"
-        self._toml.write_text(f"[retry]\ndelay = {BASE}\n")
-
-    def command(self, *seeds: str) -> list[object]:
-        fixed = ["--dir", self.dir, "--config", self._toml, "--allow-private", "--delay", 0.02, "--json", "--quiet"]
-        return ["crawl", *seeds, *fixed]
-
-    def run(self, *seeds: str) -> Ended:
-        ended = gossamer(*self.command(*seeds))
-        assert ended.status == 0, ended.err
-        return ended
-
-    def pages(self) -> dict[str, Json]:
-        return {str(each["url"]): each for each in gossamer("pages", "--dir", self.dir, "--json").lines}
+TOML = f"[retry]\ndelay = {BASE}\nhost_patience = 0\n"
 
 
 def asked_at(server: SmallServer, path: str) -> list[float]:
@@ -83,20 +66,18 @@ def busy(times: int, retry_after: Callable[[], str] | None, status: int = 429) -
 
 @pytest.mark.service
 def test_rt_01_a_host_that_asks_for_quiet_gets_it_and_no_try_is_used_up(tmp_path: Path) -> None:
-    crawl = Crawled(tmp_path)
+    crawl = SmallCrawl(tmp_path, TOML)
     with SmallServer(busy(4, lambda: "1")) as server:  # one more than the tries that a URL has
         crawl.run(server.base + "/")
         asked, answered = asked_at(server, "/"), answered_at(server, "/")
 
-    assert crawl.pages()[server_url(crawl)]["state"] == "stored"
+    assert states(crawl) == ["stored"]
     assert len(asked) == 5
     assert all(later - earlier >= 1.0 for earlier, later in zip(answered, asked[1:], strict=False))
 
 
-def server_url(crawl: Crawled) -> str:
-    """The only URL of the crawl."""
-    (url,) = crawl.pages()
-    return url
+def states(crawl: SmallCrawl) -> list[object]:
+    return [each["state"] for each in crawl.pages()]
 
 
 @pytest.mark.service
@@ -108,12 +89,12 @@ def test_rt_02_a_date_is_kept_in_every_form(tmp_path: Path, form: Callable[[floa
         until.append(float(int(time.time()) + 3))
         return form(until[0])
 
-    crawl = Crawled(tmp_path)
+    crawl = SmallCrawl(tmp_path, TOML)
     with SmallServer(busy(1, soon)) as server:
         crawl.run(server.base + "/")
         asked = asked_at(server, "/")
 
-    assert crawl.pages()[server_url(crawl)]["state"] == "stored"
+    assert states(crawl) == ["stored"]
     assert len(asked) == 2
     assert asked[1] >= until[0]
 
@@ -125,9 +106,9 @@ def test_rt_03_a_wait_beyond_all_measure_is_a_day(value: str) -> None:
 
 @pytest.mark.service
 def test_rt_03_a_host_that_is_parked_costs_no_work(tmp_path: Path) -> None:
-    crawl = Crawled(tmp_path)
+    crawl = SmallCrawl(tmp_path, TOML)
     with SmallServer(busy(1, lambda: "999999999999")) as server:
-        with Command(*crawl.command(server.base + "/")) as crawler:
+        with Command(*crawl.command([server.base + "/"])) as crawler:
             wait_until(lambda: answered_at(server, "/") or not crawler.runs, "the first request")
             pause = threading.Event()
             pause.wait(1.0)
@@ -165,26 +146,26 @@ def test_rt_04_a_host_that_does_not_say_how_long_is_left_alone_all_the_same(tmp_
             return NOTHING
         return Answer("busy", 429, {"Retry-After": UNREADABLE[int(number)]}) if before == 0 else page(f"page {number}")
 
-    crawl = Crawled(tmp_path)
+    crawl = SmallCrawl(tmp_path, TOML)
     with SmallServer(site) as server:
-        ended = crawl.run(server.base + "/")
+        crawl.run(server.base + "/")
         gaps = [
             asked_at(server, f"/{number}")[1] - answered_at(server, f"/{number}")[0]
             for number in range(len(UNREADABLE))
         ]
 
-    assert ended.report["pages"] == 1 + len(UNREADABLE)
+    assert states(crawl) == ["stored"] * (1 + len(UNREADABLE))
     assert min(gaps) >= BASE
 
 
 @pytest.mark.service
 def test_rt_05_a_host_in_trouble_is_asked_ever_more_rarely_until_it_is_well(tmp_path: Path) -> None:
-    crawl = Crawled(tmp_path)
+    crawl = SmallCrawl(tmp_path, TOML)
     with SmallServer(busy(2, None, status=503)) as server:
         crawl.run(server.base + "/")
         asked, answered = asked_at(server, "/"), answered_at(server, "/")
 
-    assert crawl.pages()[server_url(crawl)]["state"] == "stored"
+    assert states(crawl) == ["stored"]
     assert len(asked) == 3
     assert asked[1] - answered[0] >= BASE
     assert asked[2] - answered[1] >= 2 * BASE
@@ -196,30 +177,29 @@ def test_rt_06_a_host_that_refuses_connections_is_tried_seldom_and_disturbs_nobo
     with socket.socket() as closed, SmallServer(healthy) as server:
         closed.bind(("127.0.0.2", 0))  # bound and not listening: refused
         refusing = f"http://127.0.0.2:{closed.getsockname()[1]}/"
-        crawl = Crawled(tmp_path)
+        crawl = SmallCrawl(tmp_path, TOML)
         ended = crawl.run(refusing, server.base + "/")
 
-    pages = crawl.pages()
-    assert ended.report["pages"] == 21
+    kept = {str(each["url"]): each["state"] for each in crawl.pages()}
+    assert kept.pop(refusing) == "dead"  # in a state that says why
+    assert list(kept.values()) == ["stored"] * 21
     errors = ended.report["errors"]
     assert isinstance(errors, dict)
     assert 1 <= errors["conn_refused"] <= 20
-    assert refusing in pages  # kept, in a state that says why
-    assert pages[refusing]["state"] == "dead"
 
 
 @pytest.mark.service
 def test_rt_07_a_host_that_asked_for_quiet_gets_it_over_a_killed_process_too(tmp_path: Path) -> None:
-    crawl = Crawled(tmp_path)
+    crawl = SmallCrawl(tmp_path, TOML)
     with SmallServer(busy(1, lambda: "4")) as server:
-        with Command(*crawl.command(server.base + "/")) as crawler:
+        with Command(*crawl.command([server.base + "/"])) as crawler:
             wait_until(lambda: answered_at(server, "/") or not crawler.runs, "the first request")
             threading.Event().wait(1.0)
             crawler.process.kill()
             crawler.process.wait()
-        ended = crawl.run(server.base + "/")
+        crawl.run(server.base + "/")
         asked, answered = asked_at(server, "/"), answered_at(server, "/")
 
-    assert ended.report["pages"] == 1
+    assert states(crawl) == ["stored"]
     assert len(asked) == 2
     assert asked[1] - answered[0] >= 4.0

@@ -5,9 +5,9 @@ import ssl
 from pathlib import Path
 
 import pytest
-from running import Json, gossamer
 from scripted import GOOD_PAGE, drive, page, site
 from scripted_server import QUICK, Script, Talk, always, answered, failed
+from small_crawl import RETRY, SmallCrawl
 from trusting import authority, stranger
 
 from gossamer.fetch.http.curl import CurlFetcher
@@ -130,19 +130,19 @@ def test_the_name_of_the_host_is_sent_to_the_server() -> None:
 
 @pytest.mark.service
 def test_tl_07_it_is_tried_twice_and_then_a_dead_letter(tmp_path: Path) -> None:
-    async def script(talk: Talk) -> None:
-        await talk.reader.read(4096)
-        await talk.say(ALERT + UNRECOGNIZED_NAME)
-        await talk.gone()
+    greeted: list[int] = []
 
-    config = tmp_path / "gossamer.toml"
-    config.write_text("[retry]\ndelay = 0.05\n")
-    with site(script) as server:
-        fixed = ["--dir", tmp_path / "crawl", "--config", config, "--allow-private", "--delay", 0.02, "--quiet"]
-        ended = gossamer("crawl", f"https://127.0.0.1:{server.port}/", *fixed, "--json")
-        connections = server.connections
-    pages: list[Json] = gossamer("pages", "--dir", tmp_path / "crawl", "--json").lines
+    def only_the_first(_socket: object, _name: object, _context: object) -> int | None:
+        greeted.append(1)
+        return None if len(greeted) == 1 else ssl.ALERT_DESCRIPTION_UNRECOGNIZED_NAME
 
-    assert ended.status == 0, ended.err
-    assert [each["state"] for each in pages] == ["dead"]
-    assert connections <= 3  # robots.txt is asked for over the same TLS
+    tls = authority().server_side("127.0.0.1")
+    tls.sni_callback = only_the_first
+    crawl = SmallCrawl(tmp_path, f'{RETRY}[fetch]\nca_bundle = "{authority().ca_file}"\n')
+    rules = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+    with site(always(rules, then_close=True), tls=tls) as server:
+        crawl.run(f"https://127.0.0.1:{server.port}/")
+
+    assert [(each["state"], each["reason"]) for each in crawl.pages()] == [("dead", "tls_protocol")]
+    assert len(greeted) == 1 + 2
+    assert len(server.heard) == 1

@@ -1,0 +1,48 @@
+"""A whole crawl of a hostile host by the command itself, with a healthy host beside it that must not notice."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from running import Ended, Json, gossamer
+from small_server import SmallServer, links, page
+
+RETRY = "[retry]\ndelay = 0.05\nmax_delay = 0.5\nhost_patience = 0\n"
+"""Scaled down: what comes again comes soon, and a host that is down is given up at once."""
+
+NEIGHBOUR = "127.0.0.9"
+_PAGES = 5
+
+
+class SmallCrawl:
+    """One crawl directory below `folder`. `run` again resumes it."""
+
+    def __init__(self, folder: Path, toml: str = RETRY) -> None:
+        self.dir = folder / "crawl"
+        self._toml = folder / "gossamer.toml"
+        self._toml.write_text(toml)
+
+    def command(self, seeds: Iterable[str], *options: object) -> list[object]:
+        fixed = ["--dir", self.dir, "--config", self._toml, "--allow-private", "--delay", 0.02, "--json", "--quiet"]
+        return ["crawl", *seeds, *fixed, *options]
+
+    def run(self, *seeds: str) -> Ended:
+        """To its end. The process comes to a good one (G1), it was polite by its own audit (G11), and the healthy host
+        was crawled completely meanwhile (G5). What it leaves behind is checked by `survival`."""
+        others = [f"/{n}" for n in range(1, _PAGES)]
+        site = {"/": links(*others), **{path: page(f"page {path}") for path in others}}
+        with SmallServer(site, NEIGHBOUR) as neighbour:
+            again = ["--add-seeds"] if self.dir.exists() else []  # another neighbour than last time
+            ended = gossamer(*self.command([*seeds, neighbour.base + "/"], *again))
+            asked = sorted(set(neighbour.paths()))
+        assert ended.status == 0, ended.err
+        assert "Traceback" not in ended.err
+        assert ended.report["politeness_violations"] == 0
+        assert asked == sorted(["/robots.txt", "/", *others])
+        return ended
+
+    def pages(self) -> list[Json]:
+        """What is known of the hostile hosts' URLs."""
+        found = gossamer("pages", "--dir", self.dir, "--json").lines
+        healthy = [each for each in found if each["host"] == NEIGHBOUR]
+        assert [each["state"] for each in healthy] == ["stored"] * len(healthy)
+        return [each for each in found if each["host"] != NEIGHBOUR]
