@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Mapping
 
 from gossamer.frontier.address_gate import AddressGate, AddressGates
-from gossamer.frontier.back_queue import HostQueue, HostState
+from gossamer.frontier.back_queue import LOW_MARK, HostQueue, HostState
 from gossamer.frontier.domains import DomainTable
 from gossamer.frontier.errands import Errands
 from gossamer.frontier.front_queue import LoadOrder
@@ -148,13 +148,11 @@ class Frontier:
             host.state = HostState.EMPTY
             self._router.feed(host)
             return
-        now, until = self._now, host.not_before
-        if (host.served >= self._quantum or until - now >= self._long_rest) and self._router.is_crowded:
+        now = self._now
+        until = host.not_before if host.not_before > host.stands_back else host.stands_back
+        if (host.served >= self._quantum or host.not_before - now >= self._long_rest) and self._router.is_crowded:
             self._put_down(host)
-            return
-        if host.stands_back > until:
-            until = host.stands_back
-        if until <= now:
+        elif until <= now:
             self._ready.push(host)
         else:
             self._rests.push(host, until, now)
@@ -246,9 +244,13 @@ class Frontier:
         host.served += 1
         if host.address is not None:
             self._gates.of(host.address, now).busy_with = host.host_id
-        if host.more[front] and not host.loading:
+        if self._scores is None:
+            priority = task.priority
+            if host.more[front] and len(host.fronts[front]) <= LOW_MARK:
+                self._router.feed(host)
+        else:
+            priority = self._scores.shown(host, task.priority)
             self._router.feed(host)
-        priority = task.priority if self._scores is None else self._scores.shown(host, task.priority)
         return Visit(host.host_id, host.host, host.domain_id, task, host.address, host.last_took, priority)
 
     def enter_address(self, visit: Visit, address: str, now: Instant) -> bool:
