@@ -10,6 +10,7 @@ from scripted_server import HEAD, QUICK, Script, Talk, always, answered, failed
 from small_crawl import SmallCrawl
 from survival import MIB
 
+from gossamer.backends.warcfile.reader import read_record
 from gossamer.fetch.http.body import payload
 from gossamer.fetch.http.curl import CurlFetcher
 from gossamer.fetch.http.ports import FetchLimits
@@ -158,6 +159,39 @@ def test_hf_09_a_body_that_breaks_off_is_kept_as_truncated_for_the_caller_to_try
     assert (response.truncated, len(response.wire_body)) == (Truncation.DISCONNECT, 4000)
 
 
+@pytest.mark.service
+@pytest.mark.parametrize(
+    "answer",
+    [HEAD + b"Content-Length: 10000\r\n\r\n" + b"x" * 4000, CHUNKED + b"100\r\nhello", CHUNKED + b"5\r\nhello\r\n"],
+    ids=["HF-09", "HF-13 in a chunk", "HF-13 between chunks"],
+)
+def test_hf_09_and_13_what_breaks_off_is_tried_three_times_and_then_kept_as_it_is(
+    tmp_path: Path, answer: bytes
+) -> None:
+    pages, paths = crawled(tmp_path, says(answer))
+
+    assert paths == ["/"] * 3
+    assert [each["state"] for each in pages] == ["stored"]
+    place = pages[0]["warc"]
+    assert isinstance(place, dict)
+    record = read_record(tmp_path / "crawl" / "warc" / place["file"], place["offset"], place["length"])
+    assert record.header("WARC-Truncated") == "disconnect"
+
+
+@pytest.mark.service
+def test_hf_09_what_is_whole_at_the_second_try_is_kept_whole(tmp_path: Path) -> None:
+    asked: list[int] = []
+
+    async def script(talk: Talk) -> None:
+        asked.append(1)
+        await talk.say(HEAD + b"Content-Length: 5\r\n\r\n" + (b"hel" if len(asked) == 1 else b"hello"))
+
+    pages, paths = crawled(tmp_path, script)
+
+    assert paths == ["/"] * 2
+    assert [(each["state"], each["size"]) for each in pages] == [("stored", 5)]
+
+
 def test_hf_10_bytes_past_the_length_are_dropped_with_their_connection() -> None:
     story = fetched(always(HEAD + b"Content-Length: 100\r\n\r\n" + b"x" * 100 + b"y" * 4900), times=2)
 
@@ -293,6 +327,22 @@ def test_hf_18_not_modified_without_a_condition_is_an_error() -> None:
 
     assert story.failed.failure is Failure.PROTOCOL_ERROR
     assert story.connections == 2
+
+
+@pytest.mark.service
+def test_hf_18_not_modified_without_a_condition_is_tried_twice_and_no_content_is_stored_as_nothing(
+    tmp_path: Path,
+) -> None:
+    pages, paths = crawled(tmp_path, says(b"HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\nhello"))
+
+    assert paths == ["/"] * 2
+    assert [(each["state"], each["reason"]) for each in pages] == [("dead", "protocol_error")]
+
+    (tmp_path / "second").mkdir()
+    pages, paths = crawled(tmp_path / "second", says(b"HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\nhello"))
+
+    assert paths == ["/"]
+    assert [(each["state"], each["size"]) for each in pages] == [("stored", 0)]
 
 
 @pytest.mark.parametrize("answer", [b"<html><a href='/x'>x</a></html>", b"HTTP/2 200\r\n\r\nx", b"ICY 200 OK\r\n\r\nx"])

@@ -21,7 +21,7 @@ from gossamer.filter.canonical import Canonical, Refusal, taken_apart
 from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.retries import RETRY_RULES, SERVER_ERROR, RetryRule, StatusClass, status_class
 from gossamer.frontier.turns import Visit
-from gossamer.model.outcome import Failed, Failure, Response
+from gossamer.model.outcome import Failed, Failure, Response, Truncation
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate
 from gossamer.model.units import Fingerprint, HostId, Instant, Seconds
@@ -181,12 +181,21 @@ class Visitor:
             unwanted = self._landing.excluded(visit.host_id, visit.task, UNWANTED_TYPE, now, declared)
             self._settle(unwanted._replace(status=outcome.status, took=outcome.took))
         elif kind is StatusClass.DOCUMENT:
-            self._on_document(Document(visit, outcome, now))
+            if outcome.truncated is not Truncation.DISCONNECT or not self._tried_again(visit, outcome, now):
+                self._on_document(Document(visit, outcome, now))
         elif kind is StatusClass.REDIRECT:
             await self._redirect(visit, outcome, now)
         else:
             landed = self._landing.bad_status(visit.host_id, visit.task, outcome, wait, notes.rate_limited, now, fate)
             self._settle(landed)
+
+    def _tried_again(self, visit: Visit, response: Response, now: Instant) -> bool:
+        """Whether a body that broke off is worth another try. After the last one, what there is of it is kept."""
+        cut = Failed(Failure.INCOMPLETE_BODY, f"{len(response.wire_body)} bytes", response.took, contacted=True)
+        landed = self._landing.failed(visit.host_id, visit.task, cut, now, Fate.OWN)
+        if landed.state is UrlState.QUEUED:
+            self._settle(landed)
+        return landed.state is UrlState.QUEUED
 
     async def _redirect(self, visit: Visit, response: Response, now: Instant) -> None:
         location = location_of(response.headers)

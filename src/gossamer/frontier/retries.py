@@ -58,7 +58,7 @@ RETRY_RULES: Mapping[Failure, RetryRule] = {
     Failure.TOTAL_TIMEOUT: _SHAKY,
     Failure.TOO_SLOW: _SHAKY,
     Failure.BAD_ENCODING: _NO_USE,
-    Failure.PROTOCOL_ERROR: _SOON,
+    Failure.PROTOCOL_ERROR: RetryRule(Seconds(10.0), 2, False),
 }
 
 
