@@ -51,6 +51,7 @@ soak: $(READY)   ## long runs: a thousand kills over one crawl
 
 docs: $(READY)   ## write the parts of docs/ that are made from the code
 	$(BIN)/python tests/test_docs.py
+	$(BIN)/python tests/hostile/hostile_table.py
 
 lock: $(READY)   ## write constraints.txt anew from pyproject.toml
 	$(BIN)/python -m pip install --quiet pip-tools
