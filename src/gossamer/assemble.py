@@ -285,6 +285,7 @@ def _assemble(
         politeness=politeness,
         clock=clock,
         hosts=hosts,
+        robots_timeout=Seconds(config.fetch.robots_timeout),
     )
     retry = config.retry
     health = Health(breaker_for(config), chance)
@@ -303,6 +304,7 @@ def _assemble(
             clock=clock,
             agent=config.robots_agent,
             policy=RobotsPolicy(first_retry=Seconds(retry.delay), longest_retry=Seconds(retry.max_delay)),
+            max_crawl_delay=Seconds(config.politeness.max_crawl_delay),
             find_host=pipeline.find_host,
         ),
         health=health,

@@ -59,6 +59,7 @@ class FetchSection(Section, frozen=True, kw_only=True):
     head_timeout: float = 20.0
     idle_timeout: float = 20.0
     total_timeout: float = 120.0
+    robots_timeout: float = 20.0  # for a robots.txt, everything
     max_body_bytes: int = 10 * 1024 * 1024
     max_redirects: int = 10
     ftp: bool = False  # whether ftp: URLs may enter
@@ -75,6 +76,7 @@ class FetchSection(Section, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         _one_proxy(self)
         _at_least(self, 0.001, "connect_timeout", "tls_timeout", "head_timeout", "idle_timeout", "total_timeout")
+        _at_least(self, 0.001, "robots_timeout")
         _at_least(self, 1, "max_body_bytes", "max_connections")
         _at_least(self, 0, "max_redirects")
 

@@ -22,7 +22,7 @@ from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.retries import RETRY_RULES, StatusClass, status_class
 from gossamer.frontier.turns import Visit, WaitUntil
 from gossamer.model.outcome import Failed, FetchOutcome, Response
-from gossamer.model.units import HostId, HostKey, Instant, Origin, Url
+from gossamer.model.units import HostId, HostKey, Instant, Origin, Seconds, Url
 from gossamer.store.changes import RobotsRecord
 from gossamer.store.thread import StoreThread
 
@@ -48,6 +48,7 @@ class RobotsAsking:
         clock: Clock,
         agent: str,
         policy: RobotsPolicy,
+        max_crawl_delay: Seconds,
         find_host: Callable[[HostKey], Awaitable[HostLoaded | None]],
     ) -> None:
         self._frontier = frontier
@@ -60,13 +61,16 @@ class RobotsAsking:
         self._clock = clock
         self._agent = agent
         self._policy = policy
+        self._max_crawl_delay = max_crawl_delay
         self._find_host = find_host
 
     async def ask(self, visit: Visit, notes: HostNotes, origin: Origin, way: Way) -> str | None:
         """Ask the visit's own host. None: its URL is back in its queue. A reason: the host is given up, and its URL is
         to be settled with that by the caller; the visit is over."""
         hop = notes.hops.pop(origin, None) or Hop(Url(origin + "/robots.txt"), origin, visit.host, 0)
-        outcome = await self._contacting.ask(visit.host_id, visit.host, visit.last_took, way, hop.url, hop.origin)
+        outcome = await self._contacting.ask_for_rules(
+            visit.host_id, visit.host, visit.last_took, way, hop.url, hop.origin
+        )
         now = self._clock.now()
         self._tally.count(self._store.batch, "robots_fetched")
         if self._contacting.is_elsewhere(visit.host, way, outcome, now):
@@ -77,9 +81,11 @@ class RobotsAsking:
         if self._follows(notes, origin, hop, outcome):
             self._contacting.ended(visit, notes, way, outcome, now, None, wait, again=True)
             return None
-        given_up = self._conclude(visit, notes, origin, outcome, now)
+        given_up = self._conclude(visit, notes, origin, outcome, now, own=True)
         answer = notes.robots[origin]
         delay = answer.rules.crawl_delay if answer.rules is not None else None
+        if delay is not None and delay > self._max_crawl_delay:
+            delay = None  # nothing of the host is fetched, so its URLs need not wait to be told
         self._contacting.ended(visit, notes, way, outcome, now, delay, wait, again=given_up is None)
         return given_up
 
@@ -108,7 +114,7 @@ class RobotsAsking:
         if self._contacting.is_elsewhere(hop.host, way, outcome, now):
             notes.hops[origin] = hop
         elif not self._follows(notes, origin, hop, outcome):
-            given_up = self._conclude(visit, notes, origin, outcome, now)
+            given_up = self._conclude(visit, notes, origin, outcome, now, own=False)
             self._frontier.finish(visit, None, now, again=given_up is None)
             return given_up
         self._frontier.finish(visit, None, now, again=True)
@@ -120,7 +126,7 @@ class RobotsAsking:
         # Without a row of its own a host's contact is noted under a number that no row has: its address at least is
         # known to have been contacted, whatever happens to us.
         number = host_id if host_id is not None else HostId(_NO_ROW | visit.host_id)
-        outcome = await self._contacting.ask(number, hop.host, last_took, way, hop.url, hop.origin)
+        outcome = await self._contacting.ask_for_rules(number, hop.host, last_took, way, hop.url, hop.origin)
         now = self._clock.now()
         self._tally.count(self._store.batch, "robots_fetched")
         delay = self._notes.longest_crawl_delay(row.robots) if row is not None else None
@@ -150,14 +156,14 @@ class RobotsAsking:
     ) -> str | None:
         """Nobody was asked; the next try begins at the host itself."""
         del notes.hops[origin]
-        given_up = self._conclude(visit, notes, origin, failed, now)
+        given_up = self._conclude(visit, notes, origin, failed, now, own=False)
         self._frontier.finish(visit, None, now, again=given_up is None)
         return given_up
 
     def _conclude(
-        self, visit: Visit, notes: HostNotes, origin: Origin, outcome: FetchOutcome, now: Instant
+        self, visit: Visit, notes: HostNotes, origin: Origin, outcome: FetchOutcome, now: Instant, *, own: bool
     ) -> str | None:
-        """What the last answer means. A reason if the host is given up."""
+        """What the last answer means; `own`: of the host itself. A reason if the host is given up."""
         status, body, max_age, truncated = None, b"", None, False
         if isinstance(outcome, Response):
             status, truncated = outcome.status, outcome.truncated is not None
@@ -181,7 +187,7 @@ class RobotsAsking:
         given_up = False
         if answer.unreachable_since is None:
             notes.trouble = None
-        elif answer.closed and isinstance(outcome, Failed) and RETRY_RULES[outcome.failure].max_tries == 1:
+        elif answer.closed and own and isinstance(outcome, Failed) and RETRY_RULES[outcome.failure].max_tries == 1:
             given_up = True
             self._health.despair(notes, outcome.failure.value, now)
             answer = replace(answer, expires_at=now)

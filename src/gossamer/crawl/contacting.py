@@ -26,6 +26,7 @@ LOOK_UP_PATIENCE = Seconds(0.3)
 """So long a visit waits for a name server. Most answer at once; while one is silent its hosts must hold no slots."""
 LOOK_AGAIN = Seconds(0.5)
 """After so long the answer is looked for where it will be remembered."""
+_ROBOTS_BYTES = 512_000 + 65_536  # what is read of a robots.txt, and room for its transfer coding
 _DEFAULT_PORTS = {"http": 80, "https": 443, "ftp": 21}
 
 
@@ -53,6 +54,7 @@ class Contacting:
         politeness: PolitenessPolicy,
         clock: Clock,
         hosts: HostWishes,
+        robots_timeout: Seconds,
     ) -> None:
         self._frontier = frontier
         self._resolver = resolver
@@ -64,6 +66,7 @@ class Contacting:
         self._politeness = politeness
         self._clock = clock
         self._hosts = hosts
+        self._robots_timeout = robots_timeout
         self.open: dict[HostId, tuple[Instant, float, str]] = {}
         self.slowest: dict[str, float] = {}
 
@@ -104,6 +107,7 @@ class Contacting:
         url: Url,
         origin: Origin,
         wants: Wants | None = None,
+        body_bytes: int | None = None,
     ) -> FetchOutcome:
         """One request, noted before it is sent. The caller reports its end in the same breath: with `ended`, with
         `unreached`, or by hand for an errand."""
@@ -114,11 +118,32 @@ class Contacting:
         self._audit.request_starts(host, address, started)
         options = self._hosts.of(host).options
         if way.found is None:
-            return await self._fetcher.fetch(Request(url, host, port_of(origin), "", options=options, wants=wants))
+            return await self._fetcher.fetch(
+                Request(url, host, port_of(origin), "", options=options, wants=wants, body_bytes=body_bytes)
+            )
         patience = self._dialling.patience(way.found, address, started)
         return await self._fetcher.fetch(
-            Request(url, host, port_of(origin), address, options=options, wants=wants, connect=patience)
+            Request(
+                url,
+                host,
+                port_of(origin),
+                address,
+                options=options,
+                wants=wants,
+                connect=patience,
+                body_bytes=body_bytes,
+            )
         )
+
+    async def ask_for_rules(
+        self, host_id: HostId, host: HostKey, last_took: float, way: Way, url: Url, origin: Origin
+    ) -> FetchOutcome:
+        """The same for a robots.txt: within a deadline of its own, and no more of it than is read."""
+        try:
+            async with asyncio.timeout(self._robots_timeout):
+                return await self.ask(host_id, host, last_took, way, url, origin, body_bytes=_ROBOTS_BYTES)
+        except TimeoutError:
+            return Failed(Failure.TOTAL_TIMEOUT, "robots.txt took too long", self._robots_timeout, contacted=True)
 
     def is_elsewhere(self, host: HostKey, way: Way, outcome: FetchOutcome, now: Instant) -> bool:
         """Whether it was the address that failed, and another of the host's is worth dialling at once."""

@@ -159,7 +159,9 @@ class CurlFetcher:
     async def _repeat(self, handle: Handle, pool: CurlPool, place: Place, begun: float) -> Failed | None:
         """Once more on a new connection, because the one that was kept had come to its end unnoticed."""
         exchange = handle.exchange
+        limit = exchange.body_limit
         exchange.clear()
+        exchange.body_limit = limit
         handle.curl.setopt(pycurl.FRESH_CONNECT, True)
         handle.fresh = True
         future = self._active[handle] = pool.start(handle.curl)
@@ -186,6 +188,8 @@ class CurlFetcher:
         trust = self._trust_for(options) if scheme == "https" else None
         started, begun = self._clock.now(), self._clock.monotonic()
         exchange = Exchange(self._limits)
+        if request.body_bytes is not None:
+            exchange.body_limit = min(exchange.body_limit, request.body_bytes)
         exchange.wants = request.wants
         place = Target(request.address, request.port, request.host, trust)
         failure = await LenientReader(place, exchange, self._limits, self._clock).run(head_of(where, target, fields))

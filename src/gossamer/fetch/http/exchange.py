@@ -32,6 +32,7 @@ class Exchange:
         "_pieces",
         "_scanner",
         "body_bytes",
+        "body_limit",
         "dropped_fields",
         "ended",
         "failure",
@@ -61,6 +62,7 @@ class Exchange:
         self._head_room = self._limits.head_bytes
         self._scanner: ChunkScanner | None = None
         self.body_bytes = 0
+        self.body_limit = self._limits.body_bytes
         self.ended = False  # the body's end was seen before the end of the bytes, or nobody wants the body
         self.failure: Failure | None = None
         self.truncated: Truncation | None = None
@@ -154,7 +156,7 @@ class Exchange:
         return None
 
     def on_body(self, piece: bytes) -> int | None:
-        room = self._limits.body_bytes - self.body_bytes
+        room = self.body_limit - self.body_bytes
         if len(piece) > room:
             piece = piece[:room]
             self.truncated = Truncation.LENGTH

@@ -154,6 +154,8 @@ class Handle:
             curl.setopt(pycurl.REQUEST_TARGET, target)
             address = request.address
             curl.setopt(pycurl.CONNECT_TO, [f"::[{address}]:" if ":" in address else f"::{address}:"])
+        if request.body_bytes is not None:
+            self.exchange.body_limit = min(self.exchange.body_limit, request.body_bytes)
         patience = self._usual_patience
         if request.connect is not None:
             patience = min(patience, max(1, int(1000 * request.connect)))

@@ -16,7 +16,8 @@ class Request(NamedTuple):
     `options` name one: then the proxy looks the host up, and `address` may be empty. `headers` are added to those
     that every request carries (conditional requests use them). `options` are this host's, or None for the usual ones.
     `wants` is asked with the status and the fields of the answer; if it says no, the body is not read.
-    `connect` is how long to wait for a connection, TLS included, where that is less than usual.
+    `connect` is how long to wait for a connection, TLS included, and `body_bytes` how much of a body to read, where
+    that is less than usual.
     """
 
     url: Url
@@ -27,6 +28,7 @@ class Request(NamedTuple):
     options: HostOptions | None = None
     wants: Callable[[int, Mapping[str, str]], bool] | None = None
     connect: Seconds | None = None
+    body_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
