@@ -7,12 +7,14 @@ import time
 import zlib
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 
 import brotli  # type: ignore[import-untyped]
 import pytest
 import zstandard
 from scripted import GOOD_PAGE, drive, page, site
 from scripted_server import HEAD, QUICK, Script, Talk, always, answered, failed
+from small_crawl import SmallCrawl
 from survival import MIB
 
 from gossamer.clock import SteadyClock
@@ -197,6 +199,39 @@ def test_bd_06_a_coding_that_nobody_knows_is_kept_and_not_read() -> None:
     assert found.opened.bad_encoding and found.opened.unknown_coding
     assert found.opened.body == GOOD_PAGE
     assert found.hrefs == []
+
+
+@pytest.mark.service
+def test_bd_03_05_and_06_what_cannot_be_decoded_is_stored_as_it_came_asked_for_once_and_flagged(tmp_path: Path) -> None:
+    bodies = {
+        "/fifty": (", ".join(["gzip"] * 50), layered("gzip")),
+        "/plain": ("gzip", b"<!DOCTYPE html><title>good</title><a href='/found'>read</a>"),
+        "/other": ("br", gzip.compress(LINKS)),
+        "/unknown": ("snappy", b"<!DOCTYPE html><title>good</title><a href='/lost'>not read</a>"),
+    }
+    start = "".join(f"<a href='{path}'>x</a>" for path in bodies).encode()
+
+    async def script(talk: Talk) -> None:
+        while True:
+            path = (await talk.request()).split(b" ")[1].decode()
+            if path in ("/robots.txt", "/found"):
+                await talk.say(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
+            elif path == "/":
+                await talk.say(page(start))
+            else:
+                coding, body = bodies[path]
+                await talk.say(page(body, b"Content-Encoding: " + coding.encode()))
+
+    crawl = SmallCrawl(tmp_path)
+    with site(script) as server:
+        crawl.run(f"http://127.0.0.1:{server.port}/")
+        asked = sorted(head.split(b" ")[1].decode() for _, head in server.heard)
+
+    assert asked == sorted(["/robots.txt", "/", *bodies, "/found"])
+    found = {str(each["url"]).partition(str(server.port))[2]: each for each in crawl.pages()}
+    for path, (_, body) in bodies.items():
+        assert (found[path]["state"], found[path]["reason"]) == ("stored", "bad_encoding")
+        assert found[path]["size"] == len(body)
 
 
 # --- length and pace ----------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from gossamer.extract.links import PageContent, extract_page, is_large
 from gossamer.extract.mime import RESOURCE_HEADER
 from gossamer.fetch.http.body import Payload, payload, payload_in_slices
 from gossamer.frontier.turns import Visit
-from gossamer.model.outcome import Response
+from gossamer.model.outcome import Failure, Response
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate
 from gossamer.model.units import Instant
@@ -158,7 +158,7 @@ class DocumentReader:
             visit.task.front,
             state,
             finished,
-            reason=reason or remark,
+            reason=reason or remark or (Failure.BAD_ENCODING.value if opened.payload.bad_encoding else None),
             status=response.status,
             size=len(opened.payload.body),
             took=response.took,
