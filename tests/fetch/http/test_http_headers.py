@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conformance import shared_data
-from gossamer.fetch.http.headers import http_date, mime_and_charset, parse_fields, retry_after
+from gossamer.fetch.http.headers import http_date, location_of, mime_and_charset, parse_fields, retry_after
 from gossamer.model.units import Instant
 
 NOW = Instant(784_111_777.0)  # Sun, 06 Nov 1994 08:49:37 GMT
@@ -108,3 +108,22 @@ def test_no_head_breaks_the_field_parser(head: bytes) -> None:
     fields, _ = parse_fields(head)
 
     assert all(name == name.strip().lower() for name in fields)
+
+
+@pytest.mark.parametrize(
+    ("raw", "text"),
+    [
+        (b"/a", "/a"),
+        ("/é".encode(), "/é"),
+        (b"/\xe9", "/%E9"),
+        (b"///h.test/p", "//h.test/p"),
+        (b"http:///p", "http:///p"),
+        (b"", ""),
+    ],
+)
+def test_the_target_of_a_redirect_is_text_whatever_its_bytes(raw: bytes, text: str) -> None:
+    assert location_of({"location": raw.decode("latin-1")}) == text
+
+
+def test_a_redirect_without_target_has_none() -> None:
+    assert location_of({}) is None

@@ -74,8 +74,13 @@ def _learnt(name: str) -> str:
 
 
 def location_of(headers: Mapping[str, str]) -> str | None:
-    """The target of a redirect as text. Raw bytes in it are UTF-8 if they can be, else each is escaped by itself."""
+    """The target of a redirect as text. Raw bytes in it are UTF-8 if they can be, else each is escaped by itself.
+
+    More than two slashes before a host are read as two, as browsers do; in links we do not believe in them.
+    """
     value = headers.get("location")
+    if value is not None and value.startswith("///"):
+        value = "//" + value.lstrip("/")
     if value is None or value.isascii():
         return value
     raw = value.encode("latin-1", "replace")
