@@ -2,7 +2,7 @@
 
 import pytest
 
-from gossamer.fetch.robots import RobotsAnswer, RobotsPolicy, max_age_of, rules_from_answer
+from gossamer.fetch.robots import RobotsAnswer, RobotsPolicy, max_age_of, remembered_answer, rules_from_answer
 from gossamer.model.units import Instant, Seconds
 
 NOW = Instant(1_000_000.0)
@@ -156,3 +156,41 @@ def test_the_rule_of_thirty_days_can_be_switched_off() -> None:
 )
 def test_the_max_age_of_a_header_is_found(header: str, seconds: float | None) -> None:
     assert max_age_of(header) == seconds
+
+
+KNOWN = b"User-agent: *\nDisallow: /private\n"
+
+
+@pytest.mark.parametrize("status", [None, 503, 429])
+def test_rules_that_are_known_hold_on_for_a_day_while_the_file_cannot_be_had(status: int | None) -> None:
+    known = answer_to(200, KNOWN, max_age=Seconds(600.0))
+
+    later = answer_to(status, now=NOW + 700, previous=known)
+    much_later = answer_to(status, now=NOW + DAY, previous=later)
+
+    assert not later.closed
+    assert not later.verdict("/private").allowed
+    assert (later.fetched_at, later.unreachable_since, later.flag) == (NOW, NOW + 700, "robots_unreachable")
+    assert later.expires_at <= NOW + DAY
+    assert much_later.closed
+
+
+def test_what_was_stored_means_what_it_meant() -> None:
+    def stored(status: int | None, body: bytes, expires: float, since: float | None = None) -> RobotsAnswer:
+        return remembered_answer(
+            status,
+            body,
+            agent="gossamer",
+            fetched_at=NOW,
+            expires_at=Instant(expires),
+            unreachable_since=None if since is None else Instant(since),
+        )
+
+    assert not stored(200, KNOWN, NOW + 60).verdict("/private").allowed
+    assert stored(301, b"", NOW + 60).verdict("/private").allowed  # one redirect too many
+    assert stored(None, b"", NOW + 60, NOW).closed
+    kept = stored(200, KNOWN, NOW + 900, NOW + 800)
+    assert (kept.closed, kept.unreachable_since) == (False, NOW + 800)
+    assert stored(200, KNOWN, NOW + 2 * DAY, NOW + DAY).closed  # asked again later than its rules may be used
+    long_gone = stored(None, b"", NOW + 60, NOW - 30 * DAY)
+    assert not answer_to(None, previous=long_gone).closed
