@@ -54,7 +54,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pages", type=int, default=12, help="of each healthy host")
     parser.add_argument("--delay", type=float, default=1.0)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--patience", type=float, default=150.0, help="seconds for one crawl")
     chosen = parser.parse_args()
     web = f"{HEALTHY} healthy hosts of {chosen.pages} pages, delay {chosen.delay:g} s"

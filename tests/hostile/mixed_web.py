@@ -232,7 +232,9 @@ class Web:
         task = cast("asyncio.Task[None]", asyncio.current_task())
         self._tasks.add(task)
         talk = Talk(self, reader, writer)
-        with contextlib.suppress(OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+        with contextlib.suppress(
+            OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, asyncio.CancelledError
+        ):
             while True:
                 head = await reader.readuntil(b"\r\n\r\n")
                 path = head.split(b" ")[1].decode("latin-1")
