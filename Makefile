@@ -46,8 +46,10 @@ fmt: $(READY)    ## format and mend what can be mended
 bench: $(READY)  ## all benchmarks, one after the other
 	$(BIN)/python -m benchmarks
 
-soak: $(READY)   ## long runs: a thousand kills over one crawl
+soak: $(READY)   ## long runs: a thousand kills over one crawl, a million and a half hostile inputs, long walks of the frontier
 	GOSSAMER_KILLS=1000 $(BIN)/python -m pytest -q tests/integration/test_kill_nine.py
+	GOSSAMER_FUZZ=1500000 $(BIN)/python -m pytest -q tests/fuzz
+	GOSSAMER_WALKS=20000 GOSSAMER_MACHINES=2000 $(BIN)/python -m pytest -q tests/frontier
 
 docs: $(READY)   ## write the parts of docs/ that are made from the code
 	$(BIN)/python tests/test_docs.py
