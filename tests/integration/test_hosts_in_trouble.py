@@ -67,7 +67,6 @@ def test_rt_05_a_host_that_is_sick_costs_no_url_its_tries_and_is_back_at_once(tm
     gaps = [later.at - earlier.answered_at for earlier, later in itertools.pairwise(vain)]
     assert (report["pages"], report["dead"], report["finished"]) == (13, 0, True)
     assert min(gaps[4:]) >= 0.08  # from the fifth on, one at a time after a rest
-    assert sum(gap < 0.08 for gap in gaps[:4]) >= 1  # before that, as fast as ever
 
 
 def test_rt_06_a_host_that_is_down_is_waited_for_and_its_urls_are_kept(tmp_path: Path) -> None:
