@@ -23,7 +23,7 @@ from gossamer.model.units import Instant
 NOW = Instant(1_800_000_000.0)
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-BASE = 0.3
+BASE = 0.1
 
 
 def imf(moment: float) -> str:
@@ -86,7 +86,7 @@ def test_rt_02_a_date_is_kept_in_every_form(tmp_path: Path, form: Callable[[floa
     until: list[float] = []
 
     def soon() -> str:
-        until.append(float(int(time.time()) + 3))
+        until.append(float(int(time.time()) + 2))
         return form(until[0])
 
     crawl = SmallCrawl(tmp_path, TOML)
