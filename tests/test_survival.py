@@ -11,7 +11,17 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
-from survival import MIB, SECRET, check_log, check_no_secret, check_states, on_a_loop, surviving, under_watch
+from survival import (
+    MIB,
+    SECRET,
+    check_log,
+    check_memory,
+    check_no_secret,
+    check_states,
+    on_a_loop,
+    surviving,
+    under_watch,
+)
 
 from gossamer.model.states import UrlState
 
@@ -99,7 +109,6 @@ GOOD_LINE = json.dumps({"at": "now", "event": "crawl.started"}).encode() + b"\n"
         b'{"event":"x","url":"' + b"a" * 1024 + b'"}\n',
         b'{"event":"x","url":"\x1b[31m"}\n',
         b'{"event":"x","url":"\xc2\x85"}\n',
-        b'{"event":"x","max_rss_bytes":4000000000}\n',
         b'{"event":"crawl.failed"}\n',
         b'{"event":"politeness.violated"}\n',
         b"Traceback (most recent call last):\n",
@@ -114,6 +123,13 @@ def test_a_line_that_must_not_be_logged_is_found(tmp_path: Path, line: bytes) ->
 
     with pytest.raises((AssertionError, json.JSONDecodeError)):
         check_log(tmp_path)
+
+
+def test_a_crawl_that_has_grown_is_found() -> None:
+    check_memory({"max_rss_bytes": 60 * MIB})
+
+    with pytest.raises(AssertionError, match="200 MiB"):
+        check_memory({"max_rss_bytes": 200 * MIB})
 
 
 def test_a_secret_that_was_written_down_is_found(tmp_path: Path) -> None:

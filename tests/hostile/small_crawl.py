@@ -5,6 +5,7 @@ from pathlib import Path
 
 from running import Ended, Json, gossamer
 from small_server import SmallServer, links, page
+from survival import check_memory
 
 RETRY = "[retry]\ndelay = 0.05\nmax_delay = 0.5\nhost_patience = 0\n"
 """Scaled down: what comes again comes soon, and a host that is down is given up at once."""
@@ -26,8 +27,8 @@ class SmallCrawl:
         return ["crawl", *seeds, *fixed, *options]
 
     def run(self, *seeds: str) -> Ended:
-        """To its end. The process comes to a good one (G1), it was polite by its own audit (G11), and the healthy host
-        was crawled completely meanwhile (G5). What it leaves behind is checked by `survival`."""
+        """To its end. The process comes to a good one (G1) without growing (G3), it was polite by its own audit (G11),
+        and the healthy host was crawled completely meanwhile (G5). What it leaves is checked by `survival`."""
         others = [f"/{n}" for n in range(1, _PAGES)]
         site = {"/": links(*others), **{path: page(f"page {path}") for path in others}}
         with SmallServer(site, NEIGHBOUR) as neighbour:
@@ -37,6 +38,7 @@ class SmallCrawl:
         assert ended.status == 0, ended.err
         assert "Traceback" not in ended.err
         assert ended.report["politeness_violations"] == 0
+        check_memory(ended.report)
         assert asked == sorted(["/robots.txt", "/", *others])
         return ended
 

@@ -14,7 +14,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -34,7 +34,7 @@ SECRET = "c4nary-of-the-coal-mine"
 """What cases put wherever a secret can stand. It must never be written down (G10)."""
 
 _BEAT = 0.005
-_LARGEST_CRAWL = 400 * MIB  # a crawler with everything it holds for ordinary work, and one hostile document
+_USUAL_CRAWL = 72 * MIB  # a crawler with a few pages behind it
 
 
 def open_files() -> int:
@@ -128,8 +128,8 @@ def check_crawl(directory: Path) -> None:
 
 
 def check_log(directory: Path) -> bool:
-    """One event, one line, escaped and short (G10); no failure of ours (G1), no impolite request (G11), no more
-    memory than a crawl and one hostile document need (G3). Tells whether the crawl came to its end."""
+    """One event, one line, escaped and short (G10); no failure of ours (G1), no impolite request (G11). Tells
+    whether the crawl came to its end."""
     lines = [line for log in sorted(directory.glob("crawl.log*")) for line in log.read_bytes().split(b"\n") if line]
     events = []
     for line in lines:
@@ -137,9 +137,15 @@ def check_log(directory: Path) -> bool:
         assert all(0x20 <= byte < 0x7F for byte in line), line
         event = json.loads(line)
         assert event["event"] not in ("crawl.failed", "politeness.violated"), line
-        assert event.get("max_rss_bytes", 0) <= _LARGEST_CRAWL, line
         events.append(event["event"])
     return events[-1:] == ["crawl.ended"]
+
+
+def check_memory(report: Mapping[str, object]) -> None:
+    """A crawl grows by no more for its hostile hosts than a case may (G3), by the most that its process ever held."""
+    held = report["max_rss_bytes"]
+    assert isinstance(held, int)
+    assert held <= _USUAL_CRAWL + LARGEST_GROWTH, f"{held / MIB:.0f} MiB"
 
 
 def check_states(database: Path, ended: bool) -> None:

@@ -7,7 +7,6 @@ from typing import TypeVar
 
 import pytest
 import uvloop
-from name_server import AAAA, NXDOMAIN, REFUSED, SERVFAIL, A, NameServer, Reply, Zone, a, aaaa, name_server
 
 from gossamer.clock import VirtualClock
 from gossamer.errors import ConfigError
@@ -15,6 +14,7 @@ from gossamer.fetch.dns.cache import Addresses, CacheLimits
 from gossamer.fetch.dns.resolver import Resolver
 from gossamer.model.outcome import Failed, Failure
 from gossamer.model.units import HostKey, Seconds
+from name_server import AAAA, NXDOMAIN, REFUSED, SERVFAIL, A, NameServer, Reply, Zone, a, aaaa, name_server
 
 T = TypeVar("T")
 X = HostKey("x.test")

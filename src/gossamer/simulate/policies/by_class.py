@@ -14,8 +14,8 @@ class ByClass:
     """First in, first out in each class.
 
     As in a crawl, a page enters where the link that it was found by puts it. It is looked at again when its links
-    reach 4, 16, 64, 256 and 1024, or those from other sites 1, 2, 4 and so on; if they lift it into a better class it goes to the end of that
-    queue. None is moved to a worse one.
+    reach 4, 16, 64, 256 and 1024, or those from other sites 1, 2, 4 and so on; if they lift it into a better class it
+    goes to the end of that queue. None is moved to a worse one.
     """
 
     def __init__(self, ordering: Ordering, setting: Setting) -> None:
