@@ -96,7 +96,7 @@ def _hosts(db: sqlite3.Connection, hosts: int, now: float) -> None:
         "UPDATE hosts SET next_contact = ?, rest_reason = 'robots.txt Crawl-delay' WHERE id = ?", (now + 3000, STORY)
     )
     db.executemany(
-        "INSERT INTO robots VALUES (?, ?, 200, ?, ?, ?)",
+        "INSERT INTO robots (origin, host_id, status, fetched_at, expires_at, body) VALUES (?, ?, 200, ?, ?, ?)",
         [(f"http://{host_name(n)}", n, now - 100, now + 80_000, ROBOTS) for n in numbers],
     )
     seeds = ((url_of(n, "/"), url_of(n, "/"), f"seeds.txt, line {n}", now - 9000) for n in range(1, min(SEEDS, hosts)))
