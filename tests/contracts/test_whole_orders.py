@@ -196,11 +196,7 @@ class Model:
         return next(page for page in self.waiting if self.score(page) == best)
 
     def score(self, page: int) -> Fraction:
-        raise NotImplementedError
-
-
-class BreadthFirst(Model):
-    def score(self, page: int) -> Fraction:
+        """The same for all: first in, first out."""
         return Fraction(2)
 
 
@@ -287,7 +283,7 @@ class Mercator(Model):
 
 MODELS: dict[str, type[Model]] = {
     "mercator": Mercator,
-    "bfs": BreadthFirst,
+    "bfs": Model,
     "dfs": DepthFirst,
     "novelty": Novelty,
     "balance": Balance,
