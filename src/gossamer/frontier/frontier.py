@@ -378,13 +378,12 @@ class Frontier:
         return self._router.is_quiet
 
     def statistics(self) -> FrontierStatistics:
-        by_front = [0] * len(self.selector.drawn)
-        for host in self._hosts.values():
-            if host.ranked is not None:
-                by_front[0] += len(host.ranked)
-            for front, tasks in enumerate(host.fronts):
-                by_front[front] += len(tasks)
-        parked = sum(1 for host in self._hosts.values() if host.state is HostState.PARKED)
+        hosts = self._hosts.values()
+        if self._scores is None:
+            by_front = [sum([len(host.fronts[front]) for host in hosts]) for front in range(len(self.selector.drawn))]
+        else:
+            by_front = [sum([host.held for host in hosts]), 0]
+        parked = [host.state for host in hosts].count(HostState.PARKED)
         return FrontierStatistics(
             hosts=len(self._hosts),
             ready=len(self._ready),
