@@ -2,7 +2,7 @@
 
 import pytest
 
-from gossamer.extract.robots import Wishes, wishes_in_header, wishes_in_meta
+from gossamer.extract.robots import Wishes, WishesFor, wishes_in_meta
 
 
 @pytest.mark.parametrize(
@@ -27,8 +27,30 @@ def test_directives_are_words_apart(content: str, expected: Wishes) -> None:
         ("otherbot: noindex, Gossamer: nofollow", Wishes(noindex=False, nofollow=True)),
         ("unavailable_after: 25 Jun 2030 15:00:00 PST, nofollow", Wishes(noindex=False, nofollow=True)),
         ("max-snippet: 20, none", Wishes(noindex=True, nofollow=True)),
+        ("noindex, gossamer: nofollow", Wishes(noindex=False, nofollow=True)),
+        ("none, GOSSAMER: all", Wishes(noindex=False, nofollow=False)),
+        ("gossamer: noindex, max-snippet: 3, nofollow", Wishes(noindex=True, nofollow=True)),
         ("", Wishes(noindex=False, nofollow=False)),
     ],
 )
 def test_a_header_speaks_to_all_robots_or_to_the_named_one(value: str, expected: Wishes) -> None:
-    assert wishes_in_header(value) == expected
+    assert WishesFor("gossamer", value).wishes() == expected
+
+
+def test_what_is_said_to_us_by_name_replaces_what_is_said_to_all_wherever_it_stands() -> None:
+    asked = WishesFor("MyBot", "nofollow")
+    asked.heed_meta("robots", "noindex")
+    asked.heed_meta("otherbot", "none")
+
+    assert asked.wishes() == Wishes(noindex=True, nofollow=True)
+
+    asked.heed_meta("mybot", "noindex, follow")
+
+    assert asked.wishes() == Wishes(noindex=True, nofollow=False)
+
+
+def test_several_statements_to_us_add_up() -> None:
+    asked = WishesFor("gossamer", "gossamer: noindex")
+    asked.heed_meta("gossamer", "nofollow")
+
+    assert asked.wishes() == Wishes(noindex=True, nofollow=True)

@@ -5,11 +5,11 @@ One parse by turbohtml (ADR 8), one walk over the few elements that matter, in d
 
 from typing import NamedTuple
 
-from turbohtml import Document, Namespace, parse
+from turbohtml import Document, Namespace
 
-from gossamer.extract.charset import charset_parameter, declared_encoding, encoding_in_meta, guess_encoding
 from gossamer.extract.refresh import refresh_target
-from gossamer.extract.robots import NO_WISHES, OUR_NAMES, Wishes, wishes_in_header, wishes_in_meta
+from gossamer.extract.robots import OUR_NAME, WishesFor
+from gossamer.extract.tree import page_tree
 
 MAX_TITLE = 300
 """Characters of a title that are kept."""
@@ -26,7 +26,7 @@ LARGE_BODY = 1 << 18
 _ELEMENTS = ("a", "area", "link", "iframe", "frame", "meta", "base", "title")
 
 # `link` elements that fetch a part of this page, or name a service, and lead to no page.
-_NO_PAGES = frozenset(
+NO_PAGES = frozenset(
     {
         "stylesheet",
         "preconnect",
@@ -76,38 +76,11 @@ def extract_page(body: bytes, content_type: str | None, url: str, *, robots_tag:
     address: a canonical link or a refresh that merely names it again is no link. What stands in templates,
     scripts and comments is not part of the page.
     """
-    declared = declared_encoding(body, charset_parameter(content_type))
-    encoding = declared or guess_encoding(body)
-    tree = _tree(body, encoding)
-    if declared is None:
-        # A declaration may stand too late for the prescan. As the standard has it: once more, from the start.
-        late = _late_declaration(tree)
-        if late is not None and late != encoding:
-            encoding = late
-            tree = _tree(body, encoding)
-    return _read(tree, url, encoding, NO_WISHES if robots_tag is None else wishes_in_header(robots_tag))
+    tree, encoding = page_tree(body, content_type)
+    return _read(tree, url, encoding, WishesFor(OUR_NAME, robots_tag))
 
 
-def _tree(body: bytes, encoding: str) -> Document:
-    tree = parse(body, encoding=encoding, positions=False, allow_declarative_shadow_roots=False)
-    if tree.find("template") is not None:
-        # A template is inert. One that declares a shadow root is not: browsers show it and follow its links.
-        tree.remove("template:not([shadowrootmode])")
-    return tree
-
-
-def _late_declaration(tree: Document) -> str | None:
-    for meta in tree.find_all("meta"):
-        attribute = meta.attr
-        declared = encoding_in_meta(
-            charset=attribute("charset"), http_equiv=attribute("http-equiv"), content=attribute("content")
-        )
-        if declared is not None:
-            return declared
-    return None
-
-
-def _read(tree: Document, url: str, encoding: str, wishes: Wishes) -> PageContent:
+def _read(tree: Document, url: str, encoding: str, asked: WishesFor) -> PageContent:
     base: str | None = None
     title: str | None = None
     hrefs: list[str] = []
@@ -127,7 +100,7 @@ def _read(tree: Document, url: str, encoding: str, wishes: Wishes) -> PageConten
         elif tag == "link":
             href = attribute("href")
             kinds = (attribute("rel") or "").lower().split()
-            if href is None or href == url or not kinds or not _NO_PAGES.isdisjoint(kinds):
+            if href is None or href == url or not kinds or not NO_PAGES.isdisjoint(kinds):
                 continue
             if "nofollow" in kinds:
                 nofollow_links += 1
@@ -136,8 +109,9 @@ def _read(tree: Document, url: str, encoding: str, wishes: Wishes) -> PageConten
             content = attribute("content")
             if content is None:
                 continue
-            if (attribute("name") or "").strip().lower() in OUR_NAMES:
-                wishes = wishes.and_also(wishes_in_meta(content))
+            name = attribute("name")
+            if name is not None:
+                asked.heed_meta(name.strip().lower(), content)
             if (attribute("http-equiv") or "").lower() != "refresh":
                 continue
             href = refresh_target(content)
@@ -150,7 +124,7 @@ def _read(tree: Document, url: str, encoding: str, wishes: Wishes) -> PageConten
         elif tag == "title":
             # Drawings have titles too.
             if title is None and element.namespace is Namespace.HTML:
-                title = _trimmed(element.text)
+                title = trimmed(element.text)
             continue
         else:  # iframe, frame
             href = attribute("src")
@@ -162,9 +136,11 @@ def _read(tree: Document, url: str, encoding: str, wishes: Wishes) -> PageConten
             dropped += 1
         else:
             hrefs.append(href)
+    wishes = asked.wishes()
     return PageContent(base, hrefs, title, wishes.nofollow, wishes.noindex, encoding, nofollow_links, dropped, long)
 
 
-def _trimmed(title: str) -> str | None:
+def trimmed(text: str, most: int = MAX_TITLE) -> str | None:
+    """White space as single spaces, cut at `most` characters; None if nothing is left."""
     # Cut before splitting: an unclosed title swallows the rest of the page.
-    return " ".join(title[: 10 * MAX_TITLE].split())[:MAX_TITLE].rstrip() or None
+    return " ".join(text[: 10 * most].split())[:most].rstrip() or None

@@ -6,8 +6,8 @@
 import re
 from typing import NamedTuple
 
-OUR_NAMES = frozenset({"robots", "gossamer"})
-"""Whom a directive must be addressed to for us to heed it, in lower case."""
+OUR_NAME = "gossamer"
+"""The product token that we go by unless told otherwise."""
 
 _SEPARATORS = re.compile(r"[\s,;]+")
 # Directives of X-Robots-Tag that have a value, so that `max-snippet: 20` is not taken for a robot's name.
@@ -35,22 +35,42 @@ def wishes_in_meta(content: str) -> Wishes:
     return Wishes(noindex=none or "noindex" in words, nofollow=none or "nofollow" in words)
 
 
-def wishes_in_header(value: str) -> Wishes:
-    """Read X-Robots-Tag, several lines joined by commas.
+class WishesFor:
+    """The wishes of one page for one robot, gathered from its header and its elements.
 
-    `otherbot: noindex` speaks to that robot only; a name holds until the next one, since the joined lines
-    do not show where one ended.
+    What is addressed to the robot by name replaces what is said to all, as in robots.txt, wherever either stands.
+    Statements to the same addressee add up.
     """
-    wishes = NO_WISHES
-    for_us = True
-    for part in value.split(","):
-        name, colon, rest = part.partition(":")
-        if colon:
-            name = name.strip().lower()
-            if name in _VALUED:
-                continue
-            for_us = name in OUR_NAMES
-            part = rest
-        if for_us:
-            wishes = wishes.and_also(wishes_in_meta(part))
-    return wishes
+
+    def __init__(self, agent: str, header: str | None = None) -> None:
+        """`header` is X-Robots-Tag, several lines joined by commas."""
+        self._agent = agent.lower()
+        self._to_all = NO_WISHES
+        self._to_us: Wishes | None = None
+        if header is not None:
+            self._heed_header(header)
+
+    def wishes(self) -> Wishes:
+        """What holds, after all that has been heard."""
+        return self._to_all if self._to_us is None else self._to_us
+
+    def heed_meta(self, name: str, content: str) -> None:
+        """Take in a meta element, whatever it is about; `name` in lower case."""
+        if name == "robots":
+            self._to_all = self._to_all.and_also(wishes_in_meta(content))
+        elif name == self._agent:
+            self._to_us = (self._to_us or NO_WISHES).and_also(wishes_in_meta(content))
+
+    def _heed_header(self, header: str) -> None:
+        """`otherbot: noindex` speaks to that robot only; a name holds until the next one, since the joined lines do
+        not show where one ended."""
+        addressee = "robots"
+        for part in header.split(","):
+            name, colon, rest = part.partition(":")
+            if colon:
+                name = name.strip().lower()
+                if name in _VALUED:
+                    continue
+                addressee = name
+                part = rest
+            self.heed_meta(addressee, part)
