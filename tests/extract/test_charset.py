@@ -94,10 +94,13 @@ def test_labels_are_taken_in_any_case_and_with_space_around_them() -> None:
         (None, None),
         ("text/html", None),
         ("text/html; charset=utf-8", "utf-8"),
-        ('text/html; x=y; Charset = "Koi8-R"; z', "Koi8-R"),
-        ("text/html;charset='latin1'", "latin1"),
+        ('text/html; x=y; Charset="Koi8-R"; z', "Koi8-R"),
+        ("text/html;charset='latin1'", "'latin1'"),
+        ("text/html;charset =latin1", None),
+        ("; charset=latin1", None),
         ("text/html; notcharset=x", None),
-        ('text/html; charset=""', None),
+        ('text/html; charset=""', ""),
+        ("text/html;charset=koi8-r, text/html", "koi8-r"),
     ],
 )
 def test_the_charset_parameter_is_read_from_the_header(header: str | None, expected: str | None) -> None:
@@ -119,3 +122,16 @@ def test_whatever_comes_the_answer_is_an_encoding_of_the_standard(body: bytes, h
 )
 def test_the_prescan_never_stumbles_over_markup(head: bytes) -> None:
     assert declared_encoding(head, None) in (None, "UTF-8")
+
+
+def test_every_content_type_of_the_standard_declares_the_encoding_that_it_says() -> None:
+    found = json.loads(shared_data("conformance/http/mime-types.json").read_text())
+    cases = [case for case in found if isinstance(case, dict)]
+    wrong = []
+    for case in cases:
+        label = charset_parameter(case["input"])
+        if (None if label is None else encoding_of_label(label)) != case.get("encoding"):
+            wrong.append((case["input"], case.get("encoding"), label))
+
+    assert wrong == []
+    assert len(cases) == 74

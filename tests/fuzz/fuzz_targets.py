@@ -33,7 +33,7 @@ from gossamer.fetch.ftp.replies import BadReply, ReplyReader, extended_port, pas
 from gossamer.fetch.http.body import payload
 from gossamer.fetch.http.chunked import ChunkScanner, dechunk
 from gossamer.fetch.http.exchange import Exchange
-from gossamer.fetch.http.headers import http_date, mime_and_charset, parse_fields, retry_after
+from gossamer.fetch.http.headers import http_date, parse_fields, retry_after
 from gossamer.fetch.http.ports import FetchLimits
 from gossamer.fetch.robots import max_age_of, parse_robots, rules_from_answer
 from gossamer.filter.canonical import Canonical, canonicalise
@@ -73,8 +73,6 @@ def check_header_fields(data: bytes) -> None:
         assert wait is None or 0 < wait <= 86_400
         date = http_date(value, NOW)
         assert date is None or -1e11 < date < 1e12
-        mime, charset = mime_and_charset(value)
-        assert mime == mime.lower() and (charset is None or charset)
         age = max_age_of(value)
         assert age is None or age >= 0
 

@@ -9,11 +9,11 @@ import codecs
 import re
 
 from gossamer.extract.encodings import LONGEST_LABEL, NAME_OF_LABEL
+from gossamer.extract.mime import declared_type
 
 _PRESCAN_BYTES = 1024  # the standard's number: how far a declaration may stand from the start
 _SPACE = "\t\n\f\r "
 
-_CHARSET_PARAMETER = re.compile(r""";\s*charset\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s;"']+))""", re.IGNORECASE)
 _CHARSET_IN_META = re.compile(r"""charset[\t\n\f\r ]*=[\t\n\f\r ]*(["']?)""", re.IGNORECASE)
 _UNTIL_SPACE = re.compile(r"[^\t\n\f\r ;]*")
 _XML_ENCODING = re.compile(rb"""<\?xml[^>]*?\bencoding[\x00-\x20]*=[\x00-\x20]*(["'])([\x21-\x7e]*?)\1""")
@@ -39,13 +39,10 @@ def encoding_of_label(label: str) -> str | None:
 
 
 def charset_parameter(content_type: str | None) -> str | None:
-    """The `charset` parameter of a Content-Type header, as written, if it has one."""
-    if content_type is None:
-        return None
-    match = _CHARSET_PARAMETER.search(content_type)
-    if match is None:
-        return None
-    return match[1] or match[2] or match[3]
+    """The `charset` parameter of a Content-Type header, as written, if it has one: as the MIME Sniffing standard
+    reads it. What was asked of the same header before is remembered."""
+    declared = declared_type(content_type)
+    return None if declared is None else declared.charset
 
 
 def encoding_in_meta(*, charset: str | None, http_equiv: str | None, content: str | None) -> str | None:

@@ -1,13 +1,10 @@
 """The header fields that we act on."""
 
-import json
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conformance import shared_data
-from gossamer.fetch.http.headers import http_date, location_of, mime_and_charset, parse_fields, retry_after
+from gossamer.fetch.http.headers import http_date, location_of, parse_fields, retry_after
 from gossamer.model.units import Instant
 
 NOW = Instant(784_111_777.0)  # Sun, 06 Nov 1994 08:49:37 GMT
@@ -58,36 +55,6 @@ def test_no_text_breaks_the_parser_and_no_wait_leaves_its_bounds(text: str, now:
     wait = retry_after(text, Instant(now))
 
     assert wait is None or 0 < wait <= 86400
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        ("text/html", ("text/html", None)),
-        ("Text/HTML; Charset=UTF-8", ("text/html", "UTF-8")),
-        ('text/html;charset="windows-1251"', ("text/html", "windows-1251")),
-        ("text/html; foo=bar; charset=koi8-r; x=y", ("text/html", "koi8-r")),
-        ("application/xhtml+xml", ("application/xhtml+xml", None)),
-        ("", ("", None)),
-        ("html", ("", None)),
-        ("text/", ("", None)),
-        ("text/html; charset=", ("text/html", None)),
-        ("text/html, text/plain", ("", None)),
-    ],
-)
-def test_media_type_and_charset_are_read(value: str, expected: tuple[str, str | None]) -> None:
-    assert mime_and_charset(value) == expected
-
-
-def test_media_types_agree_with_the_web_platform_tests() -> None:
-    cases = json.loads(shared_data("conformance/http/mime-types.json").read_text())
-    checked = 0
-    for case in cases:
-        if isinstance(case, dict) and case["output"] is not None:
-            assert mime_and_charset(case["input"])[0] == case["output"].partition(";")[0], case["input"]
-            checked += 1
-
-    assert checked > 30
 
 
 def test_repeated_fields_are_joined_and_lines_that_are_no_fields_left_out_and_counted() -> None:

@@ -20,9 +20,6 @@ _DATES = (
 _LONGEST_VALUE = 64  # no delay and no date is longer; the rest is not looked at
 _DIGITS = re.compile(r"[0-9]+", re.ASCII)
 _TOKEN = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
-_MIME = re.compile(rf"{_TOKEN}/{_TOKEN}")
-_CHARSET = re.compile(rf';\s*charset=(?:"([^"]*)"|({_TOKEN}))', re.IGNORECASE)
-_LONGEST_CONTENT_TYPE = 1024
 _NAME = re.compile(_TOKEN)
 _LONGEST_KNOWN_NAME = 64
 _MOST_KNOWN_NAMES = 1024
@@ -143,14 +140,3 @@ def http_date(value: str, now: Instant) -> Instant | None:
     except ValueError:
         return None
     return Instant(moment.timestamp())
-
-
-def mime_and_charset(value: str) -> tuple[str, str | None]:
-    """The media type in lower case ("" when there is none) and the charset label as written, or None."""
-    text = value[:_LONGEST_CONTENT_TYPE]
-    mime = text.partition(";")[0].strip()
-    if not _MIME.fullmatch(mime):
-        return "", None
-    label = _CHARSET.search(text)
-    charset = (label[1] if label[1] is not None else label[2]) if label else None
-    return mime.lower(), charset or None
