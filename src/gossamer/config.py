@@ -214,6 +214,8 @@ class ArchiveSection(Section, frozen=True, kw_only=True):
 
     warc_rotate_bytes: int = 1_000_000_000
     warc_prefix: str = "gossamer"
+    revisits: bool = True  # a record for every duplicate, that it is one
+    outlinks: bool = False  # a record for every page of what it links to
 
     def __post_init__(self) -> None:
         _at_least(self, 10_000, "warc_rotate_bytes")

@@ -78,6 +78,12 @@ class Intake:
             entering.append(Candidate(url, host, prints[i], depth, 0, Via.LINK, task.url_id))
         return entering, links
 
+    def targets(self, visit: Visit, content: PageContent) -> list[Url]:
+        """Everything that a page links to, whether it may enter or not."""
+        page = taken_apart(visit.task.url, visit.host)
+        found = self._resolver.resolve_page(content.base or page.url, page, content.hrefs, content.encoding.lower())
+        return list(found.links)
+
     def _page_links(self, visit: Visit, prints: list[Fingerprint], hosts: list[HostKey]) -> PageLinks | None:
         """Every target once, the page itself not among them."""
         own = visit.task.fingerprint

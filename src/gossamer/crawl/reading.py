@@ -1,8 +1,8 @@
 """Reading one document: what is in it, do we have it, what does it link to? Hot: benchmarks/bench_crawl.py."""
 
 from collections import Counter
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
 
 from gossamer.clock import Clock
 from gossamer.crawl.hosts import HostWishes
@@ -18,7 +18,7 @@ from gossamer.frontier.turns import Visit
 from gossamer.model.outcome import Failure, Response
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate
-from gossamer.model.units import Instant
+from gossamer.model.units import Instant, Url
 from gossamer.store.changes import Capture, PageLinks, Settlement
 
 _MAX_VALIDATOR = 512  # characters of an ETag or Last-Modified worth keeping
@@ -41,6 +41,19 @@ class Opened(NamedTuple):
     digest: bytes
 
 
+class Archiving(Protocol):
+    """Makes a capture of a response and the digest of its body as received; with what it links to, if that is kept."""
+
+    def __call__(
+        self, response: Response, payload_digest: bytes, outlinks: Sequence[Url] | None = None, /
+    ) -> Capture: ...
+
+
+def without_records(response: Response, payload_digest: bytes, outlinks: Sequence[Url] | None = None) -> Capture:
+    """A capture whose records are built when it is written."""
+    return Capture(response, payload_digest)
+
+
 class Read(NamedTuple):
     """What a document came to."""
 
@@ -59,16 +72,21 @@ class DocumentReader:
         contents: ContentSeen[int],
         large_pages: LargePages,
         max_body_bytes: int,
-        archived: Callable[[Response, bytes], Capture] = Capture,
+        archived: Archiving = without_records,
         hosts: HostWishes | None = None,
+        *,
+        revisits: bool = False,
+        outlinks: bool = False,
     ) -> None:
-        """`archived` makes a capture of a response and its payload digest; `hosts` say what is kept of each."""
+        """`hosts` say what is kept of each; `revisits` and `outlinks`, whether there are records of these."""
         self._intake = intake
         self._contents = contents
         self._large_pages = large_pages
         self._max_body_bytes = max_body_bytes
         self._archived = archived
         self._hosts = hosts or HostWishes()
+        self._revisits = revisits
+        self._outlinks = outlinks
 
     def open(self, document: Document) -> Opened:
         found = payload(document.response, self._max_body_bytes)
@@ -121,7 +139,8 @@ class DocumentReader:
     def duplicate(self, opened: Opened, owner: int) -> Read:
         """Fetched, but stored already under another URL: neither stored nor read again."""
         self._contents.learn(opened.digest, owner)
-        return Read(self._settle(opened, UrlState.DUPLICATE, duplicate_of=owner), [], None, Counter())
+        capture = Capture(opened.document.response, _wire_digest(opened)) if self._revisits else None
+        return Read(self._settle(opened, UrlState.DUPLICATE, capture, duplicate_of=owner), [], None, Counter())
 
     def stored(self, opened: Opened, page: PageContent | None) -> Read:
         """New content: to be archived, and its links let in; unless it turns out to be of a kind that nobody wants."""
@@ -135,9 +154,8 @@ class DocumentReader:
         links: PageLinks | None = None
         if page is not None and not page.nofollow:
             candidates, links = self._intake.links(visit, page, excluded)
-        entity = opened.payload.entity
-        digest = opened.digest if entity is opened.payload.body else payload_digest(entity)
-        capture = self._archived(opened.document.response, digest)
+        outlinks = self._intake.targets(visit, page) if self._outlinks and page is not None else None
+        capture = self._archived(opened.document.response, _wire_digest(opened), outlinks)
         settlement = self._settle(opened, UrlState.STORED, capture, page.title if page else None)
         return Read(settlement, candidates, links, excluded)
 
@@ -170,6 +188,12 @@ class DocumentReader:
             duplicate_of=duplicate_of,
             capture=capture,
         )
+
+
+def _wire_digest(opened: Opened) -> bytes:
+    """Of the body as it was received; where it had no coding that is the document's."""
+    wire_body = opened.document.response.wire_body
+    return opened.digest if wire_body is opened.payload.body else payload_digest(wire_body)
 
 
 def _mime(content_type: str | None) -> str | None:

@@ -10,12 +10,21 @@ from gossamer.model.task import Candidate
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Origin, Url
 
 
+class Original(NamedTuple):
+    """The capture that holds the document which another one came to again."""
+
+    url: Url
+    captured_at: Instant  # when it was asked for: the date of its record
+    payload_digest: bytes
+
+
 class Capture(NamedTuple):
-    """A document to be archived."""
+    """A document to be archived; with an `original`, that it was found to be the same."""
 
     response: Response
-    payload_digest: bytes  # SHA-1 of the body without its transfer coding
-    records: tuple[bytes, bytes] | None = None  # answer and question as they go into the file, if built already
+    payload_digest: bytes  # SHA-1 of the body as it was received, transfer coding and all
+    records: tuple[bytes, ...] | None = None  # the answer first, as they go into the file, if built already
+    original: Original | None = None  # of a duplicate it is found when it is committed
 
 
 class Settlement(NamedTuple):

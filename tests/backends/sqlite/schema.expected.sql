@@ -1,7 +1,17 @@
+CREATE TABLE captures (
+    warc_file      INTEGER NOT NULL,
+    warc_offset    INTEGER NOT NULL,
+    warc_length    INTEGER NOT NULL,
+    url_id         INTEGER NOT NULL,
+    revisit        INTEGER NOT NULL,     -- 1: the document itself is elsewhere
+    captured_at    REAL,                 -- the date of the record; null: written by an older version
+    payload_digest BLOB,                 -- SHA-1 of the body as received; null: written by an older version
+    PRIMARY KEY (warc_file, warc_offset)
+) WITHOUT ROWID;
 CREATE TABLE contents (
     digest        BLOB PRIMARY KEY,
     url_id        INTEGER NOT NULL
-) WITHOUT ROWID;
+, warc_file INTEGER, warc_offset INTEGER) WITHOUT ROWID;
 CREATE TABLE counters (
     name          TEXT PRIMARY KEY,
     value         INTEGER NOT NULL

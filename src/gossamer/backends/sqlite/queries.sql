@@ -179,8 +179,30 @@ VALUES (/*rows*/)(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)(/*rows*/)
 -- name: record_failure
 INSERT INTO failures (url_id, at, reason, status, detail) VALUES (/*rows*/)(?, ?, ?, ?, ?)(/*rows*/)
 
+-- name: record_capture
+INSERT OR ROLLBACK INTO captures (warc_file, warc_offset, warc_length, url_id, revisit, captured_at, payload_digest)
+VALUES (/*rows*/)(?, ?, ?, ?, ?, ?, ?)(/*rows*/)
+
 -- name: own_content
-INSERT OR IGNORE INTO contents (digest, url_id) VALUES (/*rows*/)(?, ?)(/*rows*/)
+INSERT OR IGNORE INTO contents (digest, url_id, warc_file, warc_offset) VALUES (/*rows*/)(?, ?, ?, ?)(/*rows*/)
+
+-- name: original_of_content
+SELECT u.url, c.captured_at, c.payload_digest
+FROM contents k
+JOIN captures c ON c.warc_file = k.warc_file AND c.warc_offset = k.warc_offset
+JOIN urls u ON u.id = c.url_id
+WHERE k.digest = ? AND c.revisit = 0 AND c.captured_at IS NOT NULL
+
+-- A page that was last captured whole is its own original; one that was a duplicate has its content's.
+-- name: original_of_url
+SELECT u.url, c.captured_at, c.payload_digest
+FROM visits v
+LEFT JOIN captures own ON own.warc_file = v.warc_file AND own.warc_offset = v.warc_offset AND own.revisit = 0
+LEFT JOIN contents k ON k.digest = v.digest
+JOIN captures c ON c.warc_file = coalesce(own.warc_file, k.warc_file)
+    AND c.warc_offset = coalesce(own.warc_offset, k.warc_offset)
+JOIN urls u ON u.id = c.url_id
+WHERE v.url_id = ? AND c.revisit = 0 AND c.captured_at IS NOT NULL
 
 -- name: content_owner
 SELECT url_id FROM contents WHERE digest = ?

@@ -17,6 +17,7 @@ from typing import Any
 from gossamer.backends.sqlite.database import open_for_writing, translated
 from gossamer.backends.sqlite.hosts import DomainOf, HostRows
 from gossamer.backends.sqlite.links import TARGETS_AT_ONCE, FirstLink, LinkCounts
+from gossamer.backends.sqlite.originals import Originals
 from gossamer.backends.sqlite.queries import named_queries
 from gossamer.backends.sqlite.rows import read_rows, write_rows
 from gossamer.clock import Clock
@@ -183,14 +184,23 @@ class SqliteWriter:
         return new
 
     def _settle(self, settlements: list[Settlement], counts: Counter[str], touched: _Touched) -> int:
-        updates, visits, failures, contents = [], [], [], []
+        updates, visits, failures, contents, captures = [], [], [], [], []
         written = 0
+        originals = Originals(self._db, self._sql, settlements)
         fronts = self._fronts_of([s for s in settlements if s.state is UrlState.QUEUED])
         for s in settlements:
             at: Location | None = None
-            if s.capture is not None:
-                at = self._captures.append(s.capture)
+            warc_id: int | None = None
+            capture = s.capture
+            if capture is not None and s.state is UrlState.DUPLICATE:
+                capture = originals.revisit(capture, s.digest)
+            if capture is not None:
+                at = self._captures.append(capture)
                 written += at.length
+                warc_id = self._warc_id(at.file)
+                known = capture.original is not None
+                of = (s.url_id, known, capture.response.started, capture.payload_digest)
+                captures.append((warc_id, at.offset, at.length, *of))
             available_at: float | None = s.available_at
             front: int | None = None
             place: float | None = None
@@ -208,16 +218,17 @@ class SqliteWriter:
                 visits.append(
                     (s.url_id, s.at, s.status, s.size, s.took, s.mime, s.digest, s.title, s.etag, s.last_modified)
                     + (s.duplicate_of, s.redirect_to)
-                    + ((self._warc_id(at.file), at.offset, at.length) if at else (None, None, None))
+                    + ((warc_id, at.offset, at.length) if at else (None, None, None))
                 )
             if s.state is UrlState.STORED and s.digest is not None:
-                contents.append((s.digest, s.url_id))
+                contents.append((s.digest, s.url_id, warc_id, at.offset if at else None))
             if s.reason is not None:
                 failures.append((s.url_id, s.at, s.reason, s.status, s.detail))
         db, sql = self._db, self._sql
         write_rows(db, sql["settle_url"], updates)  # looks at the visit before this one, so it comes first
         write_rows(db, sql["record_visit"], visits)
         write_rows(db, sql["record_failure"], failures)
+        write_rows(db, sql["record_capture"], captures)
         write_rows(db, sql["own_content"], contents)
         return written
 

@@ -10,8 +10,8 @@ What always holds:
   * a file begins with a warcinfo record and holds whole gzip members only, up to its committed length;
   * committed bytes are never written again, cut or moved;
   * a file changes hands between transactions only: one transaction concerns one file;
-  * block digests cover the block as stored; payload digests cover the body without its transfer coding
-    (WARC 1.1, 6.3.2).
+  * block digests cover the block as stored, payload digests the body as stored, transfer coding and all (ADR 23);
+  * a document that is stored already under another URL is a revisit record, which names that URL and its date.
 """
 
 from gossamer.backends.warcfile.reader import DamagedRecord, Record, read_record, scan_records
@@ -20,6 +20,7 @@ from gossamer.backends.warcfile.record import (
     RecordIds,
     Warcinfo,
     build_conversation,
+    build_outlinks,
     build_request,
     build_resource,
     build_response,
@@ -41,6 +42,7 @@ __all__ = [
     "WarcWriter",
     "Warcinfo",
     "build_conversation",
+    "build_outlinks",
     "build_request",
     "build_resource",
     "build_response",

@@ -1,20 +1,26 @@
-"""The store's port to the WARC files: a document is a request record and a response record.
+"""The store's port to the WARC files: a document is a response record and a request record.
 
-Over FTP it is a resource record and the conversation as metadata (WARC 1.1, 6.4 and 6.6).
+Over FTP it is a resource record and the conversation as metadata (WARC 1.1, 6.4 and 6.6). A document that is stored
+already is a revisit record in place of the first. What a page links to may follow as metadata.
 """
 
 from base64 import b32encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from gossamer.backends.warcfile.record import (
+    Original,
     RecordIds,
     build_conversation,
+    build_outlinks,
     build_request,
     build_resource,
     build_response,
+    build_revisit,
 )
 from gossamer.backends.warcfile.writer import WarcWriter
 from gossamer.model.outcome import Response
+from gossamer.model.units import Url
+from gossamer.store import changes
 from gossamer.store.changes import Capture
 from gossamer.store.ports import Location
 
@@ -22,20 +28,51 @@ _GATHERED_BYTES = 1 << 20
 
 
 class WarcEncoder:
-    """Turns a document into its two records. On the event loop: the digests and the compression give the interpreter's
+    """Turns a document into its records. On the event loop: the digests and the compression give the interpreter's
     lock away, and a second thread that wants it back a few times per page costs more than it takes over."""
 
     def __init__(self, ids: RecordIds) -> None:
         self._ids = ids
 
-    def capture(self, response: Response, payload_digest: bytes) -> Capture:
+    def capture(self, response: Response, payload_digest: bytes, outlinks: Sequence[Url] | None = None) -> Capture:
         """A capture that has its records with it."""
-        return Capture(response, payload_digest, self.records(response, payload_digest))
+        return Capture(response, payload_digest, self.records(response, payload_digest, outlinks))
 
-    def records(self, response: Response, payload_digest: bytes) -> tuple[bytes, bytes]:
-        """The answer's record and the question's, each a gzip member."""
+    def not_modified(self, response: Response, original: changes.Original) -> Capture:
+        """The capture of a 304: that the document is still the one which was captured then."""
+        return Capture(response, original.payload_digest, self.revisit_records(response, original), original)
+
+    def records(
+        self, response: Response, payload_digest: bytes, outlinks: Sequence[Url] | None = None
+    ) -> tuple[bytes, ...]:
+        """The answer's record and the question's, each a gzip member; then what the page links to, if that is given."""
         answer_id, question_id = self._ids.next(), self._ids.next()
-        digest = "sha1:" + b32encode(payload_digest).decode()
+        digest = _text(payload_digest)
+        if outlinks is not None:
+            links = build_outlinks(response, outlinks, record_id=self._ids.next(), concurrent_to=answer_id)
+            return *self._pair(response, answer_id, question_id, digest), links
+        return self._pair(response, answer_id, question_id, digest)
+
+    def revisit_records(
+        self, response: Response, original: changes.Original, payload_digest: bytes | None = None
+    ) -> tuple[bytes, bytes]:
+        """That the document is the one of `original`, and the question. Unless its body was received with the very
+        same bytes (`payload_digest`), the head is left out: it would not fit before the original's body."""
+        answer_id, question_id = self._ids.next(), self._ids.next()
+        over_ftp = response.url.startswith("ftp:")
+        fits = response.status == 304 or payload_digest == original.payload_digest
+        answer = build_revisit(
+            response,
+            record_id=answer_id,
+            original=Original(original.url, original.captured_at),
+            concurrent_to=question_id,
+            payload_digest=_text(original.payload_digest),
+            with_head=fits and not over_ftp,
+        )
+        ask = build_conversation if over_ftp else build_request
+        return answer, ask(response, record_id=question_id, concurrent_to=answer_id)
+
+    def _pair(self, response: Response, answer_id: str, question_id: str, digest: str) -> tuple[bytes, bytes]:
         if response.url.startswith("ftp:"):
             content = build_resource(response, record_id=answer_id, concurrent_to=question_id, payload_digest=digest)
             return content, build_conversation(response, record_id=question_id, concurrent_to=answer_id)
@@ -58,16 +95,21 @@ class WarcCaptures:
         self._gathered_bytes = 0
 
     def append(self, capture: Capture) -> Location:
-        """Write the two records of a document; the location is that of the one with the content."""
+        """Write the records of a document; the location is that of the one with the content, or of the revisit."""
         if not self._gathered:
             self._writer.prepare()
-        answer, question = capture.records or self._encoder.records(capture.response, capture.payload_digest)
-        at = Location(self._writer.file_name, self._writer.length + self._gathered_bytes, len(answer))
-        self._gathered += (answer, question)
-        self._gathered_bytes += len(answer) + len(question)
+        records = capture.records or self._records(capture)
+        at = Location(self._writer.file_name, self._writer.length + self._gathered_bytes, len(records[0]))
+        self._gathered += records
+        self._gathered_bytes += sum(map(len, records))
         if self._gathered_bytes >= _GATHERED_BYTES:
             self._write()
         return at
+
+    def _records(self, capture: Capture) -> tuple[bytes, ...]:
+        if capture.original is None:
+            return self._encoder.records(capture.response, capture.payload_digest)
+        return self._encoder.revisit_records(capture.response, capture.original, capture.payload_digest)
 
     def _write(self) -> None:
         if self._gathered:
@@ -93,3 +135,7 @@ class WarcCaptures:
 
     def close(self) -> None:
         self._writer.close()
+
+
+def _text(digest: bytes) -> str:
+    return "sha1:" + b32encode(digest).decode()

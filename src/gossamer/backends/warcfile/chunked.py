@@ -1,4 +1,4 @@
-"""The body inside a chunked transfer coding (RFC 9112, 7.1), for the payload digest."""
+"""The body inside a chunked transfer coding (RFC 9112, 7.1), for payload digests that are taken without it."""
 
 
 def without_chunks(body: bytes) -> bytes:

@@ -77,7 +77,7 @@ class Record:
     def payload_digest_ok(self) -> bool | None:
         """The same for the payload; None for a revisit too, whose payload lies elsewhere.
 
-        A chunked body may have its digest taken with the chunks or, as the standard wants, without: both occur.
+        A chunked body may have its digest taken with the chunks, as ours do, or, as the standard wants, without.
         """
         digest = self.header("WARC-Payload-Digest")
         if self.kind == "revisit":

@@ -6,6 +6,7 @@ threads run. ADR 5.
 
 import random
 from base64 import b32encode
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha1
@@ -13,7 +14,6 @@ from typing import Final
 
 from isal import isal_zlib
 
-from gossamer.backends.warcfile.chunked import without_chunks
 from gossamer.model.outcome import Response
 from gossamer.model.units import Instant, Url
 
@@ -23,6 +23,7 @@ _GZIP_MEMBER: Final = 31  # window bits: a gzip header and trailer around the de
 
 _ANY_BYTES: Final = "application/octet-stream"
 _CONVERSATION: Final = "text/x-ftp-control-conversation"  # what Heritrix calls it, and so what readers may know
+_FIELDS: Final = "application/warc-fields"
 _HTTP: Final = "application/http; msgtype="
 _SAME_PAYLOAD: Final = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 _NOT_MODIFIED: Final = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
@@ -60,7 +61,8 @@ class Original:
 
 
 def payload_digest_of(payload: bytes) -> str:
-    """The digest of a body without its transfer coding, as the WARC headers and our index write it."""
+    """The digest of a body as the WARC headers write it. The body is what follows the head, transfer coding and all:
+    what the checkers of other people compare with (ADR 23)."""
     return "sha1:" + b32encode(sha1(payload, usedforsecurity=False).digest()).decode()
 
 
@@ -74,7 +76,7 @@ def build_response(
 ) -> bytes:
     """A response record. `payload_digest`, where the caller knows it already, saves computing it again."""
     if payload_digest is None:
-        payload_digest = payload_digest_of(_payload(response))
+        payload_digest = payload_digest_of(response.wire_body)
     more = f"WARC-Payload-Digest: {payload_digest}\r\n"
     if response.truncated is not None:
         more += f"WARC-Truncated: {response.truncated.value}\r\n"
@@ -118,16 +120,19 @@ def build_revisit(
     original: Original,
     concurrent_to: str | None = None,
     payload_digest: str | None = None,
+    with_head: bool = True,
 ) -> bytes:
     """A revisit record: the head of an answer whose body is that of `original`.
 
     A 304 takes the profile server-not-modified; `payload_digest` is then that of the original, if it is known.
-    Anything else takes identical-payload-digest, whose digest is computed where it is not given.
+    Anything else takes identical-payload-digest, whose digest is computed where it is not given. Readers put this head
+    before the original's body; where that would not fit, because the same document came in another coding, the head
+    is left out (`with_head`), and they take the original's.
     """
     unmodified = response.status == 304
     more = f"WARC-Profile: {_NOT_MODIFIED if unmodified else _SAME_PAYLOAD}\r\n"
     if payload_digest is None and not unmodified:
-        payload_digest = payload_digest_of(_payload(response))
+        payload_digest = payload_digest_of(response.wire_body)
     if payload_digest is not None:
         more += f"WARC-Payload-Digest: {payload_digest}\r\n"
     if original.record_id is not None:
@@ -136,7 +141,15 @@ def build_revisit(
     if not unmodified:
         more += "WARC-Truncated: length\r\n"  # asked for where a block was left out as a duplicate (WARC 1.1, 6.7.2)
     head = _exchange_head("revisit", response, record_id, warcinfo_id, concurrent_to)
-    return _member(head + more, response.head)
+    return _member(head + more, response.head if with_head else b"")
+
+
+def build_outlinks(
+    response: Response, outlinks: Iterable[str], *, record_id: str, concurrent_to: str | None = None
+) -> bytes:
+    """A metadata record of the addresses that a page links to, absolute, each once."""
+    head = _exchange_head("metadata", response, record_id, None, concurrent_to, _FIELDS)
+    return _member(head, "".join(f"outlink: {url}\r\n" for url in outlinks).encode())
 
 
 def build_warcinfo(info: Warcinfo, *, record_id: str, file_name: str, now: Instant) -> bytes:
@@ -152,7 +165,7 @@ def build_warcinfo(info: Warcinfo, *, record_id: str, file_name: str, now: Insta
     block = "".join(f"{name}: {' '.join(value.split())}\r\n" for name, value in fields.items() if value)
     head = (
         f"WARC/1.1\r\nWARC-Type: warcinfo\r\nWARC-Record-ID: <{record_id}>\r\nWARC-Date: {warc_date(now)}\r\n"
-        f"WARC-Filename: {file_name}\r\nContent-Type: application/warc-fields\r\n"
+        f"WARC-Filename: {file_name}\r\nContent-Type: {_FIELDS}\r\n"
     )
     return _member(head, block.encode())
 
@@ -196,9 +209,3 @@ def _member(head: str, block: bytes, more_block: bytes = b"") -> bytes:
     level = _LEVEL if len(whole) > _SMALL else 0
     member: bytes = isal_zlib.compress(whole, level, _GZIP_MEMBER)
     return member
-
-
-def _payload(response: Response) -> bytes:
-    if "chunked" in response.headers.get("transfer-encoding", "").lower():
-        return without_chunks(response.wire_body)
-    return response.wire_body
