@@ -1,0 +1,178 @@
+"""The content-seen test for near-duplicates: is there a document that is almost this one? Hot: bench_neardup.py.
+
+A signature (`gossamer.sketch.minhash`) is cut into eight bands of eight bytes. Two signatures that differ in at most
+`MAX_DISTANCE` = 7 bytes have at least one band in common, whichever bytes those are; so the documents that share a band
+are all that need be compared, and none within the distance is missed. Bands are found in tables, here and in the store.
+
+Only originals are in the tables. A near-duplicate belongs to the original that it was compared with, and nothing
+is compared with it: so no chain of small steps makes one document of two different ones, and a host with a million
+copies of one page has one entry.
+"""
+
+import struct
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from gossamer.sketch.bloom import Bloom
+
+MAX_DISTANCE: Final = 7
+"""Bytes of 64 in which near-duplicates may differ: documents that share about nine tenths of their shingles."""
+
+BANDS: Final = MAX_DISTANCE + 1
+_BANDS = struct.Struct(f"<{BANDS}q")
+_NUMBER: Final = BANDS - 1  # a mask: the lowest three bits of a band are replaced by its number
+_BYTES: Final = _BANDS.size
+
+
+class Near(NamedTuple):
+    """The original that a document is almost the same as."""
+
+    owner: int
+    distance: int
+
+
+class Ask(NamedTuple):
+    """Memory has no answer: the store may hold originals with some of these bands."""
+
+    bands: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class NearStatistics:
+    """A snapshot. The first three count answers since the start."""
+
+    near: int
+    new: int
+    asked: int
+    remembered: int
+    filter_keys: int
+    filter_bytes: int
+    warm: bool
+
+
+def bands_of(signature: bytes) -> list[int]:
+    """The keys under which a signature stands in a table: 64 bits each, signed, as SQLite has them.
+
+    Three bits of each say which band it is, so that one table serves all eight. The bits that make way are compared
+    with the rest of the signature.
+    """
+    return [band & ~_NUMBER | number for number, band in enumerate(_BANDS.unpack(signature))]
+
+
+def nearest(signature: bytes, originals: Iterable[tuple[int, bytes]]) -> Near | None:
+    """The closest of some originals (owner, signature), if it is close enough; the first owner of several."""
+    ours = int.from_bytes(signature, "little")
+    best: Near | None = None
+    for owner, theirs in originals:
+        apart = _BYTES - (ours ^ int.from_bytes(theirs, "little")).to_bytes(_BYTES, "little").count(0)
+        if apart <= MAX_DISTANCE and (best is None or (apart, owner) < (best.distance, best.owner)):
+            best = Near(owner, apart)
+    return best
+
+
+class NearSeen:
+    """Finds the original that a document nearly repeats. Does no IO.
+
+    `look` answers from memory, or says which bands to ask the store for; what the store finds goes through `nearest`.
+    Whoever finds nothing near says `learn` before looking again: the document is an original then. The latest
+    `remember` originals are held, about a kilobyte each; a Bloom filter knows the bands of all, so that the store is
+    asked only about bands that it has (but for one page in a thousand).
+    """
+
+    def __init__(self, *, capacity: int, remember: int = 20_000, error_rate: float = 0.0001) -> None:
+        """`capacity`: documents expected in the crawl. `error_rate`: of the filter, for each band."""
+        if remember < 1:
+            raise ValueError(f"a memory of {remember} signatures")
+        self._remember = remember
+        self._signatures: dict[int, bytes] = {}  # by owner, the oldest first
+        self._owners: dict[int, int | list[int]] = {}  # by band; seldom more than one
+        self._filter = Bloom(capacity * BANDS, error_rate)
+        self._whole = False  # memory holds every original that there is
+        self._near = 0
+        self._new = 0
+        self._asked = 0
+
+    def look(self, signature: bytes, visitor: int) -> Near | Ask | None:
+        """What `visitor`'s document nearly repeats: an original of another URL, in memory; None if there is none at
+        all; or a question. Changes nothing."""
+        bands = bands_of(signature)
+        owners = self._owners
+        found: set[int] = set()
+        for band in bands:
+            owner = owners.get(band)
+            if owner is None:
+                continue
+            if isinstance(owner, int):
+                found.add(owner)
+            else:
+                found.update(owner)
+        found.discard(visitor)
+        if found:
+            signatures = self._signatures
+            near = nearest(signature, [(owner, signatures[owner]) for owner in found])
+            if near is not None:
+                self._near += 1
+                return near
+        if not self._whole:
+            filter_ = self._filter
+            perhaps = [band for band in bands if band in filter_]
+            if perhaps:
+                self._asked += 1
+                return Ask(perhaps)
+        self._new += 1
+        return None
+
+    def learn(self, signature: bytes, owner: int) -> None:
+        """This document is an original, in place of what `owner` had before."""
+        if owner in self._signatures:
+            self.forget(owner)
+        elif len(self._signatures) >= self._remember:
+            self.forget(next(iter(self._signatures)))
+            self._whole = False
+        self._signatures[owner] = signature
+        bands = bands_of(signature)
+        self._filter.add_each(bands)
+        owners = self._owners
+        for band in bands:
+            before = owners.setdefault(band, owner)
+            if isinstance(before, list):
+                before.append(owner)
+            elif before != owner:
+                owners[band] = [before, owner]
+
+    def forget(self, owner: int) -> None:
+        """Drop an original from memory; the store is asked about it from now on, if it is there."""
+        signature = self._signatures.pop(owner, None)
+        if signature is None:
+            return
+        owners = self._owners
+        for band in bands_of(signature):
+            there = owners[band]
+            if not isinstance(there, list):
+                del owners[band]
+                continue
+            there.remove(owner)
+            if len(there) == 1:
+                owners[band] = there[0]
+
+    def warm(self, bands: Sequence[int]) -> None:
+        """A chunk of all bands that the store holds, in any order."""
+        self._filter.update(bands)
+
+    def warmed(self, *, empty: bool = False) -> None:
+        """The store holds no band that was not passed to `warm` or `learn`; `empty`: none at all, so far."""
+        self._filter.declare_complete()
+        self._whole = empty
+
+    def statistics(self) -> NearStatistics:
+        of_filter = self._filter.statistics()
+        return NearStatistics(
+            near=self._near,
+            new=self._new,
+            asked=self._asked,
+            remembered=len(self._signatures),
+            filter_keys=of_filter.keys,
+            filter_bytes=of_filter.approximate_bytes,
+            warm=of_filter.ready,
+        )

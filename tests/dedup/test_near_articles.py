@@ -1,0 +1,36 @@
+"""The labelled set of near-identical articles: recall and precision of the whole test, signatures and index."""
+
+from conformance import shared_data
+from gossamer.dedup.near import Near, NearSeen
+from gossamer.sketch.minhash import signature
+
+
+def articles() -> dict[str, str]:
+    lines = shared_data("conformance/neardup/articles_1000.txt").read_text(encoding="utf-8").splitlines()
+    return dict(line.split(" ", 1) for line in lines)
+
+
+def labelled() -> set[frozenset[str]]:
+    lines = shared_data("conformance/neardup/articles_1000.truth.txt").read_text(encoding="utf-8").splitlines()
+    return {frozenset(line.split()) for line in lines if line.strip()}
+
+
+def test_the_labelled_pairs_of_articles_are_found_and_no_others() -> None:
+    texts = articles()
+    names = list(texts)
+    seen = NearSeen(capacity=len(texts))
+    seen.warmed(empty=True)
+    found: set[frozenset[str]] = set()
+    for number, name in enumerate(names):
+        signed = signature(texts[name])
+        assert signed is not None
+        near = seen.look(signed, number)
+        if isinstance(near, Near):
+            found.add(frozenset((name, names[near.owner])))
+        else:
+            seen.learn(signed, number)
+    truth = labelled()
+
+    assert len(truth) == 10
+    assert len(found & truth) / len(truth) >= 0.95
+    assert len(found & truth) / len(found) >= 0.95
