@@ -68,6 +68,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "brotli": ("fetch.http",),
     "isal": ("fetch.http", "backends.warcfile"),
     "msgspec": ("config", "simweb", "extract"),
+    "numpy": ("sketch.minhash",),
     "publicsuffixlist": ("filter",),
     "pycares": ("fetch.dns",),
     "pycurl": ("fetch.http",),
