@@ -3,11 +3,12 @@
 from collections import Counter
 from collections.abc import Callable
 
-from gossamer.extract.links import PageContent
+from gossamer.extract.links import MOST_LONG_LINKS, PageContent
 from gossamer.filter.canonical import Canonical, Canonicaliser, Refusal, taken_apart
 from gossamer.filter.links import LinkResolver
 from gossamer.filter.rules import EntryRules
 from gossamer.frontier.turns import Visit
+from gossamer.model.shown import LongLink, long_link
 from gossamer.model.task import Candidate, Task, Via
 from gossamer.model.units import Fingerprint, HostKey, Url
 from gossamer.seen.fingerprint import fingerprint, fingerprints
@@ -77,6 +78,22 @@ class Intake:
                 continue
             entering.append(Candidate(url, host, prints[i], depth, 0, Via.LINK, task.url_id))
         return entering, links
+
+    def too_long(self, visit: Visit, content: PageContent) -> tuple[LongLink, ...]:
+        """The first links of a page that were too long to enter. For pages that have some: all is resolved again."""
+        found = list(content.first_long)
+        base: Url = visit.task.url
+        if content.base is not None and isinstance(
+            said := self._canonicaliser.canonicalise(content.base, base), Canonical
+        ):
+            base = said.url
+        for href in content.hrefs:
+            if len(found) >= MOST_LONG_LINKS:
+                break
+            refused = self._canonicaliser.canonicalise(href, base)
+            if isinstance(refused, Refusal) and refused.reason == "url_too_long":
+                found.append(long_link(href))
+        return tuple(found)
 
     def targets(self, visit: Visit, content: PageContent) -> list[Url]:
         """Everything that a page links to, whether it may enter or not."""

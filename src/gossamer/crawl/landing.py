@@ -117,6 +117,7 @@ class Landing:
             status=response.status if response else None,
             took=response.took if response else None,
             redirect_to=redirect_to,
+            unverified=response is not None and response.unverified,
         )
 
     def redirected(
@@ -134,6 +135,7 @@ class Landing:
             size=0,
             redirect_to=target,
             reason=reason,
+            unverified=response.unverified,
         )
 
     def _answered(
@@ -148,7 +150,7 @@ class Landing:
     ) -> Settlement:
         return Settlement(
             host_id, task.url_id, task.front, state, now, tries, again, status=response.status, took=response.took,
-            size=len(response.wire_body), mime=response.headers.get("content-type"),
+            size=len(response.wire_body), mime=response.headers.get("content-type"), unverified=response.unverified,
         )  # fmt: skip
 
     def _again_or_dead(
@@ -175,4 +177,5 @@ class Landing:
             detail,
             response.status if response else None,
             took=response.took if response else took,
+            unverified=response is not None and response.unverified,
         )

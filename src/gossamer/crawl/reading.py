@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple, Protocol
 
 from gossamer.clock import Clock
@@ -155,8 +156,14 @@ class DocumentReader:
         if page is not None and not page.nofollow:
             candidates, links = self._intake.links(visit, page, excluded)
         outlinks = self._intake.targets(visit, page) if self._outlinks and page is not None else None
-        capture = self._archived(opened.document.response, _wire_digest(opened), outlinks)
+        response, cut = opened.document.response, opened.payload.truncated
+        if cut is not response.truncated:  # all was received, but not all of it was unpacked
+            response = replace(response, truncated=cut)
+        capture = self._archived(response, _wire_digest(opened), outlinks)
         settlement = self._settle(opened, UrlState.STORED, capture, page.title if page else None)
+        if page is not None and (page.replaced or page.deep_links or "url_too_long" in excluded):
+            too_long = self._intake.too_long(visit, page) if "url_too_long" in excluded else ()
+            settlement = settlement._replace(replaced=page.replaced, deep_links=page.deep_links, long_links=too_long)
         return Read(settlement, candidates, links, excluded)
 
     def _settle(
@@ -187,6 +194,8 @@ class DocumentReader:
             last_modified=_validator(headers.get("last-modified")),
             duplicate_of=duplicate_of,
             capture=capture,
+            truncated=None if opened.payload.truncated is None else opened.payload.truncated.value,
+            unverified=response.unverified,
         )
 
 

@@ -22,6 +22,7 @@ from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.retries import RETRY_RULES, SERVER_ERROR, RetryRule, StatusClass, status_class
 from gossamer.frontier.turns import Visit
 from gossamer.model.outcome import Failed, Failure, Response, Truncation
+from gossamer.model.shown import long_link
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate
 from gossamer.model.units import Fingerprint, HostId, Instant, Seconds
@@ -206,9 +207,10 @@ class Visitor:
         if isinstance(target, Refusal):
             reason = "redirect_bad_scheme" if target.reason == "bad_scheme" else target.reason
             self._tally.count(self._store.batch, "excluded:" + reason)
-            self._settle(
-                self._landing.redirected(visit.host_id, visit.task, response, target.shown, now, reason), counted=True
-            )
+            landed = self._landing.redirected(visit.host_id, visit.task, response, target.shown, now, reason)
+            if reason == "url_too_long":
+                landed = landed._replace(long_links=(long_link(location),))
+            self._settle(landed, counted=True)
         elif target.url == visit.task.url or await self._came_from(visit, target):
             self._settle(self._landing.dead(visit.host_id, visit.task, "redirect_loop", now, response, target.url))
         elif visit.task.hops >= self._limits.max_redirects:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from gossamer.model.facts import DomainFacts, UrlFacts
+from gossamer.model.shown import LongLink
 from gossamer.model.states import UrlState
 from gossamer.model.task import Via
 from gossamer.model.units import Domain, HostKey, Instant, Seconds, Url
@@ -91,6 +92,10 @@ class VisitFact:
     warc_file: str | None
     warc_offset: int | None
     warc_length: int | None
+    truncated: str | None = None
+    unverified: bool = False
+    replaced: int = 0
+    deep_links: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +147,7 @@ class Facts:
     way: tuple[Step, ...] = ()  # the page it was found on first, then that page's, at most MOST_STEPS
     queue: QueueFact | None = None
     visit: VisitFact | None = None
+    long_links: tuple[LongLink, ...] = ()
     failures: tuple[FailureFact, ...] = ()  # the last MOST_ATTEMPTS, oldest first
     earlier_failures: bool = False  # there are more
     host: HostFact | None = None

@@ -138,8 +138,22 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
+class TooLong:
+    """A link that was too long to enter: its beginning, the digest of all of it, and its size in bytes."""
+
+    shown: str
+    digest: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
 class Content:
-    """What the content-seen test made of the last answer."""
+    """What the content-seen test made of the last answer, and what is to be known about it.
+
+    `truncated`: why the document is a beginning only, in the words of WARC-Truncated; `unverified`: nobody checked the
+    certificate; `replaced_characters` are none in the page's encoding; `deep_links` are nested deeper than a page is
+    read; `long_links` were too long to enter.
+    """
 
     verdict: str
     duplicate_of: Url | None
@@ -148,6 +162,11 @@ class Content:
     mime: str | None
     digest: str | None
     title: str | None
+    truncated: str | None = None
+    unverified: bool = False
+    replaced_characters: int = 0
+    deep_links: int = 0
+    long_links: tuple[TooLong, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from gossamer.explain.story import (
     Next,
     Place,
     Story,
+    TooLong,
 )
 from gossamer.explain.verdicts import entry_verdicts, first_reason, robots_verdict
 from gossamer.explain.waiting import Caps, next_visit, politeness_of, reason_against
@@ -23,6 +24,7 @@ from gossamer.filter.query_rules import minimised
 from gossamer.filter.rules import EntryRules
 from gossamer.frontier.orderings import Ordering
 from gossamer.frontier.politeness import PolitenessPolicy
+from gossamer.model.shown import LongLink
 from gossamer.model.states import UrlState
 from gossamer.model.task import Via
 from gossamer.model.units import Instant, Url
@@ -86,7 +88,7 @@ def tell(
         attempts=_attempts(known, facts),
         earlier_attempts=facts.earlier_failures,
         tries=known.tries,
-        content=_content(known.state, visit) if visit is not None else None,
+        content=_content(known.state, visit, facts.long_links) if visit is not None else None,
         archive=_archive(known.url, visit, record) if visit is not None else None,
         next=next_visit(known, visit, against, politeness, running=running, now=now),
     )
@@ -140,11 +142,24 @@ def _attempts(known: UrlFact, facts: Facts) -> tuple[Attempt, ...]:
     return tuple(sorted(found, key=lambda attempt: attempt.visited_at))
 
 
-def _content(state: UrlState, visit: VisitFact) -> Content | None:
+def _content(state: UrlState, visit: VisitFact, long_links: tuple[LongLink, ...]) -> Content | None:
     if state not in _TOLD:
         return None
     digest = None if visit.digest is None else "sha1:" + base64.b32encode(visit.digest).decode("ascii")
-    return Content(state.word, visit.duplicate_of, visit.redirect_to, visit.size, visit.mime, digest, visit.title)
+    return Content(
+        state.word,
+        visit.duplicate_of,
+        visit.redirect_to,
+        visit.size,
+        visit.mime,
+        digest,
+        visit.title,
+        visit.truncated,
+        bool(visit.unverified),
+        visit.replaced,
+        visit.deep_links,
+        tuple(TooLong(link.shown, f"sha256:{link.digest.hex()}", link.size) for link in long_links),
+    )
 
 
 def _archive(url: Url, visit: VisitFact, record: RecordCheck | None) -> Archive | None:

@@ -6,10 +6,15 @@ from enum import Enum
 from itertools import zip_longest
 
 from gossamer.explain.facts import Bounded, Step
-from gossamer.explain.story import Attempt, Finding, Politeness, Robots, Standing, Story, Verdict
+from gossamer.explain.story import Attempt, Content, Finding, Politeness, Robots, Standing, Story, Verdict
 from gossamer.observe import words
 
 _LABEL = 12
+_CUT = {
+    "length": "it is longer than we read or unpack",
+    "time": "it took longer than we wait or unpack",
+    "disconnect": "it broke off",
+}
 
 Json = dict[str, object]
 
@@ -226,10 +231,28 @@ def _content(story: Story) -> list[str]:
     if content is None:
         return []
     if content.verdict == "redirect":
-        return [f"redirect to {content.redirect_to}"]
+        return [f"redirect to {content.redirect_to}", *_marks(content)]
     head = f"duplicate of {content.duplicate_of}" if content.duplicate_of is not None else content.verdict
     about = [text for text in (content.mime, words.size(content.size or 0), content.digest) if text]
-    return [f"{head}: {', '.join(about)}", *([f"title: {content.title}"] if content.title else [])]
+    title = [f"title: {content.title}"] if content.title else []
+    return [f"{head}: {', '.join(about)}", *title, *_marks(content)]
+
+
+def _marks(content: Content) -> list[str]:
+    """What is to be known about a document before it is relied on."""
+    found = []
+    if content.truncated is not None:
+        found.append(f"truncated ({content.truncated}): {_CUT.get(content.truncated, 'it is a beginning only')}")
+    if content.unverified:
+        found.append("unverified: nobody checked the certificate of the server")
+    if content.replaced_characters:
+        found.append(f"{words.number_of(content.replaced_characters, 'character')} could not be read in its encoding")
+    if content.deep_links:
+        found.append(f"{words.number_of(content.deep_links, 'link')} nested deeper than 512 elements")
+    return found + [
+        f"a link of {words.count(link.size)} bytes was too long: {link.shown} ({link.digest})"
+        for link in content.long_links
+    ]
 
 
 def _archive(story: Story) -> list[str]:

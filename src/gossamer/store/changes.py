@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from gossamer.model.outcome import Response
+from gossamer.model.shown import LongLink
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Origin, Url
@@ -51,6 +52,11 @@ class Settlement(NamedTuple):
     redirect_to: str | None = None
     capture: Capture | None = None
     was: UrlState = UrlState.QUEUED
+    truncated: str | None = None  # why the document is a beginning only, in the words of WARC-Truncated
+    unverified: bool = False  # nobody checked the certificate
+    replaced: int = 0  # characters that are none in the page's encoding
+    deep_links: int = 0  # nested deeper than a page is read
+    long_links: tuple[LongLink, ...] = ()  # the first of those that were too long
 
 
 class HostClock(NamedTuple):

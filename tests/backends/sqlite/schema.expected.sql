@@ -51,6 +51,13 @@ CREATE TABLE links (
     url_id        INTEGER PRIMARY KEY,
     targets       BLOB    NOT NULL       -- fingerprints, 64 bits each, little-endian
 );
+CREATE TABLE long_links (
+    url_id        INTEGER NOT NULL,      -- the page
+    shown         TEXT    NOT NULL,      -- the beginning, at most 256 bytes
+    digest        BLOB    NOT NULL,      -- SHA-256 of the link as written
+    size          INTEGER NOT NULL,      -- bytes
+    PRIMARY KEY (url_id, digest)
+) WITHOUT ROWID;
 CREATE TABLE robots (
     origin        TEXT PRIMARY KEY,
     host_id       INTEGER NOT NULL,
@@ -109,7 +116,7 @@ CREATE TABLE visits (
     warc_file     INTEGER,
     warc_offset   INTEGER,
     warc_length   INTEGER
-);
+, truncated TEXT, unverified INTEGER, replaced INTEGER, deep_links INTEGER);
 CREATE TABLE warc_files (
     id            INTEGER PRIMARY KEY,
     name          TEXT    NOT NULL UNIQUE,

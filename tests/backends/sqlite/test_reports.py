@@ -167,6 +167,9 @@ def test_a_stored_page_says_what_it_is_and_where_it_lies(db: sqlite3.Connection)
         "mime": "text/html",
         "title": "Start",
         "found_on": None,
+        "truncated": None,
+        "unverified": False,
+        "replaced_characters": 0,
         "warc": {"file": "one.warc.gz", "offset": 0, "length": 100},
     }
 

@@ -239,13 +239,13 @@ def _host_id(db: sqlite3.Connection, sql: dict[str, str], host: str) -> int:
 
 _PageRow = tuple[
     str, int | None, int, int, float, int | None, bytes | None, float | None, float | None, str | None, str | None,
-    str | None, str, str | None, str | None, str | None, str | None, int | None, int | None,
+    str | None, str, str | None, str | None, str | None, str | None, int, int, str | None, int | None, int | None,
 ]  # fmt: skip
 
 
 def _page(row: _PageRow) -> Json:
     (url, code, state, depth, priority, size, digest, at, available_at, duplicate_of, redirect_to, reason) = row[:12]
-    host, mime, title, found_on, file, offset, length = row[12:]
+    host, mime, title, found_on, truncated, unverified, replaced, file, offset, length = row[12:]
     return {
         "url": url,
         "status": code,
@@ -263,6 +263,9 @@ def _page(row: _PageRow) -> Json:
         "mime": mime,
         "title": title,
         "found_on": found_on,
+        "truncated": truncated,
+        "unverified": bool(unverified),
+        "replaced_characters": replaced,
         "warc": None if file is None else {"file": file, "offset": offset, "length": length},
     }
 

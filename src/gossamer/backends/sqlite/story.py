@@ -29,6 +29,7 @@ from gossamer.explain.facts import (
     VisitFact,
 )
 from gossamer.model.facts import DomainFacts, UrlFacts
+from gossamer.model.shown import LongLink
 from gossamer.model.states import UrlState
 from gossamer.model.task import Via
 from gossamer.model.units import Domain, Fingerprint, HostKey, Origin
@@ -105,6 +106,7 @@ class StoryReader:
             way=tuple(self._way_back(found_on)),
             queue=self._queue(known, url_id, host_id) if known.state is UrlState.QUEUED else None,
             visit=self._visit(url_id),
+            long_links=tuple(LongLink(*row) for row in self._db.execute(self._sql["long_links"], (url_id,))),
             failures=tuple(FailureFact(*failure) for failure in reversed(failures[:MOST_ATTEMPTS])),
             earlier_failures=len(failures) > MOST_ATTEMPTS,
             host=self._host("host_by_id", host_id),

@@ -39,11 +39,15 @@ SELECT count(*) FROM (SELECT 1 FROM urls WHERE state = 0 AND host_id = ? LIMIT ?
 
 -- name: visit
 SELECT v.at, v.status, v.size, v.took, v.mime, v.digest, v.title, d.url, v.redirect_to,
-       w.name, v.warc_offset, v.warc_length
+       w.name, v.warc_offset, v.warc_length,
+       v.truncated, coalesce(v.unverified, 0), coalesce(v.replaced, 0), coalesce(v.deep_links, 0)
 FROM visits v
 LEFT JOIN urls d ON d.id = v.duplicate_of
 LEFT JOIN warc_files w ON w.id = v.warc_file
 WHERE v.url_id = ?
+
+-- name: long_links
+SELECT shown, digest, size FROM long_links WHERE url_id = ?
 
 -- name: failures
 SELECT at, reason, status, detail FROM failures WHERE url_id = ? ORDER BY rowid DESC LIMIT ?

@@ -218,6 +218,7 @@ class SqliteWriter:
                 visits.append(
                     (s.url_id, s.at, s.status, s.size, s.took, s.mime, s.digest, s.title, s.etag, s.last_modified)
                     + (s.duplicate_of, s.redirect_to)
+                    + (s.truncated, s.unverified or None, s.replaced or None, s.deep_links or None)
                     + ((warc_id, at.offset, at.length) if at else (None, None, None))
                 )
             if s.state is UrlState.STORED and s.digest is not None:
@@ -227,6 +228,7 @@ class SqliteWriter:
         db, sql = self._db, self._sql
         write_rows(db, sql["settle_url"], updates)  # looks at the visit before this one, so it comes first
         write_rows(db, sql["record_visit"], visits)
+        write_rows(db, sql["record_long_link"], [(s.url_id, *link) for s in settlements for link in s.long_links])
         write_rows(db, sql["record_failure"], failures)
         write_rows(db, sql["record_capture"], captures)
         write_rows(db, sql["own_content"], contents)

@@ -25,6 +25,7 @@ _ANY_BYTES: Final = "application/octet-stream"
 _CONVERSATION: Final = "text/x-ftp-control-conversation"  # what Heritrix calls it, and so what readers may know
 _FIELDS: Final = "application/warc-fields"
 _HTTP: Final = "application/http; msgtype="
+_UNVERIFIED: Final = "WARC-TLS-Verified: no\r\n"  # ours, as the standard allows (4); no field of its own says so
 _SAME_PAYLOAD: Final = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 _NOT_MODIFIED: Final = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 
@@ -80,6 +81,8 @@ def build_response(
     more = f"WARC-Payload-Digest: {payload_digest}\r\n"
     if response.truncated is not None:
         more += f"WARC-Truncated: {response.truncated.value}\r\n"
+    if response.unverified:
+        more += _UNVERIFIED
     head = _exchange_head("response", response, record_id, warcinfo_id, concurrent_to)
     return _member(head + more, response.head, response.wire_body)
 
@@ -138,6 +141,8 @@ def build_revisit(
     if original.record_id is not None:
         more += f"WARC-Refers-To: <{original.record_id}>\r\n"
     more += f"WARC-Refers-To-Target-URI: {original.url}\r\nWARC-Refers-To-Date: {warc_date(original.captured)}\r\n"
+    if response.unverified:
+        more += _UNVERIFIED
     if not unmodified:
         more += "WARC-Truncated: length\r\n"  # asked for where a block was left out as a duplicate (WARC 1.1, 6.7.2)
     head = _exchange_head("revisit", response, record_id, warcinfo_id, concurrent_to)
