@@ -147,7 +147,7 @@ def check_report(directory: Path, report: Json) -> None:
             return int(db.execute(f"SELECT count(*) FROM {query}").fetchone()[0])
 
         assert report.keys() >= CONTRACT_KEYS
-        assert report["pages"] == count("urls WHERE state = 1") == count("visits WHERE warc_file IS NOT NULL")
+        assert report["pages"] == count("urls WHERE state = 1") == count("captures WHERE revisit = 0")
         assert report["duplicates"] == count("urls WHERE state = 2") == count("visits WHERE duplicate_of IS NOT NULL")
         assert report["redirects"] == count("urls WHERE state = 3") == count("visits WHERE redirect_to IS NOT NULL")
         assert report["missing"] == count("urls WHERE state = 4")

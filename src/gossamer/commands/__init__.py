@@ -12,6 +12,7 @@ COMMANDS: dict[str, str] = {
     "status": "the totals of a crawl, at rest or running",
     "pages": "a line for every known page",
     "explain": "the whole story of a URL: how it was found, what was decided, what comes next",
+    "export": "pages, links, texts or the link graph as JSONL, CSV, TSV or Parquet",
     "simulate": "compare orderings on a link graph, without fetching",
     "dead": "list, requeue or drop the URLs whose tries are used up",
 }

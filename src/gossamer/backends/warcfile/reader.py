@@ -21,6 +21,7 @@ MAX_RECORD_BYTES: Final = 256 * 1024 * 1024
 _GZIP: Final = b"\x1f\x8b"
 _CHUNK: Final = 256 * 1024
 _ALGORITHMS: Final = ("md5", "sha1", "sha256", "sha512")
+_END_OF_HEAD: Final = re.compile(rb"\n\r?\n")
 _MESSAGE_STARTS: Final = re.compile(rb"HTTP/|[A-Z]+ [^\r\n]* HTTP/")
 
 
@@ -63,7 +64,13 @@ class Record:
     @property
     def http_body(self) -> bytes:
         """What follows the HTTP head in the block; nothing if there is no head."""
-        return self.block.partition(b"\r\n\r\n")[2]
+        return self.block[len(self.head) :]
+
+    @property
+    def head(self) -> bytes:
+        """The HTTP head with its blank line. A server may have ended its lines with a line feed alone."""
+        found = _END_OF_HEAD.search(self.block)
+        return self.block if found is None else self.block[: found.end()]
 
     @property
     def content(self) -> bytes:

@@ -1,0 +1,180 @@
+"""`gossamer export`: pages, links, texts and the link graph, in forms that other tools read."""
+
+import argparse
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import BinaryIO
+
+from gossamer.backends.sqlite.exporting import ExportReader
+from gossamer.clock import SteadyClock
+from gossamer.commands import arguments as given
+from gossamer.commands.options import config_from
+from gossamer.commands.reading import add_directory_option, directory_of, reading, remembered_by_crawl
+from gossamer.errors import UsageError
+from gossamer.export import tables
+from gossamer.export.formats import Csv, JsonLines, TableWriter, Tabs
+from gossamer.export.output import writing
+from gossamer.export.selection import Selection, mimes_from, moment_from, statuses_from
+from gossamer.export.tables import Column, Row
+from gossamer.observe import words
+from gossamer.observe.progress import ProgressLine
+
+USAGE = "--what pages|links|text|graph [--format FORMAT] [-o FILE] [options]"
+DESCRIPTION = """\
+The results of a crawl as a table: every known page, every link with its text,
+the text of every page, or the link graph as an edge list. Goes to standard
+output, or to a file, which appears when it is complete; it is compressed if its
+name ends with .gz. The crawl may be running."""
+EXAMPLE = """\
+  gossamer export --what pages -o pages.jsonl.gz
+  gossamer export --what links --host example.org --format csv -o links.csv
+  gossamer export --what text --language de --since 2024-05-01 | jq -r .text
+  gossamer export --what graph --nodes nodes.tsv -o edges.tsv"""
+
+BATCH = 1_000
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add_directory_option(parser)
+    parser.add_argument("--what", choices=["pages", "links", "text", "graph"], default="pages", help="default: pages")
+    parser.add_argument(
+        "--format",
+        choices=["jsonl", "csv", "tsv", "parquet"],
+        help="default: by the name of the file, or jsonl; graph: tsv",
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", default="-", help="default: -, standard output")
+    parser.add_argument("--host", metavar="HOST", help="only pages of this host")
+    parser.add_argument(
+        "--since", metavar="TIME", help="only pages visited then or later: 2024-05-31, 2024-05-31T12:00Z"
+    )
+    parser.add_argument("--until", metavar="TIME", help="only pages visited before")
+    parser.add_argument(
+        "--status", metavar="STATUS", help="only pages with this status: 200, 4xx, or several with commas"
+    )
+    parser.add_argument("--mime", metavar="TYPE", help="only pages of this type: text/html, image/*, or several")
+    parser.add_argument("--language", metavar="TAG", help="only pages in this language: en, pt-BR")
+    parser.add_argument(
+        "--nodes", metavar="FILE", help="graph: links by number, and what the numbers stand for in FILE"
+    )
+    parser.add_argument("--quiet", action="store_true", help="no progress and no closing line")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    what, output = given.text(arguments, "what") or "pages", given.text(arguments, "output") or "-"
+    form = form_of(what, given.text(arguments, "format"), output)
+    wanted = Selection(
+        since=moment_from(given.text(arguments, "since"), "--since"),
+        until=moment_from(given.text(arguments, "until"), "--until"),
+        statuses=statuses_from(given.text(arguments, "status")),
+        mimes=mimes_from(given.text(arguments, "mime")),
+        language=given.text(arguments, "language"),
+    )
+    nodes = given.text(arguments, "nodes")
+    if nodes is not None and what != "graph":
+        raise UsageError("--nodes: goes with --what graph")
+    if wanted.language is not None and what == "graph":
+        raise UsageError("--language: the link graph knows no languages; export links instead")
+    directory = directory_of(arguments)
+    quiet = given.flag(arguments, "quiet")
+    line = ProgressLine(sys.stderr, SteadyClock(), f"exporting {what}", shown=not quiet)
+    problems = Problems(line)
+    with reading(directory) as db:
+        reader = ExportReader(db, given.text(arguments, "host"), lambda done, total: line.show(done, total))
+        if nodes is not None:
+            with writing(nodes) as stream:
+                write_rows(Tabs(stream, ()), reader.names())
+        columns, rows = table_of(what, reader, directory, wanted, problems, by_id=nodes is not None)
+        with writing(output) as stream:
+            number = write_rows(writer_for(form, stream, columns), rows)
+    line.clear()
+    if not quiet:
+        to = "" if output == "-" else f" to {words.printable(output)}"
+        print(f"{words.number_of(number, 'row')} exported{to} in {words.span(line.seconds)}", file=sys.stderr)
+    return 1 if problems.number else 0
+
+
+class Problems:
+    """Records that could not be read: the first few are named, all are counted."""
+
+    def __init__(self, line: ProgressLine) -> None:
+        self._line = line
+        self.number = 0
+
+    def add(self, problem: str) -> None:
+        self.number += 1
+        if self.number <= 10:
+            self._line.clear()
+            print(f"gossamer: left out: {words.printable(problem)} (see gossamer verify)", file=sys.stderr)
+
+
+def form_of(what: str, form: str | None, output: str) -> str:
+    """The format that is meant. Raises UsageError for one that does not go with the rest."""
+    name = output.removesuffix(".gz")
+    if form is None:
+        endings = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}
+        form = endings.get(Path(name).suffix.lower(), "tsv" if what == "graph" else "jsonl")
+    if form == "tsv" and what != "graph":
+        raise UsageError("--format tsv: is for --what graph; text may hold tabs, so take csv")
+    if form == "parquet" and (output == "-" or output.endswith(".gz")):
+        raise UsageError("--format parquet: needs a file (-o NAME.parquet), which is compressed as it is")
+    return form
+
+
+def writer_for(form: str, stream: BinaryIO, columns: Sequence[Column]) -> TableWriter:
+    if form == "parquet":
+        from gossamer.export.parquet import Parquet
+
+        return Parquet(stream, columns)
+    if form == "csv":
+        return Csv(stream, columns)
+    return Tabs(stream, columns) if form == "tsv" else JsonLines(stream, columns)
+
+
+def write_rows(writer: TableWriter, rows: Iterable[Row]) -> int:
+    """All rows, a batch at a time. Returns how many."""
+    number = 0
+    stream = iter(rows)
+    while batch := list(islice(stream, BATCH)):
+        writer.write(batch)
+        number += len(batch)
+    writer.close()
+    return number
+
+
+def table_of(
+    what: str,
+    reader: ExportReader,
+    directory: Path,
+    wanted: Selection,
+    problems: Problems,
+    *,
+    by_id: bool,
+) -> tuple[Sequence[Column], Iterator[Row]]:
+    from gossamer.export.rows import ArchivedRows, edge_rows, page_rows
+
+    if what == "graph":
+        return tables.EDGES_BY_ID if by_id else tables.EDGES_BY_URL, edge_rows(reader, wanted, by_id=by_id)
+    if what == "pages" and wanted.language is None:
+        return tables.PAGES, page_rows(reader, wanted)
+
+    # Parsing pages takes what a crawl takes to load; the tables above do without it.
+    from gossamer.archived import read_response
+    from gossamer.export.documents import Documents
+    from gossamer.extract.page import Wanted
+    from gossamer.wishes import canonicaliser_for
+
+    want = Wanted(
+        anchor_text=what == "links", text=what == "text", guess_language=what == "text" or wanted.language is not None
+    )
+    warcs = directory / "warc"
+    documents = Documents(lambda file, offset, length: read_response(warcs, file, offset, length), want)
+    archived = ArchivedRows(reader, wanted, documents, problems.add)
+    if what == "pages":
+        return tables.PAGES, archived.pages()
+    if what == "text":
+        return tables.TEXT, archived.texts()
+    found = argparse.Namespace(option_dir=str(directory))
+    config = config_from(found, None, remembered_by_crawl(found, None))
+    return tables.LINKS, archived.links(canonicaliser_for(config))
