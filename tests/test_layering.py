@@ -43,10 +43,16 @@ OURS: dict[str, tuple[str, ...]] = {
     "wishes": ("model", "errors", "config", "filter", "frontier", "fetch.dns.policy", "plugins"),
     # Asks each stage for its own verdict, so it knows the deciding stages; none of them knows it.
     "explain": ("model", "filter", "seen", "frontier", "fetch.robots", "observe.words"),
+    # Records of the archive as the answers that they were, for whoever reads a crawl's results.
+    "archived": ("model", "backends.warcfile.reader", "fetch.http.body", "fetch.http.headers"),
+    "export": (
+        *("model", "errors", "archived", "backends.sqlite.exporting", "extract.charset", "extract.kinds", "extract.page"),
+        "filter.canonical",
+    ),
     "crawl": (*FOUNDATIONS, *STAGES, "observe", "config"),
     "commands": (
         *("model", "errors", "clock", "config", "seed", "crawl", "backends", "observe", "simweb", "assemble"),
-        *("explain", "simulate", "plugins", "wishes", "searching"),
+        *("explain", "simulate", "plugins", "wishes", "searching", "export", "archived", "extract.page"),
     ),
     "cli": ("commands", "errors", "observe"),
     "__main__": ("cli",),
@@ -67,8 +73,9 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "aiodns": ("fetch.dns",),
     "brotli": ("fetch.http",),
     "isal": ("fetch.http", "backends.warcfile"),
+    "pyarrow": ("export.parquet",),
     "msgspec": ("config", "simweb", "extract"),
-    "numpy": ("sketch.minhash",),
+    "numpy": ("sketch.minhash", "export.edges"),
     "publicsuffixlist": ("filter",),
     "pycares": ("fetch.dns",),
     "pycurl": ("fetch.http",),
@@ -90,7 +97,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "socket": ("simweb",),
     "subprocess": ("simweb",),
     "http": ("simweb",),
-    "urllib": ("filter", "fetch.ftp", "seed", "simweb"),  # the parsing part; nobody opens URLs with it
+    "urllib": ("filter", "fetch.ftp", "seed", "simweb", "extract.sitemaps.feeds"),  # the parsing part; nobody opens URLs with it
 }
 """Foreign module -> where it may be imported. What is not of the standard library must be listed."""
 

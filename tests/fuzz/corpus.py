@@ -64,3 +64,19 @@ SEARCH_PAGES = (
     b'<div class="no-results">No results.</div>',
     b'<form id="challenge-form" action="/anomaly.js"><div class="anomaly-modal__title">x</div></form>',
 )
+
+SITEMAPS = (
+    b"""<?xml version="1.0" encoding="UTF-8"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
+    <url><loc>http://x.test/?a=1&amp;b=2</loc><lastmod>2020-01-01T10:00:00+01:00</lastmod><changefreq>daily</changefreq>
+    <priority>0.5</priority><image:image><image:loc>http://x.test/i.png</image:loc></image:image></url>
+    <url><loc><![CDATA[http://x.test/b]]></loc><xhtml:link rel="alternate" href="http://x.test/de"/></url></urlset>""",
+    b"""<!DOCTYPE sitemapindex [<!ENTITY x SYSTEM "file:///etc/passwd"><!ENTITY y "z">]><sitemapindex><sitemap>
+    <loc>http://x.test/&x;a.xml&y;</loc></sitemap><sitemap>http://x.test/b.xml.gz</sitemap></sitemapindex>""",
+    b"http://x.test/a\nhttp://x.test/b\r\n# c\n",
+    b"""<feed xmlns="http://www.w3.org/2005/Atom" xml:base="http://x.test/a/"><link href="/"/><entry>
+    <link rel="enclosure" href="b.mp3"/><link href="c"/><updated>2020-01-01</updated></entry></feed>""",
+    b"""<rdf:RDF><channel><link>http://x.test/</link></channel><item><guid>http://x.test/g</guid>
+    <pubDate>Thu, 05 Jan 2017 13:34:51 +0100</pubDate></item></rdf:RDF>""",
+    b'<CHANNEL HREF="http://x.test/"><ITEM HREF="a"/></CHANNEL>',
+    '<?xml version="1.0"?><urlset><url><loc>http://x.test/</loc></url></urlset>'.encode("utf-16"),
+)

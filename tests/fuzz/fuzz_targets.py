@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import brotli  # type: ignore[import-untyped]
 import zstandard
-from corpus import FEED, HTML_PAGES, LISTINGS, LONG_URLS, ROBOTS, SEARCH_PAGES, URLS
+from corpus import FEED, HTML_PAGES, LISTINGS, LONG_URLS, ROBOTS, SEARCH_PAGES, SITEMAPS, URLS
 
 from gossamer.errors import SearchFailed
 from gossamer.extract.charset import charset_parameter, choose_encoding, declared_encoding, encoding_of_label
@@ -26,6 +26,8 @@ from gossamer.extract.mime import (
     parse_mime_type,
     root_element,
 )
+from gossamer.extract.sitemaps import Entry, ListKind, Outcome, ReadLimits, read_list
+from gossamer.extract.sitemaps.entries import CHANGE_FREQUENCIES, MAX_HREF
 from gossamer.fetch.ftp.index_page import index_page
 from gossamer.fetch.ftp.listing import MAX_ENTRIES, read_listing
 from gossamer.fetch.ftp.paths import ftp_path
@@ -261,6 +263,31 @@ def check_mime(data: bytes) -> None:
         assert _HTML_KINDS.wants_head(200, headers)
 
 
+_LIST_LIMITS = ReadLimits(max_bytes=_MAX_DECODED, max_entries=50, max_depth=40)
+
+
+def check_list(data: bytes) -> None:
+    entries: list[Entry] = []
+    reading = read_list(data, NOW, content_type="text/xml; charset=utf-8", limits=_LIST_LIMITS)
+    outcome: Outcome | None = None
+    while outcome is None:
+        try:
+            entries += next(reading)
+        except StopIteration as end:
+            outcome = end.value
+
+    assert len(entries) == outcome.entries <= _LIST_LIMITS.max_entries
+    assert outcome.read_bytes <= _MAX_DECODED
+    assert (outcome.fault is None) == (outcome.detail is None)
+    assert outcome.kind is not ListKind.UNKNOWN or (outcome.fault is not None and not entries)
+    for entry in entries:
+        assert (entry.url or entry.related) and len(entry.url or "") <= 4 * MAX_HREF
+        assert entry.lastmod is None or 6e8 < entry.lastmod <= NOW + 86_400
+        assert entry.priority is None or 0 <= entry.priority <= 1
+        assert entry.changefreq is None or entry.changefreq in CHANGE_FREQUENCIES
+        assert entry.url is None or "root:" not in entry.url
+
+
 def check_search_page(data: bytes) -> None:
     for status in (200, 202):
         try:
@@ -369,6 +396,23 @@ TARGETS: tuple[Target, ...] = (
     ),
     Target(
         "mime", check_mime, (*_TYPES, *HTML_PAGES), (b"charset=", b"text/html", b"/", b"=", b"<?xml", b"<!--", b"RIFF")
+    ),
+    Target(
+        "list",
+        check_list,
+        (*SITEMAPS, FEED, *(gzip.compress(data, mtime=0) for data in SITEMAPS[:2])),
+        (
+            b"<url><loc>",
+            b"</loc>",
+            b"<![CDATA[",
+            b"]]>",
+            b"&amp;",
+            b"<!ENTITY a '&b;'>",
+            b"<link href='",
+            b"<!--",
+            b"-->",
+        ),
+        share=6,
     ),
     Target(
         "search page", check_search_page, SEARCH_PAGES, (b"result__a", b"uddg=", b"<div class=", b"</div>"), share=2

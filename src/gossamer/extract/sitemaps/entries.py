@@ -1,0 +1,117 @@
+"""What a list of URLs gives, and within what bounds it is read."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from gossamer.model.units import Instant
+
+MAX_HREF: Final = 16_384
+"""Characters. What is longer is no URL, and is dropped before anybody copies it about."""
+
+MAX_RELATED: Final = 100
+"""Other links of one entry that are kept."""
+
+CHANGE_FREQUENCIES: Final = ("always", "hourly", "daily", "weekly", "monthly", "yearly", "never")
+"""The words of the protocol, most often first."""
+
+_EARLIEST: Final = 631_152_000.0  # 1990: before there was a web, a date says that nobody knows
+_AHEAD: Final = 86_400.0  # clocks and time zones differ by a day at most
+
+_PRIORITY: Final = re.compile(r"[01](?:\.[0-9]{0,8})?|\.[0-9]{1,8}").fullmatch
+
+
+class ListKind(Enum):
+    """What a document turned out to be."""
+
+    URLSET = "urlset"
+    INDEX = "sitemapindex"
+    TEXT = "text"
+    RSS = "rss"
+    ATOM = "atom"
+    CDF = "cdf"
+    UNKNOWN = "unknown"
+
+    @property
+    def is_sitemap(self) -> bool:
+        return self in (ListKind.URLSET, ListKind.INDEX, ListKind.TEXT)
+
+
+class Related(NamedTuple):
+    """Another address in an entry: a page in another language, an image, an enclosure."""
+
+    rel: str  # `alternate`, `image`, `enclosure`, or what an Atom link says
+    href: str
+
+
+class Entry(NamedTuple):
+    """One line of a list. None: it does not say, or says what cannot be."""
+
+    url: str | None  # as written, trimmed; None in a feed for an entry that has none of its own
+    lastmod: Instant | None = None
+    changefreq: str | None = None  # of CHANGE_FREQUENCIES
+    priority: float | None = None  # 0..1, as against other pages of the same site
+    related: tuple[Related, ...] = ()
+
+
+class Fault(Enum):
+    """What can be wrong with a list. The values are reason words."""
+
+    BAD_XML = "bad_xml"  # or cut off
+    BAD_PACKING = "bad_encoding"  # not gzip, though it begins so; or cut off
+    NOT_A_LIST = "not_a_sitemap"
+    LIMIT = "parse_limit"
+
+
+class Outcome(NamedTuple):
+    """What reading a list came to."""
+
+    kind: ListKind
+    entries: int  # that were given out
+    dropped: int  # that were met but not given out: beyond the limit, or without a URL that could be one
+    read_bytes: int  # unpacked
+    home: str | None = None  # of a feed: the page that it belongs to
+    fault: Fault | None = None  # the first one
+    detail: str | None = None  # for people
+
+
+@dataclass(frozen=True, slots=True)
+class ReadLimits:
+    """The protocol's own bounds (sitemaps.org: 50,000 entries and 50 MiB), and ours."""
+
+    max_bytes: int = 50 * 1024 * 1024  # unpacked
+    max_entries: int = 50_000
+    max_depth: int = 512  # elements within elements
+    max_token: int = 256 * 1024  # bytes of one tag, comment or declaration
+
+
+class Stopped(Exception):
+    """Raised in a handler to end the parse; never leaves this package."""
+
+    def __init__(self, fault: Fault, detail: str) -> None:
+        super().__init__(detail)
+        self.fault, self.detail = fault, detail
+
+
+def plausible(date: Instant | None, now: Instant) -> Instant | None:
+    """The date of a modification, unless it cannot be one: ahead of us, or before there were pages."""
+    return date if date is not None and _EARLIEST <= date <= now + _AHEAD else None
+
+
+@lru_cache(256)
+def change_frequency(text: str) -> str | None:
+    return _FREQUENCY.get(text.strip()[:16].lower())
+
+
+@lru_cache(256)
+def priority_of(text: str) -> float | None:
+    """0..1; None for everything else (`NaN`, `1e400`, `1.5`, `high`)."""
+    text = text.strip()
+    value = float(text) if len(text) <= 10 and _PRIORITY(text) else None
+    return value if value is not None and value <= 1 else None
+
+
+_FREQUENCY: Final[Mapping[str, str]] = {word: word for word in CHANGE_FREQUENCIES}

@@ -1,0 +1,169 @@
+"""Feeds: RSS of all versions, Atom 0.3 and 1.0, and CDF, which was before them.
+
+They are read alike. An item has links, as text, as `href`, or as the permanent name that is a URL; the first that is
+called alternate, or nothing, is the page that the item is about.
+"""
+
+from typing import Final
+from urllib.parse import urljoin
+
+from gossamer.extract.sitemaps.dates import any_date
+from gossamer.extract.sitemaps.entries import (
+    MAX_HREF,
+    MAX_RELATED,
+    Entry,
+    Fault,
+    ListKind,
+    ReadLimits,
+    Related,
+    Stopped,
+    plausible,
+)
+from gossamer.extract.sitemaps.xml import Names
+from gossamer.model.units import Instant
+
+ROOTS: Final = {"rss": ListKind.RSS, "rdf": ListKind.RSS, "feed": ListKind.ATOM, "channel": ListKind.CDF}
+
+_ITEMS: Final = ("item", "entry")
+_PARENTS: Final = ("item", "entry", "channel", "feed")
+# The date of the last change, not of the first appearance, if an item has both.
+_DATES: Final = ("updated", "modified", "pubdate", "date", "published", "issued", "created")
+_TEXTS: Final = ("link", "guid", *_DATES)
+_NAMES: Final = frozenset((*_PARENTS, *_TEXTS, "enclosure", "rss", "rdf"))
+_PREFIXES: Final = frozenset({"atom", "a10", "rss", "dc", "dcterms"})
+_WEB: Final = ("http://", "https://")
+
+
+class Feeds:
+    """Gathers the items of a feed."""
+
+    def __init__(self, kind: ListKind, root: str, attributes: list[str], limits: ReadLimits, now: Instant) -> None:
+        self.kind = kind
+        self.text: list[str] = []
+        self.text_cut = False
+        self.entries: list[Entry] = []
+        self.found = 0
+        self.dropped = 0
+        self.home: str | None = None
+        self._limits = limits
+        self._now = now
+        self._names = Names(_NAMES, _PREFIXES | {root.rpartition(":")[0].lower()})
+        meaning = self._names.meaning(root)
+        self._path = [meaning]  # of the elements that are open, by meaning
+        self._bases: list[tuple[int, str]] = []  # xml:base, by depth
+        self._item_at = 0  # depth of the open item; 0 if there is none
+        self._field = ""
+        self._rel: str | None = None  # of the link that is open
+        self._links: list[Related] = []
+        self._dates: dict[str, str] = {}
+        self._guid = ""
+        found = _as_dict(attributes)
+        self._rebase(found)
+        if kind is ListKind.CDF and "href" in found:
+            self.home = self._joined(found["href"])
+
+    def start(self, name: str, attributes: list[str]) -> None:
+        path = self._path
+        meaning = self._names.meaning(name)
+        parent = path[-1]
+        path.append(meaning)
+        self.text.clear()
+        self.text_cut = False
+        self._field = ""
+        if len(path) > self._limits.max_depth:
+            raise Stopped(Fault.LIMIT, f"elements within elements, more than {self._limits.max_depth} deep")
+        found = _as_dict(attributes) if attributes else {}
+        if found:
+            self._rebase(found)
+        if meaning in _ITEMS and not self._item_at:
+            self._item_at = len(path)
+            if "href" in found:  # CDF
+                self._relate("alternate", found["href"])
+        elif parent in _PARENTS and (not self._item_at or len(path) == self._item_at + 1):
+            self._begin(meaning, found)
+
+    def _begin(self, meaning: str, found: dict[str, str]) -> None:
+        """An element directly in an item, or in the channel."""
+        if meaning == "link":
+            rel = found.get("rel", "alternate").lower()
+            if "href" in found:
+                self._relate(rel, found["href"])
+            else:
+                self._field, self._rel = meaning, rel
+        elif meaning == "enclosure":
+            if "url" in found:
+                self._relate("enclosure", found["url"])
+        elif meaning in _TEXTS and self._item_at:
+            self._field = meaning
+
+    def end(self, name: str) -> None:
+        if self._field:
+            self._keep()
+        depth = len(self._path)
+        self._path.pop()
+        if self._bases and self._bases[-1][0] >= depth:
+            self._bases.pop()
+        if depth == self._item_at:
+            self._finish()
+
+    def break_off(self, *, at_end_tag: bool) -> None:
+        if self._field and at_end_tag:
+            self._keep()
+        if self._item_at and self._links:
+            self._finish()
+
+    def _keep(self) -> None:
+        field, self._field = self._field, ""
+        text = "" if self.text_cut else "".join(self.text).strip()
+        if not text or len(text) > MAX_HREF:
+            return
+        if field == "link":
+            self._relate(self._rel or "alternate", text)
+        elif field == "guid":
+            self._guid = text
+        else:
+            self._dates.setdefault(field, text)
+
+    def _relate(self, rel: str, href: str) -> None:
+        href = href.strip()
+        if not href or len(href) > MAX_HREF:
+            return
+        href = self._joined(href)
+        if self._item_at:
+            if len(self._links) < MAX_RELATED:
+                self._links.append(Related(rel, href))
+        elif rel == "alternate" and self.home is None:
+            self.home = href
+
+    def _rebase(self, found: dict[str, str]) -> None:
+        base = found.get("xml:base")
+        if base and len(base) <= MAX_HREF:
+            self._bases.append((len(self._path), self._joined(base)))
+
+    def _joined(self, href: str) -> str:
+        if not self._bases:
+            return href
+        try:
+            return urljoin(self._bases[-1][1], href)
+        except ValueError:  # brackets that are no address
+            return href
+
+    def _finish(self) -> None:
+        self._item_at = 0
+        self.found += 1
+        links, dates = self._links, self._dates
+        url = next((link.href for link in links if link.rel == "alternate"), None)
+        if url is None and self._guid.lower().startswith(_WEB):
+            url = self._guid
+        written = next((dates[name] for name in _DATES if name in dates), None)
+        if (url is None and not links) or self.found - self.dropped > self._limits.max_entries:
+            self.dropped += 1
+        else:
+            lastmod = plausible(any_date(written), self._now) if written else None
+            self.entries.append(Entry(url, lastmod, related=tuple(links)))
+        self._links, self._dates, self._guid = [], {}, ""
+
+
+def _as_dict(attributes: list[str]) -> dict[str, str]:
+    """Attributes by their names in lower case: CDF shouts."""
+    return {name.lower(): value for name, value in zip(attributes[::2], attributes[1::2], strict=True)}
