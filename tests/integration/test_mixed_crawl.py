@@ -60,3 +60,26 @@ def test_healthy_hosts_are_crawled_completely_among_hostile_ones(tmp_path: Path)
     assert set(Counter(row[:2] for row in web.healthy_pages()).values()) == {1}
     # And none of them holds more than one slot, whatever it does.
     assert set(web.most_at_once.values()) == {1}
+
+
+@pytest.mark.service
+def test_healthy_hosts_are_crawled_while_more_hosts_than_there_are_slots_say_nothing(tmp_path: Path) -> None:
+    toml, seeds = tmp_path / "gossamer.toml", tmp_path / "seeds.txt"
+    toml.write_text("[fetch]\nhead_timeout = 100.0\ntotal_timeout = 100.0\nrobots_timeout = 100.0\n")
+    silent = 10
+    with MixedWeb(tmp_path / "requests.log", healthy=6, pages=5, hostile={"silent": silent}) as web:
+        seeds.write_text("\n".join(web.seeds))
+        fixed = ["--dir", tmp_path / "crawl", "--config", toml, "--dns", web.dns_address, "--allow-private"]
+        options = ["--seeds", seeds, "--delay", 0.05, "--delay-factor", 0, "--concurrency", 4, "--json", "--quiet"]
+        with Command("crawl", *fixed, *options) as crawler:
+            wait_until(lambda: web.is_done or not crawler.runs, "the healthy hosts")
+            given_up = [row for row in web.requests() if row[0].startswith("silent") and row[3] - row[2] > 50.0]
+            assert crawler.runs
+            crawler.process.send_signal(signal.SIGINT)
+            crawler.process.send_signal(signal.SIGTERM)
+            ended = crawler.ended()
+
+    assert web.is_done
+    assert given_up == []  # nobody had to wait for the end of a silent visit
+    assert ended.status == 130, ended.err
+    assert set(web.most_at_once.values()) == {1}

@@ -1,6 +1,7 @@
 """The crawl: the stages in order, on one event loop."""
 
 import asyncio
+import resource
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from gossamer.crawl.load import LoadWatch
 from gossamer.crawl.notes import Notes
 from gossamer.crawl.ports import HostLoaded, Loaded, TaskSource
 from gossamer.crawl.reading import DocumentReader, Read
+from gossamer.crawl.slots import Slots, room_aside
 from gossamer.crawl.tally import Tally
 from gossamer.crawl.visiting import Visitor
 from gossamer.dedup.exact import ContentSeen
@@ -73,7 +75,8 @@ class Pipeline:
         self._journal_turn_over = journal_turn_over
         self._journal_forget = journal_forget
         self.visitor: Visitor | None = None  # set by the assembly; it needs the desk
-        self._visits: set[asyncio.Task[None]] = set()
+        files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        self._slots: Slots[asyncio.Task[None]] = Slots(limits.concurrency, room_aside(limits.concurrency, files))
         self.desk = ReadingDesk(
             reader,
             clock,
@@ -110,11 +113,16 @@ class Pipeline:
         now = self._clock.now()
         if self._limits.concurrency == 1:
             self._load(now)  # one at a time means in order: what may come before the next one is read first
+        slots = self._slots
         while self._may_start():
             turn = self._frontier.next_turn(now)
             if isinstance(turn, Visit):
-                task = loop.create_task(self._visit(turn))
-                self._visits.add(task)
+                doubtful = turn.last_took == 0.0 or self._notes[turn.host_id].trouble is not None
+                if doubtful and not slots.has_room_for_doubtful():
+                    self._frontier.delay(turn.host_id, slots.comes_back(now))
+                    self._frontier.finish(turn, None, now, again=True)
+                    continue
+                slots.take(loop.create_task(self._visit(turn)), now, turn.last_took, doubtful=doubtful)
                 continue
             if isinstance(turn, WaitUntil):
                 # Many hosts come due one by one; letting a few gather saves a turn of the loop for each.
@@ -138,14 +146,13 @@ class Pipeline:
 
     def _may_start(self) -> bool:
         limits = self._limits
-        busy = len(self._visits)
-        if self.stopping or busy >= limits.concurrency or self.saturation >= limits.high_water:
+        if self.stopping or self._slots.is_full or self.saturation >= limits.high_water:
             return False
         if limits.concurrency == 1 and not self._all_is_known():
             return False
         if limits.max_pages is not None:
             # Every visit under way may become a page: never start one that could be one too many.
-            return self.pages + busy + len(self.desk) < limits.max_pages
+            return self.pages + len(self._slots) + len(self.desk) < limits.max_pages
         return True
 
     def _all_is_known(self) -> bool:
@@ -179,18 +186,18 @@ class Pipeline:
         finally:
             task = asyncio.current_task()
             assert task is not None
-            self._visits.discard(task)
+            self._slots.leave(task)
             self._pump_soon()
 
     @property
     def in_flight(self) -> int:
-        return len(self._visits)
+        return len(self._slots)
 
     # --- the end ---------------------------------------------------------------------------------
 
     def _nothing_to_start(self) -> None:
         """The frontier is idle. An empty queue while anything is under way is not the end."""
-        if self._visits or len(self.desk) or self._loading:
+        if len(self._slots) or len(self.desk) or self._loading:
             return
         if not self._store.is_idle:
             self._store.hasten()  # nothing can happen until it is committed
@@ -210,7 +217,7 @@ class Pipeline:
 
     def _wind_up(self) -> None:
         """No more visits are started; over when what is under way has been committed."""
-        if self._visits or len(self.desk):
+        if len(self._slots) or len(self.desk):
             return
         if not self._store.is_idle:
             self._store.hasten()
@@ -337,9 +344,10 @@ class Pipeline:
         finally:
             if self._timer is not None:
                 self._timer.cancel()
-            for task in (*side, *self._visits, storing):
+            tasks = (*side, *self._slots.all, storing)
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(*side, *self._visits, storing, return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
             self._reads.shutdown()
 
     async def _guard(self, job: Coroutine[None, None, None]) -> None:
@@ -363,11 +371,13 @@ class Pipeline:
         self._seen.warmed()
 
     async def _watch_load(self) -> None:
-        """Switch the selector's ratios with the load (`crawl.load` says what that is)."""
+        """Switch the selector's ratios with the load (`crawl.load` says what that is), and let late visits step aside
+        where they keep others from starting."""
         while True:
             await asyncio.sleep(0.25)
-            busy = len(self._visits) / self._limits.concurrency
-            load, reason = self._load_watch.look(self._clock.monotonic(), busy, self.saturation)
+            if self._slots.step_aside(self._clock.now()):
+                self.pump()
+            load, reason = self._load_watch.look(self._clock.monotonic(), self._slots.busy, self.saturation)
             if load is not self._frontier.selector.load:
                 self._frontier.under(load)
                 self.on_load(load, reason)

@@ -1,0 +1,161 @@
+"""Fetch slots: late visits step aside, doubtful hosts have a share, and everything stays bounded."""
+
+import random
+
+import pytest
+
+from gossamer.crawl.slots import BETWEEN, COMES_BACK, FILES_FOR_OTHERS, LATE_AFTER, Slots, room_aside
+from gossamer.model.units import Instant
+
+NOW = Instant(1_700_000_000.0)
+
+
+def later(seconds: float) -> Instant:
+    return Instant(NOW + seconds)
+
+
+def full_of(visits: int, most: int, aside: int, *, doubtful: bool = False, took: float = 0.01) -> Slots[int]:
+    slots: Slots[int] = Slots(most, aside)
+    for visit in range(visits):
+        slots.take(visit, NOW, took, doubtful=doubtful)
+    return slots
+
+
+def test_a_late_visit_gives_its_slot_to_another_and_goes_on() -> None:
+    slots = full_of(3, 3, 6)
+    assert slots.is_full
+    assert slots.step_aside(later(LATE_AFTER - 0.01)) == 0
+
+    assert slots.step_aside(later(LATE_AFTER)) == 3
+
+    assert (slots.is_full, slots.busy, len(slots)) == (False, 0.0, 3)
+    assert sorted(slots.all) == [0, 1, 2]
+
+
+def test_nobody_steps_aside_while_there_are_slots() -> None:
+    slots = full_of(2, 3, 6)
+
+    assert slots.step_aside(later(60.0)) == 0
+    assert slots.busy == pytest.approx(2 / 3)
+
+
+def test_a_slow_host_is_late_by_its_own_measure_but_not_one_in_doubt() -> None:
+    slow, doubtful = full_of(1, 1, 2, took=5.0), full_of(1, 1, 2, took=5.0, doubtful=True)
+
+    assert slow.step_aside(later(14.0)) == 0
+    assert slow.step_aside(later(15.0)) == 1
+    assert doubtful.step_aside(later(1.0)) == 1  # what it took to time out says nothing
+
+
+def test_there_is_a_bound_for_visits_aside() -> None:
+    slots = full_of(4, 4, 6)
+    assert slots.step_aside(later(2.0)) == 4
+    for visit in range(4, 8):
+        slots.take(visit, later(2.0), 0.01, doubtful=False)
+
+    assert slots.step_aside(later(9.0)) == 2
+    for visit in range(8, 10):
+        slots.take(visit, later(9.0), 0.01, doubtful=False)
+    assert slots.step_aside(later(99.0)) == 0
+    assert (slots.is_full, len(slots)) == (True, 10)
+
+
+def test_doubtful_hosts_have_every_slot_until_visits_are_late_and_half_of_them_then() -> None:
+    slots = full_of(8, 8, 16, doubtful=True)
+    assert not slots.has_room_for_doubtful()  # there is none for anybody
+    slots.leave(7)
+    assert slots.has_room_for_doubtful()
+
+    slots.take(7, NOW, 0.0, doubtful=True)
+    slots.step_aside(later(2.0))
+
+    for visit in range(8, 12):
+        assert slots.has_room_for_doubtful()
+        slots.take(visit, later(2.0), 0.0, doubtful=True)
+    assert not slots.has_room_for_doubtful()
+    assert not slots.is_full  # the other half is for those who answer
+
+
+def test_hosts_without_room_come_back_in_turn_and_not_all_at_once() -> None:
+    slots = full_of(0, 2, 4)
+
+    first, second, third = (slots.comes_back(NOW) for _ in range(3))
+
+    assert first == later(COMES_BACK)
+    assert second - first == third - second == pytest.approx(BETWEEN, abs=1e-6)
+    assert slots.comes_back(later(60.0)) == later(60.0 + COMES_BACK)
+
+
+@pytest.mark.parametrize(
+    ("most", "files", "room"),
+    [(80, 1_000_000, 160), (80, 1024, 160), (80, FILES_FOR_OTHERS + 100, 20), (80, 128, 0), (1, 1_000_000, 0)],
+)
+def test_room_aside_is_bounded_by_open_files_and_none_beside_a_single_slot(most: int, files: int, room: int) -> None:
+    assert room_aside(most, files) == room
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_bounds_hold_whatever_comes(seed: int) -> None:
+    chance, slots, out, now = random.Random(seed), Slots[int](6, 9), list[int](), 0.0
+    for visit in range(500):
+        now += chance.expovariate(2.0)
+        doubtful = chance.random() < 0.6
+        if not slots.is_full and (not doubtful or slots.has_room_for_doubtful()):
+            slots.take(visit, later(now), chance.choice((0.0, 0.1, 1.0)), doubtful=doubtful)
+            out.append(visit)
+        if out and chance.random() < 0.3:
+            slots.leave(out.pop(chance.randrange(len(out))))
+        slots.step_aside(later(now))
+        assert sorted(slots.all) == sorted(out)
+        assert slots.busy <= 1.0
+        assert len(slots) <= 6 + 9
+    for visit in out:
+        slots.leave(visit)
+    assert (len(slots), slots.busy, slots.has_room_for_doubtful()) == (0, 0.0, True)
+
+
+def web_in_virtual_time(
+    silent: int, healthy: int, *, known: bool = False, most: int = 80, seconds: int = 120
+) -> list[int]:
+    """Hosts that never answer and hosts that answer at once, one visit a second each. Pages had of each healthy host.
+
+    The silent ones are as tiresome as they can be: always first, for twenty seconds, and back at once. `known`: the
+    healthy ones have answered before.
+    """
+    slots: Slots[int] = Slots(most, room_aside(most, 4096))
+    hosts = silent + healthy
+    due, pages, ends = [0.0] * hosts, [0] * hosts, dict[int, float]()
+    for tick in range(seconds * 20):
+        now = tick / 20
+        for host in [host for host, end in ends.items() if end <= now]:
+            slots.leave(host)
+            due[host] = max(now, due[host])
+            del ends[host]
+        if tick % 5 == 0:
+            slots.step_aside(later(now))
+        for host in range(hosts):
+            if slots.is_full:
+                break
+            if due[host] > now or host in ends:
+                continue
+            doubtful = host < silent or not (known or pages[host])
+            if doubtful and not slots.has_room_for_doubtful():
+                due[host] = slots.comes_back(later(now)) - NOW
+                continue
+            slots.take(host, later(now), 0.0 if doubtful else 0.01, doubtful=doubtful)
+            ends[host] = now + (20.0 if host < silent else 0.05)
+            due[host] = now + 1.0
+            pages[host] += host >= silent
+    return pages[silent:]
+
+
+def test_healthy_hosts_keep_their_rate_among_twice_as_many_silent_hosts_as_slots() -> None:
+    alone = web_in_virtual_time(0, 50)
+    among = web_in_virtual_time(160, 50)
+
+    assert min(alone) == 120
+    assert sum(among) >= 0.9 * sum(alone)
+
+
+def test_healthy_hosts_that_have_answered_keep_their_rate_among_any_number_of_silent_hosts() -> None:
+    assert min(web_in_virtual_time(1000, 50, known=True)) >= 0.9 * 120
