@@ -70,7 +70,7 @@ def rewritten(rest: str, rules: CanonicalRules) -> str:
     """Path and query (escapes already folded) without what the rules call noise. Applying it twice changes nothing."""
     path, _, query = rest.partition("?")
     if rules.drop_sessions and (";" in path or "(" in path):
-        path = _SESSION_SEGMENT("", _SESSION_PARAMETER("", path)) or "/"
+        path = without_session(path)
     if rules.drop_query or not query:
         return path
     parts = query.split("&")
@@ -81,6 +81,11 @@ def rewritten(rest: str, rules: CanonicalRules) -> str:
         kept = sorted(dict.fromkeys(kept), key=_name)
     query = "&".join(kept)
     return f"{path}?{query}" if query else path
+
+
+def without_session(path: str) -> str:
+    """The path without the session ids that stand in it."""
+    return _SESSION_SEGMENT("", _SESSION_PARAMETER("", path)) or "/"
 
 
 def _name(part: str) -> str:

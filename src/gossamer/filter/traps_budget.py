@@ -36,7 +36,8 @@ _FACETED = 16  # sets of parameters under one script
 _BREEDING_KNOWN = 0.01  # share of known pages among those of its shape that a page links to
 _BREEDING_NEW = 1.5  # new ones, by page
 _BREEDING_PAGES = 3  # times `patience`: so many pages are looked at before a shape is called endless
-_LOOKED_AT = 20  # pages whose links were looked at, before they say anything
+_LOOKED_AT = 10  # pages whose links were looked at, before they say anything
+_RECENT = 16  # pages of a shape with which the next one is compared
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,16 @@ class ShapeBudget:
     links_known: int = 0
     variants: int = 0  # coarse only: fine shapes below it
     cut: str | None = None
+    recent: list[int] = field(default_factory=list)  # outlines of its last pages; not kept over a restart
+
+    def resembles(self, outline: int) -> bool:
+        """Whether one of its last pages had this outline. Remembers it."""
+        if outline in self.recent:
+            return True
+        self.recent.append(outline)
+        if len(self.recent) > _RECENT:
+            del self.recent[0]
+        return False
 
     @property
     def proven(self) -> bool:
@@ -211,8 +222,11 @@ class HostBudget:
     def __len__(self) -> int:
         return len(self.fine) + len(self.coarse)
 
-    def count(self, shape: Shape, worth: Worth, policy: TrapPolicy, *, leads: bool = False) -> bool:
-        """A page came back. `leads`: to a URL of another shape that was not known. True if something was cut by it."""
+    def count(
+        self, shape: Shape, worth: Worth, policy: TrapPolicy, *, leads: bool = False, outline: int | None = None
+    ) -> bool:
+        """A page came back. `leads`: to a URL of another shape that was not known. `outline`: a hash of what its text
+        is not, by which pages made by one template with hardly any text resemble each other. True for a first cut."""
         self.pages += 1
         if self.pages <= policy.grace:
             return False
@@ -223,6 +237,8 @@ class HostBudget:
         if fine is None and len(self.fine) < _ROOM:
             fine = self.fine[shape.fine] = ShapeBudget(float(policy.patience))
             coarse.variants += 1
+        if outline is not None and coarse.resembles(outline) and worth is Worth.NEW:
+            worth = Worth.ALIKE
         combined = coarse.faceted and "&" in shape.fine
         if combined and worth is Worth.NEW and not leads:
             worth = Worth.SAME
@@ -234,7 +250,7 @@ class HostBudget:
         return self._noted(fine, coarse)
 
     def looks(self, page: Shape, links: Iterator[tuple[Shape, bool]], policy: TrapPolicy) -> bool:
-        """The links of a page on its own host, each with whether it was new. True if something was cut by it."""
+        """The links of a page on its own host, each with whether it was new. True for a first cut."""
         fine, coarse = self.fine.get(page.fine), self.coarse.get(page.coarse)
         if coarse is None:
             return False

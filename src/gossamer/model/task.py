@@ -55,3 +55,5 @@ class HostRecord(NamedTuple):
     address: str | None
     resolved: str | None = None  # as `store.changes.HostClock` has them
     trouble: str | None = None
+    budget: str | None = None  # what its shapes and its domain's hosts have cost (`filter.traps_budget`)
+    domain_budget: str | None = None

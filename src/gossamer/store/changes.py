@@ -102,6 +102,17 @@ class PageLinks(NamedTuple):
     hosts: list[HostKey]  # of the targets, in the same order
 
 
+class LearntParameter(NamedTuple):
+    """A parameter that was found to choose no document at a place of a host; or, `refuted`, to choose one after all."""
+
+    host: HostKey
+    place: str
+    name: str
+    pairs: int
+    contents: int
+    refuted: bool
+
+
 class SeedRecord(NamedTuple):
     """A URL that was given to us, as it was written."""
 
@@ -124,6 +135,9 @@ class Batch:
     retired: list[RetiredHost] = field(default_factory=list)
     accesses: Counter[int] = field(default_factory=Counter)  # page requests by domain id
     counters: Counter[str] = field(default_factory=Counter)
+    budgets: dict[HostId, str] = field(default_factory=dict)  # what shapes have cost, as it is stored
+    domain_budgets: dict[int, str] = field(default_factory=dict)
+    parameters: list[LearntParameter] = field(default_factory=list)
     weight: int = 0  # bytes of the captures, roughly
 
     def __bool__(self) -> bool:

@@ -243,6 +243,24 @@ ON CONFLICT DO UPDATE SET expires_at = excluded.expires_at, unreachable_since = 
     fetched_at = CASE WHEN excluded.unreachable_since IS NULL THEN excluded.fetched_at ELSE robots.fetched_at END,
     body = CASE WHEN excluded.unreachable_since IS NULL THEN excluded.body ELSE robots.body END
 
+-- name: save_budget
+INSERT OR ROLLBACK INTO budgets (host_id, state) VALUES (/*rows*/)(?, ?)(/*rows*/)
+ON CONFLICT DO UPDATE SET state = excluded.state
+
+-- name: save_domain_budget
+INSERT OR ROLLBACK INTO domain_budgets (domain_id, state) VALUES (/*rows*/)(?, ?)(/*rows*/)
+ON CONFLICT DO UPDATE SET state = excluded.state
+
+-- name: learn_parameter
+INSERT INTO parameters (host, place, name, pairs, contents, learnt_at) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT DO UPDATE SET pairs = excluded.pairs, contents = excluded.contents, learnt_at = excluded.learnt_at, refuted_at = NULL
+
+-- name: refute_parameter
+UPDATE parameters SET refuted_at = ? WHERE host = ? AND place = ? AND name = ?
+
+-- name: parameters
+SELECT host, place, name, pairs, contents, refuted_at IS NOT NULL FROM parameters
+
 -- name: add_seed
 INSERT OR IGNORE INTO seeds (url, written, source, added_at) VALUES (?, ?, ?, ?)
 
@@ -260,8 +278,10 @@ ORDER BY place, host_id LIMIT ?
 
 -- name: host_record
 SELECT h.id, h.host, h.domain_id, d.accesses, d.links, d.links_from_others, d.suffix_id, h.next_contact, h.last_took,
-    h.address, h.resolved, h.trouble
-FROM hosts h JOIN domains d ON d.id = h.domain_id WHERE h.id = ?
+    h.address, h.resolved, h.trouble, b.state, db.state
+FROM hosts h JOIN domains d ON d.id = h.domain_id
+LEFT JOIN budgets b ON b.host_id = h.id LEFT JOIN domain_budgets db ON db.domain_id = h.domain_id
+WHERE h.id = ?
 
 -- name: host_name
 SELECT host FROM hosts WHERE id = ?

@@ -16,6 +16,7 @@ from typing import Any
 
 from gossamer.backends.sqlite.database import open_for_writing, translated
 from gossamer.backends.sqlite.hosts import DomainOf, HostRows
+from gossamer.backends.sqlite.lessons import save_lessons
 from gossamer.backends.sqlite.links import TARGETS_AT_ONCE, FirstLink, LinkCounts
 from gossamer.backends.sqlite.originals import Originals
 from gossamer.backends.sqlite.queries import named_queries
@@ -250,6 +251,7 @@ class SqliteWriter:
         write_rows(db, sql["count_suffix_visits"], accesses)
         if batch.robots:
             db.executemany(sql["save_robots"], batch.robots)
+        save_lessons(db, sql, batch, self._stamp)
 
     def _enter_fronts(self, touched: _Touched) -> None:
         rows = [(host_id, front, place) for (host_id, front), place in touched.items()]

@@ -1,0 +1,70 @@
+"""What the crawl has learnt from outcomes: kept with every batch, read when it starts, taken back when a rule is lifted."""
+
+import sqlite3
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from gossamer.backends.sqlite.database import connect, translated
+from gossamer.backends.sqlite.queries import named_queries
+from gossamer.backends.sqlite.rows import write_rows
+from gossamer.model.facts import UrlFacts
+from gossamer.model.units import HostKey, Instant
+from gossamer.store.changes import Batch, LearntParameter
+from gossamer.store.ports import Prioritiser
+
+_CHUNK = 1_000
+
+
+def save_lessons(db: sqlite3.Connection, sql: Mapping[str, str], batch: Batch, now: float) -> None:
+    """The part of a commit that is about budgets and parameters."""
+    if batch.budgets:
+        write_rows(db, sql["save_budget"], list(batch.budgets.items()))
+    if batch.domain_budgets:
+        write_rows(db, sql["save_domain_budget"], list(batch.domain_budgets.items()))
+    for host, place, name, pairs, contents, refuted in batch.parameters:
+        if refuted:
+            db.execute(sql["refute_parameter"], (now, host, place, name))
+        else:
+            db.execute(sql["learn_parameter"], (host, place, name, pairs, contents, now))
+
+
+def learnt_parameters(db: sqlite3.Connection) -> list[LearntParameter]:
+    """All that was learnt, and all of which that was wrong."""
+    rows = db.execute(named_queries("queries.sql")["parameters"])
+    return [LearntParameter(*row[:5], refuted=bool(row[5])) for row in rows]
+
+
+def lift_cuts(path: Path, is_free: Callable[[HostKey], bool], prioritiser: Prioritiser, now: Instant) -> int:
+    """Queue again what was excluded as a trap on hosts for which nothing is cut any more. Returns how many URLs.
+
+    Before the writer exists; the queue must stand under the ordering of `prioritiser`. One transaction for each host.
+    """
+    sql = named_queries("lessons.sql")
+    db = connect(path)
+    lifted = 0
+    try:
+        hosts = db.execute(sql["hosts_with_cuts"]).fetchall()
+        for host_id in [host_id for host_id, host in hosts if is_free(HostKey(host))]:
+            lifted += _lift(db, sql, host_id, prioritiser, now)
+    except sqlite3.Error as error:
+        raise translated(error, path) from error
+    finally:
+        db.close()
+    return lifted
+
+
+def _lift(db: sqlite3.Connection, sql: Mapping[str, str], host_id: int, prioritiser: Prioritiser, now: Instant) -> int:
+    lifted = 0
+    while rows := db.execute(sql["cut_urls"], (host_id, _CHUNK)).fetchall():
+        db.execute("BEGIN IMMEDIATE")
+        with db:
+            for row in rows:
+                facts = UrlFacts(*row)
+                front, priority, place = prioritiser.standing(facts)
+                place = now if place is None else place
+                db.execute(sql["queue_again"], (now, front, place, priority, facts.url_id))
+                db.execute(sql["enter_front"], (host_id, front, place))
+            moved = [("state:excluded", -len(rows)), ("state:queued", len(rows))]
+            db.executemany(sql["count"], moved)
+        lifted += len(rows)
+    return lifted

@@ -1,0 +1,218 @@
+"""What the crawl has spent on each shape of each host, and on each domain's hosts. Hot: benchmarks/bench_traps.py.
+
+`filter.traps_budget` decides; here is what it decides on: accounts for the hosts that are being crawled, filled from the
+outcomes of visits. They come from the store with their host and go back to it every few pages, so a restart remembers
+what a trap has cost.
+
+What always holds: memory is bounded (`max_shapes`; the hosts that were not used for the longest time are given up, and
+stand in the store); a URL whose shape is cut is not asked for, and stays on record as excluded, so that it comes back
+if the cut is lifted.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from gossamer.crawl.reading import Read
+from gossamer.filter.canonical import taken_apart
+from gossamer.filter.shapes import Shape, shape_of
+from gossamer.filter.traps_budget import Cut, DomainBudget, HostBudget, TrapPolicy, Worth
+from gossamer.frontier.turns import Visit
+from gossamer.model.states import UrlState
+from gossamer.model.task import HostRecord
+from gossamer.model.units import Domain, HostId, HostKey, Url
+from gossamer.store.changes import Batch, Settlement
+
+_SAVE_EVERY = 16  # pages, or hosts of a domain: what a crash makes us forget
+_LOOK_EVERY = 8  # pages whose links are looked at; the first ones of a shape more often
+_FIRST_LOOKS = 10
+_MANY_HOSTS = 64  # of a domain, from which on links between them are looked at
+_NO_DIGITS = str.maketrans("", "", "0123456789")
+
+
+class Budgets:
+    """Keeps the accounts. All calls from the event loop; nothing waits."""
+
+    def __init__(
+        self,
+        policy: TrapPolicy,
+        *,
+        domain_of: Callable[[HostKey], Domain],
+        is_free: Callable[[HostKey], bool] = lambda host: False,
+        max_shapes: int = 100_000,
+    ) -> None:
+        """`is_free`: hosts for which nothing is ever cut."""
+        self._policy = policy
+        self._domain_of = domain_of
+        self._is_free = is_free
+        self._max_shapes = max_shapes
+        self._hosts: dict[HostId, HostBudget] = {}  # longest unused first
+        self._domains: dict[int, DomainBudget] = {}  # the same
+        self._shapes = 0  # held by `_hosts`
+        self._changed: dict[HostId, HostBudget] = {}  # to be stored with the next batch
+        self._changed_domains: dict[int, DomainBudget] = {}
+
+    def __len__(self) -> int:
+        """Shapes in memory, with one for each host."""
+        return self._shapes + len(self._hosts)
+
+    def begin(self, record: HostRecord) -> None:
+        """A host has got a back queue; this is what the store remembers."""
+        host_id = record.host_id
+        budget = self._hosts.pop(host_id, None)
+        if budget is None:
+            budget = HostBudget() if record.budget is None else HostBudget.from_text(record.budget)
+            # Whoever was contacted before has been let in before, on record or not.
+            budget.admitted = budget.admitted or record.next_contact > 0
+            self._shapes += len(budget)
+        self._hosts[host_id] = budget
+        if record.domain_id not in self._domains:
+            whole = float(self._policy.hosts_per_domain)
+            text = record.domain_budget
+            self._domains[record.domain_id] = (
+                DomainBudget(whole) if text is None else DomainBudget.from_text(text, self._policy)
+            )
+        self._make_room()
+
+    def verdict(self, visit: Visit) -> Cut | None:
+        """Why this URL is not to be asked for; None if it may be. Asked before its host is contacted."""
+        budget = self._hosts.get(visit.host_id)
+        if budget is None or (budget.admitted and not budget.cuts) or self._is_free(visit.host):
+            return None
+        if not budget.admitted:
+            domain = self._domains.get(visit.domain_id)
+            if domain is not None and not domain.admit():
+                self._changed_domains[visit.domain_id] = domain
+                return domain.cut_of(self._domain_of(visit.host))
+            budget.admitted = True
+            if domain is not None and domain.hosts % _SAVE_EVERY == 0:
+                self._changed_domains[visit.domain_id] = domain
+        return budget.cut_of(_shape(visit.task.url, visit.host)) if budget.cuts else None
+
+    def settled(self, visit: Visit, settlement: Settlement, read: Read | None = None) -> None:
+        """What came of a request; of a document, with what was read of it."""
+        budget = self._hosts.get(visit.host_id)
+        if budget is None:
+            return
+        match settlement.state:
+            case UrlState.STORED:
+                worth = _worth(settlement)
+            case UrlState.DUPLICATE:
+                worth = Worth.SAME
+            case UrlState.REDIRECT if self._leads_to_its_like(visit, settlement.redirect_to):
+                worth = Worth.SAME
+            case _:
+                return  # errors and what is missing lead nowhere, so they cannot be endless
+        if worth is Worth.NEW and not budget.showed:
+            budget.showed = True
+            domain = self._domains.get(visit.domain_id)
+            if domain is not None:
+                domain.brought_something(self._policy)
+        if budget.pages < self._policy.grace:
+            budget.pages += 1
+            return
+        self._count(visit, budget, worth, settlement, read)
+
+    def _count(self, visit: Visit, budget: HostBudget, worth: Worth, settlement: Settlement, read: Read | None) -> None:
+        shape = _shape(visit.task.url, visit.host)
+        before = len(budget)
+        coarse = budget.coarse.get(shape.coarse)
+        leads = coarse is not None and coarse.faceted and read is not None and _leads_away(shape, visit.host, read)
+        outline = None if read is None else _outline(settlement, read)
+        first_cut = budget.count(shape, worth, self._policy, leads=leads, outline=outline)
+        self._shapes += len(budget) - before
+        if first_cut or budget.pages % _SAVE_EVERY == 0:
+            self._changed[visit.host_id] = budget
+
+    def looked(self, visit: Visit, urls: Sequence[Url], hosts: Sequence[HostKey], fresh: Sequence[int]) -> None:
+        """All links of a page, and which of them nobody knew. Only some pages are looked at."""
+        budget = self._hosts.get(visit.host_id)
+        number = visit.task.url_id
+        if budget is not None and budget.pages >= self._policy.patience:
+            shape = _shape(visit.task.url, visit.host)
+            coarse = budget.coarse.get(shape.coarse)
+            often = coarse is not None and coarse.looked_at < _FIRST_LOOKS
+            if number % (2 if often else _LOOK_EVERY) == 0:
+                same_host = _same_host(visit.host, urls, hosts, frozenset(fresh))
+                if budget.looks(shape, same_host, self._policy):
+                    self._changed[visit.host_id] = budget
+        domain = self._domains.get(visit.domain_id)
+        if domain is not None and domain.hosts >= _MANY_HOSTS and domain.cut is None and number % 4 == 0:
+            of_domain = self._domain_of(visit.host)
+            others = [i for i, h in enumerate(hosts) if h != visit.host and self._domain_of(h) == of_domain]
+            new = len(frozenset(fresh).intersection(others))
+            domain.saw_links(new, len(others) - new, self._policy)
+
+    def refused(self, visit: Visit, host: HostKey, reason: str) -> None:
+        """A link of the page to its own host did not enter because of its form."""
+        budget = self._hosts.get(visit.host_id) if host == visit.host else None
+        if budget is not None:
+            budget.refused[reason] = budget.refused.get(reason, 0) + 1
+            if budget.refused[reason] % _SAVE_EVERY == 1:
+                self._changed[visit.host_id] = budget
+
+    def hand_over(self, batch: Batch) -> None:
+        """Put what has changed into a batch that is about to be committed."""
+        if self._changed:
+            batch.budgets = {host_id: budget.to_text() for host_id, budget in self._changed.items()}
+            self._changed = {}
+        if self._changed_domains:
+            batch.domain_budgets = {number: domain.to_text() for number, domain in self._changed_domains.items()}
+            self._changed_domains = {}
+
+    def retired(self, host_id: HostId) -> None:
+        """A host gives its back queue up: what is known of it is stored soon."""
+        budget = self._hosts.get(host_id)
+        if budget is not None and (budget.pages > self._policy.grace or budget.refused):
+            self._changed[host_id] = budget
+
+    def _make_room(self) -> None:
+        while len(self) > self._max_shapes and len(self._hosts) > 1:
+            host_id = next(iter(self._hosts))
+            budget = self._hosts.pop(host_id)
+            self._shapes -= len(budget)
+            if len(budget) or budget.refused:
+                self._changed[host_id] = budget
+        while len(self._domains) > self._max_shapes:
+            number = next(iter(self._domains))
+            domain = self._domains.pop(number)
+            if domain.hosts > 1:
+                self._changed_domains[number] = domain
+
+    def _leads_to_its_like(self, visit: Visit, target: str | None) -> bool:
+        """Whether a redirect goes to a URL of the same shape on the same host."""
+        if target is None:
+            return False
+        authority = target.partition("://")[2]
+        if not authority.startswith(visit.host) or authority[len(visit.host) : len(visit.host) + 1] not in ("/", ":"):
+            return False
+        return _shape(Url(target), visit.host).fine == _shape(visit.task.url, visit.host).fine
+
+
+def _shape(url: Url, host: HostKey) -> Shape:
+    return shape_of(url, taken_apart(url, host).path_start)
+
+
+def _worth(settlement: Settlement) -> Worth:
+    """What a stored document was worth: that of a near-duplicate falls with its distance."""
+    distance: int | None = getattr(settlement, "distance", None)
+    if distance is None:
+        return Worth.NEW
+    return Worth.SAME if distance <= 1 else Worth.ALIKE
+
+
+def _outline(settlement: Settlement, read: Read) -> int:
+    """Pages that one template makes with hardly any text have one title but for numbers, one size and so many links."""
+    links = 0 if read.links is None else len(read.links.prints)
+    title = (settlement.title or "").translate(_NO_DIGITS)
+    return hash((title, (settlement.size or 0) >> 7, links))
+
+
+def _leads_away(shape: Shape, host: HostKey, read: Read) -> bool:
+    return any(c.host != host or _shape(c.url, host).coarse != shape.coarse for c in read.candidates)
+
+
+def _same_host(
+    host: HostKey, urls: Sequence[Url], hosts: Sequence[HostKey], fresh: frozenset[int]
+) -> Iterator[tuple[Shape, bool]]:
+    for i, url in enumerate(urls):
+        if hosts[i] == host:
+            yield _shape(url, host), i in fresh

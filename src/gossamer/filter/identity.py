@@ -1,0 +1,168 @@
+"""Hot (benchmarks/bench_traps.py). When are two URLs the same? The text whose fingerprint is a URL's identity.
+
+A URL is asked for as its site wrote it; but one that differs from a known URL only in what does not choose the document
+is not asked for again. That is: tracking parameters, session ids, the order of parameters, and on single hosts what was
+learnt there (`learning`). Each can be switched off. The minimised form, if wanted, comes on top.
+
+What always holds: without a query, `;` and `(` a URL is its own identity (but for the minimised form), so most links cost
+a glance; and one in sixty-four of the URLs with a learnt parameter keeps it, so that what was learnt goes on being tried.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+from xxhash import xxh3_64_intdigest
+
+from gossamer.filter.query_rules import (
+    SESSION_PARAMETERS,
+    TRACKING_PARAMETERS,
+    TRACKING_PREFIXES,
+    minimised,
+    without_session,
+)
+from gossamer.filter.shapes import shape_of
+from gossamer.model.units import HostKey, Url
+
+_TRIED = 64  # one in so many URLs keeps its learnt parameters
+# What `sid` means is anybody's guess: a session if it looks like one, else perhaps a story.
+_DOUBTFUL = frozenset({"sid"})
+_SESSION_ID = re.compile(r"(?=[^0-9]*[0-9])(?=.*[A-Za-z]|[0-9]{16})[A-Za-z0-9_%-]{10,}").fullmatch
+_NAMES_KEPT = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class IdentityRules:
+    """What makes no difference between two URLs."""
+
+    tracking: bool = True
+    sessions: bool = True
+    order: bool = True
+    """Of parameters with different names; identical ones are folded."""
+    parameters: frozenset[str] = frozenset()
+    """More names, in lower case."""
+    keep: frozenset[str] = frozenset()
+    """Names that always make a difference, whatever the lists say and whatever was learnt."""
+    minimise: bool = False
+
+
+class Learnt(NamedTuple):
+    """A parameter that makes no difference at a place of a host, and by what evidence."""
+
+    host: HostKey
+    place: str  # `place_of` its URLs
+    name: str
+    pairs: int  # of URLs that differed in nothing else and had the same document
+    contents: int  # different documents among these
+
+
+class Ignored(NamedTuple):
+    """A parameter that does not count in a URL's identity, and why, in words."""
+
+    name: str
+    why: str
+
+
+def place_of(url: Url, path_start: int) -> str:
+    """Where on a host a URL is, as far as its parameters are concerned: its script, or the shape of its path."""
+    return shape_of(url, path_start).coarse if "?" in url else ""
+
+
+class Identities:
+    """Gives URLs their identities. What is learnt is added and taken away while it runs."""
+
+    def __init__(self, rules: IdentityRules, learnt: Iterable[Learnt] = ()) -> None:
+        self.rules = rules
+        self._learnt: dict[HostKey, dict[str, dict[str, Learnt]]] = {}
+        self._noise = lru_cache(_NAMES_KEPT)(self._is_noise)
+        self._plain = not (rules.tracking or rules.sessions or rules.order or rules.parameters)
+        for each in learnt:
+            self.learn(each)
+
+    def learn(self, learnt: Learnt) -> None:
+        """From now on this parameter makes no difference there."""
+        if learnt.name.lower() not in self.rules.keep:
+            self._learnt.setdefault(learnt.host, {}).setdefault(learnt.place, {})[learnt.name] = learnt
+
+    def unlearn(self, host: HostKey, place: str, name: str) -> None:
+        """It does after all."""
+        names = self._learnt.get(host, {}).get(place, {})
+        names.pop(name, None)
+        if not names:
+            self._learnt.get(host, {}).pop(place, None)
+
+    def of_all(self, urls: Sequence[Url], hosts: Sequence[HostKey]) -> Sequence[str]:
+        """The identities of a page's links, in their order."""
+        of = self.of
+        if self.rules.minimise:
+            return [of(url, host) for url, host in zip(urls, hosts, strict=True)]
+        return [
+            of(url, host) if "?" in url or ";" in url or "(" in url else url
+            for url, host in zip(urls, hosts, strict=True)
+        ]
+
+    def of(self, url: Url, host: HostKey) -> str:
+        """The text that stands for every URL that is the same."""
+        same = url if self._plain and host not in self._learnt else self._same(url, host)
+        return minimised(Url(same)) if self.rules.minimise else same
+
+    def _same(self, url: Url, host: HostKey) -> str:
+        rules = self.rules
+        path, mark, query = url.partition("?")
+        if rules.sessions and (";" in path or "(" in path):
+            start = path.index("/", 8)
+            path = path[:start] + without_session(path[start:])
+        if not mark:
+            return path
+        parts = query.split("&")
+        kept = [part for part in parts if not self._drops(part)]
+        learnt = self._learnt.get(host)
+        if learnt:
+            names = learnt.get(shape_of(url, url.index("/", 8)).coarse)
+            if names and xxh3_64_intdigest(url.encode()) % _TRIED:
+                kept = [part for part in kept if part.partition("=")[0] not in names]
+        if rules.order:
+            kept = sorted(dict.fromkeys(kept), key=_name) if len(kept) > 1 else kept
+        rest = "&".join(kept)
+        return f"{path}?{rest}" if rest else path
+
+    def _drops(self, part: str) -> bool:
+        name, _, value = part.partition("=")
+        noise = self._noise(name.lower())
+        return noise is not None and (noise != "doubtful" or _SESSION_ID(value) is not None)
+
+    def _is_noise(self, name: str) -> str | None:
+        rules = self.rules
+        if name in rules.keep:
+            return None
+        if name in rules.parameters:
+            return "identity.parameters"
+        if rules.tracking and (name in TRACKING_PARAMETERS or name.startswith(TRACKING_PREFIXES)):
+            return "tracking"
+        if rules.sessions and name in SESSION_PARAMETERS:
+            return "doubtful" if name in _DOUBTFUL else "session"
+        return None
+
+    def ignored(self, url: Url, host: HostKey) -> list[Ignored]:
+        """Which of its parameters do not count, and why."""
+        found = []
+        learnt = self._learnt.get(host, {}).get(place_of(url, url.index("/", 8)), {})
+        for part in url.partition("?")[2].split("&"):
+            name = part.partition("=")[0]
+            if name and self._drops(part):
+                why = self._noise(name.lower())
+                found.append(Ignored(name, "session" if why == "doubtful" else str(why)))
+            elif name in learnt:
+                case = learnt[name]
+                tried = "" if xxh3_64_intdigest(url.encode()) % _TRIED else "; but this URL is one of those that try it"
+                why = (
+                    f"learnt: {case.pairs} pairs of URLs with the same document, {case.contents} different ones{tried}"
+                )
+                found.append(Ignored(name, why))
+        return found
+
+
+def _name(part: str) -> str:
+    return part.partition("=")[0]
