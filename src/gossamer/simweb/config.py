@@ -52,6 +52,7 @@ class SimWebConfig:
     redirect_rate: float = 0.03
     missing_rate: float = 0.02
     duplicate_rate: float = 0.03
+    near_copies: bool = False  # duplicates are so but nearly: each differs from its fellows a little
     disallowed_rate: float = 0.04
     change_rate_per_day: float = 0.1  # the mean over the pages that change at all
     static_pages: float = 0.3  # pages that never change

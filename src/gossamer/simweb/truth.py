@@ -17,14 +17,17 @@ class Truth:
     """
 
     stored: frozenset[str]  # stored with a 200 body
-    duplicate_groups: tuple[frozenset[str], ...]  # of each exactly one is stored
+    duplicate_groups: tuple[frozenset[str], ...]  # of each exactly one is stored, unless copies are only `near`
     redirects: dict[str, str]  # to the next hop, absolute
     missing: frozenset[str]
     forbidden: frozenset[str]  # robots.txt denies them: never to be requested
+    near: bool = False  # `near_copies`: duplicates are near-duplicates, and all of them are stored
 
     @property
     def documents(self) -> int:
         """How many documents the crawl stores."""
+        if self.near:
+            return len(self.stored) + sum(map(len, self.duplicate_groups))
         return len(self.stored) + len(self.duplicate_groups)
 
     def all_urls(self) -> frozenset[str]:
@@ -82,4 +85,5 @@ def ground_truth(web: SimWeb, agent: str = "gossamer") -> Truth:
         redirects=redirects,
         missing=frozenset(missing),
         forbidden=frozenset(forbidden),
+        near=web.config.near_copies,
     )

@@ -14,6 +14,7 @@ from gossamer.simweb.graph import Graph
 from gossamer.simweb.hosts import HostPlan, Kind, plan_hosts
 from gossamer.simweb.page import PageWriter
 from gossamer.simweb.paths import RelativeTo, number_of, path_of, url_of
+from gossamer.simweb.variants import VARIATIONS, near_copy
 
 _HTML = ("Content-Type", "text/html; charset=utf-8")
 _PLAIN = ("Content-Type", "text/plain; charset=utf-8")
@@ -100,10 +101,19 @@ class SimWeb:
             case Kind.MISSING:
                 return SimResponse(404, [_HTML], self._writer.missing(host), plan.slow)
             case Kind.DUPLICATE:
-                group = self.graph.duplicate_group(plan, page)
-                return SimResponse(200, [_HTML], self._writer.copy(group), plan.slow)
+                return SimResponse(200, [_HTML], self.duplicate(plan, page), plan.slow)
             case _:
                 return self._document(plan, page, time, headers)
+
+    def duplicate(self, host: HostPlan, page: int) -> bytes:
+        """What a URL of a group of duplicates shows; with `near_copies` the first of a group is the original."""
+        group = self.graph.duplicate_group(host, page)
+        body = self._writer.copy(group)
+        if not self.config.near_copies:
+            return body
+        place = self.graph.duplicate_members(group).index((host, page))
+        variation = VARIATIONS[(group + place - 1) % len(VARIATIONS)] if place else None
+        return near_copy(body, self.config.seed, group, variation)
 
     def recovers_at(self, host: HostPlan, page: int) -> Seconds:
         """How long after the epoch the page fails: 0 for most, never longer than `fault_seconds`."""

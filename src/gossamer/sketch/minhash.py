@@ -5,7 +5,7 @@ into one of 64 bins, and the smallest hash of each bin is kept (MinHash with one
 bin about as often as their sets overlap, |A and B| / |A or B|. Eight bits of each smallest hash are enough, so a
 signature is 64 bytes, and the distance of two is the number of bytes in which they differ.
 
-Why not simhash, and why these numbers: ADR 19.
+Why not simhash, and why these numbers: ADR 24.
 """
 
 from typing import Final
@@ -15,8 +15,8 @@ import numpy as np
 BINS: Final = 64
 """Bytes of a signature."""
 
-SHINGLE: Final = 24
-"""Characters of a shingle: about four words of English, eight to twenty-four of languages that write without blanks."""
+SHINGLE: Final = 12
+"""Characters of a shingle: two or three words of English, a clause of a language that is written without blanks."""
 
 MIN_BINS: Final = 24
 """A text whose shingles fill fewer bins has no signature: in thirty words, one is too much of the whole."""
@@ -24,12 +24,14 @@ MIN_BINS: Final = 24
 MAX_CHARACTERS: Final = 1 << 18
 """Of longer texts, so much is signed: two that agree so far and differ then are rare, and time is not."""
 
-_MULTIPLIERS = tuple(np.uint64(n) for n in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9))
+_WINDOW = 16  # bytes read for a shingle: two numbers of 64 bits, of which ...
+_REST = np.uint64(0xFFFFFFFF)  # ... the second counts by half
+_FIRST, _SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)  # odd and otherwise arbitrary
 _FINISH = np.uint64(0xD6E8FEB86659FD93)
 _HALF = np.uint64(32)
 _BIN_SHIFT = np.uint64(58)  # the highest six bits name the bin
 _EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
-_TAIL = b" " * SHINGLE
+_TAIL = b" " * _WINDOW
 
 _Wide = np.ndarray[tuple[int], np.dtype[np.uint16]]
 
@@ -48,7 +50,7 @@ def signature(text: str) -> bytes | None:
         wide = np.frombuffer((" " + text).encode("utf-16-le", "surrogatepass"), "<u2")
         raw = (wide ^ (wide >> np.uint16(8))).astype(np.uint8).tobytes() + _TAIL
     characters = np.frombuffer(raw, np.uint8)
-    last = len(raw) - SHINGLE
+    last = len(raw) - _WINDOW
     if wide is None:
         blank = characters[:last] <= 32
         begins = blank[:-1] > blank[1:]
@@ -58,11 +60,11 @@ def signature(text: str) -> bytes | None:
     starts = begins.nonzero()[0]
     if len(starts) < MIN_BINS:
         return None
-    windows = np.ndarray((last,), f"V{SHINGLE}", raw, offset=1, strides=(1,))
-    parts = windows[starts].view("<u8").reshape(-1, SHINGLE // 8)
-    hashes = parts[:, 0] * _MULTIPLIERS[0]
-    hashes += parts[:, 1] * _MULTIPLIERS[1]
-    hashes += parts[:, 2] * _MULTIPLIERS[2]
+    windows = np.ndarray((last,), f"V{_WINDOW}", raw, offset=1, strides=(1,))
+    parts = windows[starts].view("<u8").reshape(-1, 2)
+    hashes = parts[:, 1] & _REST
+    hashes *= _SECOND
+    hashes += parts[:, 0] * _FIRST
     # A sum of products is too regular by itself: neighbouring texts would have neighbouring hashes.
     hashes ^= hashes >> _HALF
     hashes *= _FINISH

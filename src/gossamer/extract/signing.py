@@ -1,0 +1,16 @@
+"""The signature of a page, from its tree. Hot: `benchmarks/bench_neardup.py`."""
+
+from turbohtml import Document
+
+_NO_TEXT = "script, style, noscript, title, nav, header, footer, aside"
+"""What is not shown, and what the page says of itself to be around its text rather than in it. A menu in a plain `div`
+cannot be told from text; the distance is so small that it does not matter (docs/NEARDUP.md)."""
+
+
+def page_signature(tree: Document) -> bytes | None:
+    """The signature of a page's own text; None if there is too little of it. The tree is of no use afterwards."""
+    # NumPy takes a tenth of a second to load: only who crawls shall wait for it.
+    from gossamer.sketch.minhash import signature
+
+    tree.remove(_NO_TEXT)
+    return signature(tree.text)
