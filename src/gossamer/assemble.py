@@ -11,6 +11,7 @@ from gossamer import __version__
 from gossamer.backends.contactlog.journal import ContactJournal, clear, replay
 from gossamer.backends.sqlite.database import open_for_writing
 from gossamer.backends.sqlite.facts import Facts
+from gossamer.backends.sqlite.lessons import learnt_parameters, lift_cuts
 from gossamer.backends.sqlite.loader import SqliteLoader
 from gossamer.backends.sqlite.reordering import reorder
 from gossamer.backends.sqlite.writer import SqliteWriter
@@ -21,12 +22,14 @@ from gossamer.backends.warcfile.writer import WarcWriter
 from gossamer.clock import Clock, SteadyClock
 from gossamer.config import Config, shape_of
 from gossamer.crawl.asking import RobotsAsking
+from gossamer.crawl.budgets import Budgets
 from gossamer.crawl.contacting import Contacting
 from gossamer.crawl.directory import CrawlDirectory
 from gossamer.crawl.health import Health
 from gossamer.crawl.hosts import HostWishes
 from gossamer.crawl.intake import Intake
 from gossamer.crawl.landing import Landing
+from gossamer.crawl.lessons import Lessons
 from gossamer.crawl.notes import Notes
 from gossamer.crawl.pipeline import Pipeline, PipelineLimits
 from gossamer.crawl.reading import DocumentReader
@@ -45,8 +48,9 @@ from gossamer.fetch.robots import RobotsPolicy, parse_robots
 from gossamer.fetchers import fetcher_for
 from gossamer.filter.canonical import Canonical, Canonicaliser
 from gossamer.filter.domains import registrable_domain
+from gossamer.filter.identity import Identities, Learnt
+from gossamer.filter.learning import LearningPolicy, ParameterLearner
 from gossamer.filter.links import LinkResolver
-from gossamer.filter.query_rules import minimised
 from gossamer.filter.scope import parse_scope
 from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.selector import SelectorRatios
@@ -56,17 +60,20 @@ from gossamer.model.units import HostId, HostKey, Instant, Seconds, Url
 from gossamer.observe.audit import PolitenessAudit
 from gossamer.seed.lists import Seed
 from gossamer.seen.tiers import SeenTest
-from gossamer.store.changes import Batch, SeedRecord
+from gossamer.store.changes import Batch, LearntParameter, SeedRecord
 from gossamer.store.thread import StoreThread
 from gossamer.wishes import (
     breaker_for,
     canonicaliser_for,
     check_config,
     domain_of,
+    identity_rules_for,
+    is_free_of_traps,
     ordering_for,
     politeness_for,
     retries_for,
     rules_for,
+    trap_policy_for,
 )
 
 
@@ -130,6 +137,18 @@ def captures_for(
         committed=committed,
     )
     return WarcCaptures(writer, ids)
+
+
+def lessons_for(config: Config, parameters: list[LearntParameter]) -> tuple[Lessons, Identities]:
+    """What learns from outcomes, and what it knows of parameters from before."""
+    learnt = [Learnt(*known[:5]) for known in parameters if not known.refuted] if config.identity.learn else []
+    refuted = [known[:3] for known in parameters if known.refuted]
+    identities = Identities(identity_rules_for(config), learnt)
+    learner = ParameterLearner(LearningPolicy(), tuple(learnt), tuple(refuted)) if config.identity.learn else None
+    budgets = None
+    if config.traps.cut:
+        budgets = Budgets(trap_policy_for(config), domain_of=registrable_domain, is_free=is_free_of_traps(config))
+    return Lessons(identities, budgets, learner), identities
 
 
 def recall(resolver: Resolver, host: HostKey, text: str) -> None:
@@ -198,25 +217,29 @@ def _assemble(
     committed = facts.warc_lengths()
     key = facts.fingerprint_key()
     facts.remember(shape_of(config))
+    parameters = learnt_parameters(db)
     db.close()
 
     ids = RecordIds(random.Random(secrets.randbits(128)))
     captures, encoder = captures_for(config, directory, committed, clock, ids), WarcEncoder(ids)
     ordering = ordering_for(config)
     reorder(directory.database, ordering.name, ordering, clock.now(), settings=ordering.settings)
+    lift_cuts(directory.database, is_free_of_traps(config), ordering, clock.now())
     writer = SqliteWriter(directory.database, captures, domain_of, ordering, clock)
     loader = SqliteLoader(directory.database)
     canonicaliser = canonicaliser_for(config)
     scope_seeds = (*hosts_of(known_seeds, canonicaliser), *(seed.host for seed in seeds))
     scope = parse_scope(config.scope).with_seeds(scope_seeds)
     seen = SeenTest(capacity=1_000_000)
+    lessons, identities = lessons_for(config, parameters)
     intake = Intake(
         rules=rules_for(config, scope),
         canonicaliser=canonicaliser,
         resolver=LinkResolver(canonicaliser, max_links=config.filter.max_links_per_page),
         seen=seen,
         key=key,
-        identity=minimised if config.filter.minimise else None,
+        identities=identities,
+        lookout=lessons.budgets,
     )
     first = Batch()
     first.hosts = {host.host_id: host for host in rested.clocks}
@@ -277,6 +300,7 @@ def _assemble(
         seen=seen,
         contents=contents,
         notes=notes,
+        lessons=lessons,
         tally=tally,
         clock=clock,
         limits=PipelineLimits(concurrency=config.concurrency, max_pages=config.max_pages),
@@ -321,6 +345,7 @@ def _assemble(
         tally=tally,
         intake=intake,
         landing=Landing(retries_for(config), chance),
+        lessons=lessons,
         clock=clock,
         limits=VisitLimits(
             max_redirects=config.fetch.max_redirects,

@@ -51,6 +51,29 @@ class FilterSection(Section, frozen=True, kw_only=True):
         _at_least(self, 1, "max_links_per_page")
 
 
+class IdentitySection(Section, frozen=True, kw_only=True):
+    """What makes no difference between two URLs. Addresses are asked for as they were found."""
+
+    tracking: bool = True  # utm_... and their like
+    sessions: bool = True
+    order: bool = True  # of parameters
+    parameters: tuple[str, ...] = ()  # more names that make none
+    keep: tuple[str, ...] = ()  # names that always make one
+    learn: bool = True  # on each host, from its documents, which parameters make none
+
+
+class TrapsSection(Section, frozen=True, kw_only=True):
+    """When to stop."""
+
+    cut: bool = True
+    patience: int = 150  # pages of one shape that bring nothing new
+    hosts_per_domain: int = 500  # hosts of one domain that bring nothing new
+    max_repeats: int = 3  # of the same segments or parameters within a URL
+
+    def __post_init__(self) -> None:
+        _at_least(self, 1, "patience", "hosts_per_domain", "max_repeats")
+
+
 class FetchSection(Section, frozen=True, kw_only=True):
     """How long and how much."""
 
@@ -95,6 +118,7 @@ class HostSection(Section, frozen=True, kw_only=True):
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     kinds: tuple[str, ...] | None = None
+    trap: bool | None = None  # false: nothing of it is cut as a trap
 
     def __post_init__(self) -> None:
         _at_least(self, 0, "delay")
@@ -245,6 +269,8 @@ class Config(Section, frozen=True, kw_only=True):
     json: bool = False
     quiet: bool = False
     filter: FilterSection = FilterSection()
+    identity: IdentitySection = IdentitySection()
+    traps: TrapsSection = TrapsSection()
     fetch: FetchSection = FetchSection()
     politeness: PolitenessSection = PolitenessSection()
     retry: RetrySection = RetrySection()
@@ -310,7 +336,7 @@ def underscored(table: Mapping[str, object]) -> dict[str, object]:
     return found
 
 
-SHAPING = ("scope", "max_depth", "order", "dns", "allow_private", "allow_networks", "filter")
+SHAPING = ("scope", "max_depth", "order", "dns", "allow_private", "allow_networks", "filter", "identity")
 """What makes a crawl the crawl that it is. Its directory remembers these keys, so that a resume need not name them."""
 
 
@@ -323,9 +349,13 @@ def shape_of(config: Config) -> dict[str, object]:
 def known_shape(remembered: Mapping[str, object]) -> dict[str, object]:
     """What was remembered, as far as this version knows the keys."""
     found = {key: value for key, value in remembered.items() if key in SHAPING and key in Config.__struct_fields__}
-    within = found.get("filter")
-    if isinstance(within, dict):
-        found["filter"] = {key: value for key, value in within.items() if key in FilterSection.__struct_fields__}
+    for name, section in (("filter", FilterSection), ("identity", IdentitySection)):
+        within = found.get(name)
+        if isinstance(within, dict):
+            found[name] = {key: value for key, value in within.items() if key in section.__struct_fields__}
+    if "filter" in found and "identity" not in found:
+        # A crawl of a version that knew no such section: what it has met, it has met under its plain names.
+        found["identity"] = {"tracking": False, "sessions": False, "order": False, "learn": False}
     return found
 
 

@@ -1,15 +1,19 @@
 """What a configuration asks for, as the policies that decide. Light: a command that only asks loads no fetcher."""
 
+from collections.abc import Callable
+
 from gossamer.config import Config
 from gossamer.errors import ConfigError
 from gossamer.fetch.dns.policy import parse_networks
 from gossamer.filter.canonical import Canonicaliser
 from gossamer.filter.domains import partition_of, public_suffix, registrable_domain
 from gossamer.filter.hosts import HostPatterns, HostTable, host_table
+from gossamer.filter.identity import IdentityRules
 from gossamer.filter.patterns import UrlPattern
 from gossamer.filter.query_rules import CanonicalRules
 from gossamer.filter.rules import EXCLUDED_EXTENSIONS, EntryRules
 from gossamer.filter.scope import Scope, parse_domains, parse_scope
+from gossamer.filter.traps_budget import TrapPolicy
 from gossamer.frontier.breaker import BreakerPolicy
 from gossamer.frontier.orderings import ORDERINGS, Ordering
 from gossamer.frontier.orderings.mercator import Mercator
@@ -57,6 +61,8 @@ def rules_for(config: Config, scope: Scope) -> EntryRules:
         schemes=schemes_of(config),
         max_depth=config.max_depth,
         max_url_bytes=wishes.max_url_bytes,
+        max_repeats=config.traps.max_repeats if config.traps.cut else None,
+        free_of_traps=_free_of_traps(config),
         excluded_extensions=EXCLUDED_EXTENSIONS
         if extensions is None
         else frozenset(e.lower().removeprefix(".") for e in extensions),
@@ -71,6 +77,36 @@ def _host_patterns(config: Config) -> HostTable[HostPatterns]:
             for name, own in config.host.items()
         },
         "host",
+    )
+
+
+def _free_of_traps(config: Config) -> HostTable[bool]:
+    return host_table({name: own.trap is False for name, own in config.host.items()}, "host")
+
+
+def is_free_of_traps(config: Config) -> Callable[[HostKey], bool]:
+    """For which hosts nothing is cut as a trap."""
+    if not config.traps.cut:
+        return lambda host: True
+    table = _free_of_traps(config)
+    return lambda host: bool(table.of(host))
+
+
+def trap_policy_for(config: Config) -> TrapPolicy:
+    traps = config.traps
+    grace = min(TrapPolicy.grace, traps.patience // 4)
+    return TrapPolicy(patience=traps.patience, hosts_per_domain=traps.hosts_per_domain, grace=grace)
+
+
+def identity_rules_for(config: Config) -> IdentityRules:
+    identity = config.identity
+    return IdentityRules(
+        tracking=identity.tracking,
+        sessions=identity.sessions,
+        order=identity.order,
+        parameters=frozenset(map(str.lower, identity.parameters)),
+        keep=frozenset(map(str.lower, identity.keep)),
+        minimise=config.filter.minimise,
     )
 
 

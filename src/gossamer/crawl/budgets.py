@@ -1,8 +1,8 @@
 """What the crawl has spent on each shape of each host, and on each domain's hosts. Hot: benchmarks/bench_traps.py.
 
-`filter.traps_budget` decides; here is what it decides on: accounts for the hosts that are being crawled, filled from the
-outcomes of visits. They come from the store with their host and go back to it every few pages, so a restart remembers
-what a trap has cost.
+`filter.traps_budget` decides; here is what it decides on: accounts for the hosts that are being crawled, filled from
+the outcomes of visits. They come from the store with their host and go back to it every few pages, so a restart
+remembers what a trap has cost.
 
 What always holds: memory is bounded (`max_shapes`; the hosts that were not used for the longest time are given up, and
 stand in the store); a URL whose shape is cut is not asked for, and stays on record as excluded, so that it comes back

@@ -1,10 +1,11 @@
 """Letting URLs in: resolve, have we met it, may it enter? Hot: benchmarks/bench_crawl.py."""
 
 from collections import Counter
-from collections.abc import Callable
+from typing import Protocol
 
 from gossamer.extract.links import MOST_LONG_LINKS, PageContent
 from gossamer.filter.canonical import Canonical, Canonicaliser, Refusal, taken_apart
+from gossamer.filter.identity import Identities, IdentityRules
 from gossamer.filter.links import LinkResolver
 from gossamer.filter.rules import EntryRules
 from gossamer.frontier.turns import Visit
@@ -14,6 +15,18 @@ from gossamer.model.units import Fingerprint, HostKey, Url
 from gossamer.seen.fingerprint import fingerprint, fingerprints
 from gossamer.seen.tiers import SeenTest
 from gossamer.store.changes import PageLinks
+
+
+class Lookout(Protocol):
+    """Whoever looks for traps among the links of pages (`crawl.budgets`)."""
+
+    def looked(self, visit: Visit, urls: list[Url], hosts: list[HostKey], fresh: list[int]) -> None:
+        """All links of a page, and which of them nobody knew."""
+        ...
+
+    def refused(self, visit: Visit, host: HostKey, reason: str) -> None:
+        """A link did not enter."""
+        ...
 
 
 class Intake:
@@ -27,14 +40,16 @@ class Intake:
         resolver: LinkResolver,
         seen: SeenTest,
         key: int,
-        identity: Callable[[Url], str] | None = None,
+        identities: Identities | None = None,
+        lookout: Lookout | None = None,
     ) -> None:
         self.rules = rules
         self._canonicaliser = canonicaliser
         self._resolver = resolver
         self._seen = seen
         self._key = key
-        self._identity = identity  # the minimised form, if that is what makes two URLs the same
+        self._identities = identities or Identities(IdentityRules())  # what makes two URLs the same
+        self._lookout = lookout
 
     def change_rules(self, rules: EntryRules) -> None:
         """Other rules from now on, for queued URLs too. What the old ones refused is asked about again."""
@@ -57,17 +72,20 @@ class Intake:
             excluded["too_many_links"] += found.dropped + content.dropped_links
         urls = list(found.links)
         hosts = list(found.links.values())
-        prints = self._fingerprints(urls)
-        links = self._page_links(visit, prints, hosts)
+        texts = self._identities.of_all(urls, hosts)
+        prints = fingerprints(texts, self._key)
+        links = self._page_links(visit, prints, hosts, folded=texts is not urls)
         if self.rules.max_depth is not None and depth > self.rules.max_depth:
             # Before the seen test: a URL met too deep must not be taken for seen when a shorter way is found.
             if urls:
                 excluded["depth_limit"] += len(urls)
             return [], links
         order = self._seen.sort_out(prints)
-        if not (order.new or order.ask):
-            return [], links
         fresh = sorted(order.new + order.ask) if order.new and order.ask else order.new or order.ask
+        if self._lookout is not None:
+            self._lookout.looked(visit, urls, hosts, fresh)
+        if not fresh:
+            return [], links
         may_enter = self.rules.may_enter
         entering = []
         for i in fresh:
@@ -75,6 +93,8 @@ class Intake:
             reason_against = may_enter(url, host, depth)
             if reason_against is not None:
                 excluded[reason_against] += 1
+                if self._lookout is not None and reason_against.startswith("trap"):
+                    self._lookout.refused(visit, host, reason_against)
                 continue
             entering.append(Candidate(url, host, prints[i], depth, 0, Via.LINK, task.url_id))
         return entering, links
@@ -101,17 +121,19 @@ class Intake:
         found = self._resolver.resolve_page(content.base or page.url, page, content.hrefs, content.encoding.lower())
         return list(found.links)
 
-    def _page_links(self, visit: Visit, prints: list[Fingerprint], hosts: list[HostKey]) -> PageLinks | None:
-        """Every target once, the page itself not among them."""
+    def _page_links(
+        self, visit: Visit, prints: list[Fingerprint], hosts: list[HostKey], *, folded: bool = False
+    ) -> PageLinks | None:
+        """Every target once, the page itself not among them. `folded`: two URLs may be the same."""
         own = visit.task.fingerprint
-        if self._identity is not None or own in prints:  # seldom: two spellings of one target, or a link to itself
+        if folded or own in prints:  # seldom: two spellings of one target, or a link to itself
             targets = {fp: host for fp, host in zip(prints, hosts, strict=True) if fp != own}
             prints, hosts = list(targets), list(targets.values())
         return PageLinks(visit.task.url_id, visit.domain_id, prints, hosts) if prints else None
 
     def redirect_link(self, visit: Visit, target: Candidate | Canonical) -> PageLinks | None:
         """A redirect as a link: what leads to the old address leads to the new one."""
-        fp = target.fingerprint if isinstance(target, Candidate) else self.fingerprint_of(target.url)
+        fp = target.fingerprint if isinstance(target, Candidate) else self.fingerprint_of(target.url, target.host)
         return self._page_links(visit, [fp], [target.host])
 
     def redirect(self, task: Task, location: str) -> Candidate | Refusal | Canonical:
@@ -127,19 +149,15 @@ class Intake:
 
     def seed(self, url: Url, host: HostKey) -> Candidate:
         """A seed always enters, if only to be refused on the record; the store knows whether it is new."""
-        fp = self.fingerprint_of(url)
+        fp = self.fingerprint_of(url, host)
         self._seen.learn([fp])
         return Candidate(url, host, fp, 0, 0, Via.SEED, 0)
 
     def _one(self, target: Canonical, depth: int, hops: int, via: Via, found_on: int) -> Candidate | None:
-        fp = self.fingerprint_of(target.url)
+        fp = self.fingerprint_of(target.url, target.host)
         if self._seen.sort_out([fp]).seen:
             return None
         return Candidate(target.url, target.host, fp, depth, hops, via, found_on)
 
-    def _fingerprints(self, urls: list[Url]) -> list[Fingerprint]:
-        identity = self._identity
-        return fingerprints(urls if identity is None else [identity(url) for url in urls], self._key)
-
-    def fingerprint_of(self, url: Url) -> Fingerprint:
-        return fingerprint(url if self._identity is None else self._identity(url), self._key)
+    def fingerprint_of(self, url: Url, host: HostKey) -> Fingerprint:
+        return fingerprint(self._identities.of(url, host), self._key)

@@ -6,6 +6,7 @@ from gossamer.filter.canonical import taken_apart
 from gossamer.filter.identity import Identities, Learnt
 from gossamer.filter.learning import ParameterLearner
 from gossamer.frontier.turns import Visit
+from gossamer.model.task import HostRecord
 from gossamer.store.changes import Batch, LearntParameter, Settlement
 
 
@@ -21,6 +22,11 @@ class Lessons:
         self._learner = learner
         self._out: dict[int, Visit] = {}  # visits that have become requests, by their URL's row
         self._news: list[LearntParameter] = []
+
+    def begin(self, record: HostRecord) -> None:
+        """A host has got a back queue; this is what the store remembers."""
+        if self.budgets is not None:
+            self.budgets.begin(record)
 
     def asked(self, visit: Visit) -> None:
         """The URL is being asked for: what comes of it is told to `settled`."""

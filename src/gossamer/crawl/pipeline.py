@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from gossamer.clock import Clock
 from gossamer.crawl.desk import DeskLimits, ReadingDesk
+from gossamer.crawl.lessons import Lessons
 from gossamer.crawl.load import LoadWatch
 from gossamer.crawl.notes import Notes
 from gossamer.crawl.ports import HostLoaded, Loaded, TaskSource
@@ -57,6 +58,7 @@ class Pipeline:
         seen: SeenTest,
         contents: ContentSeen[int],
         notes: Notes,
+        lessons: Lessons,
         tally: Tally,
         clock: Clock,
         limits: PipelineLimits,
@@ -69,6 +71,7 @@ class Pipeline:
         self._seen = seen
         self._contents = contents
         self._notes = notes
+        self._lessons = lessons
         self._tally = tally
         self._clock = clock
         self._limits = limits
@@ -274,6 +277,7 @@ class Pipeline:
         for host in loaded.hosts:
             if host.record is not None:
                 self._notes.begin(host.record, host.robots)
+                self._lessons.begin(host.record)
             self._frontier.loaded_host(host.host_id, host.record, host.classes, loaded.number, now)
         self._frontier.load_ends()
 
@@ -300,6 +304,7 @@ class Pipeline:
     def _was_read(self, read: Read) -> None:
         batch = self._store.batch
         batch.settle(read.settlement)
+        self._lessons.settled(read.settlement, read)
         batch.candidates.extend(read.candidates)
         if read.links is not None:
             batch.links.append(read.links)
@@ -316,6 +321,7 @@ class Pipeline:
     def before_commit(self, batch: Batch) -> None:
         """The batch is about to be handed over. It knows of every contact that has ended."""
         self._journal_turn_over()
+        self._lessons.hand_over(batch)
 
     def on_commit(self, committed: Committed) -> None:
         self._journal_forget()

@@ -10,6 +10,7 @@ from gossamer.crawl.health import Health
 from gossamer.crawl.hosts import HostWishes
 from gossamer.crawl.intake import Intake
 from gossamer.crawl.landing import Fate, Landing
+from gossamer.crawl.lessons import Lessons
 from gossamer.crawl.notes import HostNotes, Notes, is_current
 from gossamer.crawl.reading import Document
 from gossamer.crawl.tally import Tally
@@ -54,6 +55,7 @@ class Visitor:
         tally: Tally,
         intake: Intake,
         landing: Landing,
+        lessons: Lessons,
         clock: Clock,
         limits: VisitLimits,
         hosts: HostWishes,
@@ -70,6 +72,7 @@ class Visitor:
         self._tally = tally
         self._intake = intake
         self._landing = landing
+        self._lessons = lessons
         self._clock = clock
         self._limits = limits
         self._hosts = hosts
@@ -92,6 +95,10 @@ class Visitor:
         reason = self._intake.rules.may_enter(visit.task.url, visit.host, visit.task.depth)
         if reason is not None:  # the rules were changed after it entered
             self._exclude(visit, reason)
+            return
+        budgets = self._lessons.budgets
+        if budgets is not None and (cut := budgets.verdict(visit)) is not None:
+            self._exclude(visit, cut.reason, cut.detail)
             return
         if self._over_its_cap(visit):
             return
@@ -152,6 +159,7 @@ class Visitor:
         if self._over_its_cap(visit):  # other hosts of its domain may have been quicker while we looked it up
             return
         self._frontier.count_visit(visit)
+        self._lessons.asked(visit)
         self._store.batch.accesses[visit.domain_id] += 1
         wants = self._hosts.of(visit.host).wants
         contacting = self._contacting
@@ -227,7 +235,7 @@ class Visitor:
         """Whether the target is one of those whose redirects led here."""
         if isinstance(target, Candidate) or visit.task.hops == 0:
             return False
-        return self._intake.fingerprint_of(target.url) in await self._redirects_to(
+        return self._intake.fingerprint_of(target.url, target.host) in await self._redirects_to(
             visit.task.url_id, self._limits.max_redirects
         )
 
@@ -271,6 +279,7 @@ class Visitor:
         """Hand a settlement to the open batch, and count it."""
         batch = self._store.batch
         batch.settle(settlement)
+        self._lessons.settled(settlement)
         if settlement.reason is not None and not counted:
             kind = "excluded:" if settlement.state is UrlState.EXCLUDED else "error:"
             self._tally.count(batch, kind + settlement.reason)

@@ -4,8 +4,9 @@ A URL is asked for as its site wrote it; but one that differs from a known URL o
 is not asked for again. That is: tracking parameters, session ids, the order of parameters, and on single hosts what was
 learnt there (`learning`). Each can be switched off. The minimised form, if wanted, comes on top.
 
-What always holds: without a query, `;` and `(` a URL is its own identity (but for the minimised form), so most links cost
-a glance; and one in sixty-four of the URLs with a learnt parameter keeps it, so that what was learnt goes on being tried.
+What always holds: without a query, `;` and `(` a URL is its own identity (but for the minimised form), so most links
+cost a glance; and one in sixty-four of the URLs with a learnt parameter keeps it, so that what was learnt goes on being
+tried.
 """
 
 import re
@@ -94,14 +95,17 @@ class Identities:
             self._learnt.get(host, {}).pop(place, None)
 
     def of_all(self, urls: Sequence[Url], hosts: Sequence[HostKey]) -> Sequence[str]:
-        """The identities of a page's links, in their order."""
+        """The identities of a page's links, in their order; `urls` itself if all are their own."""
         of = self.of
         if self.rules.minimise:
             return [of(url, host) for url, host in zip(urls, hosts, strict=True)]
-        return [
-            of(url, host) if "?" in url or ";" in url or "(" in url else url
-            for url, host in zip(urls, hosts, strict=True)
-        ]
+        marked = [i for i, url in enumerate(urls) if "?" in url or ";" in url or "(" in url]
+        if not marked:
+            return urls
+        found: list[str] = list(urls)
+        for i in marked:
+            found[i] = of(urls[i], hosts[i])
+        return found
 
     def of(self, url: Url, host: HostKey) -> str:
         """The text that stands for every URL that is the same."""

@@ -1,9 +1,9 @@
 """Which parameters of a host choose no document, learnt from the documents that came.
 
-Two URLs that differ in the value of one parameter and in nothing else are a *pair*. If both have the same document, byte
-for byte, the pair speaks for dropping the parameter; if not, it is a counter-example and ends the matter. A parameter
-is dropped after `pairs` of the one kind and none of the other, over `contents` different documents: a host that answers
-every `id` it does not know with one page that says so has many pairs, but only one document.
+Two URLs that differ in the value of one parameter and in nothing else are a *pair*. If both have the same document,
+byte for byte, the pair speaks for dropping the parameter; if not, it is a counter-example and ends the matter. A
+parameter is dropped after `pairs` of the one kind and none of the other, over `contents` different documents: a host
+that answers every `id` it does not know with one page that says so has many pairs, but only one document.
 
 Learning is per host and place (the script, or the shape of the path). Memory is bounded: what was met long ago is
 forgotten, which costs pairs and never a page.

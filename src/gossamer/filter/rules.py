@@ -12,6 +12,7 @@ from gossamer.errors import ConfigError
 from gossamer.filter.hosts import HostPatterns, HostTable
 from gossamer.filter.patterns import UrlPattern
 from gossamer.filter.scope import Scope, covering_suffix
+from gossamer.filter.traps import MAX_REPEATS, REPEATS, repeats_itself
 from gossamer.model.units import Domain, HostKey, Url
 
 # Only endings that hardly occur as titles: encyclopaedias have pages called `Node.js`, `Kai.ai` and `Dark.ts`.
@@ -49,6 +50,10 @@ class EntryRules:
     """Of the path's last segment, lower case, without the dot."""
     max_segments: int = 20
     max_parameters: int = 100
+    max_repeats: int | None = MAX_REPEATS
+    """Of the same segments or parameters within a URL; None for no limit."""
+    free_of_traps: HostTable[bool] = HostTable()
+    """Hosts that may repeat themselves."""
     _host_verdict: Callable[[HostKey], str | None] = field(init=False, repr=False, compare=False)
     _starts: tuple[str, ...] = field(init=False, repr=False, compare=False)
     _any_pattern: bool = field(init=False, repr=False, compare=False)
@@ -81,8 +86,13 @@ class EntryRules:
             path, _, query = url.partition("?")
             if query.count("&") >= self.max_parameters:
                 return "trap_limit"
-        if path.count("/") - 2 > self.max_segments:
+            if self.max_repeats is not None and "&" in query and self._repeated(path, query, host) is not None:
+                return REPEATS
+        slashes = path.count("/")
+        if slashes - 2 > self.max_segments:
             return "trap_limit"
+        if self.max_repeats is not None and slashes - 2 > self.max_repeats and self._repeated(path, "", host):
+            return REPEATS
         if _extension(path) in self.excluded_extensions:
             return "extension"
         if self._any_pattern:
@@ -103,6 +113,7 @@ class EntryRules:
         excluded = covering_suffix(host, self.excluded_domains)
         pattern_reason, pattern = self._judge_patterns(url, host)
         trapped = segments > self.max_segments or parameters > self.max_parameters
+        repeated = None if self.max_repeats is None else self._repeated(path, query, host)
         return [
             _line("depth", "depth_limit" if too_deep else None, f"{depth} hops, at most {deepest}"),
             _line("scheme", None if url.startswith(self._starts) else "bad_scheme", url.partition(":")[0]),
@@ -114,6 +125,7 @@ class EntryRules:
             _line("excluded domains", excluded and "excluded_domain", excluded or "none of them"),
             _line("scope", None if admitted else "out_of_scope", admitted or f"nothing admits {host}"),
             _line("shape", "trap_limit" if trapped else None, f"{segments} segments, {parameters} parameters"),
+            _line("repeats", repeated and REPEATS, repeated or "nothing too often"),
             _line("extension", "extension" if extension in self.excluded_extensions else None, extension or "none"),
             _line("patterns", pattern_reason, pattern),
         ]
@@ -122,6 +134,12 @@ class EntryRules:
         if covering_suffix(host, self.excluded_domains) is not None:
             return "excluded_domain"
         return None if self.scope.admitted_by(host) else "out_of_scope"
+
+    def _repeated(self, path: str, query: str, host: HostKey) -> str | None:
+        """What a URL repeats too often, unless its host is free to do so."""
+        assert self.max_repeats is not None
+        found = repeats_itself(path, query, self.max_repeats)
+        return None if found is None or (self.free_of_traps and self.free_of_traps.of(host)) else found
 
     def _judge_patterns(self, url: Url, host: HostKey) -> tuple[str | None, str]:
         reason, said = _judged(url, self.include_patterns, self.exclude_patterns)

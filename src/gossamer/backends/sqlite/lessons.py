@@ -1,4 +1,4 @@
-"""What the crawl has learnt from outcomes: kept with every batch, read when it starts, taken back when a rule is lifted."""
+"""What the crawl has learnt from outcomes: kept with every batch, read at the start, undone where a rule is lifted."""
 
 import sqlite3
 from collections.abc import Callable, Mapping
@@ -31,7 +31,7 @@ def save_lessons(db: sqlite3.Connection, sql: Mapping[str, str], batch: Batch, n
 def learnt_parameters(db: sqlite3.Connection) -> list[LearntParameter]:
     """All that was learnt, and all of which that was wrong."""
     rows = db.execute(named_queries("queries.sql")["parameters"])
-    return [LearntParameter(*row[:5], refuted=bool(row[5])) for row in rows]
+    return [LearntParameter(host, *rest, bool(refuted)) for host, *rest, refuted in rows]
 
 
 def lift_cuts(path: Path, is_free: Callable[[HostKey], bool], prioritiser: Prioritiser, now: Instant) -> int:
