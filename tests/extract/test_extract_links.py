@@ -18,13 +18,13 @@ def hrefs(html: str | bytes) -> list[str]:
     return read(html).hrefs
 
 
-def test_links_come_as_written_and_in_document_order() -> None:
+def test_links_come_as_written_each_kind_in_document_order() -> None:
     html = (
         "<a href=1>x</a><map><area href=' 2 '></map><iframe src=3></iframe><a href=1>again</a>"
-        "<link rel=next href=4><A HREF='a&amp;b'>"
+        "<link rel=next href=4><A HREF='a&amp;b'><meta http-equiv=refresh content='1; 5'>"
     )
 
-    assert hrefs(html) == ["1", " 2 ", "3", "1", "4", "a&b"]
+    assert hrefs(html) == ["4", "5", "1", "1", "a&b", " 2 ", "3"]
 
 
 def test_frames_are_links() -> None:

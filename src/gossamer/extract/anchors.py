@@ -20,33 +20,34 @@ class AnchorTexts:
         self._left = body_bytes + 1_000
 
     def of(self, element: Element) -> str:
-        """White space as single spaces. Of an image its `alt` counts, of an element without text its `title`."""
+        """White space as single spaces. Where there is no text the `alt` of its images counts, then its `title`."""
         tag = element.tag
         if tag == "a" or tag == "form":
             children = element.children
             if len(children) == 1 and isinstance(children[0], Text):
-                return _tidy(children[0].data[: 10 * MAX_TEXT])
-            return _tidy(self._inside(element)) or _tidy(element.attr("title") or "")
+                text = _tidy(children[0].data)
+            else:
+                text = self._inside(element)
+            return text or _tidy(element.attr("title") or "")
         return _tidy(element.attr("alt") or element.attr("title") or "")
 
     def _inside(self, element: Element) -> str:
-        parts: list[str] = []
+        texts: list[str] = []
+        images: list[str] = []
         length = 0
         for node in element.descendants:
             self._left -= 1
             if self._left < 0 or length > 10 * MAX_TEXT:
                 break
-            part: str | None = None
             if isinstance(node, Text):
                 parent = node.parent
                 if not isinstance(parent, Element) or parent.tag not in _HIDDEN:
-                    part = node.data
+                    texts.append(node.data[: 10 * MAX_TEXT])
+                    length += len(texts[-1])
             elif isinstance(node, Element) and node.tag == "img":
-                part = node.attr("alt")
-            if part:
-                parts.append(part[: 10 * MAX_TEXT])
-                length += len(part)
-        return "".join(parts)
+                images.append((node.attr("alt") or "")[: 10 * MAX_TEXT])
+                length += len(images[-1])
+        return _tidy("".join(texts)) or _tidy(" ".join(images))
 
 
 def _tidy(text: str) -> str:

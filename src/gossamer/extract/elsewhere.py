@@ -11,6 +11,7 @@ from contextlib import suppress
 import msgspec
 
 from gossamer.extract.links import PageContent
+from gossamer.extract.robots import OUR_NAME
 from gossamer.extract.worker import LENGTH, Question, read_answer
 
 START_SECONDS = 30.0
@@ -26,14 +27,23 @@ class LargePages:
         self.given_up = 0
 
     async def extract(
-        self, body: bytes, content_type: str | None, url: str, robots_tag: str | None
+        self,
+        body: bytes,
+        content_type: str | None,
+        url: str,
+        robots_tag: str | None = None,
+        *,
+        content_language: str | None = None,
+        agent: str = OUR_NAME,
+        sign: bool = False,
     ) -> PageContent | None:
-        """The page, or None if it could not be read in time."""
+        """What `extract_page` says, or None if the page could not be read in time."""
+        question = Question(body, content_type, url, robots_tag, sign, content_language, agent)
         async with self._lock:
             try:
                 child = self._child or await self._start()
                 async with asyncio.timeout(self._limit):
-                    return await self._ask(child, Question(body, content_type, url, robots_tag))
+                    return await self._ask(child, question)
             except (TimeoutError, asyncio.IncompleteReadError, ConnectionError):
                 self.given_up += 1
                 await self._stop()

@@ -2,6 +2,8 @@
 
 import re
 
+from turbohtml import Document
+
 MAX_TAG = 35
 """Characters: what BCP 47 asks programs to make room for."""
 
@@ -40,3 +42,10 @@ def header_language(content_language: str | None) -> str | None:
     if content_language is None or "," in content_language:
         return None
     return language_tag(content_language)
+
+
+def declared_language(tree: Document, in_meta: str | None, in_header: str | None) -> str | None:
+    """What the page says: the `lang` of its root, else the meta element for it, else the header."""
+    root = tree.root
+    written = None if root is None else root.attr("lang") or root.attr("xml:lang")
+    return language_tag(written) or header_language(in_meta) or header_language(in_header)

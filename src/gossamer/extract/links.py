@@ -1,13 +1,17 @@
-"""What a page links to and says about itself. Hot: `benchmarks/bench_extract.py`.
+"""What the crawl needs of a page: its links, and what it says about itself. Hot: `benchmarks/bench_extract.py`.
 
-One parse by turbohtml (ADR 8), one walk over the few elements that matter, in document order.
+One parse by turbohtml (ADR 8), then one question per kind of element. turbohtml answers each of them in C, and for the
+anchors, which are nearly all that a page has, it hands over their addresses in a single list. `page.read_page` walks
+over the elements one by one, finds more, and takes longer.
 """
 
-from typing import NamedTuple
+from itertools import islice
+from typing import NamedTuple, cast
 
-from turbohtml import Document, Namespace
+from turbohtml import Document, Element, Namespace, XPath
 
 from gossamer.extract.charset import replaced_in_utf8
+from gossamer.extract.language import declared_language
 from gossamer.extract.refresh import refresh_target
 from gossamer.extract.robots import OUR_NAME, WishesFor
 from gossamer.extract.signing import page_signature
@@ -32,7 +36,9 @@ DEEPEST = 512
 MOST_LONG_LINKS = 5
 """Of the links that are too long, the first so many of a page are told."""
 
-_ELEMENTS = ("a", "area", "link", "iframe", "frame", "meta", "base", "title")
+_ADDRESSES = XPath("descendant::a/@href")
+_FORBIDDEN = 'a[href][rel~="nofollow" i]'
+_ALLOWED = 'a[href]:not([rel~="nofollow" i])'
 
 # `link` elements that fetch a part of this page, or name a service, and lead to no page.
 NO_PAGES = frozenset(
@@ -60,9 +66,13 @@ NO_PAGES = frozenset(
 
 
 class PageContent(NamedTuple):
-    """What one page holds for us. `hrefs` are as written, in document order, repetitions included."""
+    """What one page holds for the crawl. Addresses are as written.
 
-    base: str | None  # the first <base href>, as written
+    `hrefs` stand in groups: link elements, refreshes, anchors, areas, frames; each group in document order, repetitions
+    included.
+    """
+
+    base: str | None  # the first <base href>
     hrefs: list[str]
     title: str | None  # white space as single spaces, cut at MAX_TITLE; None if absent or empty
     nofollow: bool  # the page asks that none of its links be followed; they are listed all the same
@@ -75,6 +85,8 @@ class PageContent(NamedTuple):
     replaced: int  # characters that are none in its encoding
     deep_links: int  # among `hrefs`, those nested deeper than DEEPEST; counted in large pages only
     signature: bytes | None = None  # of its text (gossamer.sketch.minhash), if asked for and if there is enough text
+    canonical: str | None = None  # the first rel=canonical in the head, even if it names this very page
+    language: str | None = None  # as declared, in the form of BCP 47
 
 
 def is_large(body: bytes) -> bool:
@@ -83,20 +95,91 @@ def is_large(body: bytes) -> bool:
 
 
 def extract_page(
-    body: bytes, content_type: str | None, url: str, *, robots_tag: str | None = None, sign: bool = False
+    body: bytes,
+    content_type: str | None,
+    url: str,
+    *,
+    robots_tag: str | None = None,
+    content_language: str | None = None,
+    agent: str = OUR_NAME,
+    sign: bool = False,
 ) -> PageContent:
     """Read a page. Never raises, whatever the bytes, and takes time in proportion to their number.
 
-    `content_type` and `robots_tag` are the headers Content-Type and X-Robots-Tag. `url` is the page's own
-    address: a canonical link or a refresh that merely names it again is no link. What stands in templates,
-    scripts and comments is not part of the page.
+    `content_type`, `robots_tag` and `content_language` are the headers Content-Type, X-Robots-Tag and
+    Content-Language. `url` is the page's own address: a canonical link or a refresh that merely names it again is no
+    link. `agent` is the product token by which directives may address us. What stands in templates, scripts and
+    comments is not part of the page. `sign` asks for the signature of its text.
     """
     tree, encoding = page_tree(body, content_type)
-    # A walk up from every link would cost more than the rest of the reading. In a page that has levels by the hundred
-    # thousand, and is read in another process, it does not matter.
-    deep = is_large(body)
-    page = _read(tree, url, encoding, WishesFor(OUR_NAME, robots_tag), _replaced(tree, body, encoding), deep)
-    return page._replace(signature=page_signature(tree)) if sign else page
+    links = tree.find_all("link")
+    hrefs, nofollow_links = _linked(links, url)
+    asked = WishesFor(agent, robots_tag)
+    meta_language = _heeded(tree.find_all("meta"), url, asked, hrefs)
+    nofollow_links += _anchored(tree, hrefs)
+    hrefs += [
+        src for name in ("iframe", "frame") for frame in tree.find_all(name) if (src := frame.attr("src")) is not None
+    ]
+    first_long: list[LongLink] = []
+    long = 0
+    if max(map(len, hrefs), default=0) > MAX_HREF:
+        hrefs, long, first_long = _without_long(hrefs)
+    dropped = max(0, len(hrefs) - MAX_LINKS)
+    if dropped:
+        del hrefs[MAX_LINKS:]
+    wishes = asked.wishes()
+    return PageContent(
+        base_of(tree),
+        hrefs,
+        title_of(tree),
+        wishes.nofollow,
+        wishes.noindex,
+        encoding,
+        nofollow_links,
+        dropped,
+        long,
+        first_long,
+        _replaced(tree, body, encoding),
+        _deep(tree) if is_large(body) else 0,
+        canonical=canonical_of(links),
+        language=declared_language(tree, meta_language, content_language),
+        signature=page_signature(tree) if sign else None,  # last: it leaves little of the tree
+    )
+
+
+def base_of(tree: Document) -> str | None:
+    """The first base that has an address. (Drawings may hold elements of that name too.)"""
+    for element in tree.find_all("base"):
+        href = element.attr("href")
+        if href is not None and element.namespace is Namespace.HTML:
+            return href if len(href) <= MAX_HREF else None
+    return None
+
+
+def title_of(tree: Document) -> str | None:
+    """The first title of the page, not of a drawing in it."""
+    for element in tree.find_all("title"):
+        if element.namespace is Namespace.HTML:
+            return trimmed(element.text)
+    return None
+
+
+def canonical_of(links: list[Element]) -> str | None:
+    """The address that the page wants to go by. One in the body is not believed: a guest may have written it."""
+    for element in links:
+        rel = element.attr("rel")
+        if rel is not None and "canonical" in rel.lower().split():
+            href = element.attr("href")
+            parent = element.parent
+            if href and len(href) <= MAX_HREF and isinstance(parent, Element) and parent.tag == "head":
+                return href
+    return None
+
+
+def trimmed(text: str, most: int = MAX_TITLE) -> str | None:
+    """White space as single spaces, cut at `most` characters; None if nothing is left."""
+    # Cut before splitting: an unclosed title swallows the rest of the page.
+    return " ".join(text[: 10 * most].split())[:most].rstrip() or None
 
 
 def _replaced(tree: Document, body: bytes, encoding: str) -> int:
@@ -106,85 +189,75 @@ def _replaced(tree: Document, body: bytes, encoding: str) -> int:
     return 0 if encoding == "windows-1252" else tree.text.count("\ufffd")  # every byte is a windows-1252 character
 
 
-def _read(tree: Document, url: str, encoding: str, asked: WishesFor, replaced: int, count_deep: bool) -> PageContent:
-    base: str | None = None
-    title: str | None = None
+def _deep(tree: Document) -> int:
+    """How many links are nested too deep. A walk up from every link costs more than the rest of the reading; in a page
+    that has levels by the hundred thousand, and is read in another process, that does not matter."""
+    anchors = tree.select(_ALLOWED)[:MAX_LINKS]
+    return sum(1 for anchor in anchors if sum(1 for _ in anchor.ancestors) > DEEPEST)
+
+
+def _without_long(hrefs: list[str]) -> tuple[list[str], int, list[LongLink]]:
+    """The links that are not too long, how many are, and the first few of these."""
+    kept = [href for href in hrefs if len(href) <= MAX_HREF]
+    told = (href for href in hrefs if len(href) > MAX_HREF and href[:5].lower() != "data:")
+    return kept, len(hrefs) - len(kept), [long_link(href) for href in islice(told, MOST_LONG_LINKS)]
+
+
+def _linked(links: list[Element], url: str) -> tuple[list[str], int]:
+    """The addresses in link elements that lead to pages, and how many of them ask not to be followed."""
     hrefs: list[str] = []
-    nofollow_links = 0
-    dropped = long = deep = 0
-    first_long: list[LongLink] = []
-    for element in tree.iter_elements(_ELEMENTS):
-        attribute = element.attr
-        tag = element.tag
-        if tag == "a" or tag == "area":
-            href = attribute("href")
-            if href is None:
-                continue
-            rel = attribute("rel")
-            if rel is not None and "nofollow" in rel.lower().split():
-                nofollow_links += 1
-                continue
-        elif tag == "link":
-            href = attribute("href")
-            kinds = (attribute("rel") or "").lower().split()
-            if href is None or href == url or not kinds or not NO_PAGES.isdisjoint(kinds):
-                continue
-            if "nofollow" in kinds:
-                nofollow_links += 1
-                continue
-        elif tag == "meta":
-            content = attribute("content")
-            if content is None:
-                continue
-            name = attribute("name")
-            if name is not None:
-                asked.heed_meta(name.strip().lower(), content)
-            if (attribute("http-equiv") or "").lower() != "refresh":
-                continue
-            href = refresh_target(content)
-            if href is None or href == url:
-                continue
-        elif tag == "base":
-            if base is None and element.namespace is Namespace.HTML:
-                base = attribute("href")
+    forbidden = 0
+    for element in links:
+        rel, href = element.attr("rel"), element.attr("href")
+        if rel is None or href is None or href == url:
             continue
-        elif tag == "title":
-            # Drawings have titles too.
-            if title is None and element.namespace is Namespace.HTML:
-                title = trimmed(element.text)
+        words = rel.lower().split()
+        if not words or not NO_PAGES.isdisjoint(words):
             continue
-        else:  # iframe, frame
-            href = attribute("src")
-            if href is None:
-                continue
-        if len(href) > MAX_HREF:
-            long += 1
-            if len(first_long) < MOST_LONG_LINKS and href[:5].lower() != "data:":
-                first_long.append(long_link(href))
-        elif len(hrefs) >= MAX_LINKS:
-            dropped += 1
+        if "nofollow" in words:
+            forbidden += 1
         else:
             hrefs.append(href)
-            if count_deep and sum(1 for _ in element.ancestors) > DEEPEST:
-                deep += 1
-    wishes = asked.wishes()
-    return PageContent(
-        base,
-        hrefs,
-        title,
-        wishes.nofollow,
-        wishes.noindex,
-        encoding,
-        nofollow_links,
-        dropped,
-        long,
-        first_long,
-        replaced,
-        deep,
-    )
+    return hrefs, forbidden
 
 
-def trimmed(text: str, most: int = MAX_TITLE) -> str | None:
-    """White space as single spaces, cut at `most` characters; None if nothing is left."""
-    # Cut before splitting: an unclosed title swallows the rest of the page.
-    return " ".join(text[: 10 * most].split())[:most].rstrip() or None
+def _heeded(metas: list[Element], url: str, asked: WishesFor, hrefs: list[str]) -> str | None:
+    """Take in what meta elements ask for and where they lead. Returns the language that one declares."""
+    language: str | None = None
+    for element in metas:
+        attribute = element.attr
+        content = attribute("content")
+        if content is None:
+            continue
+        name = attribute("name")
+        if name is not None:
+            asked.heed_meta(name, content)
+        equivalent = attribute("http-equiv")
+        if equivalent is None:
+            continue
+        equivalent = equivalent.lower()
+        if equivalent == "refresh":
+            target = refresh_target(content)
+            if target is not None and target != url:
+                hrefs.append(target)
+        elif equivalent == "content-language" and language is None:
+            language = content
+    return language
+
+
+def _anchored(tree: Document, hrefs: list[str]) -> int:
+    """Add the addresses of anchors and areas. Returns how many of these ask not to be followed."""
+    forbidden = len(tree.select(_FORBIDDEN))
+    if forbidden:
+        hrefs += [element.attr("href") or "" for element in tree.select(_ALLOWED)]
+    else:
+        hrefs += cast("list[str]", _ADDRESSES(tree))
+    for area in tree.find_all("area"):
+        href, rel = area.attr("href"), area.attr("rel")
+        if href is None:
+            continue
+        if rel is not None and "nofollow" in rel.lower().split():
+            forbidden += 1
+        else:
+            hrefs.append(href)
+    return forbidden

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from turbohtml import Document, Element, Namespace
+from turbohtml import Document, Element
 
 from gossamer.extract.anchors import AnchorTexts
-from gossamer.extract.language import header_language, language_tag
-from gossamer.extract.links import MAX_HREF, MAX_LINKS, NO_PAGES, trimmed
+from gossamer.extract.language import declared_language, language_tag
+from gossamer.extract.links import MAX_HREF, MAX_LINKS, NO_PAGES, base_of, canonical_of, title_of, trimmed
 from gossamer.extract.refresh import refresh_target
 from gossamer.extract.robots import OUR_NAME, WishesFor
 from gossamer.extract.srcset import srcset_candidates
@@ -110,16 +110,16 @@ def read_page(
     reader.read(tree)
     wishes = reader.wishes.wishes()
     text = main_text(tree) if want.text else None
-    language = _declared_language(tree, reader.meta_language, content_language)
+    language = declared_language(tree, reader.meta_language, content_language)
     if language is None and want.guess_language:
         language = guessed_language(tree if text is None else text)
     return Page(
-        reader.base,
+        base_of(tree),
         reader.links,
-        reader.title,
+        title_of(tree),
         reader.description,
         language,
-        reader.canonical,
+        canonical_of(tree.find_all("link")),
         reader.alternates,
         text,
         wishes.noindex,
@@ -127,12 +127,6 @@ def read_page(
         encoding,
         reader.dropped,
     )
-
-
-def _declared_language(tree: Document, in_meta: str | None, in_header: str | None) -> str | None:
-    root = tree.root
-    written = None if root is None else root.attr("lang") or root.attr("xml:lang")
-    return language_tag(written) or header_language(in_meta) or header_language(in_header)
 
 
 class _Reader:
@@ -143,17 +137,14 @@ class _Reader:
         self._want = want
         self._texts = texts
         self.wishes = wishes
-        self.base: str | None = None
         self.links: list[Link] = []
-        self.title: str | None = None
         self.description: str | None = None
-        self.canonical: str | None = None
         self.alternates: list[Alternate] = []
         self.meta_language: str | None = None
         self.dropped = 0
 
     def read(self, tree: Document) -> None:
-        names = ["a", "area", "link", "iframe", "frame", "meta", "base", "title"]
+        names = ["a", "area", "link", "iframe", "frame", "meta"]
         names += ["form"] if self._want.forms else []
         names += ["img", "source"] if self._want.images else []
         for element in tree.iter_elements(names):
@@ -173,11 +164,6 @@ class _Reader:
                     self._add(element.attr("action"), LinkKind.FORM, element)
             elif tag == "img" or tag == "source":
                 self._image(element)
-            elif element.namespace is Namespace.HTML:  # drawings have titles too
-                if tag == "base" and self.base is None:
-                    self.base = element.attr("href")
-                elif tag == "title" and self.title is None:
-                    self.title = trimmed(element.text)
 
     def _add(self, href: str | None, kind: LinkKind, element: Element, hreflang: str | None = None) -> None:
         if href is None:
@@ -198,8 +184,6 @@ class _Reader:
         language: str | None = None
         if "canonical" in words:
             kind = LinkKind.CANONICAL
-            if self.canonical is None and len(href) <= MAX_HREF:
-                self.canonical = href
         elif "alternate" in words:
             kind = LinkKind.ALTERNATE
             written = element.attr("hreflang")
@@ -218,10 +202,10 @@ class _Reader:
         content = element.attr("content")
         if content is None:
             return
-        name = (element.attr("name") or "").strip().lower()
+        name = element.attr("name")
         if name:
             self.wishes.heed_meta(name, content)
-            if name == "description" and self.description is None:
+            if self.description is None and name.strip().lower() == "description":
                 self.description = trimmed(content, MAX_DESCRIPTION)
         equivalent = (element.attr("http-equiv") or "").lower()
         if equivalent == "refresh":

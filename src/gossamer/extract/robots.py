@@ -9,6 +9,7 @@ from typing import NamedTuple
 OUR_NAME = "gossamer"
 """The product token that we go by unless told otherwise."""
 
+_LONGEST_NAME = 500
 _SEPARATORS = re.compile(r"[\s,;]+")
 # Directives of X-Robots-Tag that have a value, so that `max-snippet: 20` is not taken for a robot's name.
 _VALUED = frozenset({"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"})
@@ -55,7 +56,10 @@ class WishesFor:
         return self._to_all if self._to_us is None else self._to_us
 
     def heed_meta(self, name: str, content: str) -> None:
-        """Take in a meta element, whatever it is about; `name` in lower case."""
+        """Take in a meta element, whatever it is about."""
+        if len(name) > _LONGEST_NAME:
+            return
+        name = name.strip().lower()
         if name == "robots":
             self._to_all = self._to_all.and_also(wishes_in_meta(content))
         elif name == self._agent:
@@ -68,8 +72,8 @@ class WishesFor:
         for part in header.split(","):
             name, colon, rest = part.partition(":")
             if colon:
-                name = name.strip().lower()
-                if name in _VALUED:
+                name = name.strip()
+                if name.lower() in _VALUED:
                     continue
                 addressee = name
                 part = rest

@@ -11,6 +11,7 @@ from typing import BinaryIO
 import msgspec
 
 from gossamer.extract.links import PageContent, extract_page
+from gossamer.extract.robots import OUR_NAME
 from gossamer.model.shown import LongLink
 
 LENGTH = struct.Struct("<I")
@@ -22,17 +23,43 @@ class Question(msgspec.Struct, array_like=True):
     url: str
     robots_tag: str | None
     sign: bool = False
+    content_language: str | None = None
+    agent: str = OUR_NAME
 
 
 ANSWER = msgspec.msgpack.Decoder(
-    tuple[str | None, list[str], str | None, bool, bool, str, int, int, int, list[LongLink], int, int, bytes | None]
+    tuple[
+        str | None,
+        list[str],
+        str | None,
+        bool,
+        bool,
+        str,
+        int,
+        int,
+        int,
+        list[LongLink],
+        int,
+        int,
+        bytes | None,
+        str | None,
+        str | None,
+    ]
 )
 
 
 def answer(question: bytes) -> bytes:
     """One page, read."""
     asked = msgspec.msgpack.decode(question, type=Question)
-    page = extract_page(asked.body, asked.content_type, asked.url, robots_tag=asked.robots_tag, sign=asked.sign)
+    page = extract_page(
+        asked.body,
+        asked.content_type,
+        asked.url,
+        robots_tag=asked.robots_tag,
+        content_language=asked.content_language,
+        agent=asked.agent,
+        sign=asked.sign,
+    )
     return msgspec.msgpack.encode(tuple(page))
 
 
