@@ -55,6 +55,18 @@ class TaskSource(Protocol):
         """The URL that owns each document, if any does."""
         ...
 
+    def originals_by_band(self, bands: list[int]) -> list[tuple[int, bytes]]:
+        """The originals (URL, signature) that share one of these bands (`dedup.near`)."""
+        ...
+
+    def latest_originals(self, most: int) -> list[tuple[int, bytes]]:
+        """The originals that were discovered last, the latest first."""
+        ...
+
+    def bands(self, chunk: int) -> Iterator[list[int]]:
+        """Every band of an original, a chunk at a time."""
+        ...
+
     def fingerprints(self, chunk: int) -> Iterator[list[int]]:
         """Every known fingerprint, a chunk at a time."""
         ...

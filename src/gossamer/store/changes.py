@@ -1,6 +1,7 @@
 """What is to be committed, as values."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -57,6 +58,10 @@ class Settlement(NamedTuple):
     replaced: int = 0  # characters that are none in the page's encoding
     deep_links: int = 0  # nested deeper than a page is read
     long_links: tuple[LongLink, ...] = ()  # the first of those that were too long
+    signature: bytes | None = None  # of the page's text: what near-duplicates are found by
+    bands: Sequence[int] = ()  # of an original: what it is found under
+    near_duplicate_of: int | None = None  # else: the original, and ...
+    distance: int | None = None  # ... the bytes in which the two signatures differ
 
 
 class HostClock(NamedTuple):

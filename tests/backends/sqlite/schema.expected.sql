@@ -1,3 +1,7 @@
+CREATE TABLE budgets (
+    host_id       INTEGER PRIMARY KEY,
+    state         TEXT    NOT NULL
+);
 CREATE TABLE captures (
     warc_file      INTEGER NOT NULL,
     warc_offset    INTEGER NOT NULL,
@@ -6,6 +10,7 @@ CREATE TABLE captures (
     revisit        INTEGER NOT NULL,     -- 1: the document itself is elsewhere
     captured_at    REAL,                 -- the date of the record; null: written by an older version
     payload_digest BLOB,                 -- SHA-1 of the body as received; null: written by an older version
+    set_aside      INTEGER NOT NULL DEFAULT 0,  -- 1: found worthless by `verify --repair`, and not to be counted
     PRIMARY KEY (warc_file, warc_offset)
 ) WITHOUT ROWID;
 CREATE TABLE contents (
@@ -16,6 +21,10 @@ CREATE TABLE counters (
     name          TEXT PRIMARY KEY,
     value         INTEGER NOT NULL
 ) WITHOUT ROWID;
+CREATE TABLE domain_budgets (
+    domain_id     INTEGER PRIMARY KEY,
+    state         TEXT    NOT NULL
+);
 CREATE TABLE domains (
     id            INTEGER PRIMARY KEY,
     domain        TEXT    NOT NULL UNIQUE,
@@ -39,6 +48,12 @@ CREATE TABLE fronts (
     place  REAL    NOT NULL,
     PRIMARY KEY (host_id, front)
 ) WITHOUT ROWID;
+CREATE TABLE hints (
+    url_id        INTEGER PRIMARY KEY,
+    listed_in     INTEGER NOT NULL,      -- urls.id of the sitemap or feed
+    changefreq    TEXT,
+    priority      REAL
+);
 CREATE TABLE hosts (
     id            INTEGER PRIMARY KEY,
     host          TEXT    NOT NULL UNIQUE,
@@ -58,6 +73,21 @@ CREATE TABLE long_links (
     size          INTEGER NOT NULL,      -- bytes
     PRIMARY KEY (url_id, digest)
 ) WITHOUT ROWID;
+CREATE TABLE near_bands (
+    band          INTEGER NOT NULL,       -- its number in the lowest three bits
+    url_id        INTEGER NOT NULL,
+    PRIMARY KEY (band, url_id)
+) WITHOUT ROWID;
+CREATE TABLE parameters (
+    host          TEXT    NOT NULL,
+    place         TEXT    NOT NULL,      -- filter.identity.place_of
+    name          TEXT    NOT NULL,
+    pairs         INTEGER NOT NULL,      -- of URLs that differed in nothing else and had the same document
+    contents      INTEGER NOT NULL,      -- different documents among these
+    learnt_at     REAL    NOT NULL,
+    refuted_at    REAL,                  -- null: it makes no difference
+    PRIMARY KEY (host, place, name)
+) WITHOUT ROWID;
 CREATE TABLE robots (
     origin        TEXT PRIMARY KEY,
     host_id       INTEGER NOT NULL,
@@ -72,6 +102,24 @@ CREATE TABLE seeds (
     source        TEXT NOT NULL,
     added_at      REAL NOT NULL
 ) WITHOUT ROWID;
+CREATE TABLE signatures (
+    url_id            INTEGER PRIMARY KEY,
+    signature         BLOB    NOT NULL,   -- 64 bytes
+    near_duplicate_of INTEGER,            -- urls.id; null: it is an original
+    distance          INTEGER
+);
+CREATE TABLE sitemap_names (
+    url_id        INTEGER NOT NULL,      -- the sitemap
+    host          TEXT    NOT NULL,
+    PRIMARY KEY (url_id, host)
+) WITHOUT ROWID;
+CREATE TABLE sitemaps (
+    url_id        INTEGER PRIMARY KEY,
+    host_id       INTEGER NOT NULL,
+    kind          TEXT    NOT NULL,      -- extract.sitemaps.ListKind
+    entries       INTEGER NOT NULL,
+    dropped       INTEGER NOT NULL       -- not used: too many, or without a URL
+);
 CREATE TABLE suffixes (
     id            INTEGER PRIMARY KEY,
     suffix        TEXT    NOT NULL UNIQUE,
@@ -99,7 +147,7 @@ CREATE TABLE urls (
     found_on      INTEGER NOT NULL,      -- urls.id; 0 for a seed
     found_at      REAL    NOT NULL,
     reason        TEXT
-, place REAL NOT NULL DEFAULT 0, links INTEGER NOT NULL DEFAULT 0, links_from_others INTEGER NOT NULL DEFAULT 0, credit INTEGER NOT NULL DEFAULT 150000000, visits INTEGER NOT NULL DEFAULT 0, changes INTEGER NOT NULL DEFAULT 0);
+, place REAL NOT NULL DEFAULT 0, links INTEGER NOT NULL DEFAULT 0, links_from_others INTEGER NOT NULL DEFAULT 0, credit INTEGER NOT NULL DEFAULT 150000000, visits INTEGER NOT NULL DEFAULT 0, changes INTEGER NOT NULL DEFAULT 0, sitemap INTEGER NOT NULL DEFAULT 0, modified REAL);
 CREATE TABLE visits (
     url_id        INTEGER PRIMARY KEY,
     at            REAL    NOT NULL,
@@ -127,10 +175,13 @@ CREATE INDEX failures_url ON failures (url_id);
 CREATE INDEX fronts_order ON fronts (front, place, host_id);
 CREATE INDEX hosts_resting ON hosts (next_contact) WHERE next_contact > 0;
 CREATE INDEX robots_host ON robots (host_id);
+CREATE INDEX sitemaps_host ON sitemaps (host_id, entries);
 CREATE INDEX urls_dead ON urls (id) WHERE state = 7;
 CREATE INDEX urls_dead_reasons ON urls (reason, state) WHERE state = 7;
+CREATE INDEX urls_excluded ON urls (host_id, reason) WHERE state = 6;
 CREATE UNIQUE INDEX urls_identity ON urls (domain_id, fingerprint);
 CREATE INDEX urls_missing ON urls (available_at) WHERE state = 4;
 CREATE INDEX urls_queue ON urls (host_id, front, place) WHERE state = 0;
 CREATE INDEX urls_recrawls ON urls (available_at, state) WHERE state IN (1, 2, 3) AND available_at IS NOT NULL;
 CREATE INDEX urls_retries ON urls (available_at, state, reason) WHERE state = 0 AND reason IS NOT NULL;
+CREATE INDEX urls_sitemaps ON urls (host_id) WHERE sitemap > 0;

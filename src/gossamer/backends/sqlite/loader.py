@@ -5,6 +5,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from gossamer.backends.sqlite import near
 from gossamer.backends.sqlite.database import connect, translated
 from gossamer.backends.sqlite.queries import named_queries
 from gossamer.crawl.ports import FrontLoaded, HostLoaded, Loaded
@@ -77,6 +78,15 @@ class SqliteLoader:
         sql = self._sql["content_owner"]
         rows = [self._db.execute(sql, (digest,)).fetchone() for digest in digests]
         return [None if row is None else int(row[0]) for row in rows]
+
+    def originals_by_band(self, bands: list[int]) -> list[tuple[int, bytes]]:
+        return near.originals_by_band(self._db, bands)
+
+    def latest_originals(self, most: int) -> list[tuple[int, bytes]]:
+        return near.latest_originals(self._db, most)
+
+    def bands(self, chunk: int = 50_000) -> Iterator[list[int]]:
+        return near.all_bands(self._db, chunk)
 
     def resting_addresses(self, now: Instant) -> list[tuple[str, Instant]]:
         return self._db.execute(self._sql["resting_addresses"], (now,)).fetchall()

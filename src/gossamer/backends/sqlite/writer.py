@@ -19,6 +19,7 @@ from gossamer.backends.sqlite.hosts import DomainOf, HostRows
 from gossamer.backends.sqlite.lessons import save_lessons
 from gossamer.backends.sqlite.links import TARGETS_AT_ONCE, FirstLink, LinkCounts
 from gossamer.backends.sqlite.originals import Originals
+from gossamer.backends.sqlite.near import save_signatures
 from gossamer.backends.sqlite.queries import named_queries
 from gossamer.backends.sqlite.rows import read_rows, write_rows
 from gossamer.clock import Clock
@@ -233,6 +234,7 @@ class SqliteWriter:
         write_rows(db, sql["record_failure"], failures)
         write_rows(db, sql["record_capture"], captures)
         write_rows(db, sql["own_content"], contents)
+        save_signatures(db, settlements)
         return written
 
     def _fronts_of(self, settlements: list[Settlement]) -> dict[int, int]:
