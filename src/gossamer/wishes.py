@@ -13,7 +13,7 @@ from gossamer.filter.patterns import UrlPattern
 from gossamer.filter.query_rules import CanonicalRules
 from gossamer.filter.rules import EXCLUDED_EXTENSIONS, EntryRules
 from gossamer.filter.scope import Scope, parse_domains, parse_scope
-from gossamer.filter.traps_budget import TrapPolicy
+from gossamer.filter.traps_budget import GRACE, TrapPolicy
 from gossamer.frontier.breaker import BreakerPolicy
 from gossamer.frontier.orderings import ORDERINGS, Ordering
 from gossamer.frontier.orderings.mercator import Mercator
@@ -94,7 +94,7 @@ def is_free_of_traps(config: Config) -> Callable[[HostKey], bool]:
 
 def trap_policy_for(config: Config) -> TrapPolicy:
     traps = config.traps
-    grace = min(TrapPolicy.grace, traps.patience // 4)
+    grace = min(GRACE, traps.patience // 4)
     return TrapPolicy(patience=traps.patience, hosts_per_domain=traps.hosts_per_domain, grace=grace)
 
 

@@ -151,6 +151,8 @@ class Budgets:
 
     def hand_over(self, batch: Batch) -> None:
         """Put what has changed into a batch that is about to be committed."""
+        for host in batch.retired:
+            self._retired(host.host_id)
         if self._changed:
             batch.budgets = {host_id: budget.to_text() for host_id, budget in self._changed.items()}
             self._changed = {}
@@ -158,10 +160,10 @@ class Budgets:
             batch.domain_budgets = {number: domain.to_text() for number, domain in self._changed_domains.items()}
             self._changed_domains = {}
 
-    def retired(self, host_id: HostId) -> None:
-        """A host gives its back queue up: what is known of it is stored soon."""
+    def _retired(self, host_id: HostId) -> None:
+        """A host has given its back queue up: what is known of it is stored."""
         budget = self._hosts.get(host_id)
-        if budget is not None and (budget.pages > self._policy.grace or budget.refused):
+        if budget is not None and (len(budget) or budget.refused):
             self._changed[host_id] = budget
 
     def _make_room(self) -> None:

@@ -40,14 +40,18 @@ _LOOKED_AT = 10  # pages whose links were looked at, before they say anything
 _RECENT = 16  # pages of a shape with which the next one is compared
 
 
+GRACE = 20
+"""Pages of a host that are not looked at: most hosts are smaller than any trap."""
+
+
 @dataclass(frozen=True, slots=True)
 class TrapPolicy:
     """`patience`: pages of a shape that bring nothing before it is cut. `hosts_per_domain`: the same for hosts.
-    `grace`: the first pages of a host, which are not looked at: most hosts are smaller than any trap."""
+    `grace`: as `GRACE`."""
 
     patience: int = 150
     hosts_per_domain: int = 500
-    grace: int = 20
+    grace: int = GRACE
 
 
 class Worth(Enum):

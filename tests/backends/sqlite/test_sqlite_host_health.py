@@ -50,7 +50,8 @@ def test_what_a_contact_does_not_say_stays_as_it_was(store: Store) -> None:
     contact(store, "1700000000:10.0.0.1", "2:1.0:2.0:conn_refused")
     contact(store)
 
-    assert record(store)[-2:] == ("1700000000:10.0.0.1", "2:1.0:2.0:conn_refused")
+    found = record(store)
+    assert (found.resolved, found.trouble) == ("1700000000:10.0.0.1", "2:1.0:2.0:conn_refused")
 
 
 def test_trouble_ends_when_a_contact_says_so(store: Store) -> None:

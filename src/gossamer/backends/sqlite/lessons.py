@@ -31,7 +31,7 @@ def save_lessons(db: sqlite3.Connection, sql: Mapping[str, str], batch: Batch, n
 def learnt_parameters(db: sqlite3.Connection) -> list[LearntParameter]:
     """All that was learnt, and all of which that was wrong."""
     rows = db.execute(named_queries("queries.sql")["parameters"])
-    return [LearntParameter(host, *rest, bool(refuted)) for host, *rest, refuted in rows]
+    return [LearntParameter._make(row)._replace(refuted=bool(row[5])) for row in rows]
 
 
 def lift_cuts(path: Path, is_free: Callable[[HostKey], bool], prioritiser: Prioritiser, now: Instant) -> int:
