@@ -95,11 +95,15 @@ class Crawl:
     tally: Tally
     clock: Clock
     intake: Intake
+    hosts: HostWishes
     scope_seeds: tuple[HostKey, ...]
 
     def change_rules(self, config: Config) -> None:
-        """Take the rules of entry from another configuration, at once and for queued URLs too. Raises ConfigError."""
+        """Take the rules of entry from another configuration, at once and for queued URLs too, and what it wishes for
+        single hosts. Raises ConfigError; then nothing was changed."""
+        hosts = host_wishes_for(config, os.environ)
         self.intake.change_rules(rules_for(config, parse_scope(config.scope).with_seeds(self.scope_seeds)))
+        self.hosts.change_to(hosts)
 
     async def close(self) -> None:
         """Give everything back. The pipeline has ended."""
@@ -372,5 +376,6 @@ def _assemble(
         tally,
         clock,
         intake,
+        hosts,
         scope_seeds,
     )

@@ -2,12 +2,14 @@
 
 import base64
 import gzip
+import os
+import signal
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from running import Ended, gossamer, side_by_side
+from running import Command, Ended, gossamer, side_by_side, wait_until
 from small_server import Answer, Asked, SmallServer, links, page
 from trusting import authority, stranger
 
@@ -206,3 +208,46 @@ def test_certificates_are_checked_unless_the_operator_trusts_otherwise(tmp_path:
     assert stored(own_roots) == {f"{ours.base}/"}
     assert stored(unchecked) == {f"{unknown.base}/"}
     assert ends["checked"].report["errors"]["tls_untrusted"] > 0  # type: ignore[index]
+
+
+# --- while a crawl runs -----------------------------------------------------------------------------------
+
+
+def test_a_running_crawl_takes_new_host_sections_on_sighup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("THE_LOGIN", f"joe:{SECRET}")
+    toml, log = tmp_path / "my.toml", tmp_path / "crawl" / "crawl.log"
+    toml.write_text(f'[host."{HERE}"]\nheaders = {{ "X-Own" = "old" }}\n')
+
+    def says(event: str) -> bool:
+        return log.exists() and event.encode() in log.read_bytes()
+
+    def site(path: str, _: int) -> Answer:
+        if path == "/robots.txt":
+            return Answer("", 404)
+        number = int(path[1:] or 0)
+        return links(f"/{number + 1}") if number < 20 else Answer("plain", headers={"Content-Type": "text/plain"})
+
+    with SmallServer(site, HERE) as server:
+        options = ["--config", toml, "--dir", tmp_path / "crawl", "--delay", 0.1, "--max-depth", 60, *LOCAL, "--quiet"]
+        with Command("crawl", f"{server.base}/", *options) as running:
+            wait_until(lambda: len(server.asked) > 4 or not running.runs, "the crawl to get going")
+            toml.write_text(f'[host."{HERE}"]\nauth = "basic"\nauth_env = "NOT_THERE"\n')
+            os.kill(running.process.pid, signal.SIGHUP)
+            wait_until(lambda: says("rules.refused") or not running.runs, "a word of protest")
+            refused = len(server.asked)
+            toml.write_text(
+                f'[host."{HERE}"]\nheaders = {{ "X-Own" = "new" }}\nkinds = ["html"]\ndelay = 0.2\n'
+                'auth = "basic"\nauth_env = "THE_LOGIN"\n'
+            )
+            os.kill(running.process.pid, signal.SIGHUP)
+            wait_until(lambda: says("rules.changed") or not running.runs, "word that they are read")
+            changed = len(server.asked)
+            ended = running.ended()
+
+    before, after = server.asked[:refused], server.asked[changed:]
+    assert {asked.headers["X-Own"] for asked in before} == {"old"}
+    assert {asked.headers["X-Own"] for asked in after} == {"new"}
+    assert all(asked.headers["Authorization"].startswith("Basic ") for asked in after)
+    assert min(later.at - earlier.answered_at for earlier, later in pairwise(after)) >= 0.2
+    assert (ended.report["pages"], ended.report["excluded"]) == (20, {"unwanted_type": 1})
+    assert ended.report["politeness_violations"] == 0

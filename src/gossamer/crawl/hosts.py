@@ -31,7 +31,8 @@ class HostWish:
 
 
 class HostWishes:
-    """The wish for every host: its own where there is one, else the usual one."""
+    """The wish for every host: its own where there is one, else the usual one. A crawl has one of these, and whoever
+    needs a wish asks for it each time, because wishes change while it runs."""
 
     def __init__(self, usual: HostWish | None = None, single: HostTable[HostWish] | None = None) -> None:
         self.usual = usual or HostWish()
@@ -39,3 +40,7 @@ class HostWishes:
 
     def of(self, host: HostKey) -> HostWish:
         return self._single.of(host) or self.usual
+
+    def change_to(self, others: "HostWishes") -> None:
+        """Take over these wishes. They hold from each host's next request on."""
+        self.usual, self._single = others.usual, others._single
