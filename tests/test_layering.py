@@ -49,10 +49,12 @@ OURS: dict[str, tuple[str, ...]] = {
         *("model", "errors", "archived", "backends.sqlite.exporting", "extract.charset", "extract.kinds", "extract.page"),
         "filter.canonical",
     ),
+    # Holds the archive against the database, so it knows both backends.
+    "verify": ("model", "errors", "archived", "backends.sqlite", "backends.warcfile", "dedup.digest"),
     "crawl": (*FOUNDATIONS, *STAGES, "observe", "config"),
     "commands": (
         *("model", "errors", "clock", "config", "seed", "crawl", "backends", "observe", "simweb", "assemble"),
-        *("explain", "simulate", "plugins", "wishes", "searching", "export", "archived", "extract.page"),
+        *("explain", "simulate", "plugins", "wishes", "searching", "export", "verify", "archived", "extract.page"),
     ),
     "cli": ("commands", "errors", "observe"),
     "__main__": ("cli",),
@@ -107,6 +109,7 @@ KNOWN_EXCEPTIONS: frozenset[tuple[str, str]] = frozenset(
         ("crawl.supervisor", "assemble"),
         # The type of the connection that it opens and closes.
         ("commands.reading", "sqlite3"),
+        ("commands.verify", "sqlite3"),
     }
 )
 """(module, what it imports): taken off here when the import is gone."""

@@ -13,6 +13,8 @@ COMMANDS: dict[str, str] = {
     "pages": "a line for every known page",
     "explain": "the whole story of a URL: how it was found, what was decided, what comes next",
     "export": "pages, links, texts or the link graph as JSONL, CSV, TSV or Parquet",
+    "index": "a sorted CDXJ index of the WARC files, for replay tools",
+    "verify": "every row has its record, every record its row; puts right what it can",
     "simulate": "compare orderings on a link graph, without fetching",
     "dead": "list, requeue or drop the URLs whose tries are used up",
 }

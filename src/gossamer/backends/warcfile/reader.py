@@ -9,6 +9,7 @@ import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -77,6 +78,23 @@ class Record:
         """What was fetched: the body of an HTTP message, or the whole block of a resource."""
         return self.block if self.kind == "resource" else self.http_body
 
+    def moment(self) -> float | None:
+        """Its date in seconds since the epoch; None if it has none that can be read."""
+        try:
+            return datetime.fromisoformat(self.header("WARC-Date") or "").timestamp()
+        except ValueError:
+            return None
+
+    def payload_digest_bytes(self) -> bytes | None:
+        """Its payload digest, if that is a SHA-1 in base 32, as ours are."""
+        algorithm, _, value = (self.header("WARC-Payload-Digest") or "").partition(":")
+        if algorithm.lower() != "sha1" or len(value) != 32:
+            return None
+        try:
+            return base64.b32decode(value)
+        except ValueError:
+            return None
+
     def block_digest_ok(self) -> bool | None:
         """Does the block have the digest that the record gives? None if it gives none that we can check."""
         return digest_matches(self.header("WARC-Block-Digest"), self.block)
@@ -132,14 +150,16 @@ def read_record(path: Path, offset: int, length: int) -> Record:
     return _parse(path, offset, plain)
 
 
-def scan_records(path: Path) -> Iterator[tuple[int, int, Record]]:
-    """Offset, length and record, for all gzip members of a file from its beginning, one record each.
+def scan_records(path: Path, end: int | None = None, start: int = 0) -> Iterator[tuple[int, int, Record]]:
+    """Offset, length and record, for all gzip members of a file from byte `start`, one record each; up to byte `end`,
+    if a crawl may be writing beyond it.
 
     Raises DamagedRecord where the file is not such a sequence; what came before is good.
     """
     with path.open("rb") as file:
-        offset, pending = 0, file.read(_CHUNK)
-        while pending:
+        file.seek(start)
+        offset, pending = start, file.read(_CHUNK)
+        while pending and (end is None or offset < end):
             expander = zlib.decompressobj(31)
             plain: list[bytes] = []
             expanded = taken = 0

@@ -7,6 +7,7 @@ CREATE TABLE captures (
     revisit        INTEGER NOT NULL,     -- 1: the document itself is elsewhere
     captured_at    REAL,                 -- the date of the record; null: written by an older version
     payload_digest BLOB,                 -- SHA-1 of the body as received; null: written by an older version
+    set_aside      INTEGER NOT NULL DEFAULT 0,  -- 1: found worthless by `verify --repair`, and not to be counted
     PRIMARY KEY (warc_file, warc_offset)
 ) WITHOUT ROWID;
 INSERT INTO captures (warc_file, warc_offset, warc_length, url_id, revisit)

@@ -1,0 +1,132 @@
+"""Reads what `verify` compares: rows of captures, counts, and rows that do not fit together."""
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from gossamer.backends.sqlite.queries import named_queries
+from gossamer.backends.sqlite.reading import our_errors
+from gossamer.model.states import UrlState
+
+WINDOW = 5_000
+"""Rows or ids at a time."""
+
+Progress = Callable[[int, int], None]
+
+
+class CaptureRow(NamedTuple):
+    """Where a record should be, and what should be in it."""
+
+    offset: int
+    length: int
+    url_id: int
+    revisit: bool
+    set_aside: bool
+    url: str | None  # None: the URL is not known
+    digest: bytes | None  # of the document, if this is the last capture of its URL
+
+
+class Counted(NamedTuple):
+    """A counter that is wrong."""
+
+    name: str
+    value: int
+    truth: int
+
+
+def warc_lengths(db: sqlite3.Connection) -> dict[str, int]:
+    """The committed length of every WARC file."""
+    with our_errors(db):
+        return dict(db.execute(named_queries("auditing.sql")["warc_lengths"]).fetchall())
+
+
+class Auditor:
+    """Reads for `verify`, a window at a time, so that a running crawl is not held up. Raises StoreFailed."""
+
+    def __init__(self, db: sqlite3.Connection, progress: Progress | None = None) -> None:
+        self._db = db
+        self._sql = named_queries("auditing.sql")
+        self._progress = progress or (lambda done, total: None)
+
+    def integrity(self) -> list[str]:
+        """What SQLite itself finds wrong."""
+        with our_errors(self._db):
+            found = [str(row[0]) for row in self._db.execute(self._sql["integrity"])]
+        return [] if found == ["ok"] else found
+
+    def captures_of(self, file: str) -> Iterator[CaptureRow]:
+        """The rows of a file by offset."""
+        after = -1
+        while True:
+            with our_errors(self._db):
+                rows = self._db.execute(self._sql["captures_of_file"], (file, after, WINDOW)).fetchall()
+            for offset, length, url_id, revisit, set_aside, url, digest in rows:
+                yield CaptureRow(offset, length, url_id, bool(revisit), bool(set_aside), url, digest)
+            if len(rows) < WINDOW:
+                return
+            after = rows[-1][0]
+
+    def wrong_counters(self) -> list[Counted]:
+        """Counted in one moment, so that a running crawl makes no difference."""
+        with our_errors(self._db):
+            self._db.execute("BEGIN")
+            try:
+                return self.counters_in_transaction()
+            finally:
+                self._db.execute("COMMIT")
+
+    def counters_in_transaction(self) -> list[Counted]:
+        """The same within a transaction that is open already."""
+        with our_errors(self._db):
+            states = dict(self._db.execute(self._sql["states"]).fetchall())
+            urls, hosts = self._db.execute(self._sql["totals"]).fetchone()
+            counters: dict[str, int] = dict(self._db.execute(self._sql["counters"]).fetchall())
+        truth = {f"state:{state.word}": int(states.get(state.value, 0)) for state in UrlState}
+        truth |= {"discovered": urls, "hosts": hosts}
+        return [
+            Counted(name, counters.get(name, 0), value)
+            for name, value in truth.items()
+            if counters.get(name, 0) != value
+        ]
+
+    def hosts_without_front(self) -> list[tuple[str, int]]:
+        """Hosts with queued URLs that no front queue leads to."""
+        with our_errors(self._db):
+            return self._db.execute(self._sql["hosts_without_front"]).fetchall()
+
+    def unbacked(self) -> Iterator[tuple[int, str, bool]]:
+        """Pages that are said to be archived, without a row that says where: id, URL, whether a place is named."""
+        for url_id, url, named in self._windows("unbacked_window"):
+            yield url_id, url, bool(named)
+
+    def unknown_visits(self) -> Iterator[int]:
+        for (url_id,) in self._windows("unknown_window"):
+            yield url_id
+
+    def unseen(self) -> Iterator[tuple[int, str]]:
+        """Stored pages whose document the content-seen test does not know."""
+        yield from self._windows("unseen_window")
+
+    def dangling_contents(self) -> Iterator[tuple[bytes, str | None]]:
+        """Documents that the content-seen test holds to be stored, and are not."""
+        last = b""
+        while True:
+            with our_errors(self._db):
+                rows = self._db.execute(self._sql["contents_window"], (last, WINDOW)).fetchall()
+            yield from ((digest, url) for digest, url, dangling in rows if dangling)
+            if len(rows) < WINDOW:
+                return
+            last = rows[-1][0]
+
+    def _windows(self, query: str) -> Iterator[Any]:
+        with our_errors(self._db):
+            (last,) = self._db.execute(self._sql["last_id"]).fetchone()
+        for after in range(0, last, WINDOW):
+            with our_errors(self._db):
+                rows = self._db.execute(self._sql[query], {"after": after, "last": after + WINDOW}).fetchall()
+            yield from rows
+            self._progress(min(after + WINDOW, last), last)
+
+    def urls(self) -> int:
+        with our_errors(self._db):
+            return int(self._db.execute(self._sql["totals"]).fetchone()[0])

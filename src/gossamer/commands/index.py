@@ -1,0 +1,60 @@
+"""`gossamer index`: a sorted CDXJ index of the crawl's WARC files, for replay tools."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from gossamer.backends.sqlite.auditing import warc_lengths
+from gossamer.backends.warcfile.cdxj import index_lines
+from gossamer.backends.warcfile.sorting import SortedLines
+from gossamer.clock import SteadyClock
+from gossamer.commands import arguments as given
+from gossamer.commands.reading import add_directory_option, directory_of, reading
+from gossamer.export.output import writing
+from gossamer.observe import words
+from gossamer.observe.progress import ProgressLine
+
+USAGE = "[-o FILE] [options]"
+DESCRIPTION = """\
+Write a CDXJ index of everything that is archived: a sorted line for each
+document, with the place of its record. pywb and other replay tools find pages
+by it. It covers what is committed now; run it again when there is more. The
+crawl may be running."""
+EXAMPLE = """\
+  gossamer index
+  gossamer index --dir news -o - | head
+  gossamer index -o index.cdxj.gz"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add_directory_option(parser)
+    parser.add_argument("-o", "--output", metavar="FILE", help="default: index.cdxj in the crawl's directory; - prints")
+    parser.add_argument("--json", action="store_true", help="when done, one JSON object on standard error")
+    parser.add_argument("--quiet", action="store_true", help="no progress and no closing line")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    directory = directory_of(arguments)
+    output = given.text(arguments, "output") or str(directory / "index.cdxj")
+    quiet = given.flag(arguments, "quiet")
+    with reading(directory) as db:
+        committed = warc_lengths(db)
+    total = sum(committed.values())
+    line = ProgressLine(sys.stderr, SteadyClock(), "indexing", shown=not quiet)
+    folder = None if output == "-" else Path(output).absolute().parent
+    done = number = 0
+    with SortedLines(folder) as lines:
+        for name, length in committed.items():
+            line.show(done, total, name)
+            number += lines.add(index_lines(directory / "warc" / name, length))
+            done += length
+        with writing(output) as stream:
+            stream.writelines(lines)
+    line.clear()
+    if given.flag(arguments, "json"):
+        print(json.dumps({"records": number, "files": len(committed), "output": output}), file=sys.stderr)
+    elif not quiet:
+        of = words.number_of(len(committed), "file")
+        print(f"{words.number_of(number, 'record')} of {of} indexed in {words.printable(output)}", file=sys.stderr)
+    return 0

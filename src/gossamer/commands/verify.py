@@ -1,0 +1,145 @@
+"""`gossamer verify`: every row has its record, every record its row, and the indexes agree."""
+
+import argparse
+import json
+import sqlite3
+import sys
+from contextlib import closing
+from pathlib import Path
+
+from gossamer.backends.sqlite import reports
+from gossamer.backends.sqlite.auditing import Auditor, warc_lengths
+from gossamer.backends.sqlite.database import open_for_writing
+from gossamer.backends.sqlite.mending import Mending
+from gossamer.clock import SteadyClock
+from gossamer.commands import arguments as given
+from gossamer.commands.options import config_from
+from gossamer.commands.reading import add_directory_option, directory_of, holder_of, reading
+from gossamer.config import Config
+from gossamer.observe import words
+from gossamer.observe.progress import ProgressLine
+from gossamer.verify.files import FileChecker
+from gossamer.verify.mending import mend
+from gossamer.verify.problems import Findings, Kind, Problem
+from gossamer.verify.rows import check_rows
+from gossamer.wishes import ordering_for
+
+USAGE = "[--repair] [--dir DIR] [--json]"
+DESCRIPTION = """\
+Read the whole archive beside the database: every row must have its record with
+the right digest, every record its row, and the indexes must agree. Says what is
+wrong, by kind, with examples. The crawl may be running; --repair needs it to be
+at rest. Exit status 1 if something is wrong and was not put right."""
+EXAMPLE = """\
+  gossamer verify
+  gossamer verify --dir news --json | jq .problems
+  gossamer verify --repair && gossamer crawl"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add_directory_option(parser)
+    parser.add_argument("--config", metavar="FILE", help="the crawl's configuration (default: gossamer.toml)")
+    parser.add_argument("--repair", action="store_true", help="put right what can safely be put right")
+    parser.add_argument("--json", action="store_true", help="one JSON object")
+    parser.add_argument("--quiet", action="store_true", help="no progress")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    directory = directory_of(arguments)
+    config = config_from(argparse.Namespace(), given.path(arguments, "config"))
+    line = ProgressLine(sys.stderr, SteadyClock(), "verifying", shown=not given.flag(arguments, "quiet"))
+    if given.flag(arguments, "repair"):
+        findings, queued = _with_repair(directory, config, line)
+        left = [kind for kind in findings.counts if not kind.repair]
+    else:
+        with reading(directory) as db:
+            findings = examined(db, directory, config, line, running=holder_of(directory) is not None)
+        queued, left = None, list(findings.counts)
+    line.clear()
+    if given.flag(arguments, "json"):
+        print(json.dumps(as_object(findings, queued, line.seconds)))
+    else:
+        sys.stdout.write("\n".join(report(findings, queued, line.seconds)) + "\n")
+    return 1 if left else 0
+
+
+def _with_repair(directory: Path, config: Config, line: ProgressLine) -> tuple[Findings, int]:
+    from gossamer.crawl.directory import CrawlDirectory
+
+    held = CrawlDirectory(directory)
+    try:
+        with closing(open_for_writing(held.database)) as db:
+            findings = examined(db, directory, config, line, running=False)
+            if findings.sound or Kind.DATABASE in findings.counts:
+                return findings, 0  # nothing is written into a database that is damaged itself
+            ordering = ordering_for(config, reports.queue_order(db))
+            mending = Mending(db, SteadyClock().now(), ordering.standing)
+            return findings, mend(findings, directory / "warc", Auditor(db), mending)
+    finally:
+        held.close()
+
+
+def examined(db: sqlite3.Connection, directory: Path, config: Config, line: ProgressLine, *, running: bool) -> Findings:
+    """Everything that is wrong with a crawl."""
+    findings = Findings()
+    auditor = Auditor(db, lambda done, total: line.show(done, total, "rows"))
+    for what in auditor.integrity():
+        findings.add(Problem(Kind.DATABASE, what))
+    committed = warc_lengths(db)
+    total = sum(committed.values())
+    checker = FileChecker(
+        directory / "warc",
+        auditor.captures_of,
+        findings,
+        config.fetch.max_body_bytes,
+        lambda done: line.show(done, total, "archive"),
+    )
+    checker.check(committed, config.archive.warc_prefix, running=running)
+    check_rows(auditor, findings)
+    return findings
+
+
+def report(findings: Findings, queued: int | None, seconds: float) -> list[str]:
+    """For people: what was looked at, then each kind of problem with examples and what is to be done."""
+    looked = (
+        f"{words.number_of(findings.urls, 'URL')}, {words.number_of(findings.captures, 'capture')} in "
+        f"{words.number_of(findings.records, 'record')} of {words.number_of(findings.files, 'WARC file')} "
+        f"({words.size(findings.bytes)}) in {words.span(seconds)}"
+    )
+    lines = [f"{'all is well' if findings.sound else 'something is wrong'}: {looked}"]
+    if findings.set_aside:
+        lines.append(f"  {words.number_of(findings.set_aside, 'record')} set aside by an earlier repair")
+    for kind, number in findings.counts.most_common():
+        lines.append(f"{kind.word}: {words.count(number)} times: {kind.meaning}")
+        lines += [f"    {words.printable(what)}" for what in findings.examples(kind)]
+        if number > len(findings.examples(kind)):
+            lines.append(f"    and {words.count(number - len(findings.examples(kind)))} more")
+        done = "repaired" if queued is not None else "with --repair"
+        lines.append(f"  {done}: {kind.repair}" if kind.repair else "  cannot be repaired: restore a copy")
+    if queued:
+        lines.append(f"{words.number_of(queued, 'URL')} queued again: run gossamer crawl to fetch them")
+    return lines
+
+
+def as_object(findings: Findings, queued: int | None, seconds: float) -> dict[str, object]:
+    return {
+        "sound": findings.sound,
+        "urls": findings.urls,
+        "files": findings.files,
+        "records": findings.records,
+        "captures": findings.captures,
+        "bytes": findings.bytes,
+        "set_aside": findings.set_aside,
+        "problems": {
+            kind.word: {
+                "number": number,
+                "meaning": kind.meaning,
+                "repair": kind.repair or None,
+                "examples": findings.examples(kind),
+            }
+            for kind, number in findings.counts.most_common()
+        },
+        "repaired": queued is not None,
+        "queued_again": queued,
+        "seconds": round(seconds, 3),
+    }
