@@ -19,8 +19,10 @@ from gossamer.fetch.http.body import takes_long
 
 T = TypeVar("T")
 
-HANDFUL = 8  # documents at a time, and ...
-HANDFUL_BYTES = 200_000  # ... no more bytes than this, unless it is one document: a few milliseconds of the event loop
+HANDFUL = 24  # documents at a time, and ...
+HANDFUL_BYTES = (
+    600_000  # ... no more bytes than this, unless it is one document: some 20 milliseconds of the event loop
+)
 LONG_IN_HAND = 2  # bodies that take long: while one is read the next is unpacked, and no more lie unpacked in memory
 
 

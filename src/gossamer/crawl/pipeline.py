@@ -314,7 +314,7 @@ class Pipeline:
             self._tally.count(batch, "error:" + read.settlement.reason)
         if read.settlement.state is UrlState.DUPLICATE:
             self._tally.count(batch, "duplicates")
-        self._tally.moved(UrlState.QUEUED.word, read.settlement.state.word)
+        self._tally.moved(UrlState.QUEUED, read.settlement.state)
 
     # --- commits -----------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 
+from gossamer.model.states import UrlState
 from gossamer.store.changes import Batch
 
 
@@ -19,11 +20,12 @@ class Tally:
         self.total[name] += n
         self.run[name] += n
 
-    def moved(self, old: str, new: str) -> None:
+    def moved(self, old: UrlState, new: UrlState) -> None:
         """A URL changes state; the store counts this itself."""
+        before, after = old.counter, new.counter
         for counts in (self.total, self.run):
-            counts["state:" + old] -= 1
-            counts["state:" + new] += 1
+            counts[before] -= 1
+            counts[after] += 1
 
     def discovered(self, urls: int, hosts: int) -> None:
         """New URLs and hosts were committed; the store counts this itself."""

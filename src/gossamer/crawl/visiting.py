@@ -283,5 +283,5 @@ class Visitor:
         if settlement.reason is not None and not counted:
             kind = "excluded:" if settlement.state is UrlState.EXCLUDED else "error:"
             self._tally.count(batch, kind + settlement.reason)
-        self._tally.moved(UrlState.QUEUED.word, settlement.state.word)
+        self._tally.moved(UrlState.QUEUED, settlement.state)
         self._store.nudge()

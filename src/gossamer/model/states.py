@@ -1,6 +1,7 @@
 """The states of a URL, and which may follow which."""
 
 from enum import IntEnum
+from functools import cached_property
 
 
 class UrlState(IntEnum):
@@ -19,9 +20,14 @@ class UrlState(IntEnum):
     EXCLUDED = 6  # a rule forbids it (robots.txt, a cap, a scope that was changed)
     DEAD = 7  # tries used up: the dead-letter queue, handled by a person
 
-    @property
+    @cached_property
     def word(self) -> str:
         return self.name.lower()
+
+    @cached_property
+    def counter(self) -> str:
+        """The name under which URLs in this state are counted."""
+        return f"state:{self.word}"
 
 
 _VISITED = frozenset(UrlState) - {UrlState.QUEUED}

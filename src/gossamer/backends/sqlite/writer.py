@@ -214,8 +214,8 @@ class SqliteWriter:
             digest = s.digest if answered else None
             updates.append((s.state, available_at, front, place, s.tries, s.reason, answered, digest, s.url_id))
             if s.state is not s.was:
-                counts["state:" + s.was.word] -= 1
-                counts["state:" + s.state.word] += 1
+                counts[s.was.counter] -= 1
+                counts[s.state.counter] += 1
             if answered:
                 visits.append(
                     (s.url_id, s.at, s.status, s.size, s.took, s.mime, s.digest, s.title, s.etag, s.last_modified)
