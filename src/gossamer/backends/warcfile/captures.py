@@ -4,9 +4,9 @@ Over FTP it is a resource record and the conversation as metadata (WARC 1.1, 6.4
 already is a revisit record in place of the first. What a page links to may follow as metadata.
 """
 
-from base64 import b32encode
 from collections.abc import Mapping, Sequence
 
+from gossamer.backends.warcfile.fields import base32
 from gossamer.backends.warcfile.record import (
     Original,
     RecordIds,
@@ -138,4 +138,4 @@ class WarcCaptures:
 
 
 def _text(digest: bytes) -> str:
-    return "sha1:" + b32encode(digest).decode()
+    return "sha1:" + base32(digest)

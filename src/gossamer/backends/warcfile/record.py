@@ -5,10 +5,8 @@ threads run. ADR 5.
 """
 
 import random
-from base64 import b32encode
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from hashlib import sha1
 from typing import Final
 
@@ -64,7 +62,7 @@ class Original:
 def payload_digest_of(payload: bytes) -> str:
     """The digest of a body as the WARC headers write it. The body is what follows the head, transfer coding and all:
     what the checkers of other people compare with (ADR 23)."""
-    return "sha1:" + b32encode(sha1(payload, usedforsecurity=False).digest()).decode()
+    return "sha1:" + base32(sha1(payload, usedforsecurity=False).digest())
 
 
 def build_response(
@@ -175,10 +173,6 @@ def build_warcinfo(info: Warcinfo, *, record_id: str, file_name: str, now: Insta
     return _member(head, block.encode())
 
 
-def warc_date(when: Instant) -> str:
-    return datetime.fromtimestamp(when, UTC).isoformat(timespec="microseconds")[:-6] + "Z"
-
-
 def _exchange_head(
     kind: str,
     response: Response,
@@ -207,7 +201,7 @@ def _member(head: str, block: bytes, more_block: bytes = b"") -> bytes:
     if more_block:
         digest.update(more_block)
     named = (
-        f"{head}WARC-Block-Digest: sha1:{b32encode(digest.digest()).decode()}\r\n"
+        f"{head}WARC-Block-Digest: sha1:{base32(digest.digest())}\r\n"
         f"Content-Length: {len(block) + len(more_block)}\r\n\r\n"
     )
     whole = b"".join((named.encode(), block, more_block, b"\r\n\r\n"))
