@@ -28,6 +28,7 @@ class Task(NamedTuple):
     depth: int  # links followed from a seed
     tries: int  # visits that failed so far
     hops: int  # redirects followed to get here
+    sitemap: int = 0  # it is one: 1 if robots.txt names it, one more for every index on the way
 
 
 class Candidate(NamedTuple):
@@ -40,6 +41,8 @@ class Candidate(NamedTuple):
     hops: int
     via: Via
     found_on: int  # url_id of the page it was found on; 0 for a seed
+    sitemap: int = 0  # as `Task` has it
+    modified: Instant | None = None  # when it was modified last, as its sitemap or feed says
 
 
 class HostRecord(NamedTuple):

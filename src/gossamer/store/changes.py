@@ -118,6 +118,35 @@ class LearntParameter(NamedTuple):
     refuted: bool
 
 
+class HintRecord(NamedTuple):
+    """What a sitemap or a feed says of a URL that it may speak for."""
+
+    host: HostKey
+    fingerprint: Fingerprint
+    listed_in: int  # url_id of the list
+    modified: Instant | None
+    changefreq: str | None
+    priority: float | None
+
+
+class SitemapName(NamedTuple):
+    """A sitemap that the robots.txt of a host names, or that an index lists which it names."""
+
+    host: HostKey  # of the sitemap
+    fingerprint: Fingerprint
+    named_by: HostKey
+
+
+class SitemapRecord(NamedTuple):
+    """A sitemap that was read."""
+
+    url_id: int
+    host_id: HostId
+    kind: str
+    entries: int
+    dropped: int
+
+
 class SeedRecord(NamedTuple):
     """A URL that was given to us, as it was written."""
 
@@ -143,6 +172,9 @@ class Batch:
     budgets: dict[HostId, str] = field(default_factory=dict)  # what shapes have cost, as it is stored
     domain_budgets: dict[int, str] = field(default_factory=dict)
     parameters: list[LearntParameter] = field(default_factory=list)
+    hints: list[HintRecord] = field(default_factory=list)
+    sitemap_names: list[SitemapName] = field(default_factory=list)
+    sitemaps: list[SitemapRecord] = field(default_factory=list)
     weight: int = 0  # bytes of the captures, roughly
 
     def __bool__(self) -> bool:
@@ -155,6 +187,8 @@ class Batch:
             or self.robots
             or self.counters
             or self.seeds
+            or self.hints
+            or self.sitemap_names
         )
 
     def settle(self, settlement: Settlement) -> None:

@@ -4,14 +4,10 @@ import math
 import sqlite3
 from collections.abc import Mapping, Sequence
 
+from gossamer.backends.sqlite.learnt import FACTS, facts_from
 from gossamer.backends.sqlite.rows import read_rows, write_rows
-from gossamer.model.facts import UrlFacts
 from gossamer.store.changes import Moved
 from gossamer.store.ports import Prioritiser
-
-FACTS = UrlFacts._fields.index("changes") + 1
-"""So many facts of a URL are columns, in this order."""
-
 
 Gain = tuple[int, int, int, int, int]
 """(domain, fingerprint, links, links from other domains, credit) of a URL: what it has got."""
@@ -29,16 +25,16 @@ class Moves:
         """URLs with these identities have got links or credit. The moves are on record, in the front queues too."""
         if not self._prioritiser.moved_by_links:
             return []
-        moved = self._by_score(gains) if self._prioritiser.by_score else self._by_class(gains, stamp)
+        moved = self._by_score(gains, stamp) if self._prioritiser.by_score else self._by_class(gains, stamp)
         write_rows(self._db, self._sql["enter_front"], [(m.host_id, m.front, m.place) for m in moved])
         return moved
 
-    def _by_score(self, gains: Sequence[Gain]) -> list[Moved]:
+    def _by_score(self, gains: Sequence[Gain], stamp: float) -> list[Moved]:
         """The place in front queue 0 follows the score. What waits for a date keeps its place and gets its score."""
         moved, rows = [], []
         for row in read_rows(self._db, self._sql["waiting_of"], [gain[:2] for gain in gains], 0, math.inf):
             host_id, front, place, priority = row[FACTS:]
-            standing = self._prioritiser.standing(UrlFacts(*row[:FACTS]))
+            standing = self._prioritiser.standing(facts_from(row, stamp))
             if front != standing.front:
                 if priority == standing.priority:
                     continue
@@ -60,7 +56,7 @@ class Moves:
         grown = [gain[:4] for gain in gains if gain[2] > 0]
         moved, rows = [], []
         for row in read_rows(self._db, self._sql["grown_of"], grown, stamp):
-            standing = self._prioritiser.standing(UrlFacts(*row[:FACTS]))
+            standing = self._prioritiser.standing(facts_from(row, stamp))
             if standing.front < row[FACTS + 1]:
                 moved.append(Moved(row[FACTS], row[0], standing.front, stamp, standing.priority))
                 rows.append((standing.front, stamp, standing.priority, row[0]))

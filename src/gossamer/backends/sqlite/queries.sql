@@ -38,8 +38,8 @@ SELECT coalesce(max(id), 0) FROM urls
 -- name: add_url
 INSERT OR IGNORE INTO urls
     (id, host_id, domain_id, fingerprint, url, state, front, available_at, place, priority, depth, tries, hops, via,
-     found_on, found_at)
-VALUES (/*rows*/)(?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?)(/*rows*/)
+     found_on, found_at, sitemap, modified)
+VALUES (/*rows*/)(?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?)(/*rows*/)
 
 -- name: urls_since
 SELECT json_group_array(id) FROM urls WHERE id >= ?
@@ -72,7 +72,7 @@ WITH new (id) AS (VALUES (/*rows*/)(?)(/*rows*/))
 SELECT json_group_array(json_array(u.id, u.front)) FROM new CROSS JOIN urls u ON u.id = new.id
 
 -- name: due_missing
-SELECT id, url, depth, links, links_from_others, credit, visits, changes, host_id
+SELECT id, url, depth, links, links_from_others, credit, visits, changes, modified, host_id
 FROM urls WHERE state = 4 AND available_at <= ? LIMIT ?
 
 -- name: ask_again
@@ -123,7 +123,7 @@ FROM new WHERE domains.id = new.id
 -- name: waiting_of
 WITH new (domain_id, fingerprint) AS (VALUES (/*rows*/)(?, ?)(/*rows*/))
 SELECT json_group_array(json_array(u.id, u.url, u.depth, u.links, u.links_from_others, u.credit, u.visits, u.changes,
-    u.host_id, u.front, CAST(u.place AS INTEGER), CAST(u.priority AS INTEGER)))
+    u.modified, u.host_id, u.front, CAST(u.place AS INTEGER), CAST(u.priority AS INTEGER)))
 FROM new CROSS JOIN urls u ON u.domain_id = new.domain_id AND u.fingerprint = new.fingerprint
 WHERE u.state = 0 AND u.front >= ? AND u.place <= ?
 
@@ -133,7 +133,7 @@ WHERE u.state = 0 AND u.front >= ? AND u.place <= ?
 -- name: grown_of
 WITH new (domain_id, fingerprint, links, others) AS (VALUES (/*rows*/)(?, ?, ?, ?)(/*rows*/))
 SELECT json_group_array(json_array(u.id, u.url, u.depth, u.links, u.links_from_others, u.credit, u.visits, u.changes,
-    u.host_id, u.front))
+    u.modified, u.host_id, u.front))
 FROM new CROSS JOIN urls u ON u.domain_id = new.domain_id AND u.fingerprint = new.fingerprint
 WHERE u.state = 0 AND u.links > 1 AND u.front > 0 AND u.place <= ?
     AND (u.links >= 4 AND u.links - new.links < 4
@@ -157,7 +157,8 @@ UPDATE OR ROLLBACK urls SET front = new.front, place = new.place, available_at =
 FROM new WHERE urls.id = new.id
 
 -- name: queued_after
-SELECT id, url, depth, links, links_from_others, credit, visits, changes, front, place, priority, available_at
+SELECT id, url, depth, links, links_from_others, credit, visits, changes, modified, front, place, priority,
+    available_at
 FROM urls NOT INDEXED WHERE id > ? AND state = 0 ORDER BY id LIMIT ?
 
 -- name: count_queued
@@ -293,7 +294,7 @@ SELECT next_contact FROM hosts WHERE id = ?
 SELECT origin, host_id, status, fetched_at, expires_at, body, unreachable_since FROM robots WHERE host_id = ?
 
 -- name: host_queue
-SELECT id, fingerprint, url, front, place, priority, depth, tries, hops FROM urls
+SELECT id, fingerprint, url, front, place, priority, depth, tries, hops, sitemap FROM urls
 WHERE state = 0 AND host_id = ? AND front = ? AND (place, id) > (?, ?)
 ORDER BY place, id LIMIT ?
 
@@ -330,3 +331,30 @@ INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)
 
 -- name: warc_files
 SELECT id, name, committed FROM warc_files ORDER BY id
+
+-- name: save_hints
+WITH new (domain_id, fingerprint, listed_in, changefreq, priority) AS (VALUES (/*rows*/)(?, ?, ?, ?, ?)(/*rows*/))
+INSERT OR REPLACE INTO hints (url_id, listed_in, changefreq, priority)
+SELECT u.id, new.listed_in, new.changefreq, new.priority
+FROM new CROSS JOIN urls u ON u.domain_id = new.domain_id AND u.fingerprint = new.fingerprint
+
+-- name: save_modified
+WITH new (domain_id, fingerprint, modified) AS (VALUES (/*rows*/)(?, ?, ?)(/*rows*/))
+UPDATE OR ROLLBACK urls SET modified = new.modified
+FROM new WHERE urls.domain_id = new.domain_id AND urls.fingerprint = new.fingerprint
+    AND urls.modified IS NOT new.modified
+
+-- name: name_sitemaps
+WITH new (domain_id, fingerprint, host) AS (VALUES (/*rows*/)(?, ?, ?)(/*rows*/))
+INSERT OR IGNORE INTO sitemap_names (url_id, host)
+SELECT u.id, new.host FROM new CROSS JOIN urls u ON u.domain_id = new.domain_id AND u.fingerprint = new.fingerprint
+
+-- name: save_sitemaps
+INSERT OR REPLACE INTO sitemaps (url_id, host_id, kind, entries, dropped) VALUES (/*rows*/)(?, ?, ?, ?, ?)(/*rows*/)
+
+-- name: sitemap_names
+SELECT host FROM sitemap_names WHERE url_id = ? LIMIT ?
+
+-- name: sitemap_counts
+SELECT (SELECT coalesce(sum(entries), 0) FROM sitemaps WHERE host_id = ?1 AND kind <> 'sitemapindex'),
+    (SELECT count(*) FROM urls WHERE host_id = ?1 AND sitemap > 0)

@@ -11,10 +11,9 @@ from pathlib import Path
 
 from gossamer.backends.sqlite.database import open_for_writing, translated
 from gossamer.backends.sqlite.facts import Facts
-from gossamer.backends.sqlite.moves import FACTS
+from gossamer.backends.sqlite.learnt import FACTS, facts_from
 from gossamer.backends.sqlite.queries import named_queries
 from gossamer.backends.sqlite.rows import write_rows
-from gossamer.model.facts import UrlFacts
 from gossamer.model.units import Instant
 from gossamer.store.ports import Prioritiser
 
@@ -76,7 +75,7 @@ def _reorder(
 
 def _standing(row: tuple[object, ...], prioritiser: Prioritiser, now: Instant) -> tuple[int, float, float, int] | None:
     """The row as `move_url` takes it; None if it stands right."""
-    facts = UrlFacts(*row[:FACTS])  # type: ignore[arg-type]
+    facts = facts_from(row, now)
     *stood, available_at = row[FACTS:]
     front, priority, place = prioritiser.standing(facts)
     due: float = available_at or 0.0  # type: ignore[assignment]

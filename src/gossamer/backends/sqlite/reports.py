@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gossamer.backends.sqlite.database import translated
+from gossamer.backends.sqlite.learnt import facts_from
 from gossamer.backends.sqlite.queries import named_queries
 from gossamer.errors import StoreFailed
 from gossamer.model.facts import Standing, UrlFacts
@@ -169,7 +170,7 @@ def requeue(db: sqlite3.Connection, wanted: DeadFilter, now: Instant, stands: Ca
         ids = [url_id for chunk in _dead_ids(db, sql, wanted) for url_id in chunk]
         for url_id in ids:
             host_id, *learnt = db.execute(sql["url_learnt"], (url_id,)).fetchone()
-            front, priority, place = stands(UrlFacts(*learnt))
+            front, priority, place = stands(facts_from(learnt, now))
             place = now if place is None else place
             db.execute(sql["requeue"], (now, front, place, priority, url_id))
             db.execute(sql["enter_front"], (host_id, front, place))

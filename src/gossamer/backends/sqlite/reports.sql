@@ -90,7 +90,7 @@ WHERE u.id = ?
 SELECT value FROM facts WHERE name = ?
 
 -- name: url_learnt
-SELECT host_id, id, url, depth, links, links_from_others, credit, visits, changes FROM urls WHERE id = ?
+SELECT host_id, id, url, depth, links, links_from_others, credit, visits, changes, modified FROM urls WHERE id = ?
 
 -- name: requeue
 UPDATE urls SET state = 0, tries = 0, available_at = ?, front = ?, place = ?, priority = ?, reason = NULL

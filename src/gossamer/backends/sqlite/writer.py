@@ -16,12 +16,14 @@ from typing import Any
 
 from gossamer.backends.sqlite.database import open_for_writing, translated
 from gossamer.backends.sqlite.hosts import DomainOf, HostRows
+from gossamer.backends.sqlite.learnt import facts_from
 from gossamer.backends.sqlite.lessons import save_lessons
 from gossamer.backends.sqlite.links import TARGETS_AT_ONCE, FirstLink, LinkCounts
-from gossamer.backends.sqlite.originals import Originals
 from gossamer.backends.sqlite.near import save_signatures
+from gossamer.backends.sqlite.originals import Originals
 from gossamer.backends.sqlite.queries import named_queries
 from gossamer.backends.sqlite.rows import read_rows, write_rows
+from gossamer.backends.sqlite.sitemaps import save_sitemaps
 from gossamer.clock import Clock
 from gossamer.errors import StoreFailed
 from gossamer.model.facts import BIRTH_CREDIT, UrlFacts
@@ -92,6 +94,7 @@ class SqliteWriter:
         with self._transaction():
             self._add_seeds(batch, now)
             new_urls = self._add_urls(batch.candidates, self._links.to_be_counted(batch.links), touched, now)
+            save_sitemaps(self._db, self._sql, self._hosts, batch)
             new_hosts = self._hosts.made - hosts_before
             counts["discovered"] += new_urls
             counts["hosts"] += new_hosts
@@ -170,11 +173,12 @@ class SqliteWriter:
                 facts = UrlFacts(url_id, c.url, c.depth)
             else:
                 facts = UrlFacts(url_id, c.url, c.depth, 1, domain_id != link.domain_id, BIRTH_CREDIT + link.credit)
+            if c.modified is not None:
+                facts = facts._replace(age=max(0.0, now - c.modified))
             front, priority, place = standing(facts)
             due = (front, stamp, stamp if place is None else place, priority)
-            rows.append(
-                (url_id, host_id, domain_id, c.fingerprint, c.url, *due, c.depth, c.hops, c.via, c.found_on, now)
-            )
+            found = (c.depth, c.hops, c.via, c.found_on, now, c.sitemap, c.modified)
+            rows.append((url_id, host_id, domain_id, c.fingerprint, c.url, *due, *found))
             url_id += 1
         self._next_id = url_id
         new = write_rows(self._db, self._sql["add_url"], rows)
@@ -288,7 +292,7 @@ class SqliteWriter:
         with self._transaction():
             rows = []
             for *facts, host_id in self._db.execute(self._sql["due_missing"], (now, most)).fetchall():
-                standing = self._prioritiser.standing(UrlFacts(*facts))
+                standing = self._prioritiser.standing(facts_from(facts, now))
                 front = self._prioritiser.front_until_due(standing.front)
                 rows.append((front, stamp, standing.priority, facts[0]))
                 _touch(touched, host_id, front, stamp)
