@@ -12,6 +12,7 @@ from typing import Final
 
 from isal import isal_zlib
 
+from gossamer.backends.warcfile.fields import base32, warc_date
 from gossamer.model.outcome import Response
 from gossamer.model.units import Instant, Url
 
