@@ -6,6 +6,7 @@ stored and nothing is remembered: any page at any time is computed from hashes (
     hosts    how many pages each host has, its name, address and character; its robots.txt (`robots`)
     paths    page number <-> path          graph   who links to whom, redirects, duplicates
     change   which version is on show      page    the HTML, from ready paragraphs (`words`)
+    endless  traps and large honest hosts beside the others, if so configured (`traps`, `honest`)
     web      the function (host, target, time, headers) -> response, joining the above
 
 What goes out: responses, in-process (`web.SimWeb.respond`) or over loopback by HTTP (`server`), with TLS if so

@@ -57,6 +57,10 @@ class SimWebConfig:
     change_rate_per_day: float = 0.1  # the mean over the pages that change at all
     static_pages: float = 0.3  # pages that never change
 
+    # beside the ordinary hosts, and not among `hosts` and `pages`
+    trap_kinds: str = ""  # kinds of `simweb.traps`, joined by commas, or all; none if empty
+    large_pages: int = 0  # of each large honest host of `simweb.honest`; without it there are none
+
     seed_hosts: int = 3
     dns_ttl: int = 300
 
@@ -83,6 +87,9 @@ class SimWebConfig:
         character = self.slow_hosts + self.crawl_delay_hosts + self.shared_address_hosts
         if character > 1.0:
             raise ConfigError("shared_address_hosts", f"with slow and crawl-delay hosts {character:.2f} of all")
+        for kind in filter(None, self.trap_kinds.split(",")):
+            if not kind.isalpha():
+                raise ConfigError("trap_kinds", f"not a kind of trap: {kind!r}")
         if not all(label.isalnum() and label.isascii() for label in self.zone.split(".")):
             raise ConfigError("zone", f"not a domain name of plain letters: {self.zone!r}")
 
@@ -120,6 +127,7 @@ _RANGES: Mapping[str, tuple[float, float]] = {
     "crawl_delay_seconds": (0.0, 600.0),
     "fault_seconds": (0.0, 600.0),
     "change_rate_per_day": (0.0, 10_000.0),
+    "large_pages": (0, 1_000_000),
     "seed_hosts": (1, 1_000),
     "dns_ttl": (0, 86_400),
 }
@@ -137,7 +145,7 @@ _CALM = {
     "missing_robots": 0.0,
 }
 
-_PRESETS: Mapping[str, Mapping[str, float]] = {
+_PRESETS: Mapping[str, Mapping[str, float | str]] = {
     # Crawlable in half a minute with a gap of 0.1 s: the largest host takes 230 gaps.
     "demo": {"hosts": 150, "pages": 4000, "max_host_pages": 230},
     # Far larger than any run, so that the frontier grows all the while, as on the real web.
@@ -175,6 +183,8 @@ _PRESETS: Mapping[str, Mapping[str, float]] = {
         "nav_links": 5,
         "seed_hosts": 1,
     },
+    # Every kind of trap, and beside them honest hosts that are as large as one.
+    "traps": {**_CALM, "hosts": 5, "pages": 50, "seed_hosts": 1, "trap_kinds": "all", "large_pages": 20_000},
     "even": {**_CALM, "hosts": 60, "pages": 6_000, "big_host_share": 0.5, "host_exponent": 0.0},
 }
 

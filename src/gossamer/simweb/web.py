@@ -10,6 +10,7 @@ from gossamer.model.units import HostKey, Instant, Seconds
 from gossamer.simweb.chance import hash64, page_key
 from gossamer.simweb.change import changes_per_day, version_at
 from gossamer.simweb.config import SimWebConfig
+from gossamer.simweb.endless import EndlessHosts
 from gossamer.simweb.graph import Graph
 from gossamer.simweb.hosts import HostPlan, Kind, plan_hosts
 from gossamer.simweb.page import PageWriter
@@ -53,13 +54,15 @@ class SimWeb:
         self.config = config
         self.hosts: tuple[HostPlan, ...] = plan_hosts(config)
         self.graph = Graph(config, self.hosts)
+        self.endless = EndlessHosts(config)
         self._writer = PageWriter(config, self.graph)
         self._by_name = {str(host.name): host for host in self.hosts}
         self._faults = round(config.fault_rate * 65_536)
 
     def seeds(self) -> tuple[str, ...]:
         """Home pages from which every page of the web can be reached; the portal's comes first."""
-        return tuple(url_of(host, 0) for host in self.hosts[: self.config.seed_hosts])
+        ordinary = tuple(url_of(host, 0) for host in self.hosts[: self.config.seed_hosts])
+        return (*ordinary, *self.endless.seeds())
 
     def host_named(self, name: str) -> HostPlan | None:
         return self._by_name.get(name.lower())
@@ -67,7 +70,7 @@ class SimWeb:
     def address_of(self, name: str) -> str | None:
         """The loopback address of a host, None for a name that is not of this web."""
         host = self._by_name.get(name.lower())
-        return host.address if host is not None else None
+        return host.address if host is not None else self.endless.address_of(name.lower())
 
     def crawl_delays(self) -> dict[HostKey, Seconds]:
         """What robots.txt asks of `gossamer`, for the hosts that ask."""
@@ -80,6 +83,9 @@ class SimWeb:
         """
         plan = self._by_name.get(host) or self._by_name.get(host.lower())
         if plan is None:
+            endless = self.endless.respond(host.lower(), target)
+            if endless is not None:
+                return SimResponse(*endless)
             return SimResponse(404, [_HTML], self._writer.missing(host), _NO_DELAY)
         if target == "/robots.txt":
             # Never at fault: rules that cannot be read close a host for far longer than a fault lasts.
