@@ -58,6 +58,62 @@ def test_mark_then_header_then_declaration_then_guess(body: bytes, header: str |
     assert choose_encoding(body, header) == expected
 
 
+_WRITTEN = {
+    "ru": "Это обычная страница о погоде и о книгах, которые мы прочитали этим летом. ",
+    "ja": "これは普通の日本語のページです。天気と本について書いています。",
+    "zh": "这是一个关于天气和书籍的普通网页。我们夏天读了很多书。",
+    "tw": "這是一個關於天氣和書籍的普通網頁。我們夏天讀了很多書。",
+    "ko": "이것은 날씨와 책에 관한 평범한 페이지입니다. 우리는 여름에 책을 읽었습니다.",
+    "el": "Αυτή είναι μια συνηθισμένη σελίδα για τον καιρό και τα βιβλία.",
+    "pl": "Zażółć gęślą jaźń. To jest zwykła strona o pogodzie i książkach.",
+    "fr": "C'était une très belle journée d'été à la plage, près du café.",
+}
+
+
+@pytest.mark.parametrize(
+    ("language", "codec", "expected"),
+    [
+        ("ru", "cp1251", "windows-1251"),
+        ("ru", "koi8-r", "KOI8-U"),
+        ("ru", "cp866", "IBM866"),
+        ("ja", "shift_jis", "Shift_JIS"),
+        ("ja", "euc_jp", "EUC-JP"),
+        ("ja", "iso2022_jp", "ISO-2022-JP"),
+        ("zh", "gbk", "GBK"),
+        ("tw", "big5", "Big5"),
+        ("ko", "euc_kr", "EUC-KR"),
+        ("el", "cp1253", "windows-1253"),
+        ("pl", "iso8859-2", "ISO-8859-2"),
+        ("fr", "cp1252", "windows-1252"),
+    ],
+)
+def test_a_page_that_declares_nothing_is_read_in_the_encoding_that_its_letters_tell(
+    language: str, codec: str, expected: str
+) -> None:
+    text = _WRITTEN[language]
+    body = ("<title>x</title>" + "<p>plain" * 3000 + f'<p>{text}<a href="/{text[:5]}">').encode(codec)
+
+    page = extract_page(body, "text/html", "http://x.test/")
+
+    assert page.encoding == expected
+    assert page.hrefs == ["/" + text[:5]]
+
+
+def test_escapes_that_make_no_sense_do_not_make_a_page_japanese() -> None:
+    assert choose_encoding(b"<p>price \x1b$ 5", None) == "UTF-8"
+
+
+def test_a_declaration_in_a_script_is_not_taken_for_one_when_guessing() -> None:
+    body = b"<p>" * 500 + b"caf\xe9 <script>'<meta charset=koi8-r>'</script>"
+
+    assert choose_encoding(body, None) == "windows-1252"
+
+
+@pytest.mark.parametrize("mark", [b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf"])
+def test_a_mark_in_the_middle_of_a_page_is_none(mark: bytes) -> None:
+    assert not choose_encoding(b"<p>x " + mark + b" \xe9 ", None).startswith("UTF")
+
+
 @pytest.mark.parametrize(
     ("head", "expected"),
     [
