@@ -61,7 +61,7 @@ def false_positives(bodies: Iterator[bytes]) -> Counter[str]:
     """Of pages that are all different: how many there are, are called near-duplicates, have no signature."""
     counts: Counter[str] = Counter()
     seen = NearSeen(capacity=25_000, remember=25_000)
-    seen.warmed(empty=True)
+    seen.warmed(whole=True)
     for number, body in enumerate(bodies):
         counts["pages"] += 1
         signed = sign(body)

@@ -30,6 +30,7 @@ from gossamer.crawl.hosts import HostWishes
 from gossamer.crawl.intake import Intake
 from gossamer.crawl.landing import Landing
 from gossamer.crawl.lessons import Lessons
+from gossamer.crawl.nearness import NearDuplicates, NearMode
 from gossamer.crawl.notes import Notes
 from gossamer.crawl.pipeline import Pipeline, PipelineLimits
 from gossamer.crawl.reading import DocumentReader
@@ -37,6 +38,7 @@ from gossamer.crawl.recovery import contacts_before_the_crash
 from gossamer.crawl.tally import Tally
 from gossamer.crawl.visiting import VisitLimits, Visitor
 from gossamer.dedup.exact import ContentSeen
+from gossamer.dedup.soft import SoftMissing
 from gossamer.errors import DirectoryError, NotThisCrawl
 from gossamer.extract.elsewhere import LargePages
 from gossamer.fetch.dns.dialling import Dialling
@@ -266,6 +268,7 @@ def _assemble(
     for address, until in resting:
         frontier.rest_address(address, min(until, longest))
     contents: ContentSeen[int] = ContentSeen(capacity=1_000_000)
+    mode, soft = config.content.near_duplicates, SoftMissing()
     large_pages = LargePages()
     journal = ContactJournal(directory.path)
     addresses = AddressPolicy(allow_private=config.allow_private, allowed_networks=config.allow_networks)
@@ -300,6 +303,8 @@ def _assemble(
             hosts,
             revisits=config.archive.revisits,
             outlinks=config.archive.outlinks,
+            near=None if mode == "off" else NearDuplicates(NearMode(mode)),
+            soft=soft,
         ),
         seen=seen,
         contents=contents,
@@ -348,7 +353,7 @@ def _assemble(
         store=store,
         tally=tally,
         intake=intake,
-        landing=Landing(retries_for(config), chance),
+        landing=Landing(retries_for(config), chance, soft),
         lessons=lessons,
         clock=clock,
         limits=VisitLimits(

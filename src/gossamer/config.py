@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import msgspec
 
@@ -247,6 +247,12 @@ class ArchiveSection(Section, frozen=True, kw_only=True):
             raise ValueError(f"warc_prefix must be letters, digits, '-' or '_', not {self.warc_prefix!r}")
 
 
+class ContentSection(Section, frozen=True, kw_only=True):
+    """What is made of documents that we have already, or almost."""
+
+    near_duplicates: Literal["mark", "skip", "off"] = "mark"
+
+
 DEFAULT_USER_AGENT = "gossamer/0.1"
 
 
@@ -277,6 +283,7 @@ class Config(Section, frozen=True, kw_only=True):
     frontier: FrontierSection = FrontierSection()
     priority: PrioritySection = PrioritySection()
     archive: ArchiveSection = ArchiveSection()
+    content: ContentSection = ContentSection()
     search: SearchSection = SearchSection()
     host: dict[str, HostSection] = {}
 

@@ -11,8 +11,11 @@ import pytest
 from gossamer.clock import SteadyClock
 from gossamer.crawl.desk import DeskLimits, ReadingDesk
 from gossamer.crawl.intake import Intake
+from gossamer.crawl.nearness import NearDuplicates
 from gossamer.crawl.reading import Document, DocumentReader, Read
 from gossamer.dedup.exact import ContentSeen
+from gossamer.dedup.near import bands_of
+from gossamer.dedup.soft import SoftMissing
 from gossamer.extract.elsewhere import LargePages
 from gossamer.fetch.http.body import LONG_WIRE_BODY, takes_long
 from gossamer.filter.canonical import Canonicaliser
@@ -60,7 +63,7 @@ def long_document(start: bytes = b"", seed: int = 1) -> Document:
 class Desk:
     """A desk with a real reader on it, and what was read, in order."""
 
-    def __init__(self, owners: dict[bytes, int] | None = None) -> None:
+    def __init__(self, owners: dict[bytes, int] | None = None, near: NearDuplicates | None = None) -> None:
         self.reads: list[Read] = []
         self.failures: list[BaseException] = []
         self.pauses = 0
@@ -77,7 +80,8 @@ class Desk:
             seen=SeenTest(capacity=1000),
             key=1,
         )
-        self.reader = DocumentReader(intake, self.contents, self.large, 10_000_000)
+        self.originals: list[tuple[int, bytes]] = []  # in the store
+        self.reader = DocumentReader(intake, self.contents, self.large, 10_000_000, near=near, soft=SoftMissing())
         self.desk = ReadingDesk(
             self.reader,
             SlowClock(),
@@ -85,6 +89,7 @@ class Desk:
             on_read=self.reads.append,
             on_pause=self._paused,
             ask_owners=self._ask,
+            ask_originals=self._ask_originals,
             on_failure=self.failures.append,
         )
 
@@ -94,6 +99,9 @@ class Desk:
     async def _ask(self, digests: list[bytes]) -> list[int | None]:
         assert self._owners is not None
         return [self._owners.get(digest) for digest in digests]
+
+    async def _ask_originals(self, bands: list[int]) -> list[tuple[int, bytes]]:
+        return [each for each in self.originals if not set(bands).isdisjoint(bands_of(each[1]))]
 
     async def read_all(self, *documents: Document) -> int:
         """Put the documents down and wait until they are read; returns how many turns of the loop that took."""

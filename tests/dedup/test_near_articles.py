@@ -19,7 +19,7 @@ def test_the_labelled_pairs_of_articles_are_found_and_no_others() -> None:
     texts = articles()
     names = list(texts)
     seen = NearSeen(capacity=len(texts))
-    seen.warmed(empty=True)
+    seen.warmed(whole=True)
     found: set[frozenset[str]] = set()
     for number, name in enumerate(names):
         signed = signature(texts[name])

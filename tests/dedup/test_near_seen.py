@@ -56,7 +56,7 @@ def test_a_document_is_called_near_exactly_if_an_original_is_within_the_distance
 ) -> None:
     rng = random.Random(seed)
     seen, store = NearSeen(capacity=10, remember=remember), Store()
-    seen.warmed(empty=True)
+    seen.warmed(whole=True)
     made = [random_signature(rng)]
 
     for model, places, visitor in steps:
@@ -117,7 +117,7 @@ def test_after_a_restart_the_store_is_asked_about_what_it_holds_and_about_nothin
 def test_a_near_duplicate_of_a_near_duplicate_is_compared_with_the_original_alone() -> None:
     rng = random.Random(4)
     seen, store = NearSeen(capacity=10), Store()
-    seen.warmed(empty=True)
+    seen.warmed(whole=True)
     original = random_signature(rng)
     step = bytes(b ^ 1 if i < 6 else b for i, b in enumerate(original))
     far = bytes(b ^ 1 if 6 <= i < 12 else b for i, b in enumerate(step))
@@ -130,7 +130,7 @@ def test_a_near_duplicate_of_a_near_duplicate_is_compared_with_the_original_alon
 def test_a_page_is_not_a_near_duplicate_of_what_it_was_itself() -> None:
     rng = random.Random(5)
     seen = NearSeen(capacity=10)
-    seen.warmed(empty=True)
+    seen.warmed(whole=True)
     before = random_signature(rng)
     seen.learn(before, 1)
     after = changed(rng, before, 2)
@@ -144,7 +144,7 @@ def test_a_page_is_not_a_near_duplicate_of_what_it_was_itself() -> None:
 def test_memory_holds_no_more_than_it_may() -> None:
     rng = random.Random(6)
     seen = NearSeen(capacity=10, remember=5)
-    seen.warmed(empty=True)
+    seen.warmed(whole=True)
     signatures = [random_signature(rng) for _ in range(20)]
 
     for owner, signature in enumerate(signatures):

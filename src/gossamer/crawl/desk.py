@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from gossamer.clock import Clock
+from gossamer.crawl.nearness import NearDuplicates, Originals
 from gossamer.crawl.reading import Document, DocumentReader, Opened, Read
 from gossamer.dedup.exact import Known, Unknown
 from gossamer.extract.links import PageContent
@@ -36,7 +37,7 @@ class ReadingDesk:
     """Owns the documents between fetch and store.
 
     `on_read` is told what each came to, `on_pause` that a handful is done; `ask_owners` asks the store which URLs own
-    documents with these digests.
+    documents with these digests, `ask_originals` which originals stand under these bands.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class ReadingDesk:
         on_read: Callable[[Read], None],
         on_pause: Callable[[], None],
         ask_owners: Callable[[list[bytes]], Awaitable[list[int | None]]],
+        ask_originals: Callable[[list[int]], Awaitable[list[tuple[int, bytes]]]],
         on_failure: Callable[[BaseException], None],
     ) -> None:
         self._reader = reader
@@ -56,6 +58,7 @@ class ReadingDesk:
         self._on_read = on_read
         self._on_pause = on_pause
         self._ask_owners = ask_owners
+        self._ask_originals = ask_originals
         self._on_failure = on_failure
         self._waiting: deque[Document] = deque()
         self._bytes = 0
@@ -64,6 +67,11 @@ class ReadingDesk:
         self._aside: set[asyncio.Task[None]] = set()  # reading what would hold up a handful
         self._long = asyncio.Semaphore(LONG_IN_HAND)
         self._unpacking = asyncio.Lock()
+
+    @property
+    def near(self) -> NearDuplicates | None:
+        """Where near-duplicates are found, if they are looked for."""
+        return self._reader.near
 
     def __len__(self) -> int:
         """Documents that were put down and are not read yet."""
@@ -122,17 +130,20 @@ class ReadingDesk:
                 self._set_aside(self._read_large, each)
             else:
                 small.append(each)
-        for each, page in zip(small, [reader.extract(each) for each in small], strict=True):
-            self._finish(each, page, None)
+        pages = [reader.extract(each) for each in small]
+        bands = [band for each, page in zip(small, pages, strict=True) for band in reader.bands_to_ask(each, page)]
+        originals = await self._ask_originals(bands) if bands else ()
+        for each, page in zip(small, pages, strict=True):
+            self._finish(each, page, None, originals)
 
-    def _finish(self, opened: Opened, page: PageContent | None, owner: int | None) -> None:
+    def _finish(self, opened: Opened, page: PageContent | None, owner: int | None, originals: Originals = ()) -> None:
         """Store the document, or find that it is stored: asked at the last moment, since its twin may have been in
-        the same handful. `owner` is what the store knows, if it was asked."""
+        the same handful. `owner` is what the store knows, if it was asked, and `originals` what may be near."""
         known = self._reader.owner_of(opened)
         if isinstance(known, Known):
             owner = known.owner
         if owner is None or owner == opened.document.visit.task.url_id:
-            read = self._reader.stored(opened, page)
+            read = self._reader.stored(opened, page, originals)
         else:
             read = self._reader.duplicate(opened, owner)
         self._in_hand -= 1
@@ -140,7 +151,11 @@ class ReadingDesk:
         self._on_read(read)
 
     async def _read_large(self, opened: Opened) -> None:
-        self._finish(opened, await self._reader.extract_elsewhere(opened), None)
+        await self._finish_alone(opened, await self._reader.extract_elsewhere(opened))
+
+    async def _finish_alone(self, opened: Opened, page: PageContent | None) -> None:
+        bands = self._reader.bands_to_ask(opened, page)
+        self._finish(opened, page, None, await self._ask_originals(bands) if bands else ())
 
     async def _read_long(self, document: Document) -> None:
         """Everything for one document whose body takes long to unpack; the others wait their turn packed."""
@@ -155,7 +170,7 @@ class ReadingDesk:
             elif reader.is_large(opened):
                 await self._read_large(opened)
             else:
-                self._finish(opened, reader.extract(opened), None)
+                await self._finish_alone(opened, reader.extract(opened))
 
     def _set_aside(self, read: Callable[[T], Coroutine[None, None, None]], what: T) -> None:
         task = asyncio.create_task(self._guarded(read, what))

@@ -3,6 +3,7 @@
 import random
 from enum import Enum
 
+from gossamer.dedup.soft import SOFT_404, SoftMissing
 from gossamer.frontier.retries import (
     RetryPolicy,
     StatusClass,
@@ -31,9 +32,10 @@ class Fate(Enum):
 class Landing:
     """Turns outcomes into settlements by the retry tables."""
 
-    def __init__(self, policy: RetryPolicy, chance: random.Random) -> None:
+    def __init__(self, policy: RetryPolicy, chance: random.Random, soft: SoftMissing | None = None) -> None:
         self._policy = policy
         self._chance = chance
+        self._soft = soft or SoftMissing()
 
     def failed(
         self, host_id: HostId, task: Task, failed: Failed, now: Instant, fate: Fate | Instant = Fate.OWN
@@ -123,7 +125,9 @@ class Landing:
     def redirected(
         self, host_id: HostId, task: Task, response: Response, target: str, now: Instant, reason: str | None = None
     ) -> Settlement:
-        """It lives elsewhere; `reason` says why we do not go there, if so."""
+        """It lives elsewhere; `reason` says why we do not go there, if so, or that it means nothing (`soft_404`)."""
+        if reason is None and self._soft.leads_home(host_id, task.url, target):
+            reason = SOFT_404
         return Settlement(
             host_id,
             task.url_id,

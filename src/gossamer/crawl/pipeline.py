@@ -5,6 +5,7 @@ import resource
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from gossamer.clock import Clock
@@ -87,6 +88,7 @@ class Pipeline:
             on_read=self._was_read,
             on_pause=self._paused_reading,
             ask_owners=self._content_owners,
+            ask_originals=lambda bands: self._in_thread(self._reads, loader.originals_by_band, bands),
             on_failure=self.fail,
         )
         self._reads = ThreadPoolExecutor(1, thread_name_prefix="gossamer-load")
@@ -308,12 +310,8 @@ class Pipeline:
         batch.candidates.extend(read.candidates)
         if read.links is not None:
             batch.links.append(read.links)
-        for reason, n in read.excluded.items():
-            self._tally.count(batch, "excluded:" + reason, n)
-        if read.settlement.reason is not None and read.settlement.state is not UrlState.EXCLUDED:
-            self._tally.count(batch, "error:" + read.settlement.reason)
-        if read.settlement.state is UrlState.DUPLICATE:
-            self._tally.count(batch, "duplicates")
+        for name, n in read.counters():
+            self._tally.count(batch, name, n)
         self._tally.moved(UrlState.QUEUED, read.settlement.state)
 
     # --- commits -----------------------------------------------------------------------------------
@@ -375,6 +373,8 @@ class Pipeline:
             self._seen.warm(numbers)
         self._contents.warmed()
         self._seen.warmed()
+        if self.desk.near is not None:
+            await self.desk.near.warm(self._loader, partial(self._in_thread, self._reads))
 
     async def _watch_load(self) -> None:
         """Switch the selector's ratios with the load (`crawl.load` says what that is), and let late visits step aside

@@ -8,8 +8,11 @@ from typing import NamedTuple, Protocol
 from gossamer.clock import Clock
 from gossamer.crawl.hosts import HostWishes
 from gossamer.crawl.intake import Intake
+from gossamer.crawl.nearness import NEAR_DUPLICATE, NearDuplicates, NearMode, Originals
 from gossamer.dedup.digest import payload_digest
 from gossamer.dedup.exact import ContentSeen, Known, Unknown
+from gossamer.dedup.near import Near, bands_of
+from gossamer.dedup.soft import SOFT_404, SoftMissing
 from gossamer.extract.elsewhere import LargePages
 from gossamer.extract.kinds import UNWANTED_TYPE, is_html
 from gossamer.extract.links import PageContent, extract_page, is_large
@@ -63,6 +66,19 @@ class Read(NamedTuple):
     links: PageLinks | None
     excluded: Counter[str]
 
+    def counters(self) -> list[tuple[str, int]]:
+        """What is counted of it."""
+        counters = [("excluded:" + reason, n) for reason, n in self.excluded.items()]
+        settlement = self.settlement
+        if settlement.near_duplicate_of is not None:
+            counters.append(("near_duplicates", 1))
+        elif settlement.state is UrlState.DUPLICATE:
+            counters.append(("duplicates", 1))
+        reason = settlement.reason
+        if reason is not None and reason != NEAR_DUPLICATE and settlement.state is not UrlState.EXCLUDED:
+            counters.append(("error:" + reason, 1))
+        return counters
+
 
 class DocumentReader:
     """Opens, compares and reads documents. Everything but `large` ones fits on the event loop."""
@@ -78,8 +94,11 @@ class DocumentReader:
         *,
         revisits: bool = False,
         outlinks: bool = False,
+        near: NearDuplicates | None = None,
+        soft: SoftMissing | None = None,
     ) -> None:
-        """`hosts` say what is kept of each; `revisits` and `outlinks`, whether there are records of these."""
+        """`hosts` say what is kept of each; `revisits` and `outlinks`, whether there are records of these; `near` and
+        `soft` look for near-duplicates and soft 404s, if they are to be found."""
         self._intake = intake
         self._contents = contents
         self._large_pages = large_pages
@@ -88,6 +107,8 @@ class DocumentReader:
         self._hosts = hosts or HostWishes()
         self._revisits = revisits
         self._outlinks = outlinks
+        self.near = near
+        self._soft = soft
 
     def open(self, document: Document) -> Opened:
         found = payload(document.response, self._max_body_bytes)
@@ -111,7 +132,8 @@ class DocumentReader:
             return None
         response = opened.document.response
         content_type, robots_tag = response.headers.get("content-type"), response.headers.get("x-robots-tag")
-        return extract_page(opened.payload.body, content_type, response.url, robots_tag=robots_tag)
+        signed = self.near is not None
+        return extract_page(opened.payload.body, content_type, response.url, robots_tag=robots_tag, sign=signed)
 
     async def extract_elsewhere(self, opened: Opened) -> PageContent | None:
         """The same in another process, for documents that could hold up the event loop."""
@@ -119,7 +141,8 @@ class DocumentReader:
             return None
         response = opened.document.response
         content_type, robots_tag = response.headers.get("content-type"), response.headers.get("x-robots-tag")
-        return await self._large_pages.extract(opened.payload.body, content_type, response.url, robots_tag)
+        signed = self.near is not None
+        return await self._large_pages.extract(opened.payload.body, content_type, response.url, robots_tag, sign=signed)
 
     @staticmethod
     def _is_page(opened: Opened) -> bool:
@@ -141,14 +164,36 @@ class DocumentReader:
         """Fetched, but stored already under another URL: neither stored nor read again."""
         self._contents.learn(opened.digest, owner)
         capture = Capture(opened.document.response, _wire_digest(opened)) if self._revisits else None
-        return Read(self._settle(opened, UrlState.DUPLICATE, capture, duplicate_of=owner), [], None, Counter())
+        reason = self._soft_404(opened, None, owner)
+        return Read(self._settle(opened, UrlState.DUPLICATE, capture, None, owner, reason), [], None, Counter())
 
-    def stored(self, opened: Opened, page: PageContent | None) -> Read:
-        """New content: to be archived, and its links let in; unless it turns out to be of a kind that nobody wants."""
+    def bands_to_ask(self, opened: Opened, page: PageContent | None) -> list[int]:
+        """What the store must be asked about before the page is `stored`: the bands of originals that may be near."""
+        if self.near is None or page is None or page.signature is None:
+            return []
+        return self.near.bands_to_ask(opened.document.visit.task.url_id, page.signature)
+
+    def _soft_404(self, opened: Opened, title: str | None, same_as: int | None) -> str | None:
+        visit, size = opened.document.visit, len(opened.payload.body)
+        if self._soft is None or not self._soft.is_soft(visit.host_id, visit.task.url_id, title, size, same_as):
+            return None
+        return SOFT_404
+
+    def stored(self, opened: Opened, page: PageContent | None, originals: Originals = ()) -> Read:
+        """New content: to be archived, and its links let in; unless it turns out to be of a kind that nobody wants, or
+        a near-duplicate where these are left out. `originals`: what the store has under the bands to ask."""
         visit = opened.document.visit
         if not self._is_wanted(opened):
             settlement = self._settle(opened, UrlState.EXCLUDED, reason=UNWANTED_TYPE)
             return Read(settlement, [], None, Counter({UNWANTED_TYPE: 1}))
+        near: Near | None = None
+        if page is not None and page.signature is not None and self.near is not None:
+            near = self.near.judge(visit.task.url_id, page.signature, originals)
+        soft = None if page is None else self._soft_404(opened, page.title, near and near.owner)
+        if near is not None and self.near is not None and self.near.mode is NearMode.SKIP:
+            title, reason = page and page.title, soft or NEAR_DUPLICATE
+            left_out = self._settle(opened, UrlState.DUPLICATE, title=title, reason=reason)
+            return Read(_signed(left_out, page, near), [], None, Counter())
         self._contents.learn(opened.digest, visit.task.url_id)
         excluded: Counter[str] = Counter()
         candidates: list[Candidate] = []
@@ -160,7 +205,9 @@ class DocumentReader:
         if cut is not response.truncated:  # all was received, but not all of it was unpacked
             response = replace(response, truncated=cut)
         capture = self._archived(response, _wire_digest(opened), outlinks)
-        settlement = self._settle(opened, UrlState.STORED, capture, page.title if page else None)
+        settlement = self._settle(opened, UrlState.STORED, capture, page.title if page else None, reason=soft)
+        if page is not None and page.signature is not None:
+            settlement = _signed(settlement, page, near)
         if page is not None and (page.replaced or page.deep_links or "url_too_long" in excluded):
             too_long = self._intake.too_long(visit, page) if "url_too_long" in excluded else ()
             settlement = settlement._replace(replaced=page.replaced, deep_links=page.deep_links, long_links=too_long)
@@ -197,6 +244,15 @@ class DocumentReader:
             truncated=None if opened.payload.truncated is None else opened.payload.truncated.value,
             unverified=response.unverified,
         )
+
+
+def _signed(settlement: Settlement, page: PageContent | None, near: Near | None) -> Settlement:
+    """What became of a page, with its signature and with what that is near to."""
+    if page is None or page.signature is None:
+        return settlement
+    if near is None:
+        return settlement._replace(signature=page.signature, bands=bands_of(page.signature))
+    return settlement._replace(signature=page.signature, near_duplicate_of=near.owner, distance=near.distance)
 
 
 def _wire_digest(opened: Opened) -> bytes:

@@ -89,9 +89,15 @@ class NearSeen:
         self._owners: dict[int, int | list[int]] = {}  # by band; seldom more than one
         self._filter = Bloom(capacity * BANDS, error_rate)
         self._whole = False  # memory holds every original that there is
+        self._dropped = False  # it has had to forget some
         self._near = 0
         self._new = 0
         self._asked = 0
+
+    @property
+    def whole(self) -> bool:
+        """Memory holds every original there is: the store need not be asked."""
+        return self._whole
 
     def look(self, signature: bytes, visitor: int) -> Near | Ask | None:
         """What `visitor`'s document nearly repeats: an original of another URL, in memory; None if there is none at
@@ -129,7 +135,7 @@ class NearSeen:
             self.forget(owner)
         elif len(self._signatures) >= self._remember:
             self.forget(next(iter(self._signatures)))
-            self._whole = False
+            self._whole, self._dropped = False, True
         self._signatures[owner] = signature
         bands = bands_of(signature)
         self._filter.add_each(bands)
@@ -156,14 +162,21 @@ class NearSeen:
             if len(there) == 1:
                 owners[band] = there[0]
 
+    def recall(self, originals: Sequence[tuple[int, bytes]]) -> None:
+        """Some originals (owner, signature) of the store, into memory, as far as there is room and nothing newer."""
+        for owner, signature in originals:
+            if owner not in self._signatures and len(self._signatures) < self._remember:
+                self.learn(signature, owner)
+
     def warm(self, bands: Sequence[int]) -> None:
         """A chunk of all bands that the store holds, in any order."""
         self._filter.update(bands)
 
-    def warmed(self, *, empty: bool = False) -> None:
-        """The store holds no band that was not passed to `warm` or `learn`; `empty`: none at all, so far."""
+    def warmed(self, *, whole: bool = False) -> None:
+        """The store holds no band that was not passed to `warm` or `learn`; `whole`: nor an original that was not
+        passed to `recall` or `learn`."""
         self._filter.declare_complete()
-        self._whole = empty
+        self._whole = whole and not self._dropped
 
     def statistics(self) -> NearStatistics:
         of_filter = self._filter.statistics()
