@@ -96,6 +96,8 @@ class VisitFact:
     unverified: bool = False
     replaced: int = 0
     deep_links: int = 0
+    near_duplicate_of: Url | None = None
+    distance: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

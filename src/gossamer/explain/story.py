@@ -152,7 +152,8 @@ class Content:
 
     `truncated`: why the document is a beginning only, in the words of WARC-Truncated; `unverified`: nobody checked the
     certificate; `replaced_characters` are none in the page's encoding; `deep_links` are nested deeper than a page is
-    read; `long_links` were too long to enter.
+    read; `long_links` were too long to enter. `distance`: in how many of 64 places the signature of the page differs from
+    that of the one which it nearly repeats.
     """
 
     verdict: str
@@ -167,6 +168,8 @@ class Content:
     replaced_characters: int = 0
     deep_links: int = 0
     long_links: tuple[TooLong, ...] = ()
+    near_duplicate_of: Url | None = None
+    distance: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

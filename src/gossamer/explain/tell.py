@@ -159,6 +159,8 @@ def _content(state: UrlState, visit: VisitFact, long_links: tuple[LongLink, ...]
         visit.replaced,
         visit.deep_links,
         tuple(TooLong(link.shown, f"sha256:{link.digest.hex()}", link.size) for link in long_links),
+        visit.near_duplicate_of,
+        visit.distance,
     )
 
 

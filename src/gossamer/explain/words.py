@@ -231,16 +231,24 @@ def _content(story: Story) -> list[str]:
     if content is None:
         return []
     if content.verdict == "redirect":
-        return [f"redirect to {content.redirect_to}", *_marks(content)]
+        return [f"redirect to {content.redirect_to}", *_soft(story), *_marks(content)]
     head = f"duplicate of {content.duplicate_of}" if content.duplicate_of is not None else content.verdict
     about = [text for text in (content.mime, words.size(content.size or 0), content.digest) if text]
     title = [f"title: {content.title}"] if content.title else []
-    return [f"{head}: {', '.join(about)}", *title, *_marks(content)]
+    return [f"{head}: {', '.join(about)}", *title, *_soft(story), *_marks(content)]
+
+
+def _soft(story: Story) -> list[str]:
+    """In words, where the answer was found to mean that there is no such page."""
+    return ["soft 404: the host answers so for pages that it does not have"] if story.reason == "soft_404" else []
 
 
 def _marks(content: Content) -> list[str]:
     """What is to be known about a document before it is relied on."""
     found = []
+    if content.near_duplicate_of is not None:
+        same = "no difference" if content.distance == 0 else f"a difference of {content.distance} in 64"
+        found.append(f"near-duplicate of {content.near_duplicate_of}: {same}")
     if content.truncated is not None:
         found.append(f"truncated ({content.truncated}): {_CUT.get(content.truncated, 'it is a beginning only')}")
     if content.unverified:

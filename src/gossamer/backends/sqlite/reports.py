@@ -241,12 +241,13 @@ def _host_id(db: sqlite3.Connection, sql: dict[str, str], host: str) -> int:
 _PageRow = tuple[
     str, int | None, int, int, float, int | None, bytes | None, float | None, float | None, str | None, str | None,
     str | None, str, str | None, str | None, str | None, str | None, int, int, str | None, int | None, int | None,
+    str | None, int | None,
 ]  # fmt: skip
 
 
 def _page(row: _PageRow) -> Json:
     (url, code, state, depth, priority, size, digest, at, available_at, duplicate_of, redirect_to, reason) = row[:12]
-    host, mime, title, found_on, truncated, unverified, replaced, file, offset, length = row[12:]
+    host, mime, title, found_on, truncated, unverified, replaced, file, offset, length, near, distance = row[12:]
     return {
         "url": url,
         "status": code,
@@ -260,6 +261,8 @@ def _page(row: _PageRow) -> Json:
         "duplicate_of": duplicate_of,
         "redirect_to": redirect_to,
         "reason": reason,
+        "near_duplicate_of": near,
+        "distance": distance,
         "host": host,
         "mime": mime,
         "title": title,

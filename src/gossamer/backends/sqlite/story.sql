@@ -40,9 +40,12 @@ SELECT count(*) FROM (SELECT 1 FROM urls WHERE state = 0 AND host_id = ? LIMIT ?
 -- name: visit
 SELECT v.at, v.status, v.size, v.took, v.mime, v.digest, v.title, d.url, v.redirect_to,
        w.name, v.warc_offset, v.warc_length,
-       v.truncated, coalesce(v.unverified, 0), coalesce(v.replaced, 0), coalesce(v.deep_links, 0)
+       v.truncated, coalesce(v.unverified, 0), coalesce(v.replaced, 0), coalesce(v.deep_links, 0),
+       n.url, s.distance
 FROM visits v
 LEFT JOIN urls d ON d.id = v.duplicate_of
+LEFT JOIN signatures s ON s.url_id = v.url_id
+LEFT JOIN urls n ON n.id = s.near_duplicate_of
 LEFT JOIN warc_files w ON w.id = v.warc_file
 WHERE v.url_id = ?
 
