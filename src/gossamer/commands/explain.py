@@ -3,6 +3,7 @@
 import argparse
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from gossamer.backends.sqlite.story import StoryReader
@@ -13,10 +14,11 @@ from gossamer.commands.reading import holder_of, reading, remembered_by_crawl
 from gossamer.config import Config
 from gossamer.errors import NotThisCrawl, UsageError
 from gossamer.explain.facts import RecordCheck, VisitFact
-from gossamer.explain.form import form_of, identities
+from gossamer.explain.form import fingerprints_of, form_of
 from gossamer.explain.scoping import scope_near
 from gossamer.explain.story import Story
 from gossamer.explain.tell import CrawlRules, refused, tell
+from gossamer.explain.trapped import identities_with
 from gossamer.explain.waiting import Caps
 from gossamer.explain.words import story_lines, story_object
 from gossamer.model.units import Domain, HostKey, Seconds
@@ -25,9 +27,12 @@ from gossamer.wishes import (
     canonicaliser_for,
     check_config,
     domain_of,
+    identity_rules_for,
+    is_free_of_traps,
     ordering_for,
     politeness_for,
     rules_for,
+    trap_policy_for,
 )
 
 USAGE = "URL [--dir DIR] [--json] [options]"
@@ -71,9 +76,12 @@ def run(arguments: argparse.Namespace) -> int:
     domain, _, suffix = domain_of(form.host)
     with reading(directory) as db:
         reader = StoryReader(db, directory / "crawl.db")
-        sought = identities(form.url, reader.fingerprint_key(), minimise=config.filter.minimise)
+        learnt = reader.learnt_parameters(form.host) if config.identity.learn else ()
+        identities = identities_with(identity_rules_for(config), learnt)
+        sought = fingerprints_of(form.url, form.host, reader.fingerprint_key(), identities)
         facts = reader.facts(form.host, domain, suffix, form.origin, sought)
         rules = rules_of(config, reader, facts.host.host if facts.host is not None else form.host, domain)
+        rules = replace(rules, identities=identities)
     record = None if facts.visit is None else checked_record(directory / "warc", facts.visit)
     # The clock is read last, so that nothing on record is younger than now.
     story = tell(form, facts, rules, now=SteadyClock().now(), running=running, record=record)
@@ -98,6 +106,7 @@ def rules_of(config: Config, reader: StoryReader, host: HostKey, domain: Domain)
         caps=Caps(config.politeness.max_per_domain, Seconds(config.politeness.max_crawl_delay)),
         robots_agent=config.robots_agent,
         minimise=config.filter.minimise,
+        traps=None if is_free_of_traps(config)(host) else trap_policy_for(config),
     )
 
 

@@ -12,6 +12,7 @@ if the cut is lifted.
 from collections.abc import Callable, Iterator, Sequence
 
 from gossamer.crawl.reading import Read
+from gossamer.dedup.soft import SOFT_404
 from gossamer.filter.canonical import taken_apart
 from gossamer.filter.shapes import Shape, shape_of
 from gossamer.filter.traps_budget import Cut, DomainBudget, HostBudget, TrapPolicy, Worth
@@ -25,6 +26,7 @@ _SAVE_EVERY = 16  # pages, or hosts of a domain: what a crash makes us forget
 _LOOK_EVERY = 8  # pages whose links are looked at; the first ones of a shape more often
 _FIRST_LOOKS = 10
 _MANY_HOSTS = 64  # of a domain, from which on links between them are looked at
+_SAME_DISTANCE = 1  # of a near-duplicate whose text is that of another page
 _NO_DIGITS = str.maketrans("", "", "0123456789")
 
 
@@ -195,10 +197,11 @@ def _shape(url: Url, host: HostKey) -> Shape:
 
 def _worth(settlement: Settlement) -> Worth:
     """What a stored document was worth: that of a near-duplicate falls with its distance."""
-    distance: int | None = getattr(settlement, "distance", None)
-    if distance is None:
+    if settlement.reason == SOFT_404:
+        return Worth.SAME
+    if settlement.distance is None:
         return Worth.NEW
-    return Worth.SAME if distance <= 1 else Worth.ALIKE
+    return Worth.SAME if settlement.distance <= _SAME_DISTANCE else Worth.ALIKE
 
 
 def _outline(settlement: Settlement, read: Read) -> int:

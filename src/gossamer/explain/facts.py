@@ -1,6 +1,7 @@
 """What a crawl's store knows about one URL, as it was read. No decisions."""
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from gossamer.model.facts import DomainFacts, UrlFacts
 from gossamer.model.shown import LongLink
@@ -140,6 +141,16 @@ class RobotsFact:
     body: bytes
 
 
+class LearntFact(NamedTuple):
+    """A parameter that chooses no document at a place of the URL's host, and the evidence."""
+
+    host: HostKey
+    place: str
+    name: str
+    pairs: int
+    contents: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
     """Everything on record. All of it is of one moment."""
@@ -157,6 +168,8 @@ class Facts:
     order: str | None = None  # the ordering under which the queue stands
     next_id: int = 1  # the entry number that a new URL would get
     robots: RobotsFact | None = None
+    budget: str | None = None  # of its host's shapes, and of its domain's hosts, as they are stored
+    domain_budget: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,9 @@ import re
 
 from gossamer.explain.story import Form
 from gossamer.filter.canonical import Canonicaliser, Refusal
+from gossamer.filter.identity import Identities
 from gossamer.filter.query_rules import minimised
-from gossamer.model.units import Fingerprint, Url
+from gossamer.model.units import Fingerprint, HostKey, Url
 from gossamer.seen.fingerprint import fingerprints
 
 _DEFAULT_PORTS = {"http": "80", "https": "443", "ftp": "21"}
@@ -23,11 +24,10 @@ def form_of(text: str, with_scheme: str, canonicaliser: Canonicaliser) -> Form:
     return Form(shown, found.url, found.host, found.origin, changes(text, with_scheme, found.url))
 
 
-def identities(url: Url, key: int, *, minimise: bool) -> tuple[Fingerprint, Fingerprint]:
-    """The fingerprint under which the configuration looks the URL up, and the one that the other setting of
-    `filter.minimise` would give: the directory does not remember which of them its crawl used."""
-    exact, short = fingerprints([url, minimised(url)], key)
-    return (short, exact) if minimise else (exact, short)
+def fingerprints_of(url: Url, host: HostKey, key: int, identities: Identities) -> tuple[Fingerprint, ...]:
+    """The fingerprint under which the configuration looks the URL up, and those that other settings of `identity` and
+    `filter.minimise` would give: it may have entered under them."""
+    return tuple(dict.fromkeys(fingerprints([identities.of(url, host), url, minimised(url)], key)))
 
 
 def changes(text: str, with_scheme: str, url: Url) -> tuple[str, ...]:

@@ -29,6 +29,7 @@ class Identity:
     seen: bool
     minimised: bool
     known_as: Url | None = None
+    ignored: tuple[tuple[str, str], ...] = ()  # parameters that do not count, and why
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Facts, rules and the time in; the story out."""
 
 import base64
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from gossamer.explain.facts import MOST_STEPS, Facts, RecordCheck, UrlFact, VisitFact
 from gossamer.explain.standing import ASSUMED_DEPTH, stands, would_stand
@@ -17,11 +17,14 @@ from gossamer.explain.story import (
     Story,
     TooLong,
 )
+from gossamer.explain.trapped import budget_verdict
 from gossamer.explain.verdicts import entry_verdicts, first_reason, robots_verdict
 from gossamer.explain.waiting import Caps, next_visit, politeness_of, reason_against
 from gossamer.filter.canonical import taken_apart
 from gossamer.filter.query_rules import minimised
+from gossamer.filter.identity import Identities, IdentityRules
 from gossamer.filter.rules import EntryRules
+from gossamer.filter.traps_budget import TrapPolicy
 from gossamer.frontier.orderings import Ordering
 from gossamer.frontier.politeness import PolitenessPolicy
 from gossamer.model.shown import LongLink
@@ -42,6 +45,8 @@ class CrawlRules:
     caps: Caps
     robots_agent: str
     minimise: bool
+    identities: Identities = field(default_factory=lambda: Identities(IdentityRules()))
+    traps: TrapPolicy | None = None  # None: nothing is cut on this host
 
 
 def tell(
@@ -62,11 +67,14 @@ def tell(
         cap = rules.caps.max_per_domain
         politeness = politeness_of(facts.host, facts.domain, rules.politeness, robots.crawl_delay, cap, now)
     refusing = first_reason(verdicts)
-    against = reason_against(refusing, robots, politeness, rules.caps)
+    budget = budget_verdict(page, facts, rules.traps)
+    verdicts = (*verdicts, budget)
+    against = reason_against(refusing or budget, robots, politeness, rules.caps)
+    ignored = tuple((each.name, each.why) for each in rules.identities.ignored(form.url, form.host))
     if known is None:
         return Story(
             form=form,
-            identity=Identity(False, rules.minimise),
+            identity=Identity(False, rules.minimise, None, ignored),
             verdicts=verdicts,
             robots=robots,
             standing=would_stand(url, facts, rules.ordering),
@@ -78,7 +86,7 @@ def tell(
         form=form,
         state=known.state.word,
         reason=known.reason,
-        identity=_identity(form.url, known.url, rules.minimise),
+        identity=replace(_identity(form.url, known.url, rules.minimise), ignored=ignored),
         finding=_finding(known, facts),
         verdicts=verdicts,
         robots=robots,

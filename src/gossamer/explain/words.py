@@ -122,9 +122,10 @@ def _seen(story: Story) -> list[str]:
     if identity is None:
         return []
     by = "its minimised form" if identity.minimised else "its canonical form"
+    ignored = [f"ignored: {name} ({why})" for name, why in identity.ignored]
     if not identity.seen:
-        return [f"new: nothing is known under {by}"]
-    return [f"known as {identity.known_as}, the same in {by}"] if identity.known_as else []
+        return [f"new: nothing is known under {by}", *ignored]
+    return [*([f"known as {identity.known_as}, the same in {by}"] if identity.known_as else []), *ignored]
 
 
 def _filter(verdicts: tuple[Verdict, ...]) -> list[str]:

@@ -240,7 +240,7 @@ class HostBudget:
         fine = self.fine.get(shape.fine)
         if fine is None and len(self.fine) < _ROOM:
             fine = self.fine[shape.fine] = ShapeBudget(float(policy.patience))
-            coarse.variants += 1
+            coarse.variants += "?" in shape.fine
         if outline is not None and coarse.resembles(outline) and worth is Worth.NEW:
             worth = Worth.ALIKE
         combined = coarse.faceted and "&" in shape.fine

@@ -1,7 +1,7 @@
 """Large hosts that are no traps: everything that a trap looks like, but with something new on every page.
 
-Each stands on a domain of its own, `large-KIND` in the web's zone, and has a given number of pages beside its lists. The
-pages of all are numbered; a kind says how a number is spelt as a path, and how the path is read again.
+Each stands on a domain of its own, `large-KIND` in the web's zone, and has a given number of pages beside its lists.
+The pages are numbered; a kind says how a number is spelt as a path, and how the path is read again.
 """
 
 import re

@@ -21,6 +21,7 @@ from gossamer.explain.facts import (
     Facts,
     FailureFact,
     HostFact,
+    LearntFact,
     QueueFact,
     RobotsFact,
     SeedPlace,
@@ -55,6 +56,11 @@ class StoryReader:
             row = self._row("fact", "fingerprint_key")
         return 0 if row is None else int(str(row[0]))
 
+    def learnt_parameters(self, host: HostKey) -> list[LearntFact]:
+        """The parameters of a host that were found to choose no document."""
+        with self._one_moment():
+            return [LearntFact(*row) for row in self._db.execute(self._sql["parameters"], (host,))]
+
     def seed_host(self, host: HostKey) -> HostKey | None:
         """The host itself if a seed is on it."""
         with self._one_moment():
@@ -84,7 +90,10 @@ class StoryReader:
                 row = self._row("url_by_identity", domain, identity)
                 if row is not None:
                     return self._known(row, self._domain(domain, suffix))
+            budget, domain_budget = self._row("budgets", host, domain) or (None, None)
             return Facts(
+                budget=budget,
+                domain_budget=domain_budget,
                 host=self._host("host_by_name", host),
                 domain=self._domain(domain, suffix),
                 order=self._order(),
@@ -100,7 +109,11 @@ class StoryReader:
         url_id = learnt.url_id
         seed = self._row("seed", known.url)
         failures = self._db.execute(self._sql["failures"], (url_id, MOST_ATTEMPTS + 1)).fetchall()
+        host = self._host("host_by_id", host_id)
+        budget, domain_budget = self._row("budgets", host.host if host else "", domain.domain) or (None, None)
         return Facts(
+            budget=budget,
+            domain_budget=domain_budget,
             url=known,
             seed=None if seed is None else SeedPlace(*seed),
             way=tuple(self._way_back(found_on)),
@@ -109,7 +122,7 @@ class StoryReader:
             long_links=tuple(LongLink(*row) for row in self._db.execute(self._sql["long_links"], (url_id,))),
             failures=tuple(FailureFact(*failure) for failure in reversed(failures[:MOST_ATTEMPTS])),
             earlier_failures=len(failures) > MOST_ATTEMPTS,
-            host=self._host("host_by_id", host_id),
+            host=host,
             domain=domain,
             order=self._order(),
             robots=self._robots(Origin(known.url[: known.url.index("/", known.url.index("//") + 2)])),

@@ -61,6 +61,13 @@ SELECT host, next_contact, last_took, address, rest_reason FROM hosts WHERE id =
 -- name: host_by_name
 SELECT host, next_contact, last_took, address, rest_reason FROM hosts WHERE host = ?
 
+-- name: budgets
+SELECT (SELECT b.state FROM budgets b JOIN hosts h ON h.id = b.host_id WHERE h.host = ?),
+    (SELECT b.state FROM domain_budgets b JOIN domains d ON d.id = b.domain_id WHERE d.domain = ?)
+
+-- name: parameters
+SELECT host, place, name, pairs, contents FROM parameters WHERE host = ? AND refuted_at IS NULL
+
 -- name: domain
 SELECT d.accesses, d.links, d.links_from_others, coalesce(s.visits, 0)
 FROM domains d LEFT JOIN suffixes s ON s.id = d.suffix_id WHERE d.domain = ?
