@@ -328,6 +328,7 @@ def _assemble(
         clock=clock,
         hosts=hosts,
         robots_timeout=Seconds(config.fetch.robots_timeout),
+        tally=tally,
     )
     retry = config.retry
     health = Health(breaker_for(config), chance)

@@ -76,8 +76,14 @@ def with_live(waits: Waits, live: Live | None, *, running: bool) -> Waits:
         return waits
     # On record a host that is being visited looks as if it might be contacted; its process knows better.
     in_flight, unread, ready = (_number(live[name]) for name in ("in_flight", "documents_waiting", "hosts_ready"))
-    failing = live.get("dns_failing") is True
-    return dataclasses.replace(waits, in_flight=in_flight, unread=unread, ready_hosts=ready, dns_failing=failing)
+    return dataclasses.replace(
+        waits,
+        in_flight=in_flight,
+        unread=unread,
+        ready_hosts=ready,
+        dns_failing=live.get("dns_failing") is True,
+        proxy_failing=live.get("proxy_failing") is True,
+    )
 
 
 def next_due(waits: Waits, now: Instant) -> Instant | None:

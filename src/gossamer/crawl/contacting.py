@@ -7,12 +7,14 @@ from gossamer.clock import Clock
 from gossamer.crawl.hosts import HostWishes, Wants
 from gossamer.crawl.notes import HostNotes
 from gossamer.crawl.ports import Contacts
+from gossamer.crawl.tally import Tally
 from gossamer.fetch.dns.cache import Addresses
 from gossamer.fetch.dns.dialling import UNREACHED, Dialling
 from gossamer.fetch.dns.resolver import NotNow, Resolver
 from gossamer.fetch.dns.stored import StoredAnswer
 from gossamer.fetch.http.headers import retry_after
 from gossamer.fetch.http.ports import Fetcher, Request
+from gossamer.fetch.http.proxies import Proxies
 from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.politeness import Contact, PolitenessPolicy, gap_after
 from gossamer.frontier.turns import Visit
@@ -55,6 +57,7 @@ class Contacting:
         clock: Clock,
         hosts: HostWishes,
         robots_timeout: Seconds,
+        tally: Tally,
     ) -> None:
         self._frontier = frontier
         self._resolver = resolver
@@ -67,14 +70,25 @@ class Contacting:
         self._clock = clock
         self._hosts = hosts
         self._robots_timeout = robots_timeout
+        self._tally = tally
+        self._proxies = Proxies()
         self.open: dict[HostId, tuple[Instant, float, str]] = {}
         self.slowest: dict[str, float] = {}
+
+    @property
+    def proxy_failing(self) -> bool:
+        """Whether visits wait for a proxy."""
+        return self._proxies.failing
 
     # --- where to ------------------------------------------------------------------------------------
 
     async def way_to(self, host: HostKey, last: str | None) -> Way | Failed:
         """The way to a host that was last reached at `last`, or why there is none."""
-        if self._hosts.of(host).proxied:
+        proxy = self._hosts.of(host).options.proxy
+        if proxy is not None:
+            until = self._proxies.wait_for(proxy, self._clock.now())
+            if until is not None:
+                return NotNow(Failure.PROXY_FAILED, "its proxy is down", Seconds(0.0), False, until)
             return Way(None, f"proxy:{host}")
         found = self._resolver.cached(host) or await self._look_up(host)
         if isinstance(found, Failed):
@@ -146,9 +160,14 @@ class Contacting:
             return Failed(Failure.TOTAL_TIMEOUT, "robots.txt took too long", self._robots_timeout, contacted=True)
 
     def is_elsewhere(self, host: HostKey, way: Way, outcome: FetchOutcome, now: Instant) -> bool:
-        """Whether it was the address that failed, and another of the host's is worth dialling at once."""
+        """Whether it was the address that failed, and another of the host's is worth dialling at once; or the proxy,
+        and the visit waits for that one."""
         if way.found is None:
-            return False
+            proxy = self._hosts.of(host).options.proxy
+            if proxy is None or not self._proxies.heard(proxy, outcome, now):
+                return False
+            self._tally.count(self._store.batch, "error:" + Failure.PROXY_FAILED.value)
+            return True
         if not (isinstance(outcome, Failed) and outcome.failure in UNREACHED):
             self._dialling.reached(way.address)
             return False

@@ -223,11 +223,19 @@ class Watch:
             load=frontier.load.value,
             load_reason=crawl.pipeline.load_reason,
             waiting_for=waiting_for(
-                waits_of(frontier, crawl.pipeline.in_flight, len(crawl.pipeline.desk), dns_failing=dns.sick), now
+                waits_of(
+                    frontier,
+                    crawl.pipeline.in_flight,
+                    len(crawl.pipeline.desk),
+                    dns_failing=dns.sick,
+                    proxy_failing=crawl.visitor.proxy_failing,
+                ),
+                now,
             ),
             robots_fetched=total["robots_fetched"],
             dns_queries=dns.queries,
             dns_failing=dns.sick,
+            proxy_failing=crawl.visitor.proxy_failing,
             slowest=tuple(sorted(crawl.visitor.slowest.items(), key=lambda item: -item[1])),
             documents_waiting=len(crawl.pipeline.desk),
             store_saturation=crawl.store.saturation,
@@ -253,7 +261,14 @@ def max_rss_bytes() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-def waits_of(frontier: FrontierStatistics, in_flight: int, unread: int, *, dns_failing: bool = False) -> Waits:
+def waits_of(
+    frontier: FrontierStatistics,
+    in_flight: int,
+    unread: int,
+    *,
+    dns_failing: bool = False,
+    proxy_failing: bool = False,
+) -> Waits:
     """What a crawl waits for, as far as its frontier knows: of tries due later only the nearest date."""
     return Waits(
         in_flight=in_flight,
@@ -264,4 +279,5 @@ def waits_of(frontier: FrontierStatistics, in_flight: int, unread: int, *, dns_f
         retries=0 if frontier.next_due is None else None,
         next_retry=frontier.next_due,
         dns_failing=dns_failing,
+        proxy_failing=proxy_failing,
     )

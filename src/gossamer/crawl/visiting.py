@@ -85,6 +85,11 @@ class Visitor:
         return self._contacting.open
 
     @property
+    def proxy_failing(self) -> bool:
+        """Whether visits wait for a proxy that is down."""
+        return self._contacting.proxy_failing
+
+    @property
     def slowest(self) -> dict[str, float]:
         """The hosts that took longest, in seconds."""
         return self._contacting.slowest

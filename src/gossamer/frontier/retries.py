@@ -40,6 +40,7 @@ RETRY_RULES: Mapping[Failure, RetryRule] = {
     Failure.DNS_TIMEOUT: _HOST,
     Failure.BLOCKED_ADDRESS: _NO_USE,
     Failure.BLOCKED_PORT: _NO_USE,
+    Failure.PROXY_FAILED: _SOON,  # only where the host itself may have spoken like one: else its visit just waits
     Failure.CONN_REFUSED: _HOST,
     Failure.CONNECT_TIMEOUT: _HOST,
     Failure.CONNECTION_LOST: _SHAKY,

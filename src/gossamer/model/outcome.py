@@ -18,6 +18,7 @@ class Failure(Enum):
     DNS_CNAME_LOOP = "dns_cname_loop"
     BLOCKED_ADDRESS = "blocked_address"
     BLOCKED_PORT = "blocked_port"
+    PROXY_FAILED = "proxy_failed"
     CONN_REFUSED = "conn_refused"
     CONNECT_TIMEOUT = "connect_timeout"
     CONNECTION_LOST = "connection_lost"

@@ -36,6 +36,7 @@ def live_state(snapshot: Snapshot, process: int) -> Live:
         "selector_shares": [round(share, 2) for share in snapshot.selector_shares],
         "waiting_for": snapshot.waiting_for,
         "dns_failing": snapshot.dns_failing,
+        "proxy_failing": snapshot.proxy_failing,
         "stopping": snapshot.stopping,
     }
 

@@ -50,6 +50,7 @@ class Snapshot:
     robots_fetched: int = 0
     dns_queries: int = 0
     dns_failing: bool = False  # the name servers do not answer: new hosts wait
+    proxy_failing: bool = False  # a proxy cannot be used: its hosts wait
     slowest: tuple[tuple[str, float], ...] = ()  # (host, seconds)
     documents_waiting: int = 0
     store_saturation: float = 0.0  # 1.0: nothing more is fetched until a batch is committed
@@ -91,6 +92,7 @@ def to_contract(snapshot: Snapshot) -> dict[str, object]:
         "robots_fetched": snapshot.robots_fetched,
         "dns_queries": snapshot.dns_queries,
         "dns_failing": snapshot.dns_failing,
+        "proxy_failing": snapshot.proxy_failing,
         "drawn": list(snapshot.drawn),
         "selector_shares": [round(share, 2) for share in snapshot.selector_shares],
         "load": snapshot.load,

@@ -34,6 +34,7 @@ class Waits:
     urls_counted_to: int | None = None
     hosts_counted_to: int | None = None
     dns_failing: bool = False  # hosts whose addresses are not known wait for a name server
+    proxy_failing: bool = False  # hosts that are asked through a proxy wait for it
 
 
 def or_more(count: int, counted_to: int | None) -> str:
@@ -43,10 +44,12 @@ def or_more(count: int, counted_to: int | None) -> str:
 
 def waiting_for(waits: Waits, now: Instant) -> str:
     """What keeps a running crawl from going on, in a few words. Empty while a host may be contacted, and at the end;
-    that name servers fail is always told."""
+    that name servers or a proxy fail is always told."""
     found = ["DNS is failing: new hosts wait"] if waits.dns_failing else []
+    if waits.proxy_failing:
+        found.append("a proxy is failing: its hosts wait")
     if waits.ready_hosts:
-        return "".join(found)
+        return ", ".join(found)
     if waits.in_flight:
         found.append(words.number_of(waits.in_flight, "visit") + " in flight")
     elif waits.unread:

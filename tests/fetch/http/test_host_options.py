@@ -5,7 +5,7 @@ import base64
 import contextlib
 
 import pytest
-from scripted_server import PAGE, Talk, always, answered, failed, fetching, run, serving
+from scripted_server import PAGE, QUICK, Talk, always, answered, failed, fetching, run, serving
 from trusting import authority
 
 from gossamer.fetch.http.options import HostOptions, Proxy, conditional
@@ -239,8 +239,10 @@ def test_socks_is_given_the_name() -> None:
     assert heard.startswith(b"GET /a HTTP/1.1\r\n")
 
 
-@pytest.mark.parametrize("scheme", ["http", "https"])
-def test_a_proxy_that_refuses_our_credentials_says_nothing_about_the_host_and_shows_no_secret(scheme: str) -> None:
+@pytest.mark.parametrize(("scheme", "heard_of"), [("http", True), ("https", False)])
+def test_a_proxy_that_refuses_our_credentials_says_nothing_about_the_host_and_shows_no_secret(
+    scheme: str, heard_of: bool
+) -> None:
     refusal = b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n"
 
     async def main() -> Failed:
@@ -250,9 +252,85 @@ def test_a_proxy_that_refuses_our_credentials_says_nothing_about_the_host_and_sh
 
     outcome = run(main())
 
-    assert outcome.failure is Failure.CONNECTION_LOST
+    assert outcome.failure is Failure.PROXY_FAILED
+    assert outcome.contacted is heard_of  # a host that is asked through it in plain text may have said so itself
     assert SECRET not in outcome.detail
     assert base64.b64encode(f"joe:{SECRET}".encode()).decode() not in outcome.detail
+
+
+@pytest.mark.parametrize("scheme", ["http", "https", "socks5h"])
+@pytest.mark.parametrize("page", ["http", "https"])
+def test_a_proxy_that_is_not_there_is_no_fault_of_the_host(scheme: str, page: str) -> None:
+    async def main() -> Failed:
+        async with serving(always(PAGE)) as origin, fetching() as fetcher:
+            async with serving(always(PAGE)) as gone:
+                options = proxy_at(gone.port, scheme)
+            return await failed(fetcher, origin.request(scheme=page, address="", options=options))
+
+    outcome = run(main())
+
+    assert outcome.failure is Failure.PROXY_FAILED
+    assert not outcome.contacted
+
+
+def test_a_proxy_without_a_name_is_no_fault_of_the_host() -> None:
+    async def main() -> Failed:
+        async with serving(always(PAGE)) as origin, fetching() as fetcher:
+            options = HostOptions(proxy=Proxy("http", "nowhere.invalid", 3128))
+            return await failed(fetcher, origin.request(address="", options=options))
+
+    assert run(main()).failure is Failure.PROXY_FAILED
+
+
+def socks_refusing(*replies: bytes) -> Failed:
+    """What comes of a SOCKS proxy that answers each message with one of these, and then nothing."""
+
+    async def socks(talk: Talk) -> None:
+        for reply in replies:
+            await talk.reader.read(512)
+            await talk.say(reply)
+        await talk.gone()
+
+    async def main() -> Failed:
+        async with serving(socks) as proxy, fetching() as fetcher:
+            options = proxy_at(proxy.port, "socks5h", "joe", SECRET)
+            return await failed(fetcher, proxy.request(host="nowhere.test", address="", options=options))
+
+    return run(main())
+
+
+def test_socks_credentials_that_are_refused_are_the_proxys_matter() -> None:
+    for outcome in (socks_refusing(b"\x05\xff"), socks_refusing(b"\x05\x02", b"\x01\x01")):
+        assert outcome.failure is Failure.PROXY_FAILED
+        assert not outcome.contacted
+
+
+@pytest.mark.parametrize("reply", [1, 3, 4, 5])
+def test_a_host_that_a_proxy_cannot_reach_is_the_hosts_matter(reply: int) -> None:
+    refusal = b"\x05" + bytes((reply,)) + b"\x00\x01" + bytes(6)
+
+    assert socks_refusing(b"\x05\x02", b"\x01\x00", refusal).failure is Failure.CONNECTION_LOST
+
+
+def test_a_tunnel_that_cannot_be_had_is_the_hosts_matter() -> None:
+    refusal = b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n"
+
+    async def main() -> Failed:
+        async with serving(always(refusal)) as proxy, fetching() as fetcher:
+            return await failed(fetcher, proxy.request(scheme="https", address="", options=proxy_at(proxy.port)))
+
+    assert run(main()).failure is not Failure.PROXY_FAILED
+
+
+def test_a_proxy_that_says_nothing_to_a_tunnel_may_be_waiting_for_the_host() -> None:
+    async def silent(talk: Talk) -> None:
+        await talk.gone()
+
+    async def main() -> Failed:
+        async with serving(silent) as proxy, fetching(QUICK) as fetcher:
+            return await failed(fetcher, proxy.request(scheme="https", address="", options=proxy_at(proxy.port)))
+
+    assert run(main()).failure is not Failure.PROXY_FAILED
 
 
 def test_a_proxy_is_for_its_host_alone() -> None:
@@ -260,9 +338,11 @@ def test_a_proxy_is_for_its_host_alone() -> None:
         async with serving(always(PAGE)) as proxy, serving(always(PAGE)) as origin, fetching() as fetcher:
             await answered(fetcher, origin.request(host="a.test", address="", options=proxy_at(proxy.port)))
             await answered(fetcher, origin.request(host="b.test"))
-            return proxy.connections, origin.connections
+            await answered(fetcher, origin.request(host="c.test", address="", options=proxy_at(proxy.port)))
+            assert [head.split(b" ")[0] for _, head in proxy.heard] == [b"GET", b"GET"]
+            return len(proxy.heard), len(origin.heard)
 
-    assert run(main()) == (1, 1)
+    assert run(main()) == (2, 1)
 
 
 def test_without_a_proxy_an_address_is_needed() -> None:

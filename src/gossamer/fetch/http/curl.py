@@ -10,7 +10,7 @@ import pycurl
 from gossamer.clock import Clock
 from gossamer.fetch.http.deadlines import Pace, overdue, sweep_interval
 from gossamer.fetch.http.exchange import Exchange
-from gossamer.fetch.http.failures import Trouble, contacted, failure_of
+from gossamer.fetch.http.failures import PROXY_WANTS_CREDENTIALS, Trouble, contacted, failure_of
 from gossamer.fetch.http.handle import MICROSECONDS, Handle, all_fields, session_store, usual_fields
 from gossamer.fetch.http.lenient import LenientReader, Target
 from gossamer.fetch.http.multi import CurlPool
@@ -28,7 +28,6 @@ _SESSION_STORES: Final = 64  # for the TLS sessions of 1,600 hosts
 _LONGEST_DETAIL: Final = 200
 _MOST_ODD_HOSTS: Final = 1024
 _NOT_MODIFIED: Final = 304
-_PROXY_WANTS_CREDENTIALS: Final = 407
 _CONDITIONS: Final = frozenset(("if-none-match", "if-modified-since"))
 
 
@@ -120,7 +119,7 @@ class CurlFetcher:
                     self._remember_as_odd(request)
             except _Overdue as late:
                 pool.stop(handle.curl)
-                failed = self._after_deadline(exchange, late.failure, begun)
+                failed = self._after_deadline(handle, late.failure, begun)
             else:
                 failed = None
             if failed is None:
@@ -171,7 +170,7 @@ class CurlFetcher:
             return self._after_error(handle, error, begun)
         except _Overdue as late:
             pool.stop(handle.curl)
-            return self._after_deadline(exchange, late.failure, begun)
+            return self._after_deadline(handle, late.failure, begun)
         return None
 
     def _remember_as_odd(self, request: Request) -> None:
@@ -245,8 +244,8 @@ class CurlFetcher:
             return self._failed(Failure.BAD_STATUS_LINE, "no final answer", begun)
         if exchange.status == _NOT_MODIFIED and not any(name.lower() in _CONDITIONS for name, _ in request.headers):
             return self._failed(Failure.PROTOCOL_ERROR, "304 to a request without conditions", begun)
-        if exchange.status == _PROXY_WANTS_CREDENTIALS and (request.options or self._usual).proxy is not None:
-            return self._failed(Failure.CONNECTION_LOST, "the proxy wants other credentials", begun)
+        if exchange.status == PROXY_WANTS_CREDENTIALS and (request.options or self._usual).proxy is not None:
+            return self._failed(Failure.PROXY_FAILED, "the proxy wants other credentials", begun)
         return None
 
     def _after_error(self, handle: Handle, error: pycurl.error, begun: float) -> Failed | None:
@@ -268,10 +267,17 @@ class CurlFetcher:
             length_seen=exchange.length_seen,
             message=message,
             proxied=handle.proxied,
+            reached=curl.getinfo(pycurl.CONNECT_TIME_T) > 0,
+            proxy_error=curl.getinfo(pycurl.PROXY_ERROR),
+            tunnel_status=curl.getinfo(pycurl.HTTP_CONNECTCODE),
+            proxy_verify_result=curl.getinfo(pycurl.PROXY_SSL_VERIFYRESULT),
         )
         return self._failed(failure_of(trouble), message, begun, contacted=contacted(trouble))
 
-    def _after_deadline(self, exchange: Exchange, failure: Failure, begun: float) -> Failed | None:
+    def _after_deadline(self, handle: Handle, failure: Failure, begun: float) -> Failed | None:
+        exchange = handle.exchange
+        if handle.proxied and failure is Failure.CONNECT_TIMEOUT and not handle.curl.getinfo(pycurl.CONNECT_TIME_T):
+            return self._failed(Failure.PROXY_FAILED, "no connection to the proxy", begun, contacted=False)
         if failure is Failure.TOTAL_TIMEOUT and exchange.body_bytes:
             # Two minutes of a body that kept coming are worth keeping; asking again would end the same way.
             exchange.truncated = Truncation.TIME

@@ -32,9 +32,8 @@ BY_CODE: Mapping[int, Failure] = {
     E_TOO_LARGE: Failure.HEADER_TOO_LARGE,
     pycurl.E_HTTP2: Failure.PROTOCOL_ERROR,
     E_HTTP2_STREAM: Failure.CONNECTION_LOST,  # the server gave this one stream up
-    # Trouble with the proxy says nothing about the host, and may pass.
-    pycurl.E_COULDNT_RESOLVE_PROXY: Failure.CONNECTION_LOST,
-    E_PROXY: Failure.CONNECTION_LOST,
+    pycurl.E_COULDNT_RESOLVE_PROXY: Failure.PROXY_FAILED,
+    E_PROXY: Failure.CONNECTION_LOST,  # it could not reach the host, if `_is_the_proxys` does not know better
 }
 
 _BY_ERRNO: Mapping[int, Failure] = {
@@ -43,6 +42,10 @@ _BY_ERRNO: Mapping[int, Failure] = {
 }
 OUR_OWN_ERRNO = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EADDRNOTAVAIL))
 """The machine refused us a socket: the host never saw anything."""
+
+_BEFORE_THE_HOST = frozenset((2, 4, 5, 6, 7, 8, 10, 11, 12, 14, 28, 32, 33))
+"""CURLPX codes of what a SOCKS proxy says, or does not, before it is told whom to connect to: greeting, credentials."""
+PROXY_WANTS_CREDENTIALS = 407
 
 _OUT_OF_ITS_TIME = frozenset((9, 10))  # X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_CERT_HAS_EXPIRED
 # libcurl compares names itself, after OpenSSL was content: the verify result is then "ok" or "unspecified".
@@ -60,10 +63,32 @@ class Trouble:
     length_seen: bool = False  # a Content-Length was among the head lines received
     message: str = ""
     proxied: bool = False
+    # Where there is a proxy:
+    reached: bool = True  # there was a connection, to it or to the host
+    proxy_error: int = 0  # CURLPX
+    tunnel_status: int = 0  # its answer to CONNECT
+    proxy_verify_result: int = 0  # of its own certificate
+
+
+def _is_the_proxys(trouble: Trouble) -> bool:
+    """Whether the proxy failed before the host came into it. In doubt, no: a host must not be able to make others
+    wait for a proxy that works."""
+    if trouble.tunnel_status:  # it is there
+        return trouble.tunnel_status == PROXY_WANTS_CREDENTIALS
+    match trouble.code:
+        case pycurl.E_COULDNT_RESOLVE_PROXY | pycurl.E_COULDNT_CONNECT:
+            return True
+        case pycurl.E_OPERATION_TIMEDOUT:
+            return not trouble.reached
+        case pycurl.E_PEER_FAILED_VERIFICATION:
+            return trouble.proxy_verify_result != 0
+    return trouble.code == E_PROXY and trouble.proxy_error in _BEFORE_THE_HOST
 
 
 def failure_of(trouble: Trouble) -> Failure:
     """One failure for every code; what we do not know is a protocol error."""
+    if trouble.proxied and _is_the_proxys(trouble):
+        return Failure.PROXY_FAILED
     match trouble.code:
         case pycurl.E_COULDNT_CONNECT:
             if trouble.proxied:
@@ -86,6 +111,6 @@ def failure_of(trouble: Trouble) -> Failure:
 
 def contacted(trouble: Trouble) -> bool:
     """Whether the host may have seen something of us. In doubt, yes."""
-    if trouble.code in (pycurl.E_URL_MALFORMAT, pycurl.E_COULDNT_RESOLVE_PROXY):
+    if trouble.code == pycurl.E_URL_MALFORMAT or (trouble.proxied and _is_the_proxys(trouble)):
         return False
     return not (trouble.code == pycurl.E_COULDNT_CONNECT and trouble.os_errno in OUR_OWN_ERRNO)

@@ -149,7 +149,7 @@ class Handle:
             assert self.options is not None and self.options.proxy is not None
             whole = self.options.proxy.forwards and not self.secure
             curl.setopt(pycurl.REQUEST_TARGET, f"{scheme}://{where}{target}" if whole else target)
-            curl.setopt(pycurl.CONNECT_TO, [])
+            curl.unsetopt(pycurl.CONNECT_TO)  # an empty list would leave the last address, and a tunnel to it
         else:
             curl.setopt(pycurl.REQUEST_TARGET, target)
             address = request.address

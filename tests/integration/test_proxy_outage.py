@@ -1,0 +1,73 @@
+"""A proxy that is down is our own trouble: its hosts wait, others go on, and nothing is lost when it is back."""
+
+import json
+import socket
+from pathlib import Path
+
+import pytest
+from running import Command, gossamer, wait_until
+from small_server import Answer, SmallServer, links, page
+
+pytestmark = pytest.mark.service
+
+FAR = [f"http://far{n}.test" for n in range(5)]  # names that nobody here can look up
+PATHS = ["/a", "/b", "/c"]
+THROUGH = {
+    **{f"{far}/": links(*(far + path for path in PATHS)) for far in FAR},
+    **{far + path: page(far + path) for far in FAR for path in PATHS},
+}
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
+
+
+def test_nothing_is_lost_while_a_proxy_is_down(tmp_path: Path) -> None:
+    port, directory = free_port(), tmp_path / "crawl"
+    settings = tmp_path / "gossamer.toml"
+    settings.write_text(
+        f'[host."*.test"]\nproxy = "http://127.0.0.1:{port}"\n[retry]\ndelay = 0.05\nhost_patience = 0\n'
+    )
+
+    def says_that_it_is_down() -> bool:
+        found = gossamer("status", "--dir", directory, "--json")
+        return found.status == 0 and json.loads(found.out)["waits"]["proxy_failing"] is True
+
+    with SmallServer({"/": links(*PATHS), **{path: page(path) for path in PATHS}}) as near:
+        arguments = ["--dir", directory, "--config", settings, "--allow-private", "--delay", 0.02, "--json", "--quiet"]
+        seeds = [f"{near.base}/", *(f"{far}/" for far in FAR)]
+        with Command("crawl", *seeds, "--scope", "any", *arguments) as crawler:
+            wait_until(lambda: says_that_it_is_down() or not crawler.runs, "word that the proxy is down")
+            wait_until(lambda: set(near.paths()) >= {"/", *PATHS} or not crawler.runs, "the host without a proxy")
+            with SmallServer(THROUGH, port=port) as proxy:
+                ended = crawler.ended()
+                asked = proxy.paths()
+
+    assert ended.status == 0, ended.err
+    report = ended.report
+    assert (report["finished"], report["queued"], report["dead"]) == (True, 0, 0)
+    assert report["pages"] == (1 + len(FAR)) * (1 + len(PATHS))
+    assert report["politeness_violations"] == 0
+    assert report["proxy_failing"] is False
+    assert report["errors"]["proxy_failed"] >= 1  # type: ignore[index]
+    assert sorted(asked) == sorted([*THROUGH, *(f"{far}/robots.txt" for far in FAR)])
+
+
+def test_a_proxy_that_goes_away_in_the_middle_loses_nothing_either(tmp_path: Path) -> None:
+    port, directory = free_port(), tmp_path / "crawl"
+    settings = tmp_path / "gossamer.toml"
+    settings.write_text(f'[host."*.test"]\nproxy = "http://127.0.0.1:{port}"\n[retry]\ndelay = 0.05\n')
+    pages = [f"{FAR[0]}/{n}" for n in range(40)]
+    site: dict[str, Answer] = {f"{FAR[0]}/": links(*pages), **{url: page(url) for url in pages}}
+    arguments = ["--dir", directory, "--config", settings, "--allow-private", "--delay", 0.02, "--json", "--quiet"]
+
+    with Command("crawl", f"{FAR[0]}/", *arguments) as crawler:
+        with SmallServer(site, port=port) as proxy:
+            wait_until(lambda: len(proxy.asked) >= 10 or not crawler.runs, "the first pages")
+        with SmallServer(site, port=port):
+            ended = crawler.ended()
+
+    assert ended.status == 0, ended.err
+    report = ended.report
+    assert (report["finished"], report["queued"], report["dead"], report["pages"]) == (True, 0, 0, 41)
