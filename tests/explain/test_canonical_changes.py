@@ -2,11 +2,13 @@
 
 import pytest
 
-from gossamer.explain.form import form_of, identities
+from gossamer.explain.form import fingerprints_of, form_of
 from gossamer.filter.canonical import Canonicaliser
+from gossamer.filter.identity import Identities, IdentityRules
 from gossamer.filter.query_rules import CanonicalRules
-from gossamer.model.units import Url
+from gossamer.model.units import HostKey, Url
 
+HOST = HostKey("www.h.test")
 DROPPING = Canonicaliser(CanonicalRules(drop_tracking=True, sort_query=True))
 
 
@@ -63,7 +65,8 @@ def test_a_password_is_not_repeated(text: str) -> None:
 def test_both_identities_are_looked_for_the_configured_one_first() -> None:
     url = Url("http://www.h.test/a/")
 
-    exact, short = identities(url, 7, minimise=False)
+    plain, least = Identities(IdentityRules()), Identities(IdentityRules(minimise=True))
+    exact, short = fingerprints_of(url, HOST, 7, plain)
 
-    assert identities(url, 7, minimise=True) == (short, exact)
-    assert identities(Url("https://h.test/a"), 7, minimise=True)[0] == short
+    assert fingerprints_of(url, HOST, 7, least) == (short, exact)
+    assert fingerprints_of(Url("https://h.test/a"), HostKey("h.test"), 7, least)[0] == short

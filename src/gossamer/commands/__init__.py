@@ -10,6 +10,7 @@ COMMANDS: dict[str, str] = {
     "demo": "crawl a simulated web on this machine and show the report",
     "simweb": "serve the simulated web (HTTP and DNS on loopback)",
     "status": "the totals of a crawl, at rest or running",
+    "hosts": "a line for every host: its queue, its delay, its trouble, and what was cut",
     "pages": "a line for every known page",
     "explain": "the whole story of a URL: how it was found, what was decided, what comes next",
     "export": "pages, links, texts or the link graph as JSONL, CSV, TSV or Parquet",

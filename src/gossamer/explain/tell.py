@@ -21,8 +21,8 @@ from gossamer.explain.trapped import budget_verdict
 from gossamer.explain.verdicts import entry_verdicts, first_reason, robots_verdict
 from gossamer.explain.waiting import Caps, next_visit, politeness_of, reason_against
 from gossamer.filter.canonical import taken_apart
-from gossamer.filter.query_rules import minimised
 from gossamer.filter.identity import Identities, IdentityRules
+from gossamer.filter.query_rules import minimised
 from gossamer.filter.rules import EntryRules
 from gossamer.filter.traps_budget import TrapPolicy
 from gossamer.frontier.orderings import Ordering

@@ -121,7 +121,8 @@ def _seen(story: Story) -> list[str]:
     identity = story.identity
     if identity is None:
         return []
-    by = "its minimised form" if identity.minimised else "its canonical form"
+    usual = "what counts of it" if identity.known_as else "its canonical form"
+    by = "its minimised form" if identity.minimised else usual
     ignored = [f"ignored: {name} ({why})" for name, why in identity.ignored]
     if not identity.seen:
         return [f"new: nothing is known under {by}", *ignored]
