@@ -312,7 +312,9 @@ def _assemble(
         lessons=lessons,
         tally=tally,
         clock=clock,
-        limits=PipelineLimits(concurrency=config.concurrency, max_pages=config.max_pages),
+        limits=PipelineLimits(
+            concurrency=config.concurrency, max_pages=config.max_pages, max_hosts=config.frontier.max_hosts
+        ),
         journal_turn_over=lambda: journal.turn_over([(h, *open_) for h, open_ in visitor.open_contacts.items()]),
         journal_forget=journal.forget,
     )
@@ -331,7 +333,7 @@ def _assemble(
         tally=tally,
     )
     retry = config.retry
-    health = Health(breaker_for(config), chance)
+    health = Health(breaker_for(config), chance, pipeline.only_silence_left)
     visitor = Visitor(
         frontier=frontier,
         notes=notes,

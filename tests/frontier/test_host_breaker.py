@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.frontier.breaker import BreakerPolicy, Trouble, after_failure, is_given_up, is_open
+from gossamer.frontier.breaker import (
+    BreakerPolicy,
+    Silence,
+    Trouble,
+    after_failure,
+    is_given_up,
+    is_open,
+    is_waited_for_in_vain,
+)
 from gossamer.model.units import Instant, Seconds
 
 POLICY = BreakerPolicy()
@@ -96,3 +104,57 @@ def test_trouble_survives_a_restart_as_text(failures: int, since: float, until: 
 @pytest.mark.parametrize("text", ["", "x", "1:2:3", "a:1:2:x", "1:x:2:y", "::::"])
 def test_what_is_no_trouble_is_none(text: str) -> None:
     assert Trouble.from_text(text) is None
+
+
+# --- hosts that have never answered ----------------------------------------------------------------------
+
+
+def asked_until_in_vain(takes: float, *, answers_badly_at: int = 0) -> tuple[float, int]:
+    """When a host that never answers has been waited for in vain, and how often it was asked until then."""
+    chance, now, trouble, asked = random.Random(1), NOW, None, 0
+    while now < NOW + 900.0:
+        now = Instant(now + takes)
+        asked += 1
+        unanswered = asked != answers_badly_at
+        trouble = after_failure(POLICY, trouble, "x", now, chance, unreached=True, unanswered=unanswered)
+        if is_waited_for_in_vain(POLICY, trouble, now):
+            break
+        now = trouble.until
+    return now - NOW, asked
+
+
+@pytest.mark.parametrize("takes", [0.01, 10.0, 20.0])
+def test_a_host_that_never_answers_is_waited_for_in_vain_after_about_a_minute(takes: float) -> None:
+    after, asked = asked_until_in_vain(takes)
+
+    assert 50.0 <= after <= 90.0
+    assert asked in (3, 4)
+
+
+@pytest.mark.parametrize("at", [1, 2])
+def test_a_host_that_has_answered_at_all_is_worth_waiting_for(at: int) -> None:
+    after, _ = asked_until_in_vain(0.01, answers_badly_at=at)
+
+    assert after >= 900.0
+
+
+def test_a_host_that_was_given_up_is_given_up_again_when_it_fails_the_next_time() -> None:
+    before = Trouble(4, NOW, NOW, "x", Silence.GIVEN_UP)
+
+    again = after_failure(POLICY, before, "x", NOW, random.Random(1), unreached=True, unanswered=True)
+    answered = after_failure(POLICY, before, "x", NOW, random.Random(1), unreached=True)
+
+    assert is_given_up(POLICY, before, NOW) and is_given_up(POLICY, again, NOW)
+    assert not is_given_up(POLICY, answered, NOW)
+
+
+@pytest.mark.parametrize("silence", Silence)
+def test_silence_survives_a_restart(silence: Silence) -> None:
+    trouble = Trouble(3, NOW, Instant(NOW + 7.5), "robots_unreachable", silence)
+
+    assert Trouble.from_text(trouble.to_text()) == trouble
+
+
+def test_trouble_that_was_noted_before_silence_was_is_read() -> None:
+    assert Trouble.from_text("5:1.0:2.0:conn_refused") == Trouble(5, Instant(1.0), Instant(2.0), "conn_refused")
+    assert Trouble.from_text("5:1.0:2.0:conn_refused:nonsense") is None

@@ -4,7 +4,7 @@ Each request is a contact of the host that is asked. So one visit makes one requ
 queue, and the next visit makes the next one: another redirect, or the page.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from gossamer.clock import Clock
@@ -50,7 +50,9 @@ class RobotsAsking:
         policy: RobotsPolicy,
         max_crawl_delay: Seconds,
         find_host: Callable[[HostKey], Awaitable[HostLoaded | None]],
+        on_sitemaps: Callable[[Visit, Origin, Sequence[str]], None] = lambda visit, origin, lines: None,
     ) -> None:
+        """`on_sitemaps` is told the `Sitemap:` lines of every file that is read."""
         self._frontier = frontier
         self._notes = notes
         self._contacting = contacting
@@ -63,6 +65,7 @@ class RobotsAsking:
         self._policy = policy
         self._max_crawl_delay = max_crawl_delay
         self._find_host = find_host
+        self._on_sitemaps = on_sitemaps
 
     async def ask(self, visit: Visit, notes: HostNotes, origin: Origin, way: Way) -> str | None:
         """Ask the visit's own host. None: its URL is back in its queue. A reason: the host is given up, and its URL is
@@ -192,12 +195,15 @@ class RobotsAsking:
             self._health.despair(notes, outcome.failure.value, now)
             answer = replace(answer, expires_at=now)
         else:
-            given_up = self._health.failed(notes, UNREACHABLE, now, unreached=True, asked=wait)
+            never = own and isinstance(outcome, Failed) and all(known.rules is None for known in notes.robots.values())
+            given_up = self._health.failed(notes, UNREACHABLE, now, unreached=True, asked=wait, unanswered=never)
             assert notes.trouble is not None
             if not given_up and (answer.closed or isinstance(outcome, Failed)):
                 self._frontier.delay(visit.host_id, notes.trouble.until)
             answer = replace(answer, expires_at=self._asked_again(answer, notes.trouble.until))
         notes.robots[origin] = answer
+        if answer.unreachable_since is None and answer.rules is not None:
+            self._on_sitemaps(visit, origin, answer.rules.sitemaps)
         self._store.batch.robots.append(
             RobotsRecord(
                 origin,

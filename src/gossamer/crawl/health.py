@@ -1,26 +1,55 @@
 """How a host does, as its visits see it: what counts against it, and what that means for its URLs."""
 
 import random
+from collections.abc import Callable
 
 from gossamer.crawl.notes import HostNotes
-from gossamer.frontier.breaker import BreakerPolicy, Trouble, after_failure, is_given_up, is_open
+from gossamer.frontier.breaker import (
+    BreakerPolicy,
+    Silence,
+    Trouble,
+    after_failure,
+    is_given_up,
+    is_open,
+    is_waited_for_in_vain,
+)
 from gossamer.model.units import Instant, Seconds
 
 
 class Health:
-    """Notes failures of hosts by the breaker's rules. The state is the notes'."""
+    """Notes failures of hosts by the breaker's rules. The state is the notes'.
 
-    def __init__(self, policy: BreakerPolicy, chance: random.Random) -> None:
+    `nothing_else_left` is asked whether all that is left of the crawl are hosts that never answered.
+    """
+
+    def __init__(self, policy: BreakerPolicy, chance: random.Random, nothing_else_left: Callable[[], bool]) -> None:
         self._policy = policy
         self._chance = chance
+        self._nothing_else_left = nothing_else_left
 
     def failed(
-        self, notes: HostNotes, reason: str, now: Instant, *, unreached: bool, asked: Seconds | None = None
+        self,
+        notes: HostNotes,
+        reason: str,
+        now: Instant,
+        *,
+        unreached: bool,
+        asked: Seconds | None = None,
+        unanswered: bool = False,
     ) -> bool:
         """One more failure that the host is to blame for. Whether it is given up with that."""
-        notes.trouble = after_failure(
-            self._policy, notes.trouble, reason, now, self._chance, unreached=unreached, asked=asked
+        notes.trouble = trouble = after_failure(
+            self._policy,
+            notes.trouble,
+            reason,
+            now,
+            self._chance,
+            unreached=unreached,
+            asked=asked,
+            unanswered=unanswered,
         )
+        if is_waited_for_in_vain(self._policy, trouble, now) and self._nothing_else_left():
+            notes.trouble = trouble._replace(silence=Silence.GIVEN_UP)
         return is_given_up(self._policy, notes.trouble, now)
 
     def despair(self, notes: HostNotes, reason: str, now: Instant) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from gossamer.fetch.robots import RobotsAnswer, remembered_answer
-from gossamer.frontier.breaker import Trouble
+from gossamer.frontier.breaker import Silence, Trouble
 from gossamer.model.task import HostRecord
 from gossamer.model.units import HostId, HostKey, Instant, Origin, Seconds, Url
 from gossamer.store.changes import RobotsRecord
@@ -54,6 +54,14 @@ class Notes:
 
     def get(self, host_id: HostId) -> HostNotes | None:
         return self._hosts.get(host_id)
+
+    def none_has_answered(self) -> bool:
+        """Whether every host has been asked, and none of them has ever answered."""
+        silent = (Silence.SO_FAR, Silence.GIVEN_UP)
+        return all(notes.trouble is not None and notes.trouble.silence in silent for notes in self._hosts.values())
+
+    def __len__(self) -> int:
+        return len(self._hosts)
 
     def begin(self, record: HostRecord, robots: list[RobotsRecord]) -> None:
         """A host has got a back queue; this is what the store remembers."""

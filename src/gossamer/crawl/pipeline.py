@@ -1,7 +1,6 @@
 """The crawl: the stages in order, on one event loop."""
 
 import asyncio
-import resource
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from gossamer.crawl.load import LoadWatch
 from gossamer.crawl.notes import Notes
 from gossamer.crawl.ports import HostLoaded, Loaded, TaskSource
 from gossamer.crawl.reading import DocumentReader, Read
-from gossamer.crawl.slots import Slots, room_aside
+from gossamer.crawl.slots import Slots, open_file_limit, room_aside
 from gossamer.crawl.tally import Tally
 from gossamer.crawl.visiting import Visitor
 from gossamer.dedup.exact import ContentSeen
@@ -40,6 +39,7 @@ class PipelineLimits:
     desk: DeskLimits = DeskLimits()
     high_water: float = 0.8  # of any queue: nothing new is fetched
     max_pages: int | None = None
+    max_hosts: int = 10_000  # that the frontier has in memory
 
 
 class Pipeline:
@@ -79,8 +79,8 @@ class Pipeline:
         self._journal_turn_over = journal_turn_over
         self._journal_forget = journal_forget
         self.visitor: Visitor | None = None  # set by the assembly; it needs the desk
-        files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-        self._slots: Slots[asyncio.Task[None]] = Slots(limits.concurrency, room_aside(limits.concurrency, files))
+        room = room_aside(limits.concurrency, open_file_limit())
+        self._slots: Slots[asyncio.Task[None]] = Slots(limits.concurrency, room)
         self.desk = ReadingDesk(
             reader,
             clock,
@@ -219,6 +219,12 @@ class Pipeline:
         else:
             waiting = self._tally.total["state:queued"]
             self.fail(GossamerError(f"{waiting} URLs are queued, but the frontier cannot find them"))
+
+    def only_silence_left(self) -> bool:
+        """Whether all that is left to do is to wait for hosts that have never answered. Looks at every host."""
+        if self._loading or len(self.desk) or len(self._notes) >= self._limits.max_hosts:
+            return False
+        return self._notes.none_has_answered() and self._frontier.statistics().next_due is None
 
     def _wind_up(self) -> None:
         """No more visits are started; over when what is under way has been committed."""

@@ -2,10 +2,11 @@
 
 A visit that takes much longer than usual for its host steps *aside* when slots are wanted: it goes on, but its slot is
 free for another. There is a bound for those aside too. When it is reached, late visits stay in their slots, and then
-*doubtful* hosts (nothing ever came from them, or they are in trouble) have half of the slots at most. Pure: time is a
-parameter.
+*doubtful* hosts (nothing ever came from them, or they are in trouble) have half of the slots at most. Pure, but for
+`open_file_limit`: time is a parameter.
 """
 
+import resource
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from gossamer.model.units import Instant, Seconds
@@ -104,3 +105,8 @@ def room_aside(most: int, open_files: int) -> int:
     None beside a single slot: whoever asks for one visit at a time means it, and the order is exact then.
     """
     return 0 if most == 1 else max(0, min(ASIDE * most, open_files - most - FILES_FOR_OTHERS))
+
+
+def open_file_limit() -> int:
+    """The files that this process may open."""
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]

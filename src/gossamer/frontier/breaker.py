@@ -10,15 +10,20 @@ rate with the first answer. While it is open no URL loses a try: the host is sic
 longer than our patience is given up: its URLs go to the dead letters without another request, until the next probe.
 
 A host that was not reached at all rests after the first failure already: no other URL would fare better.
+
+A host that has never answered is waited for only while there is something else to do (`is_waited_for_in_vain`): a crawl
+of a host that does not exist ends after a minute.
 """
 
 import random
 from dataclasses import dataclass
+from enum import Enum
 from typing import NamedTuple, Self
 
 from gossamer.model.units import Instant, Seconds
 
 _MOST_DOUBLINGS = 32
+_LAST_PATIENCE = 4.0  # first rests: three or four tries, a minute or a little more
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +38,19 @@ class BreakerPolicy:
     longest_rest: Seconds = Seconds(3600.0)
     patience: Seconds = Seconds(900.0)  # trouble that lasts longer: the host's URLs are given up
 
+    @property
+    def last_patience(self) -> Seconds:
+        """So long a host that never answered is waited for when nothing else is left to do."""
+        return Seconds(_LAST_PATIENCE * self.first_rest)
+
+
+class Silence(Enum):
+    """Whether a host in trouble has ever answered."""
+
+    NONE = ""  # it has
+    SO_FAR = "unanswered"
+    GIVEN_UP = "given-up"  # it has not, and nobody waits for it any more
+
 
 class Trouble(NamedTuple):
     """A host that fails: how often in a row, since when, until when it is left alone, and the last reason."""
@@ -41,17 +59,19 @@ class Trouble(NamedTuple):
     since: Instant
     until: Instant
     reason: str
+    silence: Silence = Silence.NONE
 
     def to_text(self) -> str:
-        """`5:1700000000.0:1700000060.0:conn_refused`, as it is kept with the host's row over a restart."""
-        return f"{self.failures}:{self.since!r}:{self.until!r}:{self.reason}"
+        """`5:1700000000.0:1700000060.0:conn_refused:unanswered`, as it is kept with the host's row over a restart."""
+        return f"{self.failures}:{self.since!r}:{self.until!r}:{self.reason}:{self.silence.value}"
 
     @classmethod
     def from_text(cls, text: str) -> Self | None:
         """The same again; None for what was not written by `to_text`. Never raises."""
         try:
-            failures, since, until, reason = text.split(":", 3)
-            return cls(int(failures), Instant(float(since)), Instant(float(until)), reason)
+            failures, since, until, words = text.split(":", 3)
+            reason, _, silence = words.partition(":")
+            return cls(int(failures), Instant(float(since)), Instant(float(until)), reason, Silence(silence))
         except ValueError:
             return None
 
@@ -65,15 +85,20 @@ def after_failure(
     *,
     unreached: bool,
     asked: Seconds | None = None,
+    unanswered: bool = False,
 ) -> Trouble:
-    """One more failure. `unreached`: nobody answered at all; `asked`: the host said how long it wants to be left."""
+    """One more failure. `unreached`: it says nothing about the URL; `asked`: the host said how long it wants to be
+    left; `unanswered`: nothing has come from the host, neither now nor before its trouble."""
     failures, since = (1, now) if before is None else (before.failures + 1, before.since)
+    silence = Silence.NONE
+    if unanswered:
+        silence = Silence.SO_FAR if before is None else before.silence
     doublings = failures - (1 if unreached else policy.opens_after)
     rest = 0.0
     if doublings >= 0:
         soon = min(policy.first_rest * 2.0 ** min(doublings, _MOST_DOUBLINGS), policy.noticed_within)
         rest = min(max(soon, policy.noticed_share * (now - since)), policy.longest_rest) * chance.uniform(0.8, 1.0)
-    return Trouble(failures, since, Instant(now + max(rest, asked or 0.0)), reason)
+    return Trouble(failures, since, Instant(now + max(rest, asked or 0.0)), reason, silence)
 
 
 def is_open(policy: BreakerPolicy, trouble: Trouble | None) -> bool:
@@ -83,4 +108,13 @@ def is_open(policy: BreakerPolicy, trouble: Trouble | None) -> bool:
 
 def is_given_up(policy: BreakerPolicy, trouble: Trouble | None, now: Instant) -> bool:
     """Whether the host has been sick for so long that its URLs wait no longer."""
-    return trouble is not None and is_open(policy, trouble) and now - trouble.since >= policy.patience
+    if trouble is None:
+        return False
+    if trouble.silence is Silence.GIVEN_UP:
+        return True
+    return is_open(policy, trouble) and now - trouble.since >= policy.patience
+
+
+def is_waited_for_in_vain(policy: BreakerPolicy, trouble: Trouble, now: Instant) -> bool:
+    """Whether nobody would wait longer for this host who has nothing else to do."""
+    return trouble.silence is Silence.SO_FAR and now - trouble.since >= policy.last_patience
