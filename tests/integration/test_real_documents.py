@@ -1,5 +1,6 @@
 """Real documentation, served by a real server, is crawled completely: three ways of finding its pages agree."""
 
+import shutil
 import subprocess
 import urllib.error
 import urllib.request
@@ -9,9 +10,10 @@ from pathlib import Path
 from urllib.parse import urldefrag, urljoin
 
 import pytest
-from debian import unpacked
 from nginx import nginx_serving
 from running import gossamer
+
+from debian import unpacked
 
 pytestmark = pytest.mark.service
 
@@ -80,8 +82,9 @@ def found_by_plain_parser(start: str) -> set[str]:
 def found_by_wget(start: str, folder: Path) -> set[str]:
     """The HTML pages that `wget --mirror` requests and gets."""
     log = folder / "wget.log"
+    program = shutil.which("wget") or unpacked("wget") / "usr/bin/wget"
     subprocess.run(
-        ["wget", "--mirror", "--no-verbose", "--tries=1", "-o", log, "-P", folder / "mirror", start],
+        [program, "--mirror", "--no-verbose", "--tries=1", "-o", log, "-P", folder / "mirror", start],
         timeout=300,
     )
     lines = log.read_text(errors="replace").splitlines()
