@@ -54,8 +54,8 @@ def measured(name: str, body: bytes, entries: int, rounds: int = 5) -> None:
     for _ in range(rounds):
         began = now = time.process_time()
         found, worst = 0, 0.0
-        for batch in read_list(body, NOW):
-            found += len(batch)
+        for _, entries_of_slice in read_list(body, NOW):
+            found += len(entries_of_slice)
             before, now = now, time.process_time()
             worst = max(worst, now - before)
         assert found == entries, (name, found)

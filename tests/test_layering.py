@@ -38,7 +38,8 @@ OURS: dict[str, tuple[str, ...]] = {
     "simulate": ("model", "errors", "frontier.orderings", "frontier.selector", "simweb"),
     # What users add: it finds their orderings beside ours.
     "plugins": ("errors", "frontier.orderings"),
-    "config": ("errors",),
+    "sections": (),
+    "config": ("errors", "sections"),
     # A configuration as policies, for whoever runs a crawl and for whoever only asks what one would do.
     "wishes": ("model", "errors", "config", "filter", "frontier", "fetch.dns.policy", "plugins"),
     # Asks each stage for its own verdict, so it knows the deciding stages; none of them knows it.
@@ -46,12 +47,20 @@ OURS: dict[str, tuple[str, ...]] = {
     # Records of the archive as the answers that they were, for whoever reads a crawl's results.
     "archived": ("model", "backends.warcfile.reader", "fetch.http.body", "fetch.http.headers"),
     "export": (
-        *("model", "errors", "archived", "backends.sqlite.exporting", "extract.charset", "extract.kinds", "extract.page"),
+        *(
+            "model",
+            "errors",
+            "archived",
+            "backends.sqlite.exporting",
+            "extract.charset",
+            "extract.kinds",
+            "extract.page",
+        ),
         "filter.canonical",
     ),
     # Holds the archive against the database, so it knows both backends.
     "verify": ("model", "errors", "archived", "backends.sqlite", "backends.warcfile", "dedup.digest"),
-    "crawl": (*FOUNDATIONS, *STAGES, "observe", "config"),
+    "crawl": (*FOUNDATIONS, *STAGES, "observe", "config", "sections"),
     "commands": (
         *("model", "errors", "clock", "config", "seed", "crawl", "backends", "observe", "simweb", "assemble"),
         *("explain", "simulate", "plugins", "wishes", "searching", "export", "verify", "archived", "extract.page"),
@@ -76,7 +85,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "brotli": ("fetch.http",),
     "isal": ("fetch.http", "backends.warcfile"),
     "pyarrow": ("export.parquet",),
-    "msgspec": ("config", "simweb", "extract"),
+    "msgspec": ("config", "sections", "simweb", "extract"),
     "numpy": ("sketch.minhash", "export.edges"),
     "publicsuffixlist": ("filter",),
     "pycares": ("fetch.dns",),
@@ -99,7 +108,13 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "socket": ("simweb",),
     "subprocess": ("simweb",),
     "http": ("simweb",),
-    "urllib": ("filter", "fetch.ftp", "seed", "simweb", "extract.sitemaps.feeds"),  # the parsing part; nobody opens URLs with it
+    "urllib": (
+        "filter",
+        "fetch.ftp",
+        "seed",
+        "simweb",
+        "extract.sitemaps.feeds",
+    ),  # the parsing part; nobody opens URLs with it
 }
 """Foreign module -> where it may be imported. What is not of the standard library must be listed."""
 

@@ -35,6 +35,7 @@ from gossamer.crawl.notes import Notes
 from gossamer.crawl.pipeline import Pipeline, PipelineLimits
 from gossamer.crawl.reading import DocumentReader
 from gossamer.crawl.recovery import contacts_before_the_crash
+from gossamer.crawl.sitemaps import Sitemaps
 from gossamer.crawl.tally import Tally
 from gossamer.crawl.visiting import VisitLimits, Visitor
 from gossamer.dedup.exact import ContentSeen
@@ -130,7 +131,7 @@ def captures_for(
         if repair.kind is RepairKind.DAMAGED:
             raise DirectoryError(
                 f"{directory.warcs / repair.file_name} is damaged: {repair.committed_length} bytes were committed, "
-                f"{repair.length_found} are there"
+                f"{repair.length_found} are there; gossamer verify --repair fetches again what is lost"
             )
     info = Warcinfo(f"gossamer/{__version__}", config.user_agent, "")
     writer = WarcWriter(
@@ -290,6 +291,15 @@ def _assemble(
         before_commit=lambda batch: pipeline.before_commit(batch),
         on_commit=lambda c: pipeline.on_commit(c),
     )
+    sitemaps = Sitemaps(
+        intake=intake,
+        store=store,
+        tally=tally,
+        clock=clock,
+        wishes=config.sitemaps,
+        agent=config.robots_agent,
+        ask=lambda url_id, host_id: pipeline.ask_store(loader.sitemap_facts, url_id, host_id),
+    )
     pipeline = Pipeline(
         frontier=frontier,
         loader=loader,
@@ -317,6 +327,7 @@ def _assemble(
         ),
         journal_turn_over=lambda: journal.turn_over([(h, *open_) for h, open_ in visitor.open_contacts.items()]),
         journal_forget=journal.forget,
+        lists=sitemaps,
     )
     contacting = Contacting(
         frontier=frontier,
@@ -350,7 +361,8 @@ def _assemble(
             agent=config.robots_agent,
             policy=RobotsPolicy(first_retry=Seconds(retry.delay), longest_retry=Seconds(retry.max_delay)),
             max_crawl_delay=Seconds(config.politeness.max_crawl_delay),
-            find_host=pipeline.find_host,
+            find_host=lambda host: pipeline.ask_store(loader.find_host, host),
+            on_sitemaps=sitemaps.named,
         ),
         health=health,
         store=store,
@@ -365,7 +377,7 @@ def _assemble(
             max_crawl_delay=Seconds(config.politeness.max_crawl_delay),
         ),
         hosts=hosts,
-        redirects_to=pipeline.redirects_to,
+        redirects_to=lambda url_id, most: pipeline.ask_store(loader.redirects_to, url_id, most),
         on_document=pipeline.desk.put,
     )
     pipeline.visitor = visitor

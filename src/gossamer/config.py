@@ -16,19 +16,9 @@ from typing import Literal, TypeVar
 import msgspec
 
 from gossamer.errors import ConfigError, UsageError
+from gossamer.sections import Section, SitemapsSection, at_least
 
 T = TypeVar("T")
-
-
-class Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Root of all sections: immutable, and deaf to keys it does not know."""
-
-
-def _at_least(section: object, least: float, *names: str) -> None:
-    for name in names:
-        value = getattr(section, name)
-        if value is not None and not (least <= value < math.inf):
-            raise ValueError(f"{name} must be a number of at least {least:g}, not {value}")
 
 
 class FilterSection(Section, frozen=True, kw_only=True):
@@ -47,8 +37,8 @@ class FilterSection(Section, frozen=True, kw_only=True):
     minimise: bool = False  # http/https, www. and a trailing slash do not make two URLs of one
 
     def __post_init__(self) -> None:
-        _at_least(self, 16, "max_url_bytes")
-        _at_least(self, 1, "max_links_per_page")
+        at_least(self, 16, "max_url_bytes")
+        at_least(self, 1, "max_links_per_page")
 
 
 class IdentitySection(Section, frozen=True, kw_only=True):
@@ -71,7 +61,7 @@ class TrapsSection(Section, frozen=True, kw_only=True):
     max_repeats: int = 3  # of the same segments or parameters within a URL
 
     def __post_init__(self) -> None:
-        _at_least(self, 1, "patience", "hosts_per_domain", "max_repeats")
+        at_least(self, 1, "patience", "hosts_per_domain", "max_repeats")
 
 
 class FetchSection(Section, frozen=True, kw_only=True):
@@ -87,7 +77,7 @@ class FetchSection(Section, frozen=True, kw_only=True):
     max_redirects: int = 10
     ftp: bool = False  # whether ftp: URLs may enter
     kinds: tuple[str, ...] = ()  # MIME types and words for them; none: everything
-    headers: dict[str, str] = {}
+    headers: dict[str, str] = msgspec.field(default_factory=dict)
     accept_language: str | None = None
     proxy: str | None = None
     proxy_env: str | None = None  # the variable that holds a proxy with its credentials
@@ -98,17 +88,17 @@ class FetchSection(Section, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         _one_proxy(self)
-        _at_least(self, 0.001, "connect_timeout", "tls_timeout", "head_timeout", "idle_timeout", "total_timeout")
-        _at_least(self, 0.001, "robots_timeout")
-        _at_least(self, 1, "max_body_bytes", "max_connections")
-        _at_least(self, 0, "max_redirects")
+        at_least(self, 0.001, "connect_timeout", "tls_timeout", "head_timeout", "idle_timeout", "total_timeout")
+        at_least(self, 0.001, "robots_timeout")
+        at_least(self, 1, "max_body_bytes", "max_connections")
+        at_least(self, 0, "max_redirects")
 
 
 class HostSection(Section, frozen=True, kw_only=True):
     """What is different for one host, or for all names below a domain. What is absent is as for every host."""
 
     delay: float | None = None
-    headers: dict[str, str] = {}  # added to those of [fetch]
+    headers: dict[str, str] = msgspec.field(default_factory=dict)  # added to those of [fetch]
     auth: str | None = None
     auth_env: str | None = None  # the variable that holds user:password, or the token
     verify: bool | None = None
@@ -121,7 +111,7 @@ class HostSection(Section, frozen=True, kw_only=True):
     trap: bool | None = None  # false: nothing of it is cut as a trap
 
     def __post_init__(self) -> None:
-        _at_least(self, 0, "delay")
+        at_least(self, 0, "delay")
         _one_proxy(self)
         if self.auth not in (None, "basic", "bearer"):
             raise ValueError(f"auth must be basic or bearer, not {self.auth!r}")
@@ -145,8 +135,8 @@ class PolitenessSection(Section, frozen=True, kw_only=True):
     max_per_domain: int | None = None  # at most this many page requests per registrable domain
 
     def __post_init__(self) -> None:
-        _at_least(self, 0, "max_adaptive_delay", "max_crawl_delay", "max_retry_after")
-        _at_least(self, 1, "max_per_domain")
+        at_least(self, 0, "max_adaptive_delay", "max_crawl_delay", "max_retry_after")
+        at_least(self, 1, "max_per_domain")
 
 
 class RetrySection(Section, frozen=True, kw_only=True):
@@ -160,9 +150,9 @@ class RetrySection(Section, frozen=True, kw_only=True):
     host_patience: float = 900.0  # a host that is down for longer takes its URLs to the dead letters
 
     def __post_init__(self) -> None:
-        _at_least(self, 1, "max_tries", "missing_tries")
-        _at_least(self, 0, "host_patience")
-        _at_least(self, 0.01, "delay", "max_delay", "missing_delay")
+        at_least(self, 1, "max_tries", "missing_tries")
+        at_least(self, 0, "host_patience")
+        at_least(self, 0.01, "delay", "max_delay", "missing_delay")
 
 
 class FrontierSection(Section, frozen=True, kw_only=True):
@@ -174,7 +164,7 @@ class FrontierSection(Section, frozen=True, kw_only=True):
     shares_under_load: tuple[float, ...] = (80, 15, 5)
 
     def __post_init__(self) -> None:
-        _at_least(self, 1, "max_hosts", "quantum")
+        at_least(self, 1, "max_hosts", "quantum")
         for name in ("shares", "shares_under_load"):
             shares = getattr(self, name)
             if not shares or not all(0 < share < math.inf for share in shares):
@@ -197,7 +187,7 @@ class WeightsSection(Section, frozen=True, kw_only=True):
     change: float = 0.5  # how often it was found changed; nothing before the second visit
 
     def __post_init__(self) -> None:
-        _at_least(self, 0, *self.__struct_fields__)
+        at_least(self, 0, *self.__struct_fields__)
 
     @property
     def by_signal(self) -> dict[str, float]:
@@ -242,7 +232,7 @@ class ArchiveSection(Section, frozen=True, kw_only=True):
     outlinks: bool = False  # a record for every page of what it links to
 
     def __post_init__(self) -> None:
-        _at_least(self, 10_000, "warc_rotate_bytes")
+        at_least(self, 10_000, "warc_rotate_bytes")
         if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", self.warc_prefix):
             raise ValueError(f"warc_prefix must be letters, digits, '-' or '_', not {self.warc_prefix!r}")
 
@@ -285,11 +275,12 @@ class Config(Section, frozen=True, kw_only=True):
     archive: ArchiveSection = ArchiveSection()
     content: ContentSection = ContentSection()
     search: SearchSection = SearchSection()
-    host: dict[str, HostSection] = {}
+    sitemaps: SitemapsSection = SitemapsSection()
+    host: dict[str, HostSection] = msgspec.field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        _at_least(self, 0, "delay", "delay_factor", "max_depth")
-        _at_least(self, 1, "concurrency", "max_pages")
+        at_least(self, 0, "delay", "delay_factor", "max_depth")
+        at_least(self, 1, "concurrency", "max_pages")
         if not self.user_agent or any(not " " <= c <= "~" for c in self.user_agent) or len(self.user_agent) > 500:
             raise ValueError("user_agent must be printable ASCII on one line, at most 500 characters")
         if not re.match(r"[A-Za-z_-]+", self.user_agent):

@@ -29,7 +29,7 @@ def read(body: bytes, content_type: str | None = None) -> tuple[list[Entry], Out
     reading = read_list(body, NOW, content_type=content_type)
     while True:
         try:
-            entries += next(reading)
+            entries += next(reading).entries
         except StopIteration as end:
             return entries, end.value
 

@@ -21,7 +21,7 @@ def read(body: bytes, limits: ReadLimits | None = None, content_type: str | None
     reading = read_list(body, NOW, content_type=content_type, limits=limits or ReadLimits())
     while True:
         try:
-            entries += next(reading)
+            entries += next(reading).entries
         except StopIteration as end:
             return entries, end.value
 

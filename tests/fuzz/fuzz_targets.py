@@ -272,7 +272,7 @@ def check_list(data: bytes) -> None:
     outcome: Outcome | None = None
     while outcome is None:
         try:
-            entries += next(reading)
+            entries += next(reading).entries
         except StopIteration as end:
             outcome = end.value
 

@@ -18,10 +18,11 @@ from gossamer.fetch.http.body import payload
 from gossamer.fetch.http.headers import location_of
 from gossamer.fetch.robots import RobotsAnswer, RobotsPolicy, max_age_of, rules_from_answer
 from gossamer.filter.canonical import Canonical, Canonicaliser
+from gossamer.frontier.breaker import Trouble
 from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.retries import RETRY_RULES, StatusClass, status_class
 from gossamer.frontier.turns import Visit, WaitUntil
-from gossamer.model.outcome import Failed, FetchOutcome, Response
+from gossamer.model.outcome import Failed, Failure, FetchOutcome, Response
 from gossamer.model.units import HostId, HostKey, Instant, Origin, Seconds, Url
 from gossamer.store.changes import RobotsRecord
 from gossamer.store.thread import StoreThread
@@ -190,13 +191,15 @@ class RobotsAsking:
         given_up = False
         if answer.unreachable_since is None:
             notes.trouble = None
-        elif answer.closed and own and isinstance(outcome, Failed) and RETRY_RULES[outcome.failure].max_tries == 1:
+        elif answer.closed and own and isinstance(outcome, Failed) and _is_hopeless(outcome.failure, notes.trouble):
             given_up = True
             self._health.despair(notes, outcome.failure.value, now)
             answer = replace(answer, expires_at=now)
         else:
             never = own and isinstance(outcome, Failed) and all(known.rules is None for known in notes.robots.values())
-            given_up = self._health.failed(notes, UNREACHABLE, now, unreached=True, asked=wait, unanswered=never)
+            given_up = self._health.failed(
+                notes, self._reason(outcome), now, unreached=True, asked=wait, unanswered=never
+            )
             assert notes.trouble is not None
             if not given_up and (answer.closed or isinstance(outcome, Failed)):
                 self._frontier.delay(visit.host_id, notes.trouble.until)
@@ -217,8 +220,22 @@ class RobotsAsking:
         )
         return notes.trouble.reason if given_up and answer.closed and notes.trouble is not None else None
 
+    @staticmethod
+    def _reason(outcome: FetchOutcome) -> str:
+        """What a file that could not be had counts as."""
+        refused = isinstance(outcome, Failed) and outcome.failure is Failure.TLS_PROTOCOL
+        return Failure.TLS_PROTOCOL.value if refused else UNREACHABLE
+
     def _asked_again(self, answer: RobotsAnswer, until: Instant) -> Instant:
         """The host's rest decides when the file is asked for again, but old rules do not hold longer for it."""
         if answer.closed:
             return until
         return min(until, Instant(answer.fetched_at + self._policy.longest_kept))
+
+
+def _is_hopeless(failure: Failure, before: Trouble | None) -> bool:
+    """Whether another request would end the same way. A server that will not speak TLS with us is asked twice: every
+    URL of it would fail like its robots.txt."""
+    if failure is Failure.TLS_PROTOCOL:
+        return before is not None and before.reason == failure.value
+    return RETRY_RULES[failure].max_tries == 1

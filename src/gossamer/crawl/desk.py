@@ -14,6 +14,7 @@ from typing import TypeVar
 from gossamer.clock import Clock
 from gossamer.crawl.nearness import NearDuplicates, Originals
 from gossamer.crawl.reading import Document, DocumentReader, Opened, Read
+from gossamer.crawl.sitemaps import ListRead, Sitemaps
 from gossamer.dedup.exact import Known, Unknown
 from gossamer.extract.links import PageContent
 from gossamer.fetch.http.body import takes_long
@@ -51,6 +52,7 @@ class ReadingDesk:
         ask_owners: Callable[[list[bytes]], Awaitable[list[int | None]]],
         ask_originals: Callable[[list[int]], Awaitable[list[tuple[int, bytes]]]],
         on_failure: Callable[[BaseException], None],
+        lists: Sitemaps | None = None,
     ) -> None:
         self._reader = reader
         self._clock = clock
@@ -60,6 +62,7 @@ class ReadingDesk:
         self._ask_owners = ask_owners
         self._ask_originals = ask_originals
         self._on_failure = on_failure
+        self._lists = lists
         self._waiting: deque[Document] = deque()
         self._bytes = 0
         self._in_hand = 0
@@ -126,6 +129,8 @@ class ReadingDesk:
         for each, owner in zip(opened, owners, strict=True):
             if isinstance(owner, Known) or stored_as.get(each.digest) is not None:
                 self._finish(each, None, stored_as.get(each.digest))
+            elif self._lists is not None and self._lists.is_list(each):
+                self._set_aside(self._read_list, each)
             elif reader.is_large(each):
                 self._set_aside(self._read_large, each)
             else:
@@ -136,7 +141,14 @@ class ReadingDesk:
         for each, page in zip(small, pages, strict=True):
             self._finish(each, page, None, originals)
 
-    def _finish(self, opened: Opened, page: PageContent | None, owner: int | None, originals: Originals = ()) -> None:
+    def _finish(
+        self,
+        opened: Opened,
+        page: PageContent | None,
+        owner: int | None,
+        originals: Originals = (),
+        listed: ListRead | None = None,
+    ) -> None:
         """Store the document, or find that it is stored: asked at the last moment, since its twin may have been in
         the same handful. `owner` is what the store knows, if it was asked, and `originals` what may be near."""
         known = self._reader.owner_of(opened)
@@ -146,9 +158,15 @@ class ReadingDesk:
             read = self._reader.stored(opened, page, originals)
         else:
             read = self._reader.duplicate(opened, owner)
+        if listed is not None:
+            read = listed.added_to(read)
         self._in_hand -= 1
         self._bytes -= len(opened.document.response.wire_body)
         self._on_read(read)
+
+    async def _read_list(self, opened: Opened) -> None:
+        assert self._lists is not None
+        self._finish(opened, None, None, listed=await self._lists.read(opened))
 
     async def _read_large(self, opened: Opened) -> None:
         await self._finish_alone(opened, await self._reader.extract_elsewhere(opened))
@@ -167,6 +185,8 @@ class ReadingDesk:
             stored_as = (await self._ask_owners([opened.digest]))[0] if owner is Unknown.ASK else None
             if isinstance(owner, Known) or stored_as is not None:
                 self._finish(opened, None, stored_as)
+            elif self._lists is not None and self._lists.is_list(opened):
+                await self._read_list(opened)
             elif reader.is_large(opened):
                 await self._read_large(opened)
             else:

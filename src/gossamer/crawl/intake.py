@@ -1,6 +1,8 @@
 """Letting URLs in: resolve, have we met it, may it enter? Hot: benchmarks/bench_crawl.py."""
 
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from gossamer.extract.links import MOST_LONG_LINKS, PageContent
@@ -44,6 +46,7 @@ class Intake:
         lookout: Lookout | None = None,
     ) -> None:
         self.rules = rules
+        self.file_rules = rules_for_files(rules)
         self._canonicaliser = canonicaliser
         self._resolver = resolver
         self._seen = seen
@@ -51,9 +54,13 @@ class Intake:
         self._identities = identities or Identities(IdentityRules())  # what makes two URLs the same
         self._lookout = lookout
 
+    def rules_of(self, task: Task) -> EntryRules:
+        return self.file_rules if task.sitemap else self.rules
+
     def change_rules(self, rules: EntryRules) -> None:
         """Other rules from now on, for queued URLs too. What the old ones refused is asked about again."""
         self.rules = rules
+        self.file_rules = rules_for_files(rules)
         self._seen.forget_recent()
 
     def links(
@@ -99,6 +106,40 @@ class Intake:
             entering.append(Candidate(url, host, prints[i], depth, 0, Via.LINK, task.url_id))
         return entering, links
 
+    def canonical(self, text: str, base: str) -> Canonical | Refusal:
+        """The canonical form of a reference, or why it has none."""
+        return self._canonicaliser.canonicalise(text, base)
+
+    def admit(
+        self,
+        targets: Sequence[Canonical],
+        depth: int,
+        via: Via,
+        found_on: int,
+        excluded: Counter[str],
+        *,
+        sitemap: int = 0,
+        rules: EntryRules | None = None,
+    ) -> tuple[list[Fingerprint], list[Candidate]]:
+        """URLs from a list: the fingerprint of each, and those that are new to us and may enter, by the rules for
+        pages or by others. Refusals are counted by reason."""
+        rules = rules or self.rules
+        hosts = [target.host for target in targets]
+        prints = fingerprints(self._identities.of_all([target.url for target in targets], hosts), self._key)
+        if rules.max_depth is not None and depth > rules.max_depth:  # before the seen test, as in `links`
+            excluded["depth_limit"] += len(targets)
+            return prints, []
+        order = self._seen.sort_out(prints)
+        entering = []
+        for i in sorted(order.new + order.ask):
+            url, host = targets[i].url, targets[i].host
+            reason = rules.may_enter(url, host, depth)
+            if reason is not None:
+                excluded[reason] += 1
+            else:
+                entering.append(Candidate(url, host, prints[i], depth, 0, via, found_on, sitemap))
+        return prints, entering
+
     def too_long(self, visit: Visit, content: PageContent) -> tuple[LongLink, ...]:
         """The first links of a page that were too long to enter. For pages that have some: all is resolved again."""
         found = list(content.first_long)
@@ -141,11 +182,12 @@ class Intake:
         target = self._canonicaliser.canonicalise(location, task.url)
         if isinstance(target, Refusal):
             return target
-        reason = self.rules.may_enter(target.url, target.host, task.depth)
+        reason = self.rules_of(task).may_enter(target.url, target.host, task.depth)
         if reason is not None:
             return Refusal(reason, target.url)
         # A redirect adds no depth: the target stands where its source stood.
-        return self._one(target, task.depth, task.hops + 1, Via.REDIRECT, task.url_id) or target
+        new = self._one(target, task.depth, task.hops + 1, Via.REDIRECT, task.url_id)
+        return target if new is None else new._replace(sitemap=task.sitemap)
 
     def seed(self, url: Url, host: HostKey) -> Candidate:
         """A seed always enters, if only to be refused on the record; the store knows whether it is new."""
@@ -161,3 +203,8 @@ class Intake:
 
     def fingerprint_of(self, url: Url, host: HostKey) -> Fingerprint:
         return fingerprint(self._identities.of(url, host), self._key)
+
+
+def rules_for_files(rules: EntryRules) -> EntryRules:
+    """The rules for sitemaps. Endings and patterns to include are about pages: they are not asked."""
+    return replace(rules, excluded_extensions=frozenset(), include_patterns=())

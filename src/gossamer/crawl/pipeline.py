@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from typing import TypeVar
 
 from gossamer.clock import Clock
@@ -12,8 +11,9 @@ from gossamer.crawl.desk import DeskLimits, ReadingDesk
 from gossamer.crawl.lessons import Lessons
 from gossamer.crawl.load import LoadWatch
 from gossamer.crawl.notes import Notes
-from gossamer.crawl.ports import HostLoaded, Loaded, TaskSource
+from gossamer.crawl.ports import Loaded, TaskSource
 from gossamer.crawl.reading import DocumentReader, Read
+from gossamer.crawl.sitemaps import Sitemaps
 from gossamer.crawl.slots import Slots, open_file_limit, room_aside
 from gossamer.crawl.tally import Tally
 from gossamer.crawl.visiting import Visitor
@@ -24,7 +24,7 @@ from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.selector import Load
 from gossamer.frontier.turns import Visit, WaitUntil
 from gossamer.model.states import UrlState
-from gossamer.model.units import Fingerprint, HostKey, Instant
+from gossamer.model.units import Instant
 from gossamer.seen.tiers import SeenTest
 from gossamer.store.changes import Batch, Committed, RetiredHost
 from gossamer.store.thread import StoreThread
@@ -65,6 +65,7 @@ class Pipeline:
         limits: PipelineLimits,
         journal_turn_over: Callable[[], None],
         journal_forget: Callable[[], None],
+        lists: Sitemaps | None = None,
     ) -> None:
         self._frontier = frontier
         self._loader = loader
@@ -87,9 +88,10 @@ class Pipeline:
             limits=limits.desk,
             on_read=self._was_read,
             on_pause=self._paused_reading,
-            ask_owners=self._content_owners,
-            ask_originals=lambda bands: self._in_thread(self._reads, loader.originals_by_band, bands),
+            ask_owners=lambda digests: self.ask_store(loader.content_owners, digests),
+            ask_originals=lambda bands: self.ask_store(loader.originals_by_band, bands),
             on_failure=self.fail,
+            lists=lists,
         )
         self._reads = ThreadPoolExecutor(1, thread_name_prefix="gossamer-load")
         self._loading = False
@@ -295,19 +297,9 @@ class Pipeline:
         self._store.nudge()
         self.pump()
 
-    async def _content_owners(self, digests: list[bytes]) -> list[int | None]:
-        return await self._in_thread(self._reads, self._loader.content_owners, digests)
-
-    async def find_host(self, host: HostKey) -> HostLoaded | None:
-        """What the store knows of a host, by its name."""
-        return await self._in_thread(self._reads, self._loader.find_host, host)
-
-    async def redirects_to(self, url_id: int, most: int) -> list[Fingerprint]:
-        """The URLs whose redirects led to this one."""
-        return await self._in_thread(self._reads, self._loader.redirects_to, url_id, most)
-
-    async def _in_thread(self, pool: ThreadPoolExecutor, function: Callable[..., T], *args: object) -> T:
-        return await asyncio.get_running_loop().run_in_executor(pool, function, *args)
+    async def ask_store(self, function: Callable[..., T], *args: object) -> T:
+        """What one of the loader's functions answers, asked in its thread."""
+        return await asyncio.get_running_loop().run_in_executor(self._reads, function, *args)
 
     def _was_read(self, read: Read) -> None:
         batch = self._store.batch
@@ -372,15 +364,15 @@ class Pipeline:
     async def _warm(self) -> None:
         """Fill the filters from the store, in the background: until then the store is asked instead."""
         digests = self._loader.digests(_WARM_CHUNK)
-        while chunk := await self._in_thread(self._reads, next, digests, []):
+        while chunk := await self.ask_store(next, digests, []):
             self._contents.warm(chunk)
         prints = self._loader.fingerprints(_WARM_CHUNK)
-        while numbers := await self._in_thread(self._reads, next, prints, []):
+        while numbers := await self.ask_store(next, prints, []):
             self._seen.warm(numbers)
         self._contents.warmed()
         self._seen.warmed()
         if self.desk.near is not None:
-            await self.desk.near.warm(self._loader, partial(self._in_thread, self._reads))
+            await self.desk.near.warm(self._loader, self.ask_store)
 
     async def _watch_load(self) -> None:
         """Switch the selector's ratios with the load (`crawl.load` says what that is), and let late visits step aside

@@ -34,6 +34,14 @@ class Loaded(NamedTuple):
     hosts: list[HostLoaded]
 
 
+class SitemapFacts(NamedTuple):
+    """What the store knows of a sitemap and of its host's."""
+
+    named_by: tuple[HostKey, ...]  # hosts whose robots.txt leads to it
+    listed: int  # URLs that the host's sitemaps have listed so far
+    files: int  # sitemaps of the host that are known
+
+
 class TaskSource(Protocol):
     """Reads the task table as of the last commit. Used from one thread at a time; raises StoreFailed."""
 
@@ -45,6 +53,10 @@ class TaskSource(Protocol):
 
     def redirects_to(self, url_id: int, most: int) -> list[Fingerprint]:
         """The URLs whose redirects led to this one, the nearest first, `most` at most."""
+        ...
+
+    def sitemap_facts(self, url_id: int, host_id: HostId) -> SitemapFacts:
+        """Whose robots.txt names this sitemap, and what the sitemaps of its host have come to so far."""
         ...
 
     def suffix_visits(self) -> dict[int, int]:

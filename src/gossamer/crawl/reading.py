@@ -156,7 +156,7 @@ class DocumentReader:
     def _is_wanted(self, opened: Opened) -> bool:
         """By its first bytes: what the head declares was judged when it arrived."""
         kinds = self._hosts.of(opened.document.visit.host).kinds
-        if kinds.everything:
+        if kinds.everything or opened.document.visit.task.sitemap:
             return True
         return kinds.wants_document(opened.document.response.headers, opened.payload.body[:RESOURCE_HEADER])
 

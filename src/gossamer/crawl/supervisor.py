@@ -203,6 +203,8 @@ class Watch:
             discovered=total["discovered"],
             queued=total["state:queued"],
             duplicates=total["duplicates"],
+            sitemaps=total["sitemaps"],
+            sitemap_urls=total["sitemap_urls"],
             missing=total["state:missing"],
             gone=total["state:gone"],
             redirects=total["state:redirect"],

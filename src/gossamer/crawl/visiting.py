@@ -97,7 +97,7 @@ class Visitor:
     async def visit(self, visit: Visit) -> None:
         """See a visit through: to a settlement, a document, or back into its queue."""
         notes = self._notes[visit.host_id]
-        reason = self._intake.rules.may_enter(visit.task.url, visit.host, visit.task.depth)
+        reason = self._intake.rules_of(visit.task).may_enter(visit.task.url, visit.host, visit.task.depth)
         if reason is not None:  # the rules were changed after it entered
             self._exclude(visit, reason)
             return
@@ -166,7 +166,7 @@ class Visitor:
         self._frontier.count_visit(visit)
         self._lessons.asked(visit)
         self._store.batch.accesses[visit.domain_id] += 1
-        wants = self._hosts.of(visit.host).wants
+        wants = None if visit.task.sitemap else self._hosts.of(visit.host).wants
         contacting = self._contacting
         outcome = await contacting.ask(visit.host_id, visit.host, visit.last_took, way, page.url, page.origin, wants)
         now = self._clock.now()

@@ -56,6 +56,7 @@ def _totals(snapshot: Snapshot) -> list[tuple[str, str, str]]:
         ("pages stored", words.count(snapshot.pages), f"{this_run}{words.rate(per_second)} a second"),
         ("responses", words.count(snapshot.fetched), words.size(snapshot.bytes)),
         ("URLs discovered", words.count(snapshot.discovered), f"on {words.count(snapshot.hosts_known)} hosts"),
+        ("by sitemaps", words.count(snapshot.sitemap_urls), f"of these, listed in {words.count(snapshot.sitemaps)}"),
         ("still queued", words.count(snapshot.queued), ""),
         ("duplicates", words.count(snapshot.duplicates), "the same document under another URL"),
         ("near-duplicates", words.count(snapshot.near_duplicates), ""),
@@ -67,7 +68,7 @@ def _totals(snapshot: Snapshot) -> list[tuple[str, str, str]]:
         ),
         ("dead letters", words.count(snapshot.dead), "tries used up"),
     ]
-    optional = {"near-duplicates", "redirects", "missing", "dead letters", "duplicates", "still queued"}
+    optional = {"by sitemaps", "near-duplicates", "redirects", "missing", "dead letters", "duplicates", "still queued"}
     rows = [row for row in rows if row[1] != "0" or row[0] not in optional]
     cpu = f"{words.rate(per_cpu)} pages a CPU-second" if snapshot.run_pages else ""
     return [

@@ -23,6 +23,8 @@ class Snapshot:
     queued: int = 0
     duplicates: int = 0
     near_duplicates: int = 0
+    sitemaps: int = 0  # that were read
+    sitemap_urls: int = 0  # found in them
     missing: int = 0
     gone: int = 0
     redirects: int = 0
@@ -74,6 +76,8 @@ def to_contract(snapshot: Snapshot) -> dict[str, object]:
         "queued": snapshot.queued,
         "duplicates": snapshot.duplicates,
         "near_duplicates": snapshot.near_duplicates,
+        "sitemaps": snapshot.sitemaps,
+        "sitemap_urls": snapshot.sitemap_urls,
         "errors": dict(snapshot.errors),
         "excluded": dict(snapshot.excluded),
         "dead": snapshot.dead,

@@ -40,6 +40,7 @@ class StoreThread:
         self._wake = asyncio.Event()  # there is something to commit
         self._go = asyncio.Event()  # and no reason to wait for more
         self._in_hand: Batch | None = None
+        self._waiters: list[asyncio.Future[None]] = []  # for the commit of the open batch
         self._closing = False
         self.batch = Batch()
         self.commits = 0
@@ -67,6 +68,17 @@ class StoreThread:
             self._wake.set()
             self._go.set()
 
+    async def until_committed(self) -> None:
+        """Wait until everything that was put into a batch up to now is committed."""
+        if self.is_idle:
+            return
+        if not self.batch:  # what is in hand is the last of it
+            self.batch.counters["waited_for"] = 0
+        waiter = asyncio.get_running_loop().create_future()
+        self._waiters.append(waiter)
+        self._wake.set()
+        await waiter
+
     async def run(self) -> None:
         """Commit batches until `close`. A batch that cannot be committed is raised: the crawl must stop."""
         loop = asyncio.get_running_loop()
@@ -80,6 +92,7 @@ class StoreThread:
             await self._company()
             self._before_commit(self.batch)
             self._in_hand, self.batch = self.batch, Batch()
+            waiters, self._waiters = self._waiters, []
             batch = self._in_hand
             committed = await loop.run_in_executor(self._executor, self._writer.commit, batch, self._clock.now())
             self._in_hand = None
@@ -88,6 +101,9 @@ class StoreThread:
             if self.batch or self._closing:
                 self._wake.set()
             self._on_commit(committed)
+            for waiter in waiters:
+                if not waiter.done():  # its task may have been cancelled
+                    waiter.set_result(None)
 
     async def _company(self) -> None:
         """Let the batch grow for a moment, unless it is large enough or somebody waits for it."""

@@ -8,13 +8,14 @@ from pathlib import Path
 from gossamer.backends.sqlite import near
 from gossamer.backends.sqlite.database import connect, translated
 from gossamer.backends.sqlite.queries import named_queries
-from gossamer.crawl.ports import FrontLoaded, HostLoaded, Loaded
+from gossamer.crawl.ports import FrontLoaded, HostLoaded, Loaded, SitemapFacts
 from gossamer.frontier.front_queue import FrontWanted, HostWanted, LoadOrder
 from gossamer.model.facts import DomainFacts
 from gossamer.model.task import HostRecord, Task
-from gossamer.model.units import Fingerprint, HostKey, Instant
+from gossamer.model.units import Fingerprint, HostId, HostKey, Instant
 from gossamer.store.changes import RobotsRecord
 
+_MOST_NAMES = 16  # hosts whose robots.txt names one sitemap; more are a crowd, not a site
 _PLACE = Task._fields.index("place")
 
 
@@ -72,6 +73,12 @@ class SqliteLoader:
     def redirects_to(self, url_id: int, most: int) -> list[Fingerprint]:
         """The URLs whose redirects led to this one, the nearest first."""
         return [row[0] for row in self._db.execute(self._sql["redirects_to"], (url_id, most)).fetchall()]
+
+    def sitemap_facts(self, url_id: int, host_id: HostId) -> SitemapFacts:
+        """Whose robots.txt names this sitemap, and what the sitemaps of its host have come to so far."""
+        names = self._db.execute(self._sql["sitemap_names"], (url_id, _MOST_NAMES)).fetchall()
+        listed, files = self._db.execute(self._sql["sitemap_counts"], (host_id,)).fetchone()
+        return SitemapFacts(tuple(HostKey(name) for (name,) in names), listed, files)
 
     def content_owners(self, digests: list[bytes]) -> list[int | None]:
         """The URL that owns each document, if any does."""

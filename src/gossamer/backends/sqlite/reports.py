@@ -70,6 +70,8 @@ def status(db: sqlite3.Connection) -> Json:
         "queued": states["queued"],
         "duplicates": totals.get("duplicates", 0),
         "near_duplicates": totals.get("near_duplicates", 0),
+        "sitemaps": totals.get("sitemaps", 0),
+        "sitemap_urls": totals.get("sitemap_urls", 0),
         "errors": _by_reason(totals, "error"),
         "excluded": _by_reason(totals, "excluded"),
         "dead": states["dead"],

@@ -11,19 +11,23 @@ entries, depth and the length of every piece are bounded; what was read before a
 were written: resolving and judging them is the filter's business.
 """
 
-from gossamer.extract.sitemaps.entries import Entry, Fault, ListKind, Outcome, ReadLimits, Related
+from gossamer.extract.sitemaps.entries import Entry, Fault, ListKind, Outcome, ReadLimits, Related, Slice
 from gossamer.extract.sitemaps.location_rule import Standing, standing_of
-from gossamer.extract.sitemaps.reading import is_feed, read_list
+from gossamer.extract.sitemaps.reading import is_feed, is_sitemap, read_list
+from gossamer.extract.sitemaps.unpack import GZIP_MARK
 
 __all__ = [
+    "GZIP_MARK",
     "Entry",
     "Fault",
     "ListKind",
     "Outcome",
     "ReadLimits",
     "Related",
+    "Slice",
     "Standing",
     "is_feed",
+    "is_sitemap",
     "read_list",
     "standing_of",
 ]

@@ -57,6 +57,13 @@ class Entry(NamedTuple):
     related: tuple[Related, ...] = ()
 
 
+class Slice(NamedTuple):
+    """What a slice of a list gave: perhaps nothing."""
+
+    kind: ListKind
+    entries: list[Entry]
+
+
 class Fault(Enum):
     """What can be wrong with a list. The values are reason words."""
 

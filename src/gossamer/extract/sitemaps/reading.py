@@ -6,7 +6,7 @@ from typing import Final
 from gossamer.extract.charset import charset_parameter
 from gossamer.extract.mime import RESOURCE_HEADER, declared_type, root_element
 from gossamer.extract.sitemaps import feeds, locations
-from gossamer.extract.sitemaps.entries import Entry, Fault, ListKind, Outcome, ReadLimits, Stopped
+from gossamer.extract.sitemaps.entries import Fault, ListKind, Outcome, ReadLimits, Slice, Stopped
 from gossamer.extract.sitemaps.feeds import Feeds
 from gossamer.extract.sitemaps.locations import Locations
 from gossamer.extract.sitemaps.text import TextLines
@@ -19,7 +19,7 @@ _FEED_TYPES: Final = frozenset({"application/rss+xml", "application/atom+xml", "
 _FEED_ROOTS: Final = frozenset({"rss", "feed", "rdf"})
 _BLANK: Final = b"\t\n\r\f "
 
-Reading = Generator[list[Entry], None, Outcome]
+Reading = Generator[Slice, None, Outcome]
 
 
 def is_feed(content_type: str | None, start: bytes) -> bool:
@@ -30,8 +30,17 @@ def is_feed(content_type: str | None, start: bytes) -> bool:
         return True
     if declared is None or not declared.is_xml:
         return False
-    root = root_element(start[:RESOURCE_HEADER])
-    return root is not None and root.rpartition(":")[2].lower() in _FEED_ROOTS
+    return _root(start) in _FEED_ROOTS
+
+
+def is_sitemap(content_type: str | None, start: bytes) -> bool:
+    """Whether a document that was not announced as one is a sitemap or an index: XML with its first element."""
+    declared = declared_type(content_type)
+    return declared is not None and declared.is_xml and _root(start) in locations.ROOTS
+
+
+def _root(start: bytes) -> str:
+    return (root_element(start[:RESOURCE_HEADER]) or "").rpartition(":")[2].lower()
 
 
 def read_list(
@@ -89,12 +98,12 @@ def _sink_of(reader: Xml | TextLines) -> Sink | TextLines | None:
     return reader.sink if isinstance(reader, Xml) else reader
 
 
-def _taken(reader: Xml | TextLines) -> list[Entry]:
+def _taken(reader: Xml | TextLines) -> Slice:
     sink = _sink_of(reader)
     if sink is None:
-        return []
+        return Slice(ListKind.UNKNOWN, [])
     entries, sink.entries = sink.entries, []
-    return entries
+    return Slice(sink.kind, entries)
 
 
 def _outcome(reader: Xml | TextLines, fault: tuple[Fault, str] | None, read: int, limits: ReadLimits) -> Outcome:
