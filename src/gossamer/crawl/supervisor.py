@@ -203,6 +203,7 @@ class Watch:
             discovered=total["discovered"],
             queued=total["state:queued"],
             duplicates=total["duplicates"],
+            near_duplicates=total["near_duplicates"],
             sitemaps=total["sitemaps"],
             sitemap_urls=total["sitemap_urls"],
             missing=total["state:missing"],
