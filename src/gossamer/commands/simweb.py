@@ -1,6 +1,7 @@
 """`gossamer simweb`: the simulated web alone, for crawls and benchmarks of your own."""
 
 import argparse
+from dataclasses import replace
 
 from gossamer.commands import arguments as given
 from gossamer.errors import UsageError
@@ -9,10 +10,19 @@ USAGE = "[--port P] [--hosts N --pages N --seed S] [options]"
 DESCRIPTION = """\
 Serve a simulated web on loopback: HTTP on one port for all its hosts, and the
 name server that knows them. The same options always make the same web. Prints
-one line of JSON when ready; Ctrl-C stops it."""
+one line of JSON when ready; Ctrl-C stops it.
+
+With --tls it is https, by certificates of an authority made for the occasion.
+The authority's own certificate is the file "ca_file" of that line, or the one
+given with --ca-file; a crawl trusts it by "ca_bundle" in [fetch] of
+gossamer.toml, or does without by "verify = false"."""
 EXAMPLE = """\
   gossamer simweb --port 8080 --dns-port 5300 --hosts 100 --pages 5000
-  gossamer crawl http://... --dns 127.0.0.1:5300 --allow-private --scope tld:test"""
+  gossamer crawl http://... --dns 127.0.0.1:5300 --allow-private --scope tld:test
+
+  gossamer simweb --tls --ca-file ca.pem --port 8443 --dns-port 5300
+  printf '[fetch]\\nca_bundle = "ca.pem"\\n' > gossamer.toml
+  gossamer crawl https://... --dns 127.0.0.1:5300 --allow-private --scope tld:test"""
 
 _NUMBERS = ("hosts", "pages", "seed")
 
@@ -24,6 +34,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pages", metavar="N", type=int, help="how many URLs, of every kind")
     parser.add_argument("--seed", metavar="S", type=int, help="another seed is another web (default: 1)")
     parser.add_argument("--preset", metavar="NAME", default="demo", help="a named kind of web (default: demo)")
+    parser.add_argument("--tls", action="store_true", help="serve https instead of http")
+    parser.add_argument(
+        "--ca-file",
+        metavar="FILE",
+        help="with --tls: write the certificate to be trusted there (default: a temporary file)",
+    )
     parser.add_argument("--log", metavar="FILE", help="write a JSON line per request")
 
 
@@ -34,11 +50,15 @@ def run(arguments: argparse.Namespace) -> int:
     numbers = {name: n for name in _NUMBERS if (n := given.whole(arguments, name)) is not None}
     if {"hosts", "pages"} & numbers.keys():
         numbers.setdefault("max_host_pages", 0)  # the preset's cap was meant for its own size
+    ca_file = given.path(arguments, "ca_file")
+    if ca_file is not None and not arguments.tls:
+        raise UsageError("--ca-file: without --tls there is no certificate to be trusted")
     return run_forever(
-        preset(str(given.text(arguments, "preset")), **numbers),
+        replace(preset(str(given.text(arguments, "preset")), **numbers), tls=bool(arguments.tls)),
         http_port=_port(arguments, "port"),
         dns_port=_port(arguments, "dns_port"),
         log=given.path(arguments, "log"),
+        ca_file=ca_file,
     )
 
 

@@ -114,20 +114,32 @@ async def serve(
 
 
 def run_forever(
-    config: SimWebConfig, *, http_port: int, dns_port: int, log: Path | None, until_eof_of: int | None = None
+    config: SimWebConfig,
+    *,
+    http_port: int,
+    dns_port: int,
+    log: Path | None,
+    until_eof_of: int | None = None,
+    ca_file: Path | None = None,
 ) -> int:
     """The command `gossamer simweb`: serve until SIGINT or SIGTERM, then return 0.
 
     Prints one line of JSON when ready. `until_eof_of` is a file descriptor whose end of file stops the server too:
-    a pipe from whoever started it, so that it does not outlive them. Raises `CannotListen`.
+    a pipe from whoever started it, so that it does not outlive them. Where it is https, `ca_file` gets a copy of the
+    certificate to be trusted, which stays. Raises `CannotListen`.
     """
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_serve_until_told(config, http_port, dns_port, log, until_eof_of))
+        runner.run(_serve_until_told(config, http_port, dns_port, log, until_eof_of, ca_file))
     return 0
 
 
 async def _serve_until_told(
-    config: SimWebConfig, http_port: int, dns_port: int, log: Path | None, until_eof_of: int | None
+    config: SimWebConfig,
+    http_port: int,
+    dns_port: int,
+    log: Path | None,
+    until_eof_of: int | None,
+    ca_file: Path | None,
 ) -> None:
     loop = asyncio.get_running_loop()
     told = asyncio.Event()
@@ -136,11 +148,14 @@ async def _serve_until_told(
         loop.add_signal_handler(number, told.set)
     # Nobody could read what is kept in memory here.
     async with await serve(config, http_port=http_port, dns_port=dns_port, log=log, keep=False) as running:
+        trusted = running.ca_file
+        if ca_file is not None and trusted is not None:
+            trusted = _copied(Path(trusted), ca_file)
         ready = {
             "http_port": running.http_port,
             "dns": running.dns_address,
             "seeds": list(running.seeds),
-            "ca_file": running.ca_file,
+            "ca_file": trusted,
             "pid": os.getpid(),
         }
         print(json.dumps(ready), flush=True)
@@ -150,6 +165,14 @@ async def _serve_until_told(
         if until_eof_of is not None:
             loop.remove_reader(until_eof_of)
     sys.stdout.flush()
+
+
+def _copied(source: Path, target: Path) -> str:
+    try:
+        target.write_bytes(source.read_bytes())
+    except OSError as error:
+        raise CannotListen(f"cannot write {target}: {error.strerror or error}") from error
+    return str(target)
 
 
 def _stop_at_eof(loop: asyncio.AbstractEventLoop, descriptor: int, told: asyncio.Event) -> None:
