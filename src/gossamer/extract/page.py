@@ -109,10 +109,10 @@ def read_page(
     reader = _Reader(url, WishesFor(agent, robots_tag), want, AnchorTexts(len(body)) if want.anchor_text else None)
     reader.read(tree)
     wishes = reader.wishes.wishes()
-    text = main_text(tree) if want.text else None
+    text = main_text(tree, len(body)) if want.text else None
     language = declared_language(tree, reader.meta_language, content_language)
     if language is None and want.guess_language:
-        language = guessed_language(tree if text is None else text)
+        language = guessed_language(main_text(tree, len(body)) if text is None else text)
     return Page(
         base_of(tree),
         reader.links,
