@@ -19,6 +19,7 @@ from gossamer.simweb.paths import url_of
 from gossamer.simweb.record import Request
 from gossamer.simweb.truth import Truth, ground_truth
 from gossamer.simweb.web import SimWeb
+from warc_checking import check_by_warcio
 
 CONTRACT_KEYS = frozenset(
     [
@@ -120,6 +121,7 @@ def check_archive(directory: Path, web: SimWeb, pages: list[Json]) -> None:
 
 def archived_urls(directory: Path) -> Counter[str]:
     """How many response records each URL has. All files are read end to end, by two readers that are not ours."""
+    check_by_warcio(sorted((directory / "warc").iterdir()))
     slow: Counter[str] = Counter()
     fast: Counter[str] = Counter()
     for path in sorted((directory / "warc").iterdir()):

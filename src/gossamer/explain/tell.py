@@ -184,7 +184,7 @@ def _problem(url: Url, record: RecordCheck | None) -> str | None:
         return "the record was not read"
     if record.problem is not None:
         return record.problem
-    if record.kind not in ("response", "resource") or record.target != url:
+    if record.kind not in ("response", "resource", "revisit") or record.target != url:
         return f"there is a {record.kind} record of {record.target}"
     if record.block_ok is not True:
         return "its digest is wrong" if record.block_ok is False else "it has no digest to be checked by"

@@ -13,7 +13,7 @@ from gossamer.model.outcome import Response, Truncation
 HERE = "ftp://x.test/pub/a.bin"
 
 
-def records_of(response: Response) -> tuple[bytes, bytes]:
+def records_of(response: Response) -> tuple[bytes, ...]:
     return WarcEncoder(new_ids()).records(response, sha1(response.wire_body, usedforsecurity=False).digest())
 
 
