@@ -15,7 +15,7 @@ from gossamer.crawl.reading import Read
 from gossamer.dedup.soft import SOFT_404
 from gossamer.filter.canonical import taken_apart
 from gossamer.filter.shapes import Shape, shape_of
-from gossamer.filter.traps_budget import Cut, DomainBudget, HostBudget, TrapPolicy, Worth
+from gossamer.filter.traps_budget import Cut, DomainBudget, HostBudget, Outline, TrapPolicy, Worth
 from gossamer.frontier.turns import Visit
 from gossamer.model.states import UrlState
 from gossamer.model.task import HostRecord
@@ -26,8 +26,8 @@ _SAVE_EVERY = 16  # pages, or hosts of a domain: what a crash makes us forget
 _LOOK_EVERY = 8  # pages whose links are looked at; the first ones of a shape more often
 _FIRST_LOOKS = 10
 _MANY_HOSTS = 64  # of a domain, from which on links between them are looked at
-_SAME_DISTANCE = 1  # of a near-duplicate whose text is that of another page
 _NO_DIGITS = str.maketrans("", "", "0123456789")
+_SAME_DISTANCE = 1  # of a near-duplicate whose text is that of another page
 
 
 class Budgets:
@@ -118,7 +118,7 @@ class Budgets:
         before = len(budget)
         coarse = budget.coarse.get(shape.coarse)
         leads = coarse is not None and coarse.faceted and read is not None and _leads_away(shape, visit.host, read)
-        outline = None if read is None else _outline(settlement, read)
+        outline = None if read is None or settlement.signature is not None else _outline(settlement, read)
         first_cut = budget.count(shape, worth, self._policy, leads=leads, outline=outline)
         self._shapes += len(budget) - before
         if first_cut or budget.pages % _SAVE_EVERY == 0:
@@ -204,11 +204,13 @@ def _worth(settlement: Settlement) -> Worth:
     return Worth.SAME if settlement.distance <= _SAME_DISTANCE else Worth.ALIKE
 
 
-def _outline(settlement: Settlement, read: Read) -> int:
-    """Pages that one template makes with hardly any text have one title but for numbers, one size and so many links."""
-    links = 0 if read.links is None else len(read.links.prints)
-    title = (settlement.title or "").translate(_NO_DIGITS)
-    return hash((title, (settlement.size or 0) >> 7, links))
+def _outline(settlement: Settlement, read: Read) -> Outline | None:
+    """What one template makes of no text: one title but for its numbers, one size, so many links. None if no page."""
+    if read.links is None or settlement.size is None:
+        return None
+    title = settlement.title or ""
+    named = title.translate(_NO_DIGITS)
+    return Outline(hash((named, settlement.size >> 4, len(read.links.prints))), named != title)
 
 
 def _leads_away(shape: Shape, host: HostKey, read: Read) -> bool:

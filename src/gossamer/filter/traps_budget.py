@@ -36,8 +36,9 @@ _FACETED = 16  # sets of parameters under one script
 _BREEDING_KNOWN = 0.01  # share of known pages among those of its shape that a page links to
 _BREEDING_NEW = 1.5  # new ones, by page
 _BREEDING_PAGES = 3  # times `patience`: so many pages are looked at before a shape is called endless
-_LOOKED_AT = 10  # pages whose links were looked at, before they say anything
-_RECENT = 16  # pages of a shape with which the next one is compared
+_LOOKED_AT = 10  # pages whose links were looked at, before they are a reason to cut
+_FEW_LOOKS = 3
+_RECENT = 8  # pages of a shape with which the next one is compared
 
 
 GRACE = 20
@@ -62,6 +63,14 @@ class Worth(Enum):
     SAME = "same"  # its bytes, or its text, were met before; or it leads on to another of its shape and shows nothing
 
 
+class Outline(NamedTuple):
+    """Of a page with too little text to be compared by it: a hash of the rest, numbers in its title left out; and
+    whether there were any, so that at least they tell it from others."""
+
+    looks: int
+    numbered: bool
+
+
 @dataclass(slots=True)
 class ShapeBudget:
     """The account of one shape. `credit` is at most the patience; with a `cut`, nothing more of it is fetched."""
@@ -77,14 +86,24 @@ class ShapeBudget:
     cut: str | None = None
     recent: list[int] = field(default_factory=list)  # outlines of its last pages; not kept over a restart
 
-    def resembles(self, outline: int) -> bool:
-        """Whether one of its last pages had this outline. Remembers it."""
-        if outline in self.recent:
-            return True
-        self.recent.append(outline)
+    def compared(self, outline: Outline) -> Worth:
+        """What a page with hardly any text is worth beside its last ones. Remembers it."""
+        looks, numbered = outline
+        if looks in self.recent:
+            return Worth.ALIKE if numbered else Worth.SAME
+        self.recent.append(looks)
         if len(self.recent) > _RECENT:
             del self.recent[0]
-        return False
+        return Worth.NEW
+
+    @property
+    def breeds(self) -> bool:
+        """Whether its pages link to new ones of its shape only."""
+        return (
+            self.looked_at >= _FEW_LOOKS
+            and self.links_new >= _BREEDING_NEW * self.looked_at
+            and self.links_known <= _BREEDING_KNOWN * (self.links_known + self.links_new)
+        )
 
     @property
     def proven(self) -> bool:
@@ -118,8 +137,7 @@ class ShapeBudget:
             self.cut is None
             and self.looked_at >= _LOOKED_AT
             and self.fetched >= _BREEDING_PAGES * policy.patience
-            and self.links_new >= _BREEDING_NEW * self.looked_at
-            and self.links_known <= _BREEDING_KNOWN * (self.links_known + self.links_new)
+            and self.breeds
         ):
             self.cut = ENDLESS
 
@@ -227,10 +245,10 @@ class HostBudget:
         return len(self.fine) + len(self.coarse)
 
     def count(
-        self, shape: Shape, worth: Worth, policy: TrapPolicy, *, leads: bool = False, outline: int | None = None
+        self, shape: Shape, worth: Worth, policy: TrapPolicy, *, leads: bool = False, outline: Outline | None = None
     ) -> bool:
-        """A page came back. `leads`: to a URL of another shape that was not known. `outline`: a hash of what its text
-        is not, by which pages made by one template with hardly any text resemble each other. True for a first cut."""
+        """A page came back. `leads`: to a URL of another shape that was not known. `outline`: of a page with too little
+        text to be compared by it. True for a first cut."""
         self.pages += 1
         if self.pages <= policy.grace:
             return False
@@ -241,14 +259,15 @@ class HostBudget:
         if fine is None and len(self.fine) < _ROOM:
             fine = self.fine[shape.fine] = ShapeBudget(float(policy.patience))
             coarse.variants += "?" in shape.fine
-        if outline is not None and coarse.resembles(outline) and worth is Worth.NEW:
-            worth = Worth.ALIKE
+        if outline is not None and worth is Worth.NEW:
+            worth = coarse.compared(outline)
         combined = coarse.faceted and "&" in shape.fine
         if combined and worth is Worth.NEW and not leads:
             worth = Worth.SAME
         if fine is not None:
             fine.count(worth, policy)
             if fine.proven and not combined:
+                coarse.fetched += 1
                 return False
         coarse.count(worth, policy)
         return self._noted(fine, coarse)
@@ -266,7 +285,8 @@ class HostBudget:
                     fine_counts[was_new] += 1
         if fine is not None:
             fine.saw_links(fine_counts[True], fine_counts[False], policy)
-        coarse.saw_links(coarse_counts[True], coarse_counts[False], policy)
+        if fine is None or fine.breeds or not fine.proven:
+            coarse.saw_links(coarse_counts[True], coarse_counts[False], policy)
         return self._noted(fine, coarse)
 
     def _noted(self, fine: ShapeBudget | None, coarse: ShapeBudget) -> bool:
@@ -284,7 +304,7 @@ class HostBudget:
         if coarse is None or coarse.cut is None:
             return None
         # With facets each set of parameters is a shape of its own, and proves nothing; a single one chooses a page.
-        if fine is not None and fine.proven and not (coarse.faceted and "&" in shape.fine):
+        if fine is not None and fine.proven and not fine.breeds and not (coarse.faceted and "&" in shape.fine):
             return None
         return Cut(coarse.cut, shape.coarse, coarse.figures)
 
