@@ -3,14 +3,21 @@
 How much of their rate the healthy hosts keep is measured by benchmarks/bench_mixed.py.
 """
 
+import asyncio
 import signal
+import tomllib
 from collections import Counter
 from pathlib import Path
 
 import pytest
 from mixed_web import HOSTILE, MixedWeb
 from running import Command, Ended, Json, gossamer, wait_until
-from survival import check_crawl
+from survival import check_crawl, check_memory, on_a_loop, under_watch
+
+from gossamer.assemble import assemble
+from gossamer.config import make_config
+from gossamer.filter.canonical import Canonical, Canonicaliser
+from gossamer.seed.lists import Seed
 
 HEALTHY, PAGES = 200, 5
 TOML = """
@@ -53,6 +60,7 @@ def test_healthy_hosts_are_crawled_completely_among_hostile_ones(tmp_path: Path)
     assert web.unmet() == set()
     # States add up (G6), no gap was too short by the crawler's own audit (G11), its log is clean (G10).
     check_crawl(tmp_path / "crawl")
+    check_memory(ended.report)
     assert ended.report["politeness_violations"] == 0
     healthy = Counter(str(each["state"]) for each in pages if str(each["url"]).startswith("http://healthy"))
     assert healthy == {"stored": HEALTHY * PAGES}
@@ -83,3 +91,35 @@ def test_healthy_hosts_are_crawled_while_more_hosts_than_there_are_slots_say_not
     assert given_up == []  # nobody had to wait for the end of a silent visit
     assert ended.status == 130, ended.err
     assert set(web.most_at_once.values()) == {1}
+
+
+@pytest.mark.service
+def test_the_loop_is_never_held_and_memory_is_bounded_while_every_kind_of_hostile_host_is_crawled(
+    tmp_path: Path,
+) -> None:
+    options = {"dir": str(tmp_path / "crawl"), "allow_private": True, "delay": 0.05, "concurrency": 20}
+    canonicaliser = Canonicaliser()
+
+    async def crawl(web: MixedWeb) -> None:
+        found = [canonicaliser.canonicalise(url) for url in web.seeds]
+        seeds = [Seed(url.url, url.host, "test") for url in found if isinstance(url, Canonical)]
+        config = make_config(tomllib.loads(TOML), {**options, "dns": web.dns_address})
+        async with under_watch():  # G1, G2 in CPU time, G3
+            crawl = assemble(config, seeds)
+            running = asyncio.create_task(crawl.pipeline.run())
+            try:
+                while not (running.done() or (web.is_done and not web.unmet())):
+                    await asyncio.wait((running,), timeout=0.1)
+                crawl.pipeline.stop()
+                await running
+            finally:
+                running.cancel()
+                await asyncio.gather(running, return_exceptions=True)
+                await crawl.close()
+            assert crawl.audit.violations == 0
+
+    hostile = dict.fromkeys(HOSTILE, 2)
+    with MixedWeb(tmp_path / "requests.log", healthy=10, pages=PAGES, hostile=hostile) as web:
+        on_a_loop(crawl(web))
+
+    assert web.is_done and web.unmet() == set()
