@@ -1,4 +1,4 @@
-"""Text from bytes, by the decoders of the Encoding Standard, which are not Python's (ADR 23).
+"""Text from bytes, by the decoders of the Encoding Standard, which are not Python's (ADR 27).
 
 Pages are decoded by the parser itself; this is for text that is no page. A test holds the two together.
 """
