@@ -295,7 +295,6 @@ def _assemble(
         intake=intake,
         store=store,
         tally=tally,
-        clock=clock,
         wishes=config.sitemaps,
         agent=config.robots_agent,
         ask=lambda url_id, host_id: pipeline.ask_store(loader.sitemap_facts, url_id, host_id),

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Protocol
 
 from gossamer.extract.links import MOST_LONG_LINKS, PageContent
@@ -46,7 +45,7 @@ class Intake:
         lookout: Lookout | None = None,
     ) -> None:
         self.rules = rules
-        self.file_rules = rules_for_files(rules)
+        self.file_rules = rules.for_sitemaps()
         self._canonicaliser = canonicaliser
         self._resolver = resolver
         self._seen = seen
@@ -60,7 +59,7 @@ class Intake:
     def change_rules(self, rules: EntryRules) -> None:
         """Other rules from now on, for queued URLs too. What the old ones refused is asked about again."""
         self.rules = rules
-        self.file_rules = rules_for_files(rules)
+        self.file_rules = rules.for_sitemaps()
         self._seen.forget_recent()
 
     def links(
@@ -203,8 +202,3 @@ class Intake:
 
     def fingerprint_of(self, url: Url, host: HostKey) -> Fingerprint:
         return fingerprint(self._identities.of(url, host), self._key)
-
-
-def rules_for_files(rules: EntryRules) -> EntryRules:
-    """The rules for sitemaps. Endings and patterns to include are about pages: they are not asked."""
-    return replace(rules, excluded_extensions=frozenset(), include_patterns=())

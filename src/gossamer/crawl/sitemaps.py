@@ -12,7 +12,6 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from gossamer.clock import Clock
 from gossamer.crawl.intake import Intake
 from gossamer.crawl.ports import SitemapFacts
 from gossamer.crawl.reading import Opened, Read
@@ -98,7 +97,6 @@ class Sitemaps:
         intake: Intake,
         store: StoreThread,
         tally: Tally,
-        clock: Clock,
         wishes: SitemapsSection,
         agent: str,
         ask: AskFacts,
@@ -106,7 +104,6 @@ class Sitemaps:
         self._intake = intake
         self._store = store
         self._tally = tally
-        self._clock = clock
         self._wishes = wishes
         self._limits = ReadLimits(wishes.max_bytes, wishes.max_entries)
         self._agent = agent
@@ -200,7 +197,7 @@ class Sitemaps:
         packed = payload.truncated is not None and payload.entity[:2] == GZIP_MARK
         body = payload.entity if packed else payload.body
         content_type = course.opened.document.response.headers.get("content-type")
-        reading = read_list(body, self._clock.now(), content_type=content_type, limits=self._limits)
+        reading = read_list(body, course.opened.document.finished, content_type=content_type, limits=self._limits)
         while True:
             try:
                 kind, entries = next(reading)

@@ -102,6 +102,18 @@ class VisitFact:
 
 
 @dataclass(frozen=True, slots=True)
+class ListingFact:
+    """What a sitemap or a feed says of the URL, and what it is as a sitemap itself."""
+
+    listed_in: Url | None = None
+    modified_at: Instant | None = None
+    changefreq: str | None = None
+    priority: float | None = None
+    sitemap: int = 0  # model.task.Task
+    named_by: str | None = None  # hosts whose robots.txt leads to it, with spaces between them
+
+
+@dataclass(frozen=True, slots=True)
 class FailureFact:
     """A visit that did not end well."""
 
@@ -160,6 +172,7 @@ class Facts:
     way: tuple[Step, ...] = ()  # the page it was found on first, then that page's, at most MOST_STEPS
     queue: QueueFact | None = None
     visit: VisitFact | None = None
+    listing: ListingFact = ListingFact()
     long_links: tuple[LongLink, ...] = ()
     failures: tuple[FailureFact, ...] = ()  # the last MOST_ATTEMPTS, oldest first
     earlier_failures: bool = False  # there are more

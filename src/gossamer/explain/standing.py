@@ -10,6 +10,7 @@ ASSUMED_DEPTH = 1
 """Of a URL never seen: as if a seed linked to it."""
 
 _SAME = 1e-6  # what rounding may make of a score
+_AGED = 0.005  # and what time makes of one that counts a date
 
 _BY_SCORE = ("due", "later")
 _CLASSES = {1: ("only",), 3: ("high", "medium", "low")}
@@ -19,6 +20,7 @@ def stands(known: UrlFact, facts: Facts, ordering: Ordering) -> Standing:
     """Where a URL on record stands. Its front queue is the one that it is in, if the queue stands by this ordering;
     it stands by none while it is put in order."""
     same = facts.order == ordering.name
+    same_score = _SAME if known.learnt.age is None else _AGED
     score = ordering.score(known.learnt)
     front = known.front if same else ordering.standing(known.learnt).front
     return _standing(
@@ -27,7 +29,7 @@ def stands(known: UrlFact, facts: Facts, ordering: Ordering) -> Standing:
         facts.domain,
         front,
         # In the units of another ordering the number would say nothing.
-        queued_with=known.priority / ordering.unit if same and abs(known.priority - score) > _SAME else None,
+        queued_with=known.priority / ordering.unit if same and abs(known.priority - score) > same_score else None,
         queued_by=None if same else facts.order,
     )
 

@@ -45,6 +45,18 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
+class Listing:
+    """What a sitemap or a feed says of it. `sitemap`: it is one itself, and led to by the robots.txt of `named_by`."""
+
+    listed_in: Url | None
+    modified_at: Instant | None
+    changefreq: str | None
+    priority: float | None
+    sitemap: bool
+    named_by: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """One rule of entry: None as a reason means that it passes; `detail` is the value that decided."""
 
@@ -201,6 +213,7 @@ class Story:
     reason: str | None = None
     identity: Identity | None = None
     finding: Finding | None = None
+    listing: Listing | None = None
     verdicts: tuple[Verdict, ...] = ()
     robots: Robots | None = None
     standing: Standing | None = None

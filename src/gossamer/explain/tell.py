@@ -3,7 +3,7 @@
 import base64
 from dataclasses import dataclass, field, replace
 
-from gossamer.explain.facts import MOST_STEPS, Facts, RecordCheck, UrlFact, VisitFact
+from gossamer.explain.facts import MOST_STEPS, Facts, ListingFact, RecordCheck, UrlFact, VisitFact
 from gossamer.explain.standing import ASSUMED_DEPTH, stands, would_stand
 from gossamer.explain.story import (
     Archive,
@@ -12,6 +12,7 @@ from gossamer.explain.story import (
     Finding,
     Form,
     Identity,
+    Listing,
     Next,
     Place,
     Story,
@@ -32,6 +33,7 @@ from gossamer.model.states import UrlState
 from gossamer.model.task import Via
 from gossamer.model.units import Instant, Url
 
+_MOST_NAMES = 3  # of hosts that lead to a sitemap
 _TOLD = frozenset({UrlState.STORED, UrlState.DUPLICATE, UrlState.REDIRECT})
 
 
@@ -56,11 +58,14 @@ def tell(
     if form.url is None or form.host is None:
         return refused(form)
     known = facts.url
+    if known is not None and (modified := facts.listing.modified_at) is not None:
+        known = replace(known, learnt=known.learnt._replace(age=max(0.0, now - modified)))
     # In minimised form the URL on record may be of another host than the one asked about: what counts is its own.
     host = form.host if known is None or facts.host is None else facts.host.host
     page = taken_apart(form.url if known is None else known.url, host)
     url, depth = page.url, ASSUMED_DEPTH if known is None else known.depth
-    verdicts = entry_verdicts(rules.entry, url, host, depth)
+    entry = rules.entry.for_sitemaps() if facts.listing.sitemap else rules.entry
+    verdicts = entry_verdicts(entry, url, host, depth)
     robots = robots_verdict(url, page.origin, facts.robots, rules.robots_agent, now)
     politeness = None
     if facts.host is not None:
@@ -88,6 +93,7 @@ def tell(
         reason=known.reason,
         identity=replace(_identity(form.url, known.url, rules.minimise), ignored=ignored),
         finding=_finding(known, facts),
+        listing=_listing(facts.listing),
         verdicts=verdicts,
         robots=robots,
         standing=stands(known, facts, rules.ordering),
@@ -134,6 +140,19 @@ def _finding(known: UrlFact, facts: Facts) -> Finding:
     # A way of the full length that has not met a seed goes on beyond what was read.
     cut = len(way) == MOST_STEPS and way[-1].via is not Via.SEED
     return Finding(known.via.name.lower(), known.found_at, known.hops, facts.seed, way, cut)
+
+
+def _listing(listing: ListingFact) -> Listing | None:
+    if listing.listed_in is None and not listing.sitemap:
+        return None
+    return Listing(
+        listing.listed_in,
+        listing.modified_at,
+        listing.changefreq,
+        listing.priority,
+        listing.sitemap > 0,
+        tuple((listing.named_by or "").split()[:_MOST_NAMES]),
+    )
 
 
 def _attempts(known: UrlFact, facts: Facts) -> tuple[Attempt, ...]:

@@ -6,7 +6,7 @@ from enum import Enum
 from itertools import zip_longest
 
 from gossamer.explain.facts import Bounded, Step
-from gossamer.explain.story import Attempt, Content, Finding, Politeness, Robots, Standing, Story, Verdict
+from gossamer.explain.story import Attempt, Content, Finding, Listing, Politeness, Robots, Standing, Story, Verdict
 from gossamer.observe import words
 
 _LABEL = 12
@@ -60,6 +60,7 @@ def _parts(story: Story) -> Iterator[tuple[str, list[str]]]:
     yield "state", [_state(story)]
     yield "form", _form(story)
     yield "found", _found(story.finding) if story.finding is not None else []
+    yield "listed", _listed(story.listing) if story.listing is not None else []
     yield "seen", _seen(story)
     yield "filter", _filter(story.verdicts)
     yield "robots.txt", _robots(story.robots) if story.robots is not None else []
@@ -98,12 +99,28 @@ def _found(finding: Finding) -> list[str]:
     elif finding.via == "seed":
         lines.append(f"seed, {at}")
     if finding.via != "seed":
-        where = finding.way[0].url if finding.way else "a page no longer on record"
+        nobody = "named by robots.txt" if finding.via == "sitemap" else "a page no longer on record"
+        where = finding.way[0].url if finding.way else nobody
         how = {"redirect": f"redirect from {where}", "sitemap": f"sitemap {where}"}.get(finding.via, f"link on {where}")
         lines.append(f"{how}, {at}")
     lines += [_step(step, beyond) for step, beyond in zip_longest(finding.way, finding.way[1:])]
     if finding.cut:
         lines.append("  and so on: the way to a seed is longer")
+    return lines
+
+
+def _listed(listing: Listing) -> list[str]:
+    lines = []
+    if listing.sitemap:
+        by = ", ".join(listing.named_by)
+        lines.append("it is a sitemap" + (f", which the robots.txt of {by} names or leads to" if by else ""))
+    if listing.listed_in is not None:
+        said = [
+            f"modified {words.timestamp(listing.modified_at)}" if listing.modified_at is not None else "",
+            f"changes {listing.changefreq}" if listing.changefreq else "",
+            f"priority {listing.priority:g}" if listing.priority is not None else "",
+        ]
+        lines.append(": ".join(part for part in (f"in {listing.listed_in}", ", ".join(filter(None, said))) if part))
     return lines
 
 

@@ -5,7 +5,7 @@ The value is never changed. Whoever changes the rules of a running crawl makes a
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from gossamer.errors import ConfigError
@@ -98,6 +98,10 @@ class EntryRules:
         if self._any_pattern:
             return self._judge_patterns(url, host)[0]
         return None
+
+    def for_sitemaps(self) -> "EntryRules":
+        """The rules for sitemaps. Endings and patterns to include are about pages: they are not asked."""
+        return replace(self, excluded_extensions=frozenset(), include_patterns=())
 
     def explain_entry(self, url: Url, host: HostKey, depth: int) -> list[tuple[str, str]]:
         """Every rule in the order it is asked, with `passes` or the reason and the value that decided.

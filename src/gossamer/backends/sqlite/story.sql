@@ -11,6 +11,11 @@ SELECT u.id, u.url, u.depth, u.links, u.links_from_others, u.credit, u.visits, u
 FROM domains d JOIN urls u ON u.domain_id = d.id
 WHERE d.domain = ? AND u.fingerprint = ?
 
+-- name: listing
+SELECT s.url, u.modified, h.changefreq, h.priority, u.sitemap,
+       (SELECT group_concat(n.host, ' ') FROM sitemap_names n WHERE n.url_id = u.id)
+FROM urls u LEFT JOIN hints h ON h.url_id = u.id LEFT JOIN urls s ON s.id = h.listed_in WHERE u.id = ?
+
 -- name: last_url
 SELECT coalesce(max(id), 0) FROM urls
 

@@ -1,0 +1,85 @@
+"""What sitemaps say of URLs: kept with the URLs, and counted in their priorities."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlite_store import Store, candidate
+
+from gossamer.backends.sqlite.reordering import reorder
+from gossamer.crawl.ports import SitemapFacts
+from gossamer.frontier.orderings.mercator import Mercator
+from gossamer.model.facts import UrlFacts
+from gossamer.model.units import Fingerprint, HostId, HostKey, Instant
+from gossamer.store.changes import Batch, HintRecord, SitemapName, SitemapRecord
+
+DAY = 86_400.0
+HOST = HostKey("h.test")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = Store(tmp_path / "crawl.db", Mercator())
+    yield opened
+    opened.close()
+
+
+def hint(number: int, modified: float | None = None, changefreq: str | None = None, listed_in: int = 9) -> HintRecord:
+    date = None if modified is None else Instant(modified)
+    return HintRecord(HOST, Fingerprint(number), listed_in, date, changefreq, 0.5)
+
+
+def test_a_date_of_modification_counts_in_the_priority(store: Store) -> None:
+    ordering = Mercator()
+    fresh, old, unknown = candidate("h.test", 1), candidate("h.test", 2), candidate("h.test", 3)
+    fresh, old = fresh._replace(modified=store.now), old._replace(modified=Instant(store.now - 3000 * DAY))
+
+    store.writer.commit(Batch(candidates=[fresh, old, unknown]), store.now)
+
+    found = store.rows("SELECT priority FROM urls ORDER BY id")
+    facts = [
+        UrlFacts(n, c.url, 1, age=age) for n, (c, age) in enumerate(((fresh, 0.0), (old, 3000 * DAY), (unknown, None)))
+    ]
+    assert [score for (score,) in found] == pytest.approx([ordering.score(fact) for fact in facts])
+    assert found[0] > found[2] > found[1]
+
+
+def test_the_date_still_counts_when_the_queue_is_put_in_order_anew(store: Store) -> None:
+    store.writer.commit(Batch(candidates=[candidate("h.test", 1)._replace(modified=store.now)]), store.now)
+    before = store.value("SELECT priority FROM urls")
+    other = Mercator({"freshness": 5.0})
+    store.close()
+
+    reorder(store.path, other.name, other, Instant(store.now + 30 * DAY), settings=other.settings)
+    store.open()
+
+    facts = UrlFacts(1, candidate("h.test", 1).url, 1, age=30 * DAY)
+    assert store.value("SELECT priority FROM urls") == pytest.approx(other.score(facts))
+    assert store.value("SELECT priority FROM urls") != before
+
+
+def test_what_a_sitemap_says_is_kept_of_known_urls_too_and_the_last_word_counts(store: Store) -> None:
+    store.writer.commit(Batch(candidates=[candidate("h.test", 1)]), store.now)
+
+    store.writer.commit(Batch(hints=[hint(1, 1e9, "daily"), hint(2, 1e9)]), store.now)
+    store.writer.commit(Batch(hints=[hint(1, None, "weekly", listed_in=10)]), store.now)
+
+    assert store.rows("SELECT url_id, listed_in, changefreq, priority FROM hints") == [(1, 10, "weekly", 0.5)]
+    assert store.rows("SELECT modified FROM urls") == [(1e9,)]
+
+
+def test_a_host_knows_how_many_sitemaps_it_has_and_what_they_list(store: Store) -> None:
+    maps = [candidate("h.test", number)._replace(sitemap=1) for number in (1, 2)]
+    names = [SitemapName(HOST, Fingerprint(1), HostKey(host)) for host in ("a.test", "h.test", "a.test")]
+    records = [
+        SitemapRecord(1, HostId(1), "urlset", 30, 0),
+        SitemapRecord(2, HostId(1), "sitemapindex", 7, 0),
+        SitemapRecord(3, HostId(2), "urlset", 500, 0),
+    ]
+
+    store.writer.commit(
+        Batch(candidates=[*maps, candidate("h.test", 3)], sitemap_names=names, sitemaps=records), store.now
+    )
+
+    assert store.loader.sitemap_facts(1, HostId(1)) == SitemapFacts((HostKey("a.test"), HOST), 30, 2)
+    assert store.loader.sitemap_facts(2, HostId(2)) == SitemapFacts((), 500, 0)
