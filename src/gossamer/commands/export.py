@@ -21,7 +21,7 @@ from gossamer.export.tables import Column, Row
 from gossamer.observe import words
 from gossamer.observe.progress import ProgressLine
 
-USAGE = "--what pages|links|text|graph [--format FORMAT] [-o FILE] [options]"
+USAGE = "[--what pages|links|text|graph] [-o FILE] [options]"
 DESCRIPTION = """\
 The results of a crawl as a table: every known page, every link with its text,
 the text of every page, or the link graph as an edge list. Goes to standard
