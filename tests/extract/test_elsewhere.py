@@ -31,6 +31,23 @@ def test_a_page_read_elsewhere_is_the_page_read_here() -> None:
     with_pages(job)
 
 
+def test_everything_that_can_be_asked_is_asked_elsewhere_too() -> None:
+    body = b"<link rel=canonical href=/c><meta name=MyBot content=noindex>" + PAGE
+
+    async def job(pages: LargePages) -> None:
+        found = await pages.extract(
+            body, None, "http://h.test/", "none", content_language="de", agent="mybot", sign=True
+        )
+
+        assert found == extract_page(
+            body, None, "http://h.test/", robots_tag="none", content_language="de", agent="mybot", sign=True
+        )
+        assert found is not None
+        assert (found.canonical, found.language, found.noindex, found.nofollow) == ("/c", "de", True, False)
+
+    with_pages(job)
+
+
 def test_the_event_loop_goes_on_while_a_page_is_read() -> None:
     async def job(pages: LargePages) -> None:
         await pages.extract(b"<p>", None, "http://h.test/", None)  # the child is up

@@ -26,6 +26,7 @@ def test_directives_are_words_apart(content: str, expected: Wishes) -> None:
         ("noindex, otherbot: nofollow", Wishes(noindex=True, nofollow=False)),
         ("otherbot: noindex, Gossamer: nofollow", Wishes(noindex=False, nofollow=True)),
         ("unavailable_after: 25 Jun 2030 15:00:00 PST, nofollow", Wishes(noindex=False, nofollow=True)),
+        ("unavailable_after: Tuesday, 25 Jun 2030 15:00:00 PST, nofollow", Wishes(noindex=False, nofollow=True)),
         ("max-snippet: 20, none", Wishes(noindex=True, nofollow=True)),
         ("noindex, gossamer: nofollow", Wishes(noindex=False, nofollow=True)),
         ("none, GOSSAMER: all", Wishes(noindex=False, nofollow=False)),

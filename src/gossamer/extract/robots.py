@@ -10,6 +10,8 @@ OUR_NAME = "gossamer"
 """The product token that we go by unless told otherwise."""
 
 _LONGEST_NAME = 500
+# What may be a robot's name. `25 Jun 2030 15` before the colon of a time is none.
+_ROBOT = re.compile(r"[A-Za-z][\w.-]*").fullmatch
 _SEPARATORS = re.compile(r"[\s,;]+")
 # Directives of X-Robots-Tag that have a value, so that `max-snippet: 20` is not taken for a robot's name.
 _VALUED = frozenset({"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"})
@@ -73,7 +75,7 @@ class WishesFor:
             name, colon, rest = part.partition(":")
             if colon:
                 name = name.strip()
-                if name.lower() in _VALUED:
+                if name.lower() in _VALUED or _ROBOT(name) is None:
                     continue
                 addressee = name
                 part = rest
