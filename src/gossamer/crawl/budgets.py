@@ -23,7 +23,8 @@ from gossamer.model.units import Domain, HostId, HostKey, Url
 from gossamer.store.changes import Batch, Settlement
 
 _SAVE_EVERY = 16  # pages, or hosts of a domain: what a crash makes us forget
-_LOOK_EVERY = 8  # pages whose links are looked at; the first ones of a shape more often
+_LOOK_EVERY = 16  # pages whose links are looked at; the first ones of a shape more often
+_LINKS_LOOKED_AT = 24  # of these, strewn over the page
 _FIRST_LOOKS = 10
 _MANY_HOSTS = 64  # of a domain, from which on links between them are looked at
 _NO_DIGITS = str.maketrans("", "", "0123456789")
@@ -220,6 +221,6 @@ def _leads_away(shape: Shape, host: HostKey, read: Read) -> bool:
 def _same_host(
     host: HostKey, urls: Sequence[Url], hosts: Sequence[HostKey], fresh: frozenset[int]
 ) -> Iterator[tuple[Shape, bool]]:
-    for i, url in enumerate(urls):
+    for i in range(0, len(urls), 1 + len(urls) // _LINKS_LOOKED_AT):
         if hosts[i] == host:
-            yield _shape(url, host), i in fresh
+            yield _shape(urls[i], host), i in fresh

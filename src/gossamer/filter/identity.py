@@ -32,6 +32,7 @@ _TRIED = 64  # one in so many URLs keeps its learnt parameters
 _DOUBTFUL = frozenset({"sid"})
 _SESSION_ID = re.compile(r"(?=[^0-9]*[0-9])(?=.*[A-Za-z]|[0-9]{16})[A-Za-z0-9_%-]{10,}").fullmatch
 _NAMES_KEPT = 4096
+_URLS_KEPT = 16_384  # the links with queries that pages repeat
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,8 @@ class Identities:
         self.rules = rules
         self._learnt: dict[HostKey, dict[str, dict[str, Learnt]]] = {}
         self._noise = lru_cache(_NAMES_KEPT)(self._is_noise)
+        self._order = lru_cache(_NAMES_KEPT)(self._find_order)
+        self._same = lru_cache(_URLS_KEPT)(self._find_same)
         self._plain = not (rules.tracking or rules.sessions or rules.order or rules.parameters)
         for each in learnt:
             self.learn(each)
@@ -85,10 +88,12 @@ class Identities:
     def learn(self, learnt: Learnt) -> None:
         """From now on this parameter makes no difference there."""
         if learnt.name.lower() not in self.rules.keep:
+            self._same.cache_clear()
             self._learnt.setdefault(learnt.host, {}).setdefault(learnt.place, {})[learnt.name] = learnt
 
     def unlearn(self, host: HostKey, place: str, name: str) -> None:
         """It does after all."""
+        self._same.cache_clear()
         names = self._learnt.get(host, {}).get(place, {})
         names.pop(name, None)
         if not names:
@@ -99,9 +104,10 @@ class Identities:
         of = self.of
         if self.rules.minimise:
             return [of(url, host) for url, host in zip(urls, hosts, strict=True)]
-        marked = [i for i, url in enumerate(urls) if "?" in url or ";" in url or "(" in url]
-        if not marked:
+        text = "\n".join(urls)
+        if "?" not in text and ";" not in text and "(" not in text:
             return urls
+        marked = [i for i, url in enumerate(urls) if "?" in url or ";" in url or "(" in url]
         found: list[str] = list(urls)
         for i in marked:
             found[i] = of(urls[i], hosts[i])
@@ -112,7 +118,7 @@ class Identities:
         same = url if self._plain and host not in self._learnt else self._same(url, host)
         return minimised(Url(same)) if self.rules.minimise else same
 
-    def _same(self, url: Url, host: HostKey) -> str:
+    def _find_same(self, url: Url, host: HostKey) -> str:
         rules = self.rules
         path, mark, query = url.partition("?")
         if rules.sessions and (";" in path or "(" in path):
@@ -121,8 +127,12 @@ class Identities:
         if not mark:
             return path
         parts = query.split("&")
-        kept = [part for part in parts if not self._drops(part)]
         learnt = self._learnt.get(host)
+        order = None if learnt else self._order(tuple([part.partition("=")[0] for part in parts]))
+        if order is not None:  # the quick way: the same parameters were met before
+            rest = "&".join([parts[i] for i in order])
+            return f"{path}?{rest}" if rest else path
+        kept = [part for part in parts if not self._drops(part)]
         if learnt:
             names = learnt.get(shape_of(url, url.index("/", 8)).coarse)
             if names and xxh3_64_intdigest(url.encode()) % _TRIED:
@@ -131,6 +141,14 @@ class Identities:
             kept = sorted(dict.fromkeys(kept), key=_name) if len(kept) > 1 else kept
         rest = "&".join(kept)
         return f"{path}?{rest}" if rest else path
+
+    def _find_order(self, names: tuple[str, ...]) -> tuple[int, ...] | None:
+        """Which parameters of these names stay, and in which order; None if that depends on their values."""
+        noise = [self._noise(name.lower()) for name in names]
+        if "doubtful" in noise or len(set(names)) < len(names):
+            return None
+        kept = [i for i, why in enumerate(noise) if why is None]
+        return tuple(sorted(kept, key=names.__getitem__) if self.rules.order else kept)
 
     def _drops(self, part: str) -> bool:
         name, _, value = part.partition("=")

@@ -73,12 +73,13 @@ class ParameterLearner:
             return []
         news: list[Learnt | Refuted] = []
         content = hash(digest)
-        for i, part in enumerate(parts):
-            name, _, value = part.partition("=")
+        where, hashes = hash(path), [hash(part) for part in parts]
+        total = sum(hashes)
+        for part, chosen in zip(parts, hashes, strict=True):
+            name = part.partition("=")[0]
             if len(name) > _LONGEST_NAME:
                 continue
-            others = sorted(parts[:i] + parts[i + 1 :])
-            key, chosen = hash((path, name, *others)), hash(value)
+            key = hash((where, name, total - chosen))  # the others, in any order
             met = self._young.get(key) or self._old.get(key)
             if met is None or met[0] == chosen:
                 self._young[key] = (chosen, content)
