@@ -15,7 +15,8 @@ from gossamer.crawl.reading import Read
 from gossamer.dedup.soft import SOFT_404
 from gossamer.filter.canonical import taken_apart
 from gossamer.filter.shapes import Shape, shape_of
-from gossamer.filter.traps_budget import Cut, DomainBudget, HostBudget, Outline, TrapPolicy, Worth
+from gossamer.filter.traps_budget import Cut, HostBudget, Outline, TrapPolicy, Worth
+from gossamer.filter.traps_hosts import DomainBudget
 from gossamer.frontier.turns import Visit
 from gossamer.model.states import UrlState
 from gossamer.model.task import HostRecord

@@ -8,7 +8,8 @@ from gossamer.filter.canonical import Canonical
 from gossamer.filter.domains import registrable_domain
 from gossamer.filter.identity import Identities, IdentityRules, Learnt
 from gossamer.filter.shapes import shape_of
-from gossamer.filter.traps_budget import Cut, DomainBudget, HostBudget, TrapPolicy
+from gossamer.filter.traps_budget import Cut, HostBudget, TrapPolicy
+from gossamer.filter.traps_hosts import DomainBudget
 
 
 def budget_verdict(page: Canonical, facts: Facts, policy: TrapPolicy | None) -> Verdict:

@@ -10,6 +10,11 @@ What comes in is text: the `href`s of a page, a seed, the target of a redirect. 
 3. `rules` — is it in scope, near enough, short enough, of a wanted kind? `scope`, `patterns` and
    `domains` hold the parts of that decision.
 
+4. `identity` — is it the same as another? Which parameters choose no document is told by lists, and learnt on each host
+   (`learning`).
+5. `traps` — does it repeat itself? And once pages have come: has its shape (`shapes`) brought anything new, or is it a
+   trap (`traps_budget`, `traps_hosts`)? These are asked when its turn comes.
+
 What goes out is a `Url` with its `HostKey`, or the word for why it stays out.
 
 What always holds: a canonical URL is its own canonical form; two spellings that the WHATWG standard calls

@@ -36,7 +36,7 @@ _FACETED = 16  # sets of parameters under one script
 _BREEDING_KNOWN = 0.01  # share of known pages among those of its shape that a page links to
 _BREEDING_NEW = 1.5  # new ones, by page
 _BREEDING_PAGES = 3  # times `patience`: so many pages are looked at before a shape is called endless
-_LOOKED_AT = 10  # pages whose links were looked at, before they are a reason to cut
+LOOKED_AT = 10  # pages whose links were looked at, before they are a reason to cut
 _FEW_LOOKS = 3
 _RECENT = 8  # pages of a shape with which the next one is compared
 
@@ -61,6 +61,11 @@ class Worth(Enum):
     NEW = "new"
     ALIKE = "alike"  # near-duplicate
     SAME = "same"  # its bytes, or its text, were met before; or it leads on to another of its shape and shows nothing
+
+
+def breeding(pages: int, new: int, known: int) -> bool:
+    """Whether so many pages link to several new ones of their kind each, and hardly ever to known ones."""
+    return new >= _BREEDING_NEW * pages and known <= _BREEDING_KNOWN * (known + new)
 
 
 class Outline(NamedTuple):
@@ -99,11 +104,7 @@ class ShapeBudget:
     @property
     def breeds(self) -> bool:
         """Whether its pages link to new ones of its shape only."""
-        return (
-            self.looked_at >= _FEW_LOOKS
-            and self.links_new >= _BREEDING_NEW * self.looked_at
-            and self.links_known <= _BREEDING_KNOWN * (self.links_known + self.links_new)
-        )
+        return self.looked_at >= _FEW_LOOKS and breeding(self.looked_at, self.links_new, self.links_known)
 
     @property
     def proven(self) -> bool:
@@ -135,7 +136,7 @@ class ShapeBudget:
         self.links_known += known
         if (
             self.cut is None
-            and self.looked_at >= _LOOKED_AT
+            and self.looked_at >= LOOKED_AT
             and self.fetched >= _BREEDING_PAGES * policy.patience
             and self.breeds
         ):
@@ -160,67 +161,6 @@ class Cut(NamedTuple):
     @property
     def detail(self) -> str:
         return f"{self.shape}: {self.figures}"
-
-
-@dataclass(slots=True)
-class DomainBudget:
-    """The account of a registrable domain's hosts: each costs one when it is first contacted, and earns two when it
-    shows something new."""
-
-    credit: float
-    hosts: int = 0
-    new: int = 0
-    looked_at: int = 0
-    links_new: int = 0  # from one host of the domain to another, to URLs that nobody knew
-    links_known: int = 0
-    cut: str | None = None
-
-    def admit(self) -> bool:
-        """Whether one more host of the domain may be contacted."""
-        if self.cut is None and self.credit <= 0:
-            self.cut = HOSTS
-        if self.cut is not None:
-            return False
-        self.hosts += 1
-        self.credit -= 1.0
-        return True
-
-    def brought_something(self, policy: TrapPolicy) -> None:
-        """A host has shown its first new page."""
-        self.new += 1
-        self.credit = min(float(policy.hosts_per_domain), self.credit + 2.0)
-
-    def saw_links(self, new: int, known: int, policy: TrapPolicy) -> None:
-        """The links of a page to other hosts of its domain. As with shapes: hosts that breed were made by nobody."""
-        self.looked_at += 1
-        self.links_new += new
-        self.links_known += known
-        if (
-            self.looked_at >= _LOOKED_AT
-            and 2 * self.hosts >= policy.hosts_per_domain
-            and self.links_new >= _BREEDING_NEW * self.looked_at
-            and self.links_known <= _BREEDING_KNOWN * (self.links_known + self.links_new)
-        ):
-            self.cut = HOSTS
-
-    def cut_of(self, domain: str) -> Cut:
-        """Why no further host of the domain is contacted."""
-        text = f"{self.hosts} hosts contacted, {self.new} of them with something new, credit {self.credit:g}"
-        if self.looked_at:
-            text += f"; {self.looked_at} pages link to {self.links_new} new and {self.links_known} known URLs of others"
-        return Cut(HOSTS, f"*.{domain}", text)
-
-    def to_text(self) -> str:
-        return json.dumps(
-            [round(self.credit, 1), self.hosts, self.new, self.looked_at, self.links_new, self.links_known, self.cut]
-        )
-
-    @classmethod
-    def from_text(cls, text: str, policy: TrapPolicy) -> "DomainBudget":
-        try:
-            return cls(*json.loads(text))
-        except (ValueError, TypeError):
-            return cls(float(policy.hosts_per_domain))
 
 
 @dataclass(slots=True)
