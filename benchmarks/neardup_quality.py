@@ -1,6 +1,6 @@
-"""How well near-duplicates are recognised: the tables of docs/NEARDUP.md. `python -m benchmarks.neardup_quality --write`
+"""How well near-duplicates are recognised: the tables of docs/NEARDUP.md.
 
-Everything comes from fixed seeds, so the tables are the same on every machine.
+`python -m benchmarks.neardup_quality --write` writes them. Everything comes from fixed seeds: the same tables everywhere.
 """
 
 import argparse
@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from gossamer.dedup.near import MAX_DISTANCE, Near, NearSeen
+from gossamer.dedup.near import Near, NearSeen
 from gossamer.extract.links import extract_page
 from gossamer.model.units import Instant
 from gossamer.simweb.config import SimWebConfig, preset
@@ -18,6 +18,7 @@ from gossamer.simweb.paths import path_of
 from gossamer.simweb.variants import VARIATIONS, Variation, near_copy
 from gossamer.simweb.web import SimWeb
 from gossamer.simweb.words import SLUGS, paragraphs
+from gossamer.sketch.bands import MAX_DISTANCE
 from gossamer.sketch.minhash import distance
 
 DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "NEARDUP.md"

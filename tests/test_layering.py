@@ -28,7 +28,7 @@ OURS: dict[str, tuple[str, ...]] = {
     # it hands over; no decision of any stage, and no other backend. It reads the facts of a URL's story as well, and
     # what a crawl waits for.
     "backends": (
-        *("model", "errors", "clock", "store.changes", "store.ports", "crawl.ports", "frontier.front_queue"),
+        *("model", "errors", "clock", "sketch", "store.changes", "store.ports", "crawl.ports", "frontier.front_queue"),
         *("explain.facts", "observe.waits"),
     ),
     "observe": ("model", "errors", "clock"),

@@ -14,7 +14,6 @@ from gossamer.crawl.intake import Intake
 from gossamer.crawl.nearness import NearDuplicates
 from gossamer.crawl.reading import Document, DocumentReader, Read
 from gossamer.dedup.exact import ContentSeen
-from gossamer.dedup.near import bands_of
 from gossamer.dedup.soft import SoftMissing
 from gossamer.extract.elsewhere import LargePages
 from gossamer.fetch.http.body import LONG_WIRE_BODY, takes_long
@@ -27,6 +26,7 @@ from gossamer.model.states import UrlState
 from gossamer.model.task import Task
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Seconds, Url
 from gossamer.seen.tiers import SeenTest
+from gossamer.sketch.bands import bands_of
 
 _numbers = itertools.count(1)
 PAGE = b"<!DOCTYPE html><title>%d</title><a href='/next-%d'>next</a>"

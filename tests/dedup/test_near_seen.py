@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.dedup.near import BANDS, MAX_DISTANCE, Ask, Near, NearSeen, bands_of, nearest
+from gossamer.dedup.near import Ask, Near, NearSeen, nearest
+from gossamer.sketch.bands import BANDS, MAX_DISTANCE, bands_of
 from gossamer.sketch.minhash import BINS, distance
 
 

@@ -11,7 +11,7 @@ from gossamer.dedup.near import Ask, Near, NearSeen, nearest
 NEAR_DUPLICATE = "near_duplicate"
 """The reason that is recorded where a near-duplicate is left out."""
 
-REMEMBER = 20_000  # originals in memory: some 20 MB
+REMEMBER = 32_000  # originals in memory, some 25 MB: all that are in no segment of the store yet, with room to spare
 _AT_ONCE = 500  # originals that are learnt in one go: a few milliseconds
 _CHUNK = 50_000
 _CAPACITY = 100_000  # documents that the filter is made for; with more it grows
@@ -41,7 +41,6 @@ class NearDuplicates:
     def __init__(self, mode: NearMode, *, remember: int = REMEMBER) -> None:
         self.mode = mode
         self._seen = NearSeen(capacity=_CAPACITY, remember=remember)
-        self._remember = remember
 
     def bands_to_ask(self, url_id: int, signature: bytes) -> list[int]:
         """What the store must be asked about before `judge`: originals that stand under these bands."""
@@ -66,14 +65,16 @@ class NearDuplicates:
 
     async def warm(self, source: TaskSource, in_thread: InThread) -> None:
         """Learn what the store holds; until this is done the store is asked about everything."""
-        latest = await in_thread(source.latest_originals, self._remember)
+        latest = await in_thread(source.latest_originals)
         for start in range(0, len(latest), _AT_ONCE):
             self._seen.recall(latest[start : start + _AT_ONCE])
             await asyncio.sleep(0)
-        bands: Iterator[list[int]] = source.bands(_CHUNK)
+        bands = source.bands(_CHUNK)
+        whole = True
         while chunk := await in_thread(_next, bands):
             self._seen.warm(chunk)
-        self._seen.warmed(whole=len(latest) < self._remember)
+            whole = False
+        self._seen.warmed(whole=whole)
 
 
 def _next(bands: Iterator[list[int]]) -> list[int]:

@@ -68,15 +68,15 @@ class TaskSource(Protocol):
         ...
 
     def originals_by_band(self, bands: list[int]) -> list[tuple[int, bytes]]:
-        """The originals (URL, signature) that share one of these bands (`dedup.near`)."""
+        """The originals (URL, signature) that share one of these bands (`dedup.near`), but for the latest."""
         ...
 
-    def latest_originals(self, most: int) -> list[tuple[int, bytes]]:
-        """The originals that were discovered last, the latest first."""
+    def latest_originals(self) -> list[tuple[int, bytes]]:
+        """The latest originals, the oldest first: those that `originals_by_band` does not know, fewer than 30,000."""
         ...
 
     def bands(self, chunk: int) -> Iterator[list[int]]:
-        """Every band of an original, a chunk at a time."""
+        """Every band that `originals_by_band` knows, a chunk at a time."""
         ...
 
     def fingerprints(self, chunk: int) -> Iterator[list[int]]:

@@ -11,7 +11,7 @@ from gossamer.crawl.intake import Intake
 from gossamer.crawl.nearness import NEAR_DUPLICATE, NearDuplicates, NearMode, Originals
 from gossamer.dedup.digest import payload_digest
 from gossamer.dedup.exact import ContentSeen, Known, Unknown
-from gossamer.dedup.near import Near, bands_of
+from gossamer.dedup.near import Near
 from gossamer.dedup.soft import SOFT_404, SoftMissing
 from gossamer.extract.elsewhere import LargePages
 from gossamer.extract.kinds import UNWANTED_TYPE, is_html
@@ -251,7 +251,7 @@ def _signed(settlement: Settlement, page: PageContent | None, near: Near | None)
     if page is None or page.signature is None:
         return settlement
     if near is None:
-        return settlement._replace(signature=page.signature, bands=bands_of(page.signature))
+        return settlement._replace(signature=page.signature)
     return settlement._replace(signature=page.signature, near_duplicate_of=near.owner, distance=near.distance)
 
 

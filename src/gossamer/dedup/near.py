@@ -1,28 +1,21 @@
 """The content-seen test for near-duplicates: is there a document that is almost this one? Hot: bench_neardup.py.
 
-A signature (`gossamer.sketch.minhash`) is cut into eight bands of eight bytes. Two signatures that differ in at most
-`MAX_DISTANCE` = 7 bytes have at least one band in common, whichever bytes those are; so the documents that share a band
-are all that need be compared, and none within the distance is missed. Bands are found in tables, here and in the store.
+Documents are as far apart as their signatures (`gossamer.sketch.minhash`), and those within `MAX_DISTANCE` are found by
+the bands that they share (`gossamer.sketch.bands`): the latest in a table in memory, all others in the store.
 
 Only originals are in the tables. A near-duplicate belongs to the original that it was compared with, and nothing
 is compared with it: so no chain of small steps makes one document of two different ones, and a host with a million
 copies of one page has one entry.
 """
 
-import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from gossamer.sketch.bands import BANDS, MAX_DISTANCE, bands_of
 from gossamer.sketch.bloom import Bloom
 
-MAX_DISTANCE: Final = 7
-"""Bytes of 64 in which near-duplicates may differ: documents that share about nine tenths of their shingles."""
-
-BANDS: Final = MAX_DISTANCE + 1
-_BANDS = struct.Struct(f"<{BANDS}q")
-_NUMBER: Final = BANDS - 1  # a mask: the lowest three bits of a band are replaced by its number
-_BYTES: Final = _BANDS.size
+_BYTES: Final = 64
 
 
 class Near(NamedTuple):
@@ -51,15 +44,6 @@ class NearStatistics:
     warm: bool
 
 
-def bands_of(signature: bytes) -> list[int]:
-    """The keys under which a signature stands in a table: 64 bits each, signed, as SQLite has them.
-
-    Three bits of each say which band it is, so that one table serves all eight. The bits that make way are compared
-    with the rest of the signature.
-    """
-    return [band & ~_NUMBER | number for number, band in enumerate(_BANDS.unpack(signature))]
-
-
 def nearest(signature: bytes, originals: Iterable[tuple[int, bytes]]) -> Near | None:
     """The closest of some originals (owner, signature), if it is close enough; the first owner of several."""
     ours = int.from_bytes(signature, "little")
@@ -76,8 +60,8 @@ class NearSeen:
 
     `look` answers from memory, or says which bands to ask the store for; what the store finds goes through `nearest`.
     Whoever finds nothing near says `learn` before looking again: the document is an original then. The latest
-    `remember` originals are held, about a kilobyte each; a Bloom filter knows the bands of all, so that the store is
-    asked only about bands that it has (but for one page in a thousand).
+    `remember` originals are held, about a kilobyte each; a Bloom filter knows the bands of all others, so that the
+    store is asked only about bands that it has (but for one page in a thousand).
     """
 
     def __init__(self, *, capacity: int, remember: int = 20_000, error_rate: float = 0.0001) -> None:
@@ -134,13 +118,13 @@ class NearSeen:
         if owner in self._signatures:
             self.forget(owner)
         elif len(self._signatures) >= self._remember:
-            self.forget(next(iter(self._signatures)))
+            oldest, its_signature = next(iter(self._signatures.items()))
+            self._filter.add_each(bands_of(its_signature))
+            self.forget(oldest)
             self._whole, self._dropped = False, True
         self._signatures[owner] = signature
-        bands = bands_of(signature)
-        self._filter.add_each(bands)
         owners = self._owners
-        for band in bands:
+        for band in bands_of(signature):
             before = owners.setdefault(band, owner)
             if isinstance(before, list):
                 before.append(owner)
@@ -148,7 +132,7 @@ class NearSeen:
                 owners[band] = [before, owner]
 
     def forget(self, owner: int) -> None:
-        """Drop an original from memory; the store is asked about it from now on, if it is there."""
+        """Drop an original from memory: it is none any more."""
         signature = self._signatures.pop(owner, None)
         if signature is None:
             return
@@ -173,8 +157,7 @@ class NearSeen:
         self._filter.update(bands)
 
     def warmed(self, *, whole: bool = False) -> None:
-        """The store holds no band that was not passed to `warm` or `learn`; `whole`: nor an original that was not
-        passed to `recall` or `learn`."""
+        """Whatever the store holds was passed to `warm`, `recall` or `learn`; `whole`: nothing of it to `warm`."""
         self._filter.declare_complete()
         self._whole = whole and not self._dropped
 

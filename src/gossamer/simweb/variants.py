@@ -24,7 +24,7 @@ _MENU = 12  # links of the menu that a page is given where it has no navigation 
 
 
 def near_copy(body: bytes, seed: int, group: int, variation: Variation | None) -> bytes:
-    """A page with a date, an advertisement and a menu put into it; varied, if asked. The same arguments, the same page."""
+    """A page with a date, an advertisement and a menu put into it; varied, if asked. A function of its arguments."""
     rng = random.Random(f"{seed}/near/{group}")
     day = _FIRST_DAY + timedelta(days=rng.randrange(4000))
     advertisement = _advertisement(rng, seed)

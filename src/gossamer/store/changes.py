@@ -1,7 +1,6 @@
 """What is to be committed, as values."""
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -59,8 +58,7 @@ class Settlement(NamedTuple):
     deep_links: int = 0  # nested deeper than a page is read
     long_links: tuple[LongLink, ...] = ()  # the first of those that were too long
     signature: bytes | None = None  # of the page's text: what near-duplicates are found by
-    bands: Sequence[int] = ()  # of an original: what it is found under
-    near_duplicate_of: int | None = None  # else: the original, and ...
+    near_duplicate_of: int | None = None  # the original, if it is none itself, and ...
     distance: int | None = None  # ... the bytes in which the two signatures differ
 
 

@@ -74,10 +74,15 @@ CREATE TABLE long_links (
     PRIMARY KEY (url_id, digest)
 ) WITHOUT ROWID;
 CREATE TABLE near_bands (
+    segment       INTEGER NOT NULL,
     band          INTEGER NOT NULL,       -- its number in the lowest three bits
     url_id        INTEGER NOT NULL,
-    PRIMARY KEY (band, url_id)
+    PRIMARY KEY (segment, band, url_id)
 ) WITHOUT ROWID;
+CREATE TABLE near_segments (
+    id            INTEGER PRIMARY KEY,
+    last_seq      INTEGER NOT NULL
+);
 CREATE TABLE parameters (
     host          TEXT    NOT NULL,
     place         TEXT    NOT NULL,      -- filter.identity.place_of
@@ -103,7 +108,8 @@ CREATE TABLE seeds (
     added_at      REAL NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE signatures (
-    url_id            INTEGER PRIMARY KEY,
+    seq               INTEGER PRIMARY KEY,
+    url_id            INTEGER NOT NULL,
     signature         BLOB    NOT NULL,   -- 64 bytes
     near_duplicate_of INTEGER,            -- urls.id; null: it is an original
     distance          INTEGER
@@ -175,6 +181,7 @@ CREATE INDEX failures_url ON failures (url_id);
 CREATE INDEX fronts_order ON fronts (front, place, host_id);
 CREATE INDEX hosts_resting ON hosts (next_contact) WHERE next_contact > 0;
 CREATE INDEX robots_host ON robots (host_id);
+CREATE UNIQUE INDEX signatures_url ON signatures (url_id);
 CREATE INDEX sitemaps_host ON sitemaps (host_id, entries);
 CREATE INDEX urls_dead ON urls (id) WHERE state = 7;
 CREATE INDEX urls_dead_reasons ON urls (reason, state) WHERE state = 7;

@@ -1,43 +1,39 @@
 """Signatures and bands in the store: committed with the visit, found by band, never out of date."""
 
 import random
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from sqlite_store import Store, candidate, settlement
 
-from gossamer.dedup.near import MAX_DISTANCE, Near, bands_of, nearest
+from gossamer.backends.sqlite.database import open_for_writing
+from gossamer.backends.sqlite.near import Signatures, bands_in_segments, originals_by_band, originals_since_segments
+from gossamer.dedup.near import Near, nearest
+from gossamer.sketch.bands import MAX_DISTANCE, bands_of
 from gossamer.sketch.minhash import BINS, distance
 from gossamer.store.changes import Batch, Settlement
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    store = Store(tmp_path / "crawl.db")
-    store.writer.commit(Batch(candidates=[candidate("a.test", n) for n in range(1, 60)]), store.now)
-    yield store
-    store.close()
+def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
+    with closing(open_for_writing(tmp_path / "crawl.db")) as db:
+        yield db
 
 
 def original(url_id: int, signature: bytes) -> Settlement:
-    return settlement(url_id, body=b"body %d" % url_id)._replace(signature=signature, bands=bands_of(signature))
+    return settlement(url_id, body=b"body %d" % url_id)._replace(signature=signature)
 
 
 def near_duplicate(url_id: int, signature: bytes, of: Near) -> Settlement:
-    plain = settlement(url_id, body=b"body %d" % url_id)
-    return plain._replace(signature=signature, near_duplicate_of=of.owner, distance=of.distance)
+    return original(url_id, signature)._replace(near_duplicate_of=of.owner, distance=of.distance)
 
 
-def commit(store: Store, *settlements: Settlement) -> None:
-    batch = Batch()
-    for each in settlements:
-        batch.settle(each)
-    store.writer.commit(batch, store.now)
-
-
-def found(store: Store, signature: bytes) -> Near | None:
-    return nearest(signature, store.loader.originals_by_band(bands_of(signature)))
+def found(db: sqlite3.Connection, signature: bytes) -> Near | None:
+    """As the crawl finds it: the latest in memory, the others by band."""
+    return nearest(signature, [*originals_since_segments(db), *originals_by_band(db, bands_of(signature))])
 
 
 def changed(rng: random.Random, signature: bytes, places: int) -> bytes:
@@ -47,57 +43,90 @@ def changed(rng: random.Random, signature: bytes, places: int) -> bytes:
     return bytes(out)
 
 
-def test_every_original_within_the_distance_is_found_and_no_other(store: Store) -> None:
+@pytest.mark.parametrize("segment", [1, 7, 13, 1000])
+def test_every_original_within_the_distance_is_found_and_no_other(db: sqlite3.Connection, segment: int) -> None:
     rng = random.Random(1)
+    signatures = Signatures(db, segment)
     originals = {number: rng.randbytes(BINS) for number in range(1, 40)}
-    commit(store, *(original(number, signature) for number, signature in originals.items()))
+    for number, signature in originals.items():
+        signatures.save([original(number, signature)])
 
+    assert len(originals_since_segments(db)) == len(originals) % segment
     for places in range(12):
         for number, signature in originals.items():
             asked = changed(rng, signature, places)
             apart = min((distance(asked, other), owner) for owner, other in originals.items())
 
-            assert found(store, asked) == (Near(number, places) if apart[0] <= MAX_DISTANCE else None)
+            assert found(db, asked) == (Near(number, places) if apart[0] <= MAX_DISTANCE else None)
 
 
-def test_a_near_duplicate_is_on_record_with_its_distance_and_is_no_original(store: Store) -> None:
+def test_bands_are_in_segments_all_together_or_not_at_all(db: sqlite3.Connection) -> None:
     rng = random.Random(2)
-    one = rng.randbytes(BINS)
-    other = changed(rng, one, 4)
+    made = [rng.randbytes(BINS) for _ in range(7)]
+    signatures = Signatures(db, 3)
+    for number, signature in enumerate(made, 1):
+        signatures.save([original(number, signature)])
 
-    commit(store, original(1, one), near_duplicate(2, other, Near(1, 4)))
+    told = [band for chunk in bands_in_segments(db, 5) for band in chunk]
 
-    assert store.rows("SELECT near_duplicate_of, distance FROM signatures WHERE url_id = 2") == [(1, 4)]
-    assert found(store, other) == Near(1, 4)
-    assert store.loader.latest_originals(10) == [(1, one)]
+    assert sorted(told) == sorted(band for each in made[:6] for band in bands_of(each))
+    assert originals_since_segments(db) == [(7, made[6])]
 
 
-def test_a_page_that_changed_is_found_by_what_it_is_now_and_not_by_what_it_was(store: Store) -> None:
+def test_what_was_written_by_an_earlier_process_counts_for_the_next_segment(db: sqlite3.Connection) -> None:
     rng = random.Random(3)
+    Signatures(db, 3).save([original(number, rng.randbytes(BINS)) for number in (1, 2)])
+
+    Signatures(db, 3).save([original(3, rng.randbytes(BINS))])
+
+    assert originals_since_segments(db) == []
+
+
+@pytest.mark.parametrize("segment", [1, 1000])
+def test_a_page_that_changed_is_found_by_what_it_is_now_and_not_by_what_it_was(
+    db: sqlite3.Connection, segment: int
+) -> None:
+    rng = random.Random(4)
     before, after = rng.randbytes(BINS), rng.randbytes(BINS)
+    signatures = Signatures(db, segment)
 
-    commit(store, original(1, before))
-    commit(store, original(1, after))
+    signatures.save([original(1, before)])
+    signatures.save([original(1, after)])
 
-    assert found(store, before) is None
-    assert found(store, after) == Near(1, 0)
-
-
-def test_a_page_that_has_no_text_any_more_is_not_found(store: Store) -> None:
-    signature = random.Random(4).randbytes(BINS)
-
-    commit(store, original(1, signature))
-    commit(store, settlement(1, body=b"short"))
-
-    assert found(store, signature) is None
+    assert found(db, before) is None
+    assert found(db, after) == Near(1, 0)
 
 
-def test_all_bands_are_told_in_chunks_however_many_share_one(store: Store) -> None:
+@pytest.mark.parametrize("segment", [1, 1000])
+def test_a_page_that_has_no_text_any_more_or_nearly_repeats_another_is_not_found(
+    db: sqlite3.Connection, segment: int
+) -> None:
     rng = random.Random(5)
-    signature = rng.randbytes(BINS)
-    others = [changed(rng, signature, 30) for _ in range(20)]
-    commit(store, original(1, signature), *(original(n + 2, other) for n, other in enumerate(others)))
+    one, other = rng.randbytes(BINS), rng.randbytes(BINS)
+    signatures = Signatures(db, segment)
+    signatures.save([original(1, one), original(2, other)])
 
-    told = [band for chunk in store.loader.bands(3) for band in chunk]
+    signatures.save([settlement(1, body=b"short")])
+    signatures.save([near_duplicate(2, changed(rng, other, 1), Near(9, 3))])
 
-    assert sorted(told) == sorted(band for each in (signature, *others) for band in bands_of(each))
+    assert found(db, one) is None
+    assert found(db, other) is None
+
+
+def test_signatures_are_committed_with_the_visit_or_not_at_all(tmp_path: Path) -> None:
+    rng = random.Random(6)
+    one, other = rng.randbytes(BINS), rng.randbytes(BINS)
+    store = Store(tmp_path / "crawl.db")
+    store.writer.commit(Batch(candidates=[candidate("a.test", n) for n in range(1, 5)]), store.now)
+    batch = Batch()
+    batch.settle(original(1, one))
+    batch.settle(near_duplicate(2, changed(rng, one, 4), Near(1, 4)))
+    store.writer.commit(batch, store.now)
+    failing = Batch()
+    failing.settle(original(3, other)._replace(url_id="no number"))  # type: ignore[arg-type]
+    with pytest.raises(Exception, match="datatype mismatch"):
+        store.writer.commit(failing, store.now)
+
+    assert store.rows("SELECT url_id, near_duplicate_of, distance FROM signatures") == [(1, None, None), (2, 1, 4)]
+    assert store.loader.latest_originals() == [(1, one)]
+    store.close()

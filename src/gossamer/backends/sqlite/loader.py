@@ -89,11 +89,11 @@ class SqliteLoader:
     def originals_by_band(self, bands: list[int]) -> list[tuple[int, bytes]]:
         return near.originals_by_band(self._db, bands)
 
-    def latest_originals(self, most: int) -> list[tuple[int, bytes]]:
-        return near.latest_originals(self._db, most)
+    def latest_originals(self) -> list[tuple[int, bytes]]:
+        return near.originals_since_segments(self._db)
 
     def bands(self, chunk: int = 50_000) -> Iterator[list[int]]:
-        return near.all_bands(self._db, chunk)
+        return near.bands_in_segments(self._db, chunk)
 
     def resting_addresses(self, now: Instant) -> list[tuple[str, Instant]]:
         return self._db.execute(self._sql["resting_addresses"], (now,)).fetchall()

@@ -1,4 +1,10 @@
-"""Signatures and their bands: what near-duplicates are found by. Hot: benchmarks/bench_neardup.py."""
+"""Signatures and their bands: what near-duplicates are found by. Hot: benchmarks/bench_neardup.py.
+
+A row for each page is cheap; eight rows for its bands, each somewhere else in a large table, are not: 300 pages would
+touch 2,400 places, and each place is a page of the file to be written. So bands are written a segment at a time, of
+`SEGMENT` originals, sorted: one piece at the end of the table. Until then their originals are in memory (`dedup.near`),
+where a restart puts them again.
+"""
 
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -6,29 +12,59 @@ from collections.abc import Iterator, Sequence
 from gossamer.backends.sqlite.queries import named_queries
 from gossamer.backends.sqlite.rows import write_rows
 from gossamer.model.states import UrlState
+from gossamer.sketch.bands import bands_of
 from gossamer.store.changes import Settlement
 
+SEGMENT = 20_000
+"""Originals in a segment. Who remembers half as many again forgets none that is not in one."""
 
-def save_signatures(db: sqlite3.Connection, settlements: Sequence[Settlement]) -> None:
-    """The part of a commit that is about near-duplicates. Within one transaction with the rest of it."""
-    rows, bands, unsigned = [], [], []
-    for s in settlements:
-        if s.signature is not None:
-            rows.append((s.url_id, s.signature, s.near_duplicate_of, s.distance))
-            bands += [(band, s.url_id) for band in s.bands]
-        elif s.state is UrlState.STORED:
-            unsigned.append((s.url_id,))
-    sql = named_queries("near.sql")
-    if rows:
-        write_rows(db, sql["save_signature"], rows)
-        bands.sort()  # neighbours in the table one after the other: fewer pages are looked for
-        write_rows(db, sql["save_band"], bands)
-    if unsigned:
-        write_rows(db, sql["forget_signature"], unsigned)
+
+class Signatures:
+    """Writes signatures, and segments when there are enough. Used within the writer's transactions."""
+
+    def __init__(self, db: sqlite3.Connection, segment: int = SEGMENT) -> None:
+        self._db = db
+        self._segment = segment
+        self._sql = named_queries("near.sql")
+        self._waiting: int | None = None  # originals that are in no segment; None: to be counted
+
+    def save(self, settlements: Sequence[Settlement]) -> None:
+        """The part of a commit that is about near-duplicates."""
+        rows, unsigned = [], []
+        originals = 0
+        for s in settlements:
+            if s.signature is not None:
+                rows.append((s.url_id, s.signature, s.near_duplicate_of, s.distance))
+                originals += s.near_duplicate_of is None
+            elif s.state is UrlState.STORED:
+                unsigned.append((s.url_id,))
+        if unsigned:
+            write_rows(self._db, self._sql["forget_signature"], unsigned)
+        if not rows:
+            return
+        write_rows(self._db, self._sql["save_signature"], rows)
+        if self._waiting is None:
+            self._waiting = len(originals_since_segments(self._db))
+        else:
+            self._waiting += originals
+        if self._waiting >= self._segment:
+            self._add_segment()
+
+    def look(self) -> None:
+        """A transaction was rolled back: count anew."""
+        self._waiting = None
+
+    def _add_segment(self) -> None:
+        number, after = self._db.execute(self._sql["last_segment"]).fetchone()
+        originals = self._db.execute(self._sql["originals_since"], (after,)).fetchall()
+        bands = sorted((band, url_id) for _, url_id, signature in originals for band in bands_of(signature))
+        self._db.execute(self._sql["add_segment"], (number + 1, originals[-1][0]))
+        write_rows(self._db, self._sql["add_band"], [(number + 1, *row) for row in bands])
+        self._waiting = 0
 
 
 def originals_by_band(db: sqlite3.Connection, bands: Sequence[int]) -> list[tuple[int, bytes]]:
-    """The originals (URL, signature) that stand under any of these bands, each once."""
+    """The originals (URL, signature) that stand under any of these bands in a segment, each once."""
     sql = named_queries("near.sql")["originals_by_band"]
     found: dict[int, bytes] = {}
     for band in bands:
@@ -36,15 +72,17 @@ def originals_by_band(db: sqlite3.Connection, bands: Sequence[int]) -> list[tupl
     return list(found.items())
 
 
-def latest_originals(db: sqlite3.Connection, most: int) -> list[tuple[int, bytes]]:
-    """The originals that were discovered last, the latest first."""
-    return db.execute(named_queries("near.sql")["latest_originals"], (most,)).fetchall()
+def originals_since_segments(db: sqlite3.Connection) -> list[tuple[int, bytes]]:
+    """The originals that are in no segment yet, the oldest first."""
+    sql = named_queries("near.sql")
+    _, after = db.execute(sql["last_segment"]).fetchone()
+    return [(url_id, signature) for _, url_id, signature in db.execute(sql["originals_since"], (after,))]
 
 
-def all_bands(db: sqlite3.Connection, chunk: int) -> Iterator[list[int]]:
-    """Every band that an original stands under, a chunk at a time."""
+def bands_in_segments(db: sqlite3.Connection, chunk: int) -> Iterator[list[int]]:
+    """Every band in a segment, a chunk at a time."""
     sql = named_queries("near.sql")["bands_after"]
-    last = (-(2**63), -1)
+    last = (0, 0, 0)
     while rows := db.execute(sql, (*last, chunk)).fetchall():
         last = rows[-1]
-        yield [band for band, _ in rows]
+        yield [band for _, band, _ in rows]

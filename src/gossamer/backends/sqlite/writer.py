@@ -19,7 +19,7 @@ from gossamer.backends.sqlite.hosts import DomainOf, HostRows
 from gossamer.backends.sqlite.learnt import facts_from
 from gossamer.backends.sqlite.lessons import save_lessons
 from gossamer.backends.sqlite.links import TARGETS_AT_ONCE, FirstLink, LinkCounts
-from gossamer.backends.sqlite.near import save_signatures
+from gossamer.backends.sqlite.near import Signatures
 from gossamer.backends.sqlite.originals import Originals
 from gossamer.backends.sqlite.queries import named_queries
 from gossamer.backends.sqlite.rows import read_rows, write_rows
@@ -57,6 +57,7 @@ class SqliteWriter:
         self._db = open_for_writing(path)
         self._hosts = HostRows(self._db, self._sql, domain_of)
         self._links = LinkCounts(self._db, self._sql, self._hosts, prioritiser, clock, targets_at_once)
+        self._signatures = Signatures(self._db)
         self._warc_ids = {name: number for number, name, _ in self._db.execute(self._sql["warc_files"])}
         self._number: int = self._db.execute(self._sql["counter"], ("commits",)).fetchone()[0]
         # Ids are given out in order and never again: a known URL and a transaction that is rolled back leave gaps.
@@ -145,6 +146,7 @@ class SqliteWriter:
         with suppress(sqlite3.Error):
             self._db.execute("ROLLBACK")
         self._hosts.forget()  # rows made in the transaction were never committed
+        self._signatures.look()
         with suppress(sqlite3.Error):
             self._links.look()
         self._captures.roll_back()
@@ -238,7 +240,7 @@ class SqliteWriter:
         write_rows(db, sql["record_failure"], failures)
         write_rows(db, sql["record_capture"], captures)
         write_rows(db, sql["own_content"], contents)
-        save_signatures(db, settlements)
+        self._signatures.save(settlements)
         return written
 
     def _fronts_of(self, settlements: list[Settlement]) -> dict[int, int]:

@@ -1,16 +1,25 @@
 -- Near-duplicates: the signature of the text of each page that was stored (sketch.minhash), and, of a page that is almost
--- another, which one that is and in how many bytes their signatures differ. Of the last visit, as `visits`.
+-- another, which one that is and in how many bytes their signatures differ. Of the last visit, as `visits`. `seq` grows
+-- with every visit, so that what came since some moment is in one piece.
 CREATE TABLE signatures (
-    url_id            INTEGER PRIMARY KEY,
+    seq               INTEGER PRIMARY KEY,
+    url_id            INTEGER NOT NULL,
     signature         BLOB    NOT NULL,   -- 64 bytes
     near_duplicate_of INTEGER,            -- urls.id; null: it is an original
     distance          INTEGER
 );
+CREATE UNIQUE INDEX signatures_url ON signatures (url_id);
 
--- Where originals are found: those whose signatures differ from another in seven bytes or less share a band with it
--- (dedup.near). A row may outlive the signature that it was made of; whoever follows it compares signatures anyway.
+-- Where originals are found: two signatures that differ in seven bytes or less share a band (sketch.bands). Bands come
+-- in segments, each written once and in order, with all originals since the one before it; what came since the last
+-- segment is in memory. A row may outlive the signature that it was made of: whoever follows it compares signatures.
+CREATE TABLE near_segments (
+    id            INTEGER PRIMARY KEY,
+    last_seq      INTEGER NOT NULL
+);
 CREATE TABLE near_bands (
+    segment       INTEGER NOT NULL,
     band          INTEGER NOT NULL,       -- its number in the lowest three bits
     url_id        INTEGER NOT NULL,
-    PRIMARY KEY (band, url_id)
+    PRIMARY KEY (segment, band, url_id)
 ) WITHOUT ROWID;
