@@ -1,11 +1,12 @@
 """A whole crawl of a hostile host by the command itself, with a healthy host beside it that must not notice."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from running import Ended, Json, gossamer
 from small_server import SmallServer, links, page
 from survival import check_memory
+from warcio.archiveiterator import ArchiveIterator
 
 RETRY = "[retry]\ndelay = 0.05\nmax_delay = 0.5\nhost_patience = 0\n"
 """Scaled down: what comes again comes soon, and a host that is down is given up at once."""
@@ -18,6 +19,7 @@ class SmallCrawl:
     """One crawl directory below `folder`. `run` again resumes it."""
 
     def __init__(self, folder: Path, toml: str = RETRY) -> None:
+        folder.mkdir(exist_ok=True)
         self.dir = folder / "crawl"
         self._toml = folder / "gossamer.toml"
         self._toml.write_text(toml)
@@ -48,3 +50,12 @@ class SmallCrawl:
         healthy = [each for each in found if each["host"] == NEIGHBOUR]
         assert [each["state"] for each in healthy] == ["stored"] * len(healthy)
         return [each for each in found if each["host"] != NEIGHBOUR]
+
+
+def archived(directory: Path, kind: str) -> Iterator[dict[str, str]]:
+    """The named fields of all WARC records of a kind that a crawl has written."""
+    for path in sorted(directory.glob("warc/*.warc.gz")):
+        with path.open("rb") as file:
+            for record in ArchiveIterator(file, no_record_parse=True):
+                if record.rec_type == kind:
+                    yield dict(record.rec_headers.headers)

@@ -12,9 +12,10 @@ from pathlib import Path
 import brotli  # type: ignore[import-untyped]
 import pytest
 import zstandard
+from running import gossamer
 from scripted import GOOD_PAGE, drive, page, site
 from scripted_server import HEAD, QUICK, Script, Talk, always, answered, failed
-from small_crawl import SmallCrawl
+from small_crawl import NEIGHBOUR, RETRY, SmallCrawl, archived
 from survival import MIB
 
 from gossamer.clock import SteadyClock
@@ -30,6 +31,7 @@ from gossamer.model.outcome import Failed, Failure, Response, Truncation
 KIB = 1024
 LINKS = b"<!DOCTYPE html><title>t</title>" + b"".join(b"<p>text %d <a href='/%d'>x</a>\n" % (n, n) for n in range(3000))
 PATIENT = FetchLimits()
+NO_RULES = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
 
 
 @cache
@@ -125,6 +127,38 @@ def test_bd_01_and_02_a_bomb_is_cut_at_the_cap(coding: bytes, bomb: Callable[[],
     assert found.opened.body == bytes(MAX_DECODED_BYTES)
     assert found.opened.truncated is Truncation.LENGTH
     assert found.cpu <= 2.0
+
+
+@pytest.mark.service
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (page(gzip.compress(bytes(3 * MIB)), b"Content-Encoding: gzip"), "length"),
+        (page(gzip.compress(LINKS)[: int(len(gzip.compress(LINKS)) * 0.6)], b"Content-Encoding: gzip"), "disconnect"),
+        (HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + (b"10000\r\n" + bytes(0x10000) + b"\r\n") * 40, "length"),
+    ],
+    ids=["BD-01", "BD-04", "BD-07"],
+)
+def test_bd_01_04_and_07_what_is_cut_says_so_in_the_archive_and_on_record(
+    tmp_path: Path, answer: bytes, why: str
+) -> None:
+    crawl = SmallCrawl(tmp_path, f"{RETRY}[fetch]\nmax_body_bytes = {MIB}\n")
+
+    async def script(talk: Talk) -> None:
+        asked = await talk.request()
+        await talk.say(NO_RULES if asked.startswith(b"GET /robots.txt ") else answer)
+
+    with site(script) as server:
+        url = f"http://127.0.0.1:{server.port}/"
+        crawl.run(url)
+
+    found = next(each for each in crawl.pages() if each["url"] == url)
+    assert (found["state"], found["truncated"]) == ("stored", why)
+    assert f"truncated ({why})" in gossamer("explain", url, "--dir", crawl.dir).out
+    cut = {fields["WARC-Target-URI"]: fields.get("WARC-Truncated") for fields in archived(crawl.dir, "response")}
+    assert cut.pop(url) == why
+    assert set(cut.values()) <= {None, why}  # of the links that were found, and of the healthy host
+    assert [v for target, v in cut.items() if NEIGHBOUR in target] == [None] * 5
 
 
 def layered(*codings: str) -> bytes:
@@ -285,6 +319,29 @@ def test_bd_09_bytes_that_are_not_in_their_charset_never_raise_and_keep_their_li
     assert found.content is not None
     assert found.content.encoding.lower() == "utf-8"
     assert len(found.hrefs) == 1
+    assert found.content.replaced == text.decode("utf-8", "replace").count("\ufffd") > 0
+
+
+@pytest.mark.service
+def test_bd_09_and_17_what_could_not_be_read_is_counted_on_record(tmp_path: Path) -> None:
+    garbled = page("<title>Привет</title>".encode("windows-1251"), b"X: y").replace(b"html", b"html; charset=utf-8", 1)
+    deep = page(b"<div>" * 100_000 + b"<a href='/garbled'>x</a><a href='/garbled?2'>x</a>")
+    crawl = SmallCrawl(tmp_path)
+
+    async def script(talk: Talk) -> None:
+        asked = await talk.request()
+        answers = {b"/robots.txt": NO_RULES, b"/": deep}
+        await talk.say(answers.get(asked.split(b" ")[1], garbled))
+
+    with site(script) as server:
+        url = f"http://127.0.0.1:{server.port}/"
+        crawl.run(url)
+
+    counts = {str(each["url"]): each["replaced_characters"] for each in crawl.pages()}
+    assert counts == {url: 0, url + "garbled": 6, url + "garbled?2": 0}  # the last is a duplicate, and was not read
+    explained = [gossamer("explain", each, "--dir", crawl.dir).out for each in (url, url + "garbled")]
+    assert "2 links nested deeper than 512 elements" in explained[0]
+    assert "6 characters could not be read in its encoding" in explained[1]
 
 
 def test_bd_10_a_page_without_a_charset_is_read_the_same_every_time() -> None:
@@ -364,6 +421,8 @@ def test_bd_17_links_in_deep_nesting_are_found() -> None:
     found = typed(b"".join(parts), b"text/html")
 
     assert found.hrefs == ["/a", "/b", "/c"]
+    assert found.content is not None
+    assert found.content.deep_links == 1
 
 
 def test_bd_18_no_more_than_so_many_links_are_kept_and_the_rest_is_counted() -> None:

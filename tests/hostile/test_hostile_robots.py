@@ -9,20 +9,23 @@ import itertools
 import math
 import socket
 import sqlite3
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from dns_stage import naming
-from running import Json, gossamer
+from running import Command, Json, gossamer, wait_until
 from scripted import site as scripted_site
 from scripted_server import Scripted, Talk
 from small_crawl import RETRY, SmallCrawl
 from small_server import NOTHING, Answer, Site, SmallServer, links, page
+from trusting import authority
 
 from gossamer.fetch.robots import parse_robots
-from name_server import NXDOMAIN, Reply
+from gossamer.filter.canonical import Canonical, canonicalise
+from name_server import NXDOMAIN, SERVFAIL, A, Reply, a
 
 pytestmark = pytest.mark.service
 
@@ -188,6 +191,39 @@ def test_rb_06_a_file_that_leads_to_a_name_that_does_not_exist_closes_its_host(t
     assert states(crawl) == {"/": ("dead", "robots_unreachable")}
 
 
+def test_rb_06_a_file_that_leads_to_a_name_whose_servers_fail_is_waited_for(tmp_path: Path) -> None:
+    failing = threading.Event()
+    failing.set()
+    crawl = SmallCrawl(tmp_path)
+    with SmallServer({"/robots.txt": rules(PRIVATE)}, "127.0.0.7") as elsewhere:
+        away = Answer("", 302, {"Location": f"http://elsewhere.test:{elsewhere.port}/robots.txt"})
+
+        def zone(_host: str, kind: int) -> Reply:
+            if failing.is_set():
+                return Reply(code=SERVFAIL)
+            return a("127.0.0.7") if kind == A else Reply()
+
+        with (
+            SmallServer(three_pages(away)) as server,
+            naming(zone) as names,
+            Command(*crawl.command([server.base + "/"], "--dns", names.address)) as crawler,
+        ):
+            wait_until(lambda: "/robots.txt" in server.paths() or not crawler.runs, "the first request")
+            wait_until(lambda: names.questions("elsewhere.test") >= 4 or not crawler.runs, "another look-up")
+            before = server.paths()
+            failing.clear()
+            ended = crawler.ended()
+
+    assert ended.status == 0, ended.err
+    assert set(before) == {"/robots.txt"}  # nothing is fetched until the rules can be read,
+    assert elsewhere.paths() == ["/robots.txt"]
+    assert states(crawl) == {  # and then by those rules
+        "/": ("stored", None),
+        "/open": ("stored", None),
+        "/private": ("excluded", "robots_denied"),
+    }
+
+
 def test_rb_17_a_file_that_drips_is_unreachable_when_its_time_is_up(tmp_path: Path) -> None:
     async def script(talk: Talk) -> None:
         assert (await talk.request()).startswith(b"GET /robots.txt ")
@@ -334,6 +370,30 @@ def test_rb_14_a_rule_made_of_stars_is_judged_in_no_time() -> None:
 
     assert allowed
     assert best <= 0.001
+
+
+def test_rb_15_each_scheme_has_its_own_rules(tmp_path: Path) -> None:
+    crawl = SmallCrawl(tmp_path, f'{RETRY}[fetch]\nca_bundle = "{authority().ca_file}"\n')
+    tls = authority().server_side("127.0.0.1")
+    with (
+        SmallServer(three_pages(rules(PRIVATE))) as plain,
+        SmallServer(three_pages(rules("User-agent: *\nDisallow: /open\n"), "tls"), tls=tls) as secure,
+        SmallServer(three_pages(rules(""), "other")) as other,
+    ):
+        crawl.run(plain.base + "/", secure.base + "/", other.base + "/")
+
+    assert secure.base.startswith("https://127.0.0.1:")
+    assert plain.paths() == ["/robots.txt", "/", "/open"]
+    assert secure.paths() == ["/robots.txt", "/", "/private"]
+    assert other.paths() == ["/robots.txt", "/", "/open", "/private"]
+
+
+def test_rb_15_one_port_has_other_rules_for_another_scheme() -> None:
+    """Where one port speaks both, which no server of ours does."""
+    found = [canonicalise(f"{scheme}://h.test:8080/") for scheme in ("http", "https")]
+
+    origins = {each.origin for each in found if isinstance(each, Canonical)}
+    assert origins == {"http://h.test:8080", "https://h.test:8080"}
 
 
 def test_rb_15_each_port_has_its_own_rules(tmp_path: Path) -> None:

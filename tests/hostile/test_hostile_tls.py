@@ -5,9 +5,10 @@ import ssl
 from pathlib import Path
 
 import pytest
+from running import gossamer
 from scripted import GOOD_PAGE, drive, page, site
 from scripted_server import QUICK, Script, Talk, always, answered, failed
-from small_crawl import RETRY, SmallCrawl
+from small_crawl import NEIGHBOUR, RETRY, SmallCrawl, archived
 from trusting import authority, stranger
 
 from gossamer.fetch.http.curl import CurlFetcher
@@ -126,6 +127,48 @@ def test_the_name_of_the_host_is_sent_to_the_server() -> None:
         drive(work, QUICK, ca_file=authority().ca_file)
 
     assert names == ["x.test"]
+
+
+@pytest.mark.service
+@pytest.mark.parametrize("expired", [True, False], ids=["TL-01", "TL-02"])
+def test_tl_01_and_02_what_nobody_vouched_for_is_flagged_wherever_it_is_recorded(tmp_path: Path, expired: bool) -> None:
+    issuer = authority() if expired else stranger()
+    tls = issuer.server_side("127.0.0.1", expired=expired)
+    trust = f'ca_bundle = "{authority().ca_file}"\n'
+    strict = SmallCrawl(tmp_path / "strict", f"{RETRY}[fetch]\n{trust}")
+    lax = SmallCrawl(tmp_path / "lax", f"{RETRY}[fetch]\n{trust}verify = false\n")
+    with site(always(page(), then_close=True), tls=tls) as server:
+        url = f"https://127.0.0.1:{server.port}/"
+        strict.run(url)
+        lax.run(url)
+
+    assert [(each["state"], each["unverified"]) for each in strict.pages()] == [("dead", False)]
+    told = {str(each["url"]): each for each in lax.pages()}
+    assert (told[url]["state"], told[url]["unverified"]) == ("stored", True)
+    assert "unverified: nobody checked the certificate" in gossamer("explain", url, "--dir", lax.dir).out
+    said = {fields["WARC-Target-URI"]: fields.get("WARC-TLS-Verified") for fields in archived(lax.dir, "response")}
+    assert said.pop(url) == "no"
+    assert {verified for target, verified in said.items() if NEIGHBOUR in target} == {None}  # not over TLS
+
+
+@pytest.mark.service
+def test_tl_07_a_host_that_does_so_from_the_first_request_on_is_asked_twice(tmp_path: Path) -> None:
+    greeted: list[int] = []
+
+    def never(_socket: object, _name: object, _context: object) -> int:
+        greeted.append(1)
+        return ssl.ALERT_DESCRIPTION_UNRECOGNIZED_NAME
+
+    tls = authority().server_side("127.0.0.1")
+    tls.sni_callback = never
+    patient = "[retry]\ndelay = 0.05\nmax_delay = 0.5\n"
+    crawl = SmallCrawl(tmp_path, f'{patient}[fetch]\nca_bundle = "{authority().ca_file}"\n')
+    with site(always(page()), tls=tls) as server:
+        crawl.run(*(f"https://127.0.0.1:{server.port}/{n}" for n in range(3)))
+
+    assert [(each["state"], each["reason"]) for each in crawl.pages()] == [("dead", "tls_protocol")] * 3
+    assert len(greeted) == 2
+    assert server.heard == []
 
 
 @pytest.mark.service

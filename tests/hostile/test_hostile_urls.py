@@ -4,7 +4,9 @@ The canonical form alone is tested by the same ids in tests/filter/test_canonica
 also in test_hostile_addresses.py, where sentinels listen.
 """
 
+import hashlib
 import html
+import json
 import re
 import time
 from pathlib import Path
@@ -14,6 +16,8 @@ from dns_stage import naming
 from running import Json, gossamer
 from scripted import site
 from scripted_server import Scripted, Talk
+from small_crawl import SmallCrawl
+from small_server import Answer, SmallServer, links
 from survival import SECRET
 
 from gossamer.extract.links import extract_page
@@ -141,6 +145,27 @@ def test_ur_07_the_limit_is_that_of_the_canonical_form(length: int, enters: bool
 
     assert bool(offered.urls) is enters
     assert offered.refused == ({} if enters else {"url_too_long": 1})
+
+
+@pytest.mark.service
+def test_ur_07_what_is_too_long_is_on_record_by_its_beginning_and_a_digest(tmp_path: Path) -> None:
+    monsters = [f"http://user:{SECRET}@h.test/" + "a" * length for length in (1_000_000, 20_000, 3_000)]
+    crawl = SmallCrawl(tmp_path)
+    with SmallServer({"/": links(*monsters), "/away": Answer("", 302, {"Location": monsters[2]})}) as server:
+        crawl.run(server.base + "/", server.base + "/away")
+
+    found = json.loads(gossamer("explain", server.base + "/", "--dir", crawl.dir, "--json").out)["content"][
+        "long_links"
+    ]
+    assert {each["size"] for each in found} == {len(monster) for monster in monsters}
+    assert {each["digest"] for each in found} == {
+        "sha256:" + hashlib.sha256(monster.encode()).hexdigest() for monster in monsters
+    }
+    for each in found:
+        assert each["shown"].startswith("http://h.test/aaaa") and len(each["shown"]) <= 256
+    told = gossamer("explain", server.base + "/away", "--dir", crawl.dir).out
+    assert "a link of 3,0" in told and f"sha256:{hashlib.sha256(monsters[2].encode()).hexdigest()}" in told
+    assert "a" * 257 not in told
 
 
 def test_ur_08_only_whole_addresses_stand_in_brackets() -> None:

@@ -17,6 +17,8 @@ from gossamer.seen.fingerprint import fingerprint, fingerprints
 from gossamer.seen.tiers import SeenTest
 from gossamer.store.changes import PageLinks
 
+TOO_LONG = "url_too_long"
+
 
 class Lookout(Protocol):
     """Whoever looks for traps among the links of pages (`crawl.budgets`)."""
@@ -73,7 +75,7 @@ class Intake:
         for reason, n in found.refused.items():
             excluded[reason] += n
         if content.long_links:
-            excluded["url_too_long"] += content.long_links
+            excluded[TOO_LONG] += content.long_links
         if found.dropped or content.dropped_links:
             excluded["too_many_links"] += found.dropped + content.dropped_links
         urls = list(found.links)
@@ -150,8 +152,8 @@ class Intake:
         for href in content.hrefs:
             if len(found) >= MOST_LONG_LINKS:
                 break
-            refused = self._canonicaliser.canonicalise(href, base)
-            if isinstance(refused, Refusal) and refused.reason == "url_too_long":
+            url = self._canonicaliser.canonicalise(href, base)
+            if url.reason == TOO_LONG if isinstance(url, Refusal) else len(url.url) > self.rules.max_url_bytes:
                 found.append(long_link(href))
         return tuple(found)
 

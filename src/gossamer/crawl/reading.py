@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 from gossamer.clock import Clock
 from gossamer.crawl.hosts import HostWishes
-from gossamer.crawl.intake import Intake
+from gossamer.crawl.intake import TOO_LONG, Intake
 from gossamer.crawl.nearness import NEAR_DUPLICATE, NearDuplicates, NearMode, Originals
 from gossamer.dedup.digest import payload_digest
 from gossamer.dedup.exact import ContentSeen, Known, Unknown
@@ -208,8 +208,8 @@ class DocumentReader:
         settlement = self._settle(opened, UrlState.STORED, capture, page.title if page else None, reason=soft)
         if page is not None and page.signature is not None:
             settlement = _signed(settlement, page, near)
-        if page is not None and (page.replaced or page.deep_links or "url_too_long" in excluded):
-            too_long = self._intake.too_long(visit, page) if "url_too_long" in excluded else ()
+        if page is not None and (page.replaced or page.deep_links or TOO_LONG in excluded):
+            too_long = self._intake.too_long(visit, page) if TOO_LONG in excluded else ()
             settlement = settlement._replace(replaced=page.replaced, deep_links=page.deep_links, long_links=too_long)
         return Read(settlement, candidates, links, excluded)
 

@@ -8,7 +8,7 @@ from gossamer.crawl.asking import RobotsAsking
 from gossamer.crawl.contacting import Contacting, Way, wait_asked_for
 from gossamer.crawl.health import Health
 from gossamer.crawl.hosts import HostWishes
-from gossamer.crawl.intake import Intake
+from gossamer.crawl.intake import TOO_LONG, Intake
 from gossamer.crawl.landing import Fate, Landing
 from gossamer.crawl.lessons import Lessons
 from gossamer.crawl.notes import HostNotes, Notes, is_current
@@ -23,7 +23,7 @@ from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.retries import RETRY_RULES, SERVER_ERROR, RetryRule, StatusClass, status_class
 from gossamer.frontier.turns import Visit
 from gossamer.model.outcome import Failed, Failure, Response, Truncation
-from gossamer.model.shown import long_link
+from gossamer.model.shown import long_link, shown
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate
 from gossamer.model.units import Fingerprint, HostId, Instant, Seconds
@@ -221,8 +221,8 @@ class Visitor:
             reason = "redirect_bad_scheme" if target.reason == "bad_scheme" else target.reason
             self._tally.count(self._store.batch, "excluded:" + reason)
             landed = self._landing.redirected(visit.host_id, visit.task, response, target.shown, now, reason)
-            if reason == "url_too_long":
-                landed = landed._replace(long_links=(long_link(location),))
+            if reason == TOO_LONG:
+                landed = landed._replace(redirect_to=shown(target.shown), long_links=(long_link(location),))
             self._settle(landed, counted=True)
         elif target.url == visit.task.url or await self._came_from(visit, target):
             self._settle(self._landing.dead(visit.host_id, visit.task, "redirect_loop", now, response, target.url))
