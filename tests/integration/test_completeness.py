@@ -1,4 +1,4 @@
-"""A crawl finds what there is to be found: URL by URL, against the ground truth of three webs of different shape."""
+"""A crawl finds what there is to be found: URL by URL, against the ground truth of four webs of different shape."""
 
 import json
 from collections import Counter
@@ -30,6 +30,7 @@ WEBS: dict[str, SimWebConfig] = {
         fault_rate=0.05,
         shared_address_hosts=0.5,
     ),
+    "sitemaps": small_web(seed=14, hosts=30, pages=200, sitemap_hosts=0.7, disallowed_rate=0.1),
     "hubs": small_web(seed=13, hosts=60, pages=500, hub_pages=3, host_exponent=0.2, seed_hosts=1, links_per_page=8),
 }
 
@@ -48,7 +49,7 @@ class Crawled:
 
 @pytest.fixture(scope="module")
 def crawls(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Crawled]:
-    """All three webs crawled, side by side."""
+    """All webs crawled, side by side."""
     done: dict[str, Crawled] = {}
     folder = tmp_path_factory.mktemp("complete")
 

@@ -45,6 +45,7 @@ class SimWebConfig:
     shared_address_hosts: float = 0.1
     missing_robots: float = 0.1  # hosts whose robots.txt is a 404
     validator_hosts: float = 0.9  # hosts that send ETag and Last-Modified
+    sitemap_hosts: float = 0.0  # of those with a robots.txt: hosts with a sitemap, and pages that only it leads to
 
     # pages with a character
     fault_rate: float = 0.01
@@ -102,6 +103,7 @@ _SHARES = (
     "shared_address_hosts",
     "missing_robots",
     "validator_hosts",
+    "sitemap_hosts",
     "fault_rate",
     "redirect_rate",
     "missing_rate",

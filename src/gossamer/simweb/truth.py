@@ -44,12 +44,26 @@ def ground_truth(web: SimWeb, agent: str = "gossamer") -> Truth:
     forbidden: set[str] = set()
     queue: deque[Place] = deque()
     found: set[int] = set()
+    met: set[int] = set()  # hosts
 
     def find(host: HostPlan, page: int) -> None:
         number = host.first_page + page
         if number not in found:
             found.add(number)
             queue.append((host, page))
+            if host.number not in met:
+                met.add(host.number)
+                by_sitemap(host)
+
+    def by_sitemap(host: HostPlan) -> None:
+        """Whatever page of a host is found first, its robots.txt is read for it, and leads to its sitemap."""
+        maps = web.site_maps
+        if maps.has(host) and not host.robots.forbids(agent, None):
+            stored.update(host.base + path for path in (*maps.files(host), *maps.hidden(host)))
+            for listed in maps.numbers(host):
+                find(host, listed)
+        else:
+            forbidden.update(host.base + path for path in maps.files(host)[:1])
 
     for host in web.hosts[: web.config.seed_hosts]:
         find(host, 0)

@@ -15,6 +15,7 @@ from gossamer.simweb.graph import Graph
 from gossamer.simweb.hosts import HostPlan, Kind, plan_hosts
 from gossamer.simweb.page import PageWriter
 from gossamer.simweb.paths import RelativeTo, number_of, path_of, url_of
+from gossamer.simweb.sitemaps import SiteMaps
 from gossamer.simweb.variants import VARIATIONS, near_copy
 
 _HTML = ("Content-Type", "text/html; charset=utf-8")
@@ -55,6 +56,7 @@ class SimWeb:
         self.hosts: tuple[HostPlan, ...] = plan_hosts(config)
         self.graph = Graph(config, self.hosts)
         self.endless = EndlessHosts(config)
+        self.site_maps = SiteMaps(config)
         self._writer = PageWriter(config, self.graph)
         self._by_name = {str(host.name): host for host in self.hosts}
         self._faults = round(config.fault_rate * 65_536)
@@ -92,9 +94,11 @@ class SimWeb:
             text = plan.robots.text
             if text is None:
                 return SimResponse(404, [_HTML], self._writer.missing(host), plan.slow)
-            return SimResponse(200, [_PLAIN], text, plan.slow)
+            return SimResponse(200, [_PLAIN], text + self.site_maps.robots_line(plan), plan.slow)
         page = number_of(plan, target)
         if page is None:
+            if (listed := self.site_maps.respond(plan, target)) is not None:
+                return SimResponse(200, *listed, plan.slow)
             return SimResponse(404, [_HTML], self._writer.missing(host), plan.slow)
         since_epoch = time - self.config.epoch
         if since_epoch < self.config.fault_seconds:
