@@ -206,9 +206,10 @@ class HostBudget:
             worth = Worth.SAME
         if fine is not None:
             fine.count(worth, policy)
-            if fine.proven and not combined:
+            # Where parameters are combined, what one alone chooses is neither for nor against the rest.
+            if not combined and (fine.proven or coarse.faceted):
                 coarse.fetched += 1
-                return False
+                return self._noted(fine, coarse)
         coarse.count(worth, policy)
         return self._noted(fine, coarse)
 
@@ -244,7 +245,9 @@ class HostBudget:
         if coarse is None or coarse.cut is None:
             return None
         # With facets each set of parameters is a shape of its own, and proves nothing; a single one chooses a page.
-        if fine is not None and fine.proven and not fine.breeds and not (coarse.faceted and "&" in shape.fine):
+        if coarse.faceted and "&" not in shape.fine and fine is not None:
+            return None
+        if fine is not None and fine.proven and not fine.breeds and not coarse.faceted:
             return None
         return Cut(coarse.cut, shape.coarse, coarse.figures)
 
