@@ -192,8 +192,8 @@ def _replaced(tree: Document, body: bytes, encoding: str) -> int:
 def _deep(tree: Document) -> int:
     """How many links are nested too deep. A walk up from every link costs more than the rest of the reading; in a page
     that has levels by the hundred thousand, and is read in another process, that does not matter."""
-    anchors = tree.select(_ALLOWED)[:MAX_LINKS]
-    return sum(1 for anchor in anchors if sum(1 for _ in anchor.ancestors) > DEEPEST)
+    anchors = (anchor for anchor in tree.iter_elements("a") if anchor.attr("href") is not None)
+    return sum(1 for anchor in islice(anchors, MAX_LINKS) if sum(1 for _ in anchor.ancestors) > DEEPEST)
 
 
 def _without_long(hrefs: list[str]) -> tuple[list[str], int, list[LongLink]]:
