@@ -232,6 +232,31 @@ def test_while_the_resolver_is_sick_known_hosts_go_on_and_new_ones_wait() -> Non
     assert isinstance(healed, Addresses) and not healed.stale
 
 
+@pytest.mark.parametrize("sick", [True, False])
+def test_a_name_half_of_whose_answer_was_lost_while_the_resolver_was_sick_is_not_blamed(sick: bool) -> None:
+    def zone(host: str, kind: int) -> Reply:
+        return a("192.0.2.1") if host == GOOD else SILENT if kind == A else Reply()
+
+    async def main() -> tuple[Addresses | Failed, Instant]:
+        async with resolving(zone) as (resolver, server, clock):
+            await resolver.resolve(GOOD)
+            waiting = asyncio.create_task(resolver.resolve(X))
+            while not server.questions(X):  # noqa: ASYNC110 - the server has no event to wait for
+                await asyncio.sleep(0)
+            if sick:  # other names find out that nobody answers, and then that somebody does again
+                for name in ("a.test", "b.test"):
+                    resolver._breaker.unanswered(HostKey(name), clock.now(), clock.now(), nobody_there=True)
+                clock.advance(Seconds(1.0))
+                resolver._breaker.answered(GOOD, clock.now())
+            return await waiting, clock.now()
+
+    outcome, now = run(main())
+
+    assert isinstance(outcome, Failed) and outcome.failure is Failure.DNS_TIMEOUT
+    assert isinstance(outcome, NotNow) is sick
+    assert not isinstance(outcome, NotNow) or outcome.until < now + 5.0
+
+
 def test_a_sick_resolver_is_asked_one_probe_at_a_time() -> None:
     async def main() -> tuple[int, int, bool, bool]:
         async with resolving(lambda _host, _kind: SILENT) as (resolver, server, clock):

@@ -228,9 +228,10 @@ class Resolver:
                 assert isinstance(result, Failure)
                 return self._cache.stale(host, now) or _PutOff(result, self._after_the_next_probe(now))
             now = self._clock.now()
-            if asked < self._breaker.healed and isinstance(result, Failure):
-                # The resolver was sick while this name waited, and is well again: nothing is known against the name.
-                return self._cache.stale(host, now) or _PutOff(result, self._after_the_next_probe(now))
+        if asked < self._breaker.healed and isinstance(result, Failure) and result in TROUBLE:
+            # The resolver was sick while this name waited, and is well again: nothing is known against the name. The
+            # answer to one of its two questions may have come in time after that, and the other one be lost.
+            return self._cache.stale(host, now) or _PutOff(result, self._after_the_next_probe(now))
         domain = self._domain(host)
         if isinstance(result, Found):
             self._setbacks.succeeded(host, domain)
