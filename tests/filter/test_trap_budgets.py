@@ -134,16 +134,16 @@ def test_pages_that_link_to_known_ones_too_do_not_breed() -> None:
 def test_a_list_with_many_sets_of_parameters_is_judged_by_where_it_leads() -> None:
     chance = random.Random(7)
     budget = HostBudget()
-    fetched = 0
+    fetched: set[str] = set()
     for n in range(3000):
         names = sorted(chance.sample(range(10), chance.randint(1, 4)))
         target = "/list?" + "&".join(f"f{name}={chance.randrange(10)}" for name in names)
-        if budget.cut_of(shape(target)) is None:
-            fetched += 1
+        if target not in fetched and budget.cut_of(shape(target)) is None:
+            fetched.add(target)
             budget.count(shape(target), Worth.NEW, POLICY, leads=n < 60)
 
     cut = budget.cut_of(shape("/list?f1=1&f2=2"))
-    assert fetched < 600
+    assert len(fetched) < 400
     assert cut is not None and cut.reason == FACETS
 
 
