@@ -5,13 +5,14 @@ import json
 from dataclasses import replace
 
 import pytest
-from stories import FACTS, HOST, NEVER_SEEN, NOW, QUEUED, RULES, form, known, robots
+from stories import FACTS, HOST, NEVER_SEEN, NOW, QUEUED, RULES, VISIT, form, known, robots
 
 from gossamer.explain.facts import Bounded, Facts, FailureFact, QueueFact, RecordCheck, SeedPlace, Step
 from gossamer.explain.story import Story
 from gossamer.explain.tell import tell
 from gossamer.explain.words import story_lines, story_object
 from gossamer.frontier.orderings import ORDERINGS
+from gossamer.model.shown import LongLink
 from gossamer.model.states import UrlState
 from gossamer.model.task import Via
 from gossamer.model.units import Instant, Url
@@ -158,3 +159,22 @@ def test_the_object_has_every_part_and_moments_as_text() -> None:
     assert found["attempts"][0]["visited_at"] == "2023-11-14T22:13:00.000Z"
     assert found["archive"]["problem"] == "cut"
     assert found["place"] is None
+
+
+def test_a_document_in_order_has_nothing_to_be_said_about_it() -> None:
+    assert len(part_of(known(UrlState.STORED), "content")) == 2  # what it is, and its title
+
+
+def test_what_is_to_be_known_about_a_document_is_told_with_it() -> None:
+    marked = replace(VISIT, truncated="length", unverified=True, replaced=3, deep_links=1)
+    long = (LongLink("http://h.test/aaa", bytes(32), 4000),)
+
+    told = part_of(replace(known(UrlState.STORED), visit=marked, long_links=long), "content")[2:]
+
+    assert told == [
+        "truncated (length): it is longer than we read or unpack",
+        "unverified: nobody checked the certificate of the server",
+        "3 characters could not be read in its encoding",
+        "1 link nested deeper than 512 elements",
+        f"a link of 4,000 bytes was too long: http://h.test/aaa (sha256:{'0' * 64})",
+    ]

@@ -9,7 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conformance import shared_data
-from gossamer.extract.charset import charset_parameter, choose_encoding, declared_encoding, encoding_of_label
+from gossamer.extract.charset import (
+    charset_parameter,
+    choose_encoding,
+    declared_encoding,
+    encoding_of_label,
+    replaced_in_utf8,
+)
 from gossamer.extract.encodings import NAME_OF_LABEL
 from gossamer.extract.links import extract_page
 
@@ -191,3 +197,29 @@ def test_every_content_type_of_the_standard_declares_the_encoding_that_it_says()
 
     assert wrong == []
     assert len(cases) == 74
+
+
+@pytest.mark.parametrize(
+    ("body", "replaced"),
+    [
+        (b"plain", 0),
+        ("schön \ufffd".encode(), 0),  # one that was written is none that we put there
+        ("schön".encode("latin-1"), 1),
+        ("Привет".encode("windows-1251"), 6),
+        ("schön \ufffd".encode() + b"\xff", 1),
+        ("ö".encode()[:1], 1),
+    ],
+)
+def test_characters_that_are_none_in_utf_8_are_counted(body: bytes, replaced: int) -> None:
+    assert replaced_in_utf8(body) == replaced
+    assert extract_page(b"<p>" + body, "text/html; charset=utf-8", "http://h.test/").replaced == replaced
+
+
+@pytest.mark.parametrize(
+    ("charset", "body", "replaced"),
+    [("shift_jis", "日本".encode("shift_jis") + b"\xff", 1), ("windows-1252", b"\x81\xff", 0), ("koi8-r", b"\xc1", 0)],
+)
+def test_characters_that_are_none_in_other_encodings_are_counted(charset: str, body: bytes, replaced: int) -> None:
+    page = extract_page(b"<p>" + body + b"</p>", f"text/html; charset={charset}", "http://h.test/")
+
+    assert page.replaced == replaced

@@ -123,7 +123,7 @@ def test_ur_06_escapes_are_read_once_and_folded(hrefs: list[str], paths: list[st
     assert Offered(*hrefs).urls == [f"http://page.test{path}" for path in paths]
 
 
-def test_ur_07_a_link_of_a_megabyte_costs_nothing_and_is_kept_nowhere() -> None:
+def test_ur_07_a_link_of_a_megabyte_costs_nothing_and_is_never_shown_whole() -> None:
     monster = "http://h.test/" + "a" * 1_000_000
     before = time.process_time()
     for _ in range(100):

@@ -3,6 +3,7 @@
 import gzip
 import random
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -94,6 +95,13 @@ def test_a_whole_body_is_not_called_truncated() -> None:
     [seen] = read_by_warcio(record_of(response_of()))
 
     assert "WARC-Truncated" not in seen.headers
+
+
+@pytest.mark.parametrize(("unverified", "said"), [(True, "no"), (False, None)])
+def test_an_answer_whose_certificate_nobody_checked_says_so(unverified: bool, said: str | None) -> None:
+    [seen] = read_by_warcio(record_of(replace(response_of(), unverified=unverified)))
+
+    assert seen.headers.get("WARC-TLS-Verified") == said
 
 
 def test_the_payload_digest_covers_the_body_as_stored_so_that_checkers_agree() -> None:
