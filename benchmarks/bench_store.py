@@ -234,7 +234,7 @@ def _rows(directory: str, name: str, write: _Write) -> tuple[float, float]:
         chance = random.Random(3)
         cpu = wall = 0.0
         for _ in range(4):
-            rows: list[tuple[object, ...]] = [(chance.randbytes(20), n) for n in range(2500)]
+            rows: list[tuple[object, ...]] = [(chance.randbytes(20), n, 1, n) for n in range(2500)]
             began, start = time.perf_counter(), time.thread_time()
             db.execute("BEGIN IMMEDIATE")
             write(db, rows)
