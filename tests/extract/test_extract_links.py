@@ -27,6 +27,12 @@ def test_links_come_as_written_each_kind_in_document_order() -> None:
     assert hrefs(html) == ["4", "5", "1", "1", "a&b", " 2 ", "3"]
 
 
+def test_anchors_in_drawings_are_links_in_the_old_spelling_too() -> None:
+    html = "<svg><a href=1 xlink:href=no /><a xlink:href=2 /><a xlink:href=no rel=nofollow /></svg><a xlink:href=no>"
+
+    assert hrefs(html) == ["1", "2"]
+
+
 def test_frames_are_links() -> None:
     assert hrefs("<frameset><frame src=top.html><frame src=left.html></frameset>") == ["top.html", "left.html"]
 

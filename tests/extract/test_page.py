@@ -206,7 +206,19 @@ def test_links_that_are_too_many_or_too_long_are_dropped_and_counted() -> None:
 _PIECES = st.sampled_from(
     [
         *("<a href=1>", "</a>", "<a href=2 rel=nofollow>", "<area href=4>", "<iframe src=5>", "<form action=10>"),
-        *("<b>", "<p>", "text ", "<table>", "<td>", "</table>", "<object>", "<svg>", "<select>", "<html lang=de>"),
+        *(
+            "<b>",
+            "<p>",
+            "text ",
+            "<table>",
+            "<td>",
+            "</table>",
+            "<object>",
+            "<svg>",
+            "<a xlink:href=11>",
+            "<select>",
+            "<html lang=de>",
+        ),
         *("<link rel=canonical href=3>", "<base href=6>", "<title>", "</title>", "<template>", "</template>"),
         *("<meta name=robots content=none>", "<meta http-equiv=refresh content='0;7'>", "<img alt=8 srcset='9 2x'>"),
     ]

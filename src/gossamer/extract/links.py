@@ -38,6 +38,7 @@ MOST_LONG_LINKS = 5
 
 _ADDRESSES = XPath("descendant::a/@href")
 _FORBIDDEN = 'a[href][rel~="nofollow" i]'
+_DRAWN = "svg a:not([href])"
 _ALLOWED = 'a[href]:not([rel~="nofollow" i])'
 
 # `link` elements that fetch a part of this page, or name a service, and lead to no page.
@@ -176,6 +177,11 @@ def canonical_of(links: list[Element]) -> str | None:
     return None
 
 
+def drawn_href(anchor: Element) -> str | None:
+    """The address of an anchor in a drawing, where it may be written in the old way."""
+    return anchor.attr("xlink:href") if anchor.namespace is Namespace.SVG else None
+
+
 def trimmed(text: str, most: int = MAX_TITLE) -> str | None:
     """White space as single spaces, cut at `most` characters; None if nothing is left."""
     # Cut before splitting: an unclosed title swallows the rest of the page.
@@ -252,10 +258,13 @@ def _anchored(tree: Document, hrefs: list[str]) -> int:
         hrefs += [element.attr("href") or "" for element in tree.select(_ALLOWED)]
     else:
         hrefs += cast("list[str]", _ADDRESSES(tree))
-    for area in tree.find_all("area"):
-        href, rel = area.attr("href"), area.attr("rel")
+    others = [(area, area.attr("href")) for area in tree.find_all("area")]
+    if tree.find("svg") is not None:
+        others += [(anchor, drawn_href(anchor)) for anchor in tree.select(_DRAWN)]
+    for element, href in others:
         if href is None:
             continue
+        rel = element.attr("rel")
         if rel is not None and "nofollow" in rel.lower().split():
             forbidden += 1
         else:

@@ -12,7 +12,7 @@ from turbohtml import Document, Element
 
 from gossamer.extract.anchors import AnchorTexts
 from gossamer.extract.language import declared_language, language_tag
-from gossamer.extract.links import MAX_HREF, MAX_LINKS, NO_PAGES, base_of, canonical_of, title_of, trimmed
+from gossamer.extract.links import MAX_HREF, MAX_LINKS, NO_PAGES, base_of, canonical_of, drawn_href, title_of, trimmed
 from gossamer.extract.refresh import refresh_target
 from gossamer.extract.robots import OUR_NAME, WishesFor
 from gossamer.extract.srcset import srcset_candidates
@@ -150,7 +150,8 @@ class _Reader:
         for element in tree.iter_elements(names):
             tag = element.tag
             if tag == "a":
-                self._add(element.attr("href"), LinkKind.ANCHOR, element)
+                href = element.attr("href")
+                self._add(drawn_href(element) if href is None else href, LinkKind.ANCHOR, element)
             elif tag == "area":
                 self._add(element.attr("href"), LinkKind.AREA, element)
             elif tag == "iframe" or tag == "frame":
