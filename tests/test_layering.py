@@ -21,6 +21,7 @@ FOUNDATIONS = ("model", "errors", "clock", "sketch")
 OURS: dict[str, tuple[str, ...]] = {
     "model": (),
     "errors": (),
+    "version": (),
     "clock": ("model",),
     "sketch": (),
     **dict.fromkeys(STAGES, FOUNDATIONS),
@@ -36,8 +37,8 @@ OURS: dict[str, tuple[str, ...]] = {
     "simweb": ("model", "errors", "clock"),
     # Orders are judged outside a crawl: the one stage it knows is the frontier, whose orderings it replays.
     "simulate": ("model", "errors", "frontier.orderings", "frontier.selector", "simweb"),
-    # What users add: it finds their orderings beside ours.
-    "plugins": ("errors", "frontier.orderings"),
+    # What users add: it finds their orderings beside ours, and their hooks.
+    "plugins": ("errors", "frontier.orderings", "crawl.hooks"),
     "sections": (),
     "config": ("errors", "sections"),
     # A configuration as policies, for whoever runs a crawl and for whoever only asks what one would do.
@@ -64,8 +65,9 @@ OURS: dict[str, tuple[str, ...]] = {
     "commands": (
         *("model", "errors", "clock", "config", "seed", "crawl", "backends", "observe", "simweb", "assemble"),
         *("explain", "simulate", "plugins", "wishes", "searching", "export", "verify", "archived", "extract.page"),
+        "version",
     ),
-    "cli": ("commands", "errors", "observe"),
+    "cli": ("commands", "errors", "observe", "version"),
     "__main__": ("cli",),
     "fetchers": ("model", "clock", "config", "fetch"),
     "host_wishes": ("model", "errors", "config", "crawl.hosts", "extract.kinds", "fetch.http.options", "filter.hosts"),
@@ -73,8 +75,16 @@ OURS: dict[str, tuple[str, ...]] = {
         *("model", "errors", "clock", "config", "seed", "crawl.beforehand", "fetch.dns"),
         *("fetchers", "host_wishes", "wishes"),
     ),
-    "assemble": (*FOUNDATIONS, *STAGES, "observe", "config", "crawl", "backends", "wishes", "fetchers", "host_wishes"),
-    "": (),  # the package itself
+    "assemble": (
+        *(*FOUNDATIONS, *STAGES, "observe", "config", "crawl", "backends", "wishes", "fetchers", "host_wishes"),
+        "version",
+    ),
+    # A crawl for users from Python: opens the same session as the command line does.
+    "library": (
+        *("errors", "config", "crawl.session", "crawl.audience", "crawl.hooks", "crawl.page"),
+        *("observe", "seed", "wishes"),
+    ),
+    "": ("version", "library", "crawl.audience", "crawl.hooks", "crawl.page"),  # the package itself, on demand
 }
 """Package or top-level module -> what of ours it may import besides itself. A dot narrows it to one module."""
 
@@ -93,17 +103,17 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "rbloom": ("sketch",),
     "rich": ("observe",),
     "turbohtml": ("extract", "seed.duckduckgo"),
-    "uvloop": ("crawl.supervisor", "simweb"),
+    "uvloop": ("crawl.supervisor", "library", "simweb"),
     "xxhash": ("filter", "seen", "simweb"),
     "zstandard": ("fetch.http",),
     # Of the standard library: drivers, time, chance, and what can wait or look outside.
     "sqlite3": ("backends.sqlite",),
     "time": ("clock",),
     "secrets": ("assemble", "backends"),
-    "importlib": ("cli", "backends", "plugins"),
-    "asyncio": ("fetch", "extract.elsewhere", "store.thread", "crawl", "searching", "simweb"),
+    "importlib": ("cli", "backends", "plugins", ""),
+    "asyncio": ("fetch", "extract.elsewhere", "store.thread", "crawl", "library", "searching", "simweb"),
     "concurrent": ("store.thread", "crawl", "fetch"),
-    "threading": ("observe.log",),
+    "threading": ("observe.log", "library"),
     "multiprocessing": ("crawl",),
     "socket": ("simweb",),
     "subprocess": ("simweb",),
@@ -120,7 +130,9 @@ FOREIGN: dict[str, tuple[str, ...]] = {
 
 KNOWN_EXCEPTIONS: frozenset[tuple[str, str]] = frozenset(
     {
-        # The only module of `crawl` that starts something: it is handed a configuration, not its parts.
+        # The only modules of `crawl` that start something: they are handed a configuration, not its parts.
+        ("crawl.session", "assemble"),
+        ("crawl.session", "plugins"),
         ("crawl.supervisor", "assemble"),
         # The type of the connection that it opens and closes.
         ("commands.reading", "sqlite3"),

@@ -3,6 +3,36 @@
 Read the packages in the order a URL passes through them: `seed`, `filter`, `seen`, `frontier`,
 `fetch`, `extract`, `dedup`, `store`. The values that travel between them are in `model`;
 `crawl.pipeline` joins the stages, `assemble` chooses the backends.
+
+For use from Python: `Crawl`, `crawl_pages`, `Page`, `Outcome` and `Hook` (docs/LIBRARY.md).
 """
 
-__version__ = "0.1.0"
+from typing import TYPE_CHECKING
+
+from gossamer.version import __version__
+
+if TYPE_CHECKING:
+    from gossamer.crawl.audience import Outcome
+    from gossamer.crawl.hooks import Hook
+    from gossamer.crawl.page import Page
+    from gossamer.library.blocking import crawl_pages
+    from gossamer.library.crawl import Crawl
+
+__all__ = ["Crawl", "Hook", "Outcome", "Page", "__version__", "crawl_pages"]
+
+_PLACES = {
+    "Crawl": "gossamer.library.crawl",
+    "Hook": "gossamer.crawl.hooks",
+    "Outcome": "gossamer.crawl.audience",
+    "Page": "gossamer.crawl.page",
+    "crawl_pages": "gossamer.library.blocking",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Imported when it is used: the command line starts faster without."""
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_PLACES[name]), name)

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from gossamer import __version__
 from gossamer.backends.contactlog.journal import ContactJournal, clear, replay
 from gossamer.backends.sqlite.database import open_for_writing
 from gossamer.backends.sqlite.facts import Facts
@@ -65,6 +64,7 @@ from gossamer.seed.lists import Seed
 from gossamer.seen.tiers import SeenTest
 from gossamer.store.changes import Batch, LearntParameter, SeedRecord
 from gossamer.store.thread import StoreThread
+from gossamer.version import __version__
 from gossamer.wishes import (
     breaker_for,
     canonicaliser_for,

@@ -11,11 +11,11 @@ import sys
 from collections.abc import Sequence
 from typing import Protocol, cast
 
-from gossamer import __version__
 from gossamer.commands import COMMANDS
 from gossamer.commands.arguments import Parser
 from gossamer.errors import GossamerError, UsageError
 from gossamer.observe.words import printable
+from gossamer.version import __version__
 
 FAILED, BAD_USAGE, INTERRUPTED = 1, 2, 130
 

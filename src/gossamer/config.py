@@ -264,6 +264,7 @@ class Config(Section, frozen=True, kw_only=True):
     allow_networks: tuple[str, ...] = ()  # of private addresses, just these
     json: bool = False
     quiet: bool = False
+    hooks: tuple[str, ...] = ()  # of users' packages, by name
     filter: FilterSection = FilterSection()
     identity: IdentitySection = IdentitySection()
     traps: TrapsSection = TrapsSection()

@@ -3,12 +3,21 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING, TypeVar
 
 from gossamer.errors import UsageError
 from gossamer.frontier.orderings import ORDERINGS, Ordering
 
+if TYPE_CHECKING:
+    from gossamer.crawl.hooks import Hook
+
 ORDERINGS_GROUP = "gossamer.orderings"
 """The group of entry points whose names are orderings and whose values are classes of them."""
+
+HOOKS_GROUP = "gossamer.hooks"
+"""The group whose names are hooks and whose values are classes of them; a crawl has those that it names."""
+
+T = TypeVar("T")
 
 
 def orderings() -> Mapping[str, Callable[[], Ordering]]:
@@ -22,19 +31,37 @@ def orderings() -> Mapping[str, Callable[[], Ordering]]:
 
 
 def _made(entry: EntryPoint) -> Ordering:
+    where = f"the ordering {_told(entry)}"
+    ordering = _instance(entry, Ordering, where, "gossamer.frontier.orderings.Ordering")
+    if ordering.name != entry.name:
+        raise UsageError(f"{where} calls itself {ordering.name!r}")
+    return ordering
+
+
+def hook_named(name: str) -> "Hook":
+    """The hook that is installed under this name. Raises UsageError, which names it and what there is."""
+    from gossamer.crawl.hooks import Hook
+
+    found = {entry.name: entry for entry in entry_points(group=HOOKS_GROUP)}
+    if name not in found:
+        raise UsageError(f"no hook {name!r} is installed; there are: {', '.join(sorted(found)) or 'none'}")
+    return _instance(found[name], Hook, f"the hook {_told(found[name])}", "gossamer.Hook")
+
+
+def _told(entry: EntryPoint) -> str:
     by = f" of {entry.dist.name}" if entry.dist is not None else ""
-    where = f"the ordering {entry.name!r} ({entry.value}{by})"
+    return f"{entry.name!r} ({entry.value}{by})"
+
+
+def _instance(entry: EntryPoint, kind: type[T], where: str, kind_name: str) -> T:
     # Anything may go wrong in code that is not ours, and all of it means the same: this plugin cannot be used.
     try:
         maker = entry.load()
     except Exception as error:
         raise UsageError(f"{where} cannot be imported: {type(error).__name__}: {error}") from error
-    if not (isinstance(maker, type) and issubclass(maker, Ordering)):
-        raise UsageError(f"{where} is no subclass of gossamer.frontier.orderings.Ordering")
+    if not (isinstance(maker, type) and issubclass(maker, kind)):
+        raise UsageError(f"{where} is no subclass of {kind_name}")
     try:
-        ordering = maker()
+        return maker()
     except Exception as error:
         raise UsageError(f"{where} cannot be made: {type(error).__name__}: {error}") from error
-    if ordering.name != entry.name:
-        raise UsageError(f"{where} calls itself {ordering.name!r}")
-    return ordering

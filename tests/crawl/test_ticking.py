@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import cast
 
-from gossamer.crawl.supervisor import Watch, _tick
+from gossamer.crawl.session import Watch, _tick
 from gossamer.model.units import Instant
 from gossamer.observe.live import FILE
 from gossamer.observe.log import EventLog

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from gossamer.crawl.supervisor import waits_of
+from gossamer.crawl.session import waits_of
 from gossamer.frontier.selector import Load
 from gossamer.frontier.turns import FrontierStatistics
 from gossamer.model.units import Instant

@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gossamer import __version__
 from gossamer.commands import arguments as given
 from gossamer.commands.crawl import crawl_and_report
 from gossamer.commands.options import add_options
@@ -14,6 +13,7 @@ from gossamer.commands.reading import holder_of
 from gossamer.config import Config, RetrySection
 from gossamer.errors import DirectoryError, DirectoryInUse, UsageError
 from gossamer.observe import words
+from gossamer.version import __version__
 
 if TYPE_CHECKING:
     from gossamer.simweb.config import SimWebConfig

@@ -1,7 +1,7 @@
 """Letting URLs in: resolve, have we met it, may it enter? Hot: benchmarks/bench_crawl.py."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from gossamer.extract.links import MOST_LONG_LINKS, PageContent
@@ -54,6 +54,7 @@ class Intake:
         self._key = key
         self._identities = identities or Identities(IdentityRules())  # what makes two URLs the same
         self._lookout = lookout
+        self.admits: Callable[[Url, Url], bool] | None = None  # of hooks: whether a page may bring a URL in
 
     def rules_of(self, task: Task) -> EntryRules:
         return self.file_rules if task.sitemap else self.rules
@@ -103,6 +104,9 @@ class Intake:
                 excluded[reason_against] += 1
                 if self._lookout is not None and reason_against.startswith("trap"):
                     self._lookout.refused(visit, host, reason_against)
+                continue
+            if self.admits is not None and not self.admits(task.url, url):
+                excluded["hook"] += 1
                 continue
             entering.append(Candidate(url, host, prints[i], depth, 0, Via.LINK, task.url_id))
         return entering, links

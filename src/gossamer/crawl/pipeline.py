@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from gossamer.clock import Clock
+from gossamer.crawl.audience import Audience
 from gossamer.crawl.desk import DeskLimits, ReadingDesk
 from gossamer.crawl.lessons import Lessons
 from gossamer.crawl.load import LoadWatch
@@ -103,6 +104,7 @@ class Pipeline:
         self.stopping = False
         self.finished = False
         self._load_watch = LoadWatch()
+        self.audience = Audience()
         self.on_load: Callable[[Load, str], None] = lambda load, reason: None  # told of every switch
 
     # --- starting visits -------------------------------------------------------------------------
@@ -145,7 +147,7 @@ class Pipeline:
         elif self.stopping or self._page_limit_reached():
             self._wind_up()
 
-    def _pump_soon(self) -> None:
+    def pump_soon(self) -> None:
         """`pump` once for everything that ends in this turn of the loop."""
         if not self._pumping:
             self._pumping = True
@@ -177,13 +179,15 @@ class Pipeline:
     @property
     def saturation(self) -> float:
         """How full the fullest queue is."""
-        return max(self.desk.saturation, self._store.saturation)
+        return max(self.desk.saturation, self._store.saturation, self.audience.saturation)
 
     def _page_limit_reached(self) -> bool:
         return self._limits.max_pages is not None and self.pages >= self._limits.max_pages
 
     async def _visit(self, visit: Visit) -> None:
         assert self.visitor is not None
+        if self.audience:
+            self.audience.visit_begins(visit)
         try:
             await self.visitor.visit(visit)
         except asyncio.CancelledError:
@@ -194,7 +198,7 @@ class Pipeline:
             task = asyncio.current_task()
             assert task is not None
             self._slots.leave(task)
-            self._pump_soon()
+            self.pump_soon()
 
     @property
     def in_flight(self) -> int:
@@ -318,6 +322,8 @@ class Pipeline:
         """The batch is about to be handed over. It knows of every contact that has ended."""
         self._journal_turn_over()
         self._lessons.hand_over(batch)
+        if self.audience:
+            self.audience.handed_over(batch)
 
     def on_commit(self, committed: Committed) -> None:
         self._journal_forget()
@@ -326,6 +332,8 @@ class Pipeline:
         for host_id in committed.retired:
             self._notes.end(host_id)
         self._frontier.committed(committed)
+        if self.audience:
+            self.audience.committed()
         self.pump()
 
     # --- running -----------------------------------------------------------------------------------

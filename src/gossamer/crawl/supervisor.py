@@ -1,38 +1,22 @@
-"""A crawl from start to end: signals, progress, the last word."""
+"""A crawl from start to end under the signals of a terminal."""
 
 import asyncio
 import gc
-import os
-import resource
 import signal
 from collections.abc import Callable, Iterable
-from pathlib import Path
-from typing import Protocol
 
 import uvloop
 
-from gossamer.assemble import Crawl, assemble
-from gossamer.clock import cpu_seconds
+from gossamer.assemble import Crawl
 from gossamer.config import Config
+from gossamer.crawl.session import Display, session
 from gossamer.errors import UsageError
-from gossamer.frontier.turns import FrontierStatistics, selector_shares
-from gossamer.observe.live import live_state, remove_live, write_live
 from gossamer.observe.log import EventLog
 from gossamer.observe.snapshot import Snapshot
-from gossamer.observe.waits import Waits, waiting_for
 from gossamer.seed.lists import Seed
 
 INTERRUPTED = 130
-HEARTBEAT_SECONDS = 0.02
 GRACE_SECONDS = 8.0  # after the first Ctrl-C; what is still in flight then is dropped, and due again
-
-
-class Display(Protocol):
-    """Shows progress."""
-
-    def update(self, snapshot: Snapshot) -> None: ...
-
-    def close(self) -> None: ...
 
 
 def run_crawl(
@@ -53,44 +37,26 @@ def run_crawl(
 async def _run(
     config: Config, seeds: list[Seed], add_seeds: bool, display: Display, reread: Callable[[], Config] | None
 ) -> tuple[int, Snapshot]:
-    crawl = assemble(config, seeds, add_seeds=add_seeds)
-    # What lives from here on is young or cached for long; looking through all of it often would be waste.
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 50)
-    log = EventLog(crawl.directory.log)
-    watch = Watch(crawl)
-    crawl.audit.on_violation = lambda found: log.event("politeness.violated", kind=found.kind, key=found.key)
-    crawl.pipeline.on_load = lambda load, reason: log.event("selector.load", mode=load.value, reason=reason)
-    log.event("crawl.started", dir=config.dir, seeds=len(seeds), queued=crawl.tally.total["state:queued"])
-    ticking = asyncio.create_task(_tick(watch, display, log, crawl.directory.path))
-    beating = asyncio.create_task(watch.heartbeat())
-    interrupts = Interrupts(crawl)
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, interrupts.received)
-    if reread is not None:
-        loop.add_signal_handler(signal.SIGHUP, _change_rules, crawl, reread, log)
     try:
-        running = asyncio.create_task(crawl.pipeline.run())
-        interrupts.running = running
-        try:
-            await running
-        except asyncio.CancelledError:
-            if not interrupts.count:
-                raise
-    except BaseException as error:
-        log.event("crawl.failed", error=str(error), kind=type(error).__name__)
-        raise
+        async with session(config, seeds, add_seeds, display) as opened:
+            # What lives from here on is young or cached for long; looking through all of it often would be waste.
+            gc.freeze()
+            gc.set_threshold(50_000, 20, 50)
+            interrupts = Interrupts(opened.crawl)
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.add_signal_handler(number, interrupts.received)
+            if reread is not None:
+                loop.add_signal_handler(signal.SIGHUP, _change_rules, opened.crawl, reread, opened.log)
+            running = asyncio.create_task(opened.crawl.pipeline.run())
+            interrupts.running = running
+            try:
+                await running
+            except asyncio.CancelledError:
+                if not interrupts.count:
+                    raise
+            last = opened.watch.snapshot()
     finally:
-        ticking.cancel()
-        beating.cancel()
-        last = watch.snapshot()
-        display.update(last)
-        display.close()
-        await asyncio.gather(ticking, return_exceptions=True)
-        await crawl.close()
-        log.event("crawl.ended", pages=last.pages, fetched=last.fetched, queued=last.queued, finished=last.finished)
-        log.close()
         # Not before: whoever presses Ctrl-C once more must not keep us from giving everything back.
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.remove_signal_handler(number)
@@ -105,43 +71,6 @@ def _change_rules(crawl: Crawl, reread: Callable[[], Config], log: EventLog) -> 
         log.event("rules.refused", error=str(error))
     else:
         log.event("rules.changed")
-
-
-async def _tick(watch: "Watch", display: Display, log: EventLog, directory: Path) -> None:
-    """Four looks a second; a word for `gossamer status` every second, a line in the log every ten."""
-    writing: asyncio.Task[None] | None = None
-    ticks = 0
-    try:
-        while True:
-            await asyncio.sleep(0.25)
-            ticks += 1
-            snapshot = watch.snapshot()
-            display.update(snapshot)
-            if ticks % 4 == 1 and (writing is None or writing.done()):
-                # In a thread, and not waited for: the disk may be busy with what the crawl stores.
-                told = live_state(snapshot, os.getpid())
-                writing = asyncio.create_task(asyncio.to_thread(write_live, directory, told))
-            if ticks % 40 == 0:
-                _log_progress(log, snapshot)
-    finally:
-        if writing is not None:
-            await asyncio.wait([writing], timeout=1.0)  # or it would be made again after its removal
-        remove_live(directory)
-
-
-def _log_progress(log: EventLog, snapshot: Snapshot) -> None:
-    log.event(
-        "crawl.progress",
-        pages=snapshot.pages,
-        fetched=snapshot.fetched,
-        queued=snapshot.queued,
-        in_flight=snapshot.in_flight,
-        waiting_for=snapshot.waiting_for,
-        load=snapshot.load,
-        selector_shares="/".join(f"{share:.1f}" for share in snapshot.selector_shares),
-        loop_lag_s=round(snapshot.loop_lag, 4),
-        max_rss_bytes=snapshot.max_rss_bytes,
-    )
 
 
 class Interrupts:
@@ -163,124 +92,3 @@ class Interrupts:
     def _enough(self) -> None:
         if self.running is not None and not self.running.done():
             self.running.cancel()
-
-
-class Watch:
-    """Looks at a running crawl without disturbing it."""
-
-    def __init__(self, crawl: Crawl) -> None:
-        self._crawl = crawl
-        self._began = crawl.clock.monotonic()
-        self._cpu_before = cpu_seconds()
-        self._lag = 0.0
-        self._worst_lag = 0.0
-
-    async def heartbeat(self) -> None:
-        """Learn how late the event loop wakes us: that long it was held by something."""
-        monotonic = self._crawl.clock.monotonic
-        while True:
-            before = monotonic()
-            await asyncio.sleep(HEARTBEAT_SECONDS)
-            late = monotonic() - before - HEARTBEAT_SECONDS
-            self._lag = max(late, self._lag * 0.98)
-            self._worst_lag = max(late, self._worst_lag)
-
-    def snapshot(self) -> Snapshot:
-        crawl = self._crawl
-        total, run = crawl.tally.total, crawl.tally.run
-        frontier = crawl.frontier.statistics()
-        dns = crawl.resolver.statistics()
-        now = crawl.clock.now()
-        return Snapshot(
-            at=now,
-            elapsed=crawl.clock.monotonic() - self._began,
-            cpu_seconds=cpu_seconds() - self._cpu_before,
-            max_rss_bytes=max_rss_bytes(),
-            pages=total["state:stored"],
-            run_pages=run["state:stored"],
-            fetched=total["fetched"],
-            bytes=total["bytes"],
-            discovered=total["discovered"],
-            queued=total["state:queued"],
-            duplicates=total["duplicates"],
-            near_duplicates=total["near_duplicates"],
-            sitemaps=total["sitemaps"],
-            sitemap_urls=total["sitemap_urls"],
-            missing=total["state:missing"],
-            gone=total["state:gone"],
-            redirects=total["state:redirect"],
-            dead=total["state:dead"],
-            statuses=crawl.tally.by_reason("status"),
-            errors=crawl.tally.by_reason("error"),
-            excluded=crawl.tally.by_reason("excluded"),
-            hosts_known=total["hosts"],
-            hosts_in_memory=frontier.hosts,
-            hosts_ready=frontier.ready,
-            hosts_waiting=frontier.waiting,
-            hosts_parked=frontier.parked,
-            in_flight=crawl.pipeline.in_flight,
-            urls_in_memory=frontier.urls,
-            urls_by_front=frontier.urls_by_front,
-            drawn=frontier.drawn,
-            selector_shares=selector_shares(frontier.drawn),
-            load=frontier.load.value,
-            load_reason=crawl.pipeline.load_reason,
-            waiting_for=waiting_for(
-                waits_of(
-                    frontier,
-                    crawl.pipeline.in_flight,
-                    len(crawl.pipeline.desk),
-                    dns_failing=dns.sick,
-                    proxy_failing=crawl.visitor.proxy_failing,
-                ),
-                now,
-            ),
-            robots_fetched=total["robots_fetched"],
-            dns_queries=dns.queries,
-            dns_failing=dns.sick,
-            proxy_failing=crawl.visitor.proxy_failing,
-            slowest=tuple(sorted(crawl.visitor.slowest.items(), key=lambda item: -item[1])),
-            documents_waiting=len(crawl.pipeline.desk),
-            store_saturation=crawl.store.saturation,
-            commits=crawl.store.commits,
-            commit_seconds=crawl.store.commit_seconds,
-            loop_lag=self._lag,
-            worst_loop_lag=self._worst_lag,
-            politeness_violations=crawl.audit.violations,
-            stopping=crawl.pipeline.stopping,
-            finished=crawl.pipeline.finished,
-        )
-
-
-def max_rss_bytes() -> int:
-    """The most memory this process ever held. `getrusage` would count what our parent held when it forked us."""
-    try:
-        with open("/proc/self/status", "rb") as status:
-            for line in status:
-                if line.startswith(b"VmHWM:"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-
-
-def waits_of(
-    frontier: FrontierStatistics,
-    in_flight: int,
-    unread: int,
-    *,
-    dns_failing: bool = False,
-    proxy_failing: bool = False,
-) -> Waits:
-    """What a crawl waits for, as far as its frontier knows: of tries due later only the nearest date."""
-    return Waits(
-        in_flight=in_flight,
-        unread=unread,
-        ready_hosts=frontier.ready,
-        resting_hosts=frontier.waiting,
-        next_contact=frontier.next_contact,
-        retries=0 if frontier.next_due is None else None,
-        next_retry=frontier.next_due,
-        dns_failing=dns_failing,
-        proxy_failing=proxy_failing,
-    )

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from gossamer.crawl.audience import Outcome
-from gossamer.library.page import Page
+from gossamer.crawl.page import Page
 
 MAX_WAITING = 256
 MAX_BYTES = 64 * 1024 * 1024

@@ -1,0 +1,127 @@
+"""`Crawl`: a crawl on the caller's event loop, whose pages are taken as they come."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from gossamer.config import Config, make_config, read_toml, underscored
+from gossamer.crawl.audience import PageQueue
+from gossamer.crawl.hooks import Hook
+from gossamer.crawl.page import Page
+from gossamer.crawl.session import Session, session
+from gossamer.errors import GossamerError
+from gossamer.observe.display import NoDisplay
+from gossamer.observe.snapshot import Snapshot
+from gossamer.seed.lists import read_arguments
+from gossamer.wishes import canonicaliser_for, check_config
+
+MAX_PAGES_AHEAD = 256
+MAX_BYTES_AHEAD = 64 * 1024 * 1024
+
+
+class Crawl:
+    """A crawl that runs while its block does.
+
+        async with Crawl("https://example.org/", max_pages=100) as crawl:
+            async for page in crawl.pages():
+                print(page.url, page.title)
+
+    Options are those of `gossamer crawl` and of gossamer.toml, under the same names; sections are mappings. The crawl
+    lives in `dir` and is resumed from there. A page comes once it is committed; whoever takes them slowly slows the
+    crawl down. Leaving the block stops the crawl as Ctrl-C would: nothing is lost.
+    """
+
+    def __init__(
+        self,
+        *seeds: str,
+        config: str | Path | Mapping[str, object] | None = None,
+        hooks: Sequence[Hook | str] = (),
+        add_seeds: bool = False,
+        **options: object,
+    ) -> None:
+        """`config` is a file like gossamer.toml, or what would be in it; `hooks` are yours, or names of installed ones.
+        Raises UsageError for what cannot be used."""
+        names = [hook for hook in hooks if isinstance(hook, str)]
+        self.config: Config = _configured(config, {**options, "hooks": names or None})
+        check_config(self.config)
+        self._seeds = read_arguments(seeds, canonicaliser_for(self.config).canonicalise)
+        self._hooks = [hook for hook in hooks if not isinstance(hook, str)]
+        self._add_seeds = add_seeds
+        self._stack = AsyncExitStack()
+        self._session: Session | None = None
+        self._running: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        self._session = await self._stack.enter_async_context(
+            session(self.config, self._seeds, self._add_seeds, NoDisplay(), hooks=self._hooks)
+        )
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if self._running is not None:
+                await self._end(self._running)
+        finally:
+            await self._stack.__aexit__(kind, error, trace)
+
+    async def _end(self, running: asyncio.Task[None]) -> None:
+        """Let what is in flight end and be committed."""
+        assert self._session is not None
+        if not running.done():
+            self._session.crawl.pipeline.stop()
+        await running
+
+    async def pages(self) -> AsyncIterator[Page]:
+        """The pages in the order in which they are committed, until the crawl is over. Raises what ended it, if it
+        failed. Only one caller at a time."""
+        running_session = self._open_session()
+        pipeline = running_session.crawl.pipeline
+        queue = PageQueue(MAX_PAGES_AHEAD, MAX_BYTES_AHEAD, pipeline.pump_soon)
+        pipeline.audience.join(queue)
+        running = self._start(running_session)
+        running.add_done_callback(lambda _: queue.end())
+        try:
+            async for outcome in queue:
+                yield Page(outcome)
+        finally:
+            pipeline.audience.leave(queue)
+        await running
+
+    async def run(self) -> Snapshot:
+        """Crawl to the end without looking at the pages; what came of it."""
+        await self._start(self._open_session())
+        return self.status()
+
+    def stop(self) -> None:
+        """Start no more visits. What is in flight is still fetched and stored."""
+        self._open_session().crawl.pipeline.stop()
+
+    def status(self) -> Snapshot:
+        """How far it is."""
+        return self._open_session().watch.snapshot()
+
+    def _open_session(self) -> Session:
+        if self._session is None:
+            raise GossamerError("the crawl is not open: use `async with Crawl(...)`")
+        return self._session
+
+    def _start(self, opened: Session) -> asyncio.Task[None]:
+        if self._running is None:
+            self._running = asyncio.create_task(opened.crawl.pipeline.run())
+        return self._running
+
+
+def _configured(config: str | Path | Mapping[str, object] | None, options: Mapping[str, object]) -> Config:
+    if config is None:
+        file: Mapping[str, object] = {}
+    elif isinstance(config, Mapping):
+        file = underscored(config)
+    else:
+        file = read_toml(Path(config))
+    plain = {key: str(value) if isinstance(value, Path) else value for key, value in options.items()}
+    return make_config(file, underscored(plain))
