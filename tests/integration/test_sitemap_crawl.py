@@ -1,11 +1,12 @@
 """Pages that only a sitemap or a feed leads to are found, politely, with what the sitemap says of them."""
 
+import contextlib
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from running import Ended, gossamer
+from running import Command, Ended, gossamer, wait_until
 from small_server import Answer, SmallServer, links, page
 
 pytestmark = pytest.mark.service
@@ -222,3 +223,48 @@ def test_a_redirected_sitemap_is_still_one(tmp_path: Path) -> None:
         crawl(server, tmp_path)
 
     assert states(tmp_path)["/listed"] == "stored"
+
+
+def test_a_crawl_killed_in_the_middle_of_a_sitemap_loses_nothing_of_it(tmp_path: Path) -> None:
+    many = 40_000
+    listed = urlset(*(f"<loc>/{number}</loc><lastmod>2020-01-01</lastmod>" for number in range(many)))
+    site = {"/robots.txt": robots("Sitemap: /map.xml"), "/": page("home"), "/map.xml": listed}
+    options = ("--dir", tmp_path / "crawl", *LOCAL, "--max-pages", 2)
+
+    def entered() -> int:
+        with contextlib.suppress(sqlite3.Error):
+            return int(str(rows(tmp_path, "SELECT count(*) FROM urls")[0][0]))
+        return 0
+
+    with SmallServer(site) as server:
+        with Command("crawl", server.base, *options) as crawler:
+            wait_until(lambda: entered() > 2_000 or not crawler.runs, "a part of the sitemap")
+            crawler.process.kill()
+        assert 2_000 < entered() < many
+        assert rows(tmp_path, "SELECT state FROM urls WHERE sitemap = 1") == [(0,)]
+
+        ended = gossamer("crawl", server.base, *options)
+
+    assert ended.status == 0, ended.err
+    assert rows(tmp_path, "SELECT count(*), count(DISTINCT url), count(modified) FROM urls") == [
+        (many + 2, many + 2, many)
+    ]
+    assert rows(tmp_path, "SELECT entries FROM sitemaps") == [(many,)]
+
+
+def test_explain_tells_of_the_sitemap(tmp_path: Path) -> None:
+    site = {
+        "/robots.txt": robots("Sitemap: /map.xml"),
+        "/": page("home"),
+        "/map.xml": urlset("<loc>/listed</loc><lastmod>2024-05-06</lastmod>"),
+        "/listed": page("listed"),
+    }
+    with SmallServer(site) as server:
+        crawl(server, tmp_path)
+        told = gossamer("explain", f"{server.base}/listed", "--dir", tmp_path / "crawl", "--json").report
+        asked = gossamer("explain", f"{server.base}/map.xml", "--dir", tmp_path / "crawl").out
+
+    listing = told["listing"]
+    assert isinstance(listing, dict)
+    assert listing["listed_in"] == f"{server.base}/map.xml" and listing["modified_at"] == "2024-05-06T00:00:00.000Z"
+    assert "it is a sitemap, which the robots.txt of 127.0.0.1 names" in asked

@@ -40,6 +40,9 @@ from gossamer.store.thread import StoreThread
 LOT: Final = 1_000
 """URLs that are handed to the store before its commit is waited for: some tens of milliseconds of a commit."""
 
+STEP: Final = 256
+"""URLs that are let in at a time: some milliseconds of the event loop."""
+
 SITEMAP_LIMIT: Final = "sitemap_limit"
 SITEMAP_LOCATION: Final = "sitemap_location"
 _FEED_ENTRIES: Final = 5_000  # as many as a page has links
@@ -205,8 +208,9 @@ class Sitemaps:
                 outcome: Outcome = end.value
                 return outcome
             await asyncio.sleep(0)
-            if entries:
-                self._take(course, kind, entries)
+            for start in range(0, len(entries), STEP):
+                self._take(course, kind, entries[start : start + STEP])
+                await asyncio.sleep(0)
             if len(course.lot.candidates) + len(course.lot.hints) >= LOT and kind.is_sitemap:
                 await self._hand_over(course)
 
@@ -246,17 +250,18 @@ class Sitemaps:
         visit = course.opened.document.visit
         url_id = visit.task.url_id
         targets, said = self._targets(course, kind, entries)
-        via = Via.SITEMAP if kind.is_sitemap else Via.LINK
+        sitemap = kind.is_sitemap
+        via = Via.SITEMAP if sitemap else Via.LINK
         prints, candidates = self._intake.admit(targets, visit.task.depth + 1, via, url_id, course.excluded)
         dates: dict[Fingerprint, Entry] = {}
         hints = course.lot.hints
         for target, entry, fp in zip(targets, said, prints, strict=True):
-            if not kind.is_sitemap and fp != visit.task.fingerprint:
+            if not sitemap and fp != visit.task.fingerprint:
                 course.links[fp] = target.host
             if entry is None or fp in dates:
                 continue
             dates[fp] = entry
-            if kind.is_sitemap or entry.lastmod is not None:
+            if sitemap or entry.lastmod is not None:
                 hints.append(HintRecord(target.host, fp, url_id, entry.lastmod, entry.changefreq, entry.priority))
         course.lot.candidates.extend(
             c._replace(modified=dates[c.fingerprint].lastmod) if c.fingerprint in dates else c for c in candidates
