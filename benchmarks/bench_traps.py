@@ -45,8 +45,8 @@ def fetched_of(requests: list[Request], endless: EndlessHosts) -> tuple[Counter[
     return counts, asked
 
 
-def crawl_traps(pages: int) -> bool:
-    web = preset("traps", large_pages=pages)
+def crawl_traps(pages: int, traps: str, large: str) -> bool:
+    web = preset("traps", large_pages=pages, trap_kinds=traps, large_kinds=large)
     run = crawl(web, "--delay", "0", "--delay-factor", "0")
     endless = EndlessHosts(web)
     counts, asked = fetched_of(run.requests, endless)
@@ -136,6 +136,8 @@ def costs() -> bool:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pages", type=int, default=20_000, help="of each large honest host")
+    parser.add_argument("--traps", default="all", help="kinds of trap, joined by commas; none if empty")
+    parser.add_argument("--large", default="all", help="kinds of large honest hosts, joined by commas; none if empty")
     parser.add_argument("--only", choices=("crawl", "costs"))
     chosen = parser.parse_args()
     print(f"traps: CPython {platform.python_version()}")
@@ -143,7 +145,7 @@ def main() -> int:
     if chosen.only != "crawl":
         good = costs()
     if chosen.only != "costs":
-        good = crawl_traps(chosen.pages) and good
+        good = crawl_traps(chosen.pages, chosen.traps, chosen.large) and good
     return 0 if good else 1
 
 

@@ -61,6 +61,7 @@ class SimWebConfig:
     # beside the ordinary hosts, and not among `hosts` and `pages`
     trap_kinds: str = ""  # kinds of `simweb.traps`, joined by commas, or all; none if empty
     large_pages: int = 0  # of each large honest host of `simweb.honest`; without it there are none
+    large_kinds: str = "all"  # as `trap_kinds`
 
     seed_hosts: int = 3
     dns_ttl: int = 300
@@ -88,9 +89,10 @@ class SimWebConfig:
         character = self.slow_hosts + self.crawl_delay_hosts + self.shared_address_hosts
         if character > 1.0:
             raise ConfigError("shared_address_hosts", f"with slow and crawl-delay hosts {character:.2f} of all")
-        for kind in filter(None, self.trap_kinds.split(",")):
-            if not kind.isalpha():
-                raise ConfigError("trap_kinds", f"not a kind of trap: {kind!r}")
+        for name in ("trap_kinds", "large_kinds"):
+            for kind in filter(None, getattr(self, name).split(",")):
+                if not kind.isalpha():
+                    raise ConfigError(name, f"not a kind of host: {kind!r}")
         if not all(label.isalnum() and label.isascii() for label in self.zone.split(".")):
             raise ConfigError("zone", f"not a domain name of plain letters: {self.zone!r}")
 

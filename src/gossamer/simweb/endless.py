@@ -1,5 +1,6 @@
 """The hosts that a web of traps has beside its ordinary ones: the traps themselves, and the large honest hosts."""
 
+from collections.abc import Iterable
 from html import escape
 
 from gossamer.model.units import Seconds
@@ -22,9 +23,8 @@ class EndlessHosts:
         usual = 443 if config.tls else 80
         self._scheme = "https" if config.tls else "http"
         self._port = "" if config.port == usual else f":{config.port}"
-        wanted = set(config.trap_kinds.split(",")) if config.trap_kinds not in ("", "all") else set(KINDS)
-        self.traps = tuple(kind for kind in KINDS if config.trap_kinds and kind in wanted)
-        self.large = tuple(STYLES) if config.large_pages else ()
+        self.traps = _chosen(KINDS, config.trap_kinds)
+        self.large = _chosen(STYLES, config.large_kinds) if config.large_pages else ()
 
     def base_of(self, host: str) -> str:
         return f"{self._scheme}://{host}{self._port}"
@@ -90,6 +90,10 @@ class EndlessHosts:
         if shown.redirect is not None:
             return 302, [_HTML, ("Location", shown.redirect)], b"<p>moved</p>\n", Seconds(0.0)
         return 200, [_HTML], _written(shown), Seconds(0.0)
+
+
+def _chosen(kinds: Iterable[str], wanted: str) -> tuple[str, ...]:
+    return tuple(kind for kind in kinds if wanted == "all" or kind in wanted.split(","))
 
 
 def _written(shown: Shown) -> bytes:
