@@ -7,7 +7,7 @@ free for another. There is a bound for those aside too. When it is reached, late
 """
 
 import resource
-from typing import Final, Generic, NamedTuple, TypeVar
+from typing import Final, Generic, TypeVar
 
 from gossamer.model.units import Instant, Seconds
 
@@ -26,11 +26,6 @@ BETWEEN: Final = Seconds(0.005)
 """... and this far behind the one before it, so that a crowd of them costs next to nothing."""
 
 
-class Slot(NamedTuple):
-    late_at: Instant
-    doubtful: bool
-
-
 class Slots(Generic[V]):
     """The visits that are out. Hot: `take` and `leave` are called for each.
 
@@ -41,7 +36,7 @@ class Slots(Generic[V]):
     def __init__(self, most: int, room_aside: int) -> None:
         self.most = most
         self._room_aside = room_aside
-        self._in: dict[V, Slot] = {}
+        self._in: dict[V, tuple[float, bool]] = {}  # late from then on, doubtful
         self._aside: set[V] = set()
         self._doubtful = 0
         self._next_back = Instant(0.0)
@@ -70,8 +65,10 @@ class Slots(Generic[V]):
 
     def take(self, visit: V, now: Instant, last_took: float, *, doubtful: bool) -> None:
         """A visit begins, of a host that took so long the last time."""
-        late = LATE_AFTER if doubtful else max(LATE_AFTER, LATE_FACTOR * last_took)
-        self._in[visit] = Slot(Instant(now + late), doubtful)
+        patience = LATE_FACTOR * last_took
+        if doubtful or patience < LATE_AFTER:
+            patience = LATE_AFTER
+        self._in[visit] = (now + patience, doubtful)
         self._doubtful += doubtful
 
     def leave(self, visit: V) -> None:
@@ -80,16 +77,16 @@ class Slots(Generic[V]):
         if slot is None:
             self._aside.remove(visit)
         else:
-            self._doubtful -= slot.doubtful
+            self._doubtful -= slot[1]
 
     def step_aside(self, now: Instant) -> int:
         """If all slots are taken that somebody may have, let late visits go aside while there is room. How many did."""
         room = self._room_aside - len(self._aside)
         if room <= 0 or (not self.is_full and self.has_room_for_doubtful()):
             return 0
-        late = [visit for visit, slot in self._in.items() if slot.late_at <= now][:room]
+        late = [visit for visit, (late_at, _) in self._in.items() if late_at <= now][:room]
         for visit in late:
-            self._doubtful -= self._in.pop(visit).doubtful
+            self._doubtful -= self._in.pop(visit)[1]
         self._aside.update(late)
         return len(late)
 
