@@ -147,6 +147,7 @@ def total_rows(found: reports.Json, live: Live | None) -> list[tuple[str, str, s
         ("pages stored", words.count(states["stored"]), f"{words.size(_number(found['warc_bytes']))} of WARC files"),
         ("responses", words.count(_number(found["fetched"])), words.size(_number(found["bytes"]))),
         ("URLs discovered", words.count(_number(found["discovered"])), f"from {found['seeds']} seeds"),
+        ("by sitemaps", words.count(_number(found["sitemap_urls"])), f"of these, listed in {found['sitemaps']}"),
         ("hosts", words.count(_number(found["hosts"])), f"in {words.count(_number(found['domains']))} domains"),
         ("queued", words.count(states["queued"]), left),
     ]
