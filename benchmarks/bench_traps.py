@@ -40,7 +40,7 @@ def fetched_of(requests: list[Request], endless: EndlessHosts) -> tuple[Counter[
             continue
         url = endless.base_of(request.host) + request.target
         asked.add(url)
-        if kind[0] == "large" or url not in honest:
+        if kind[0] == "large" or (url not in honest and not request.target.startswith("/item/")):
             counts["-".join(kind)] += 1
     return counts, asked
 
