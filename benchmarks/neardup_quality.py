@@ -1,6 +1,6 @@
 """How well near-duplicates are recognised: the tables of docs/NEARDUP.md.
 
-`python -m benchmarks.neardup_quality --write` writes them. Everything comes from fixed seeds: the same tables everywhere.
+`python -m benchmarks.neardup_quality --write` writes them. All comes from fixed seeds: the same tables everywhere.
 """
 
 import argparse

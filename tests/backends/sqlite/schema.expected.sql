@@ -75,9 +75,10 @@ CREATE TABLE long_links (
 ) WITHOUT ROWID;
 CREATE TABLE near_bands (
     segment       INTEGER NOT NULL,
-    band          INTEGER NOT NULL,       -- its number in the lowest three bits
-    url_id        INTEGER NOT NULL,
-    PRIMARY KEY (segment, band, url_id)
+    first_band    INTEGER NOT NULL,
+    bands         BLOB    NOT NULL,       -- in order, 64 bits each; no band is in two rows of a segment
+    owners        BLOB    NOT NULL,       -- urls.id of each, 64 bits each
+    PRIMARY KEY (segment, first_band)
 ) WITHOUT ROWID;
 CREATE TABLE near_segments (
     id            INTEGER PRIMARY KEY,
@@ -170,7 +171,7 @@ CREATE TABLE visits (
     warc_file     INTEGER,
     warc_offset   INTEGER,
     warc_length   INTEGER
-, truncated TEXT, unverified INTEGER, replaced INTEGER, deep_links INTEGER);
+, truncated TEXT, unverified INTEGER, replaced INTEGER, deep_links INTEGER, language TEXT, canonical TEXT);
 CREATE TABLE warc_files (
     id            INTEGER PRIMARY KEY,
     name          TEXT    NOT NULL UNIQUE,

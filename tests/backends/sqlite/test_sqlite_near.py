@@ -130,3 +130,12 @@ def test_signatures_are_committed_with_the_visit_or_not_at_all(tmp_path: Path) -
     assert store.rows("SELECT url_id, near_duplicate_of, distance FROM signatures") == [(1, None, None), (2, 1, 4)]
     assert store.loader.latest_originals() == [(1, one)]
     store.close()
+
+
+def test_a_band_that_many_originals_share_leads_to_all_of_them(db: sqlite3.Connection) -> None:
+    rng = random.Random(7)
+    band = rng.randbytes(8)
+    made = {number: band + rng.randbytes(BINS - 8) for number in range(1, 301)}
+    Signatures(db, 300).save([original(number, signature) for number, signature in made.items()])
+
+    assert dict(originals_by_band(db, bands_of(made[1])[:1])) == made

@@ -2,11 +2,14 @@
 
 A row for each page is cheap; eight rows for its bands, each somewhere else in a large table, are not: 300 pages would
 touch 2,400 places, and each place is a page of the file to be written. So bands are written a segment at a time, of
-`SEGMENT` originals, sorted: one piece at the end of the table. Until then their originals are in memory (`dedup.near`),
-where a restart puts them again.
+`SEGMENT` originals, sorted, some dozens to a row: one piece at the end of the table. Until then their originals are in
+memory (`dedup.near`), where a restart puts them again.
 """
 
 import sqlite3
+import sys
+from array import array
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 
 from gossamer.backends.sqlite.queries import named_queries
@@ -17,6 +20,8 @@ from gossamer.store.changes import Settlement
 
 SEGMENT = 20_000
 """Originals in a segment. Who remembers half as many again forgets none that is not in one."""
+
+_IN_ROW = 64  # bands: a kilobyte
 
 
 class Signatures:
@@ -57,19 +62,53 @@ class Signatures:
     def _add_segment(self) -> None:
         number, after = self._db.execute(self._sql["last_segment"]).fetchone()
         originals = self._db.execute(self._sql["originals_since"], (after,)).fetchall()
-        bands = sorted((band, url_id) for _, url_id, signature in originals for band in bands_of(signature))
+        pairs = sorted((band, url_id) for _, url_id, signature in originals for band in bands_of(signature))
         self._db.execute(self._sql["add_segment"], (number + 1, originals[-1][0]))
-        write_rows(self._db, self._sql["add_band"], [(number + 1, *row) for row in bands])
+        write_rows(self._db, self._sql["add_bands"], [(number + 1, *row) for row in _rows(pairs)])
         self._waiting = 0
+
+
+def _rows(pairs: list[tuple[int, int]]) -> Iterator[tuple[int, bytes, bytes]]:
+    """Sorted pairs of band and owner as rows of the table: the first band, all bands, all owners."""
+    start = 0
+    while start < len(pairs):
+        end = min(start + _IN_ROW, len(pairs))
+        while end < len(pairs) and pairs[end][0] == pairs[end - 1][0]:
+            end += 1  # all owners of a band are in one row
+        bands, owners = zip(*pairs[start:end], strict=True)
+        yield bands[0], _packed(bands), _packed(owners)
+        start = end
+
+
+def _packed(numbers: Sequence[int]) -> bytes:
+    return _little(array("q", numbers)).tobytes()
+
+
+def _unpacked(data: bytes) -> "array[int]":
+    numbers = array("q")
+    numbers.frombytes(data)
+    return _little(numbers)
+
+
+def _little(numbers: "array[int]") -> "array[int]":
+    """Little-endian on every machine: a database may be carried to another."""
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return numbers
 
 
 def originals_by_band(db: sqlite3.Connection, bands: Sequence[int]) -> list[tuple[int, bytes]]:
     """The originals (URL, signature) that stand under any of these bands in a segment, each once."""
-    sql = named_queries("near.sql")["originals_by_band"]
-    found: dict[int, bytes] = {}
+    sql = named_queries("near.sql")
+    owners: set[int] = set()
     for band in bands:
-        found.update(db.execute(sql, (band,)).fetchall())
-    return list(found.items())
+        for packed_bands, packed_owners in db.execute(sql["rows_of_band"], (band,)).fetchall():
+            there = _unpacked(packed_bands)
+            first = bisect_left(there, band)
+            if first < len(there) and there[first] == band:
+                owners.update(_unpacked(packed_owners)[first : bisect_right(there, band, first)])
+    found = [(owner, db.execute(sql["original"], (owner,)).fetchone()) for owner in owners]
+    return [(owner, row[0]) for owner, row in found if row is not None]
 
 
 def originals_since_segments(db: sqlite3.Connection) -> list[tuple[int, bytes]]:
@@ -80,9 +119,9 @@ def originals_since_segments(db: sqlite3.Connection) -> list[tuple[int, bytes]]:
 
 
 def bands_in_segments(db: sqlite3.Connection, chunk: int) -> Iterator[list[int]]:
-    """Every band in a segment, a chunk at a time."""
+    """Every band in a segment, about a chunk at a time."""
     sql = named_queries("near.sql")["bands_after"]
-    last = (0, 0, 0)
-    while rows := db.execute(sql, (*last, chunk)).fetchall():
-        last = rows[-1]
-        yield [band for _, band, _ in rows]
+    last = (0, 0)
+    while rows := db.execute(sql, (*last, max(1, chunk // _IN_ROW))).fetchall():
+        last = rows[-1][:2]
+        yield [band for _, _, bands in rows for band in _unpacked(bands)]

@@ -14,17 +14,21 @@ SELECT seq, url_id, signature FROM signatures WHERE seq > ? AND near_duplicate_o
 -- name: add_segment
 INSERT INTO near_segments (id, last_seq) VALUES (?, ?)
 
--- name: add_band
-INSERT OR IGNORE INTO near_bands (segment, band, url_id) VALUES (/*rows*/)(?, ?, ?)(/*rows*/)
+-- name: add_bands
+INSERT INTO near_bands (segment, first_band, bands, owners) VALUES (/*rows*/)(?, ?, ?, ?)(/*rows*/)
 
--- A page that became another's near-duplicate, or has another text now, is no longer found under its old bands.
--- name: originals_by_band
-SELECT s.url_id, s.signature
+-- Of each segment the one row in which the band must be, if it is there. Crossed, so that segments come first.
+-- name: rows_of_band
+SELECT b.bands, b.owners
 FROM near_segments g
-JOIN near_bands b ON b.segment = g.id AND b.band = ?
-JOIN signatures s ON s.url_id = b.url_id
-WHERE s.near_duplicate_of IS NULL
+CROSS JOIN near_bands b
+    ON b.segment = g.id
+    AND b.first_band = (SELECT max(c.first_band) FROM near_bands c WHERE c.segment = g.id AND c.first_band <= ?)
+
+-- A page that became a near-duplicate, or has another text now, is found under its old bands and looked at as it is now.
+-- name: original
+SELECT signature FROM signatures WHERE url_id = ? AND near_duplicate_of IS NULL
 
 -- name: bands_after
-SELECT segment, band, url_id FROM near_bands WHERE (segment, band, url_id) > (?, ?, ?)
-ORDER BY segment, band, url_id LIMIT ?
+SELECT segment, first_band, bands FROM near_bands WHERE (segment, first_band) > (?, ?)
+ORDER BY segment, first_band LIMIT ?

@@ -19,7 +19,8 @@ CREATE TABLE near_segments (
 );
 CREATE TABLE near_bands (
     segment       INTEGER NOT NULL,
-    band          INTEGER NOT NULL,       -- its number in the lowest three bits
-    url_id        INTEGER NOT NULL,
-    PRIMARY KEY (segment, band, url_id)
+    first_band    INTEGER NOT NULL,
+    bands         BLOB    NOT NULL,       -- in order, 64 bits each; no band is in two rows of a segment
+    owners        BLOB    NOT NULL,       -- urls.id of each, 64 bits each
+    PRIMARY KEY (segment, first_band)
 ) WITHOUT ROWID;
