@@ -123,11 +123,11 @@ def asked_until_in_vain(takes: float, *, answers_badly_at: int = 0) -> tuple[flo
     return now - NOW, asked
 
 
-@pytest.mark.parametrize("takes", [0.01, 10.0, 20.0])
+@pytest.mark.parametrize("takes", [0.01, 10.0, 20.0, 30.0])
 def test_a_host_that_never_answers_is_waited_for_in_vain_after_about_a_minute(takes: float) -> None:
     after, asked = asked_until_in_vain(takes)
 
-    assert 50.0 <= after <= 90.0
+    assert 50.0 <= after <= 70.0 + 3 * takes
     assert asked in (3, 4)
 
 

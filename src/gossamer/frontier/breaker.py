@@ -24,6 +24,7 @@ from gossamer.model.units import Instant, Seconds
 
 _MOST_DOUBLINGS = 32
 _LAST_PATIENCE = 4.0  # first rests: three or four tries, a minute or a little more
+_LEAST_TRIES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,4 +118,6 @@ def is_given_up(policy: BreakerPolicy, trouble: Trouble | None, now: Instant) ->
 
 def is_waited_for_in_vain(policy: BreakerPolicy, trouble: Trouble, now: Instant) -> bool:
     """Whether nobody would wait longer for this host who has nothing else to do."""
-    return trouble.silence is Silence.SO_FAR and now - trouble.since >= policy.last_patience
+    if trouble.silence is not Silence.SO_FAR or trouble.failures < _LEAST_TRIES:
+        return False
+    return now - trouble.since >= policy.last_patience
