@@ -22,6 +22,7 @@ import uvloop
 from warcio.archiveiterator import ArchiveIterator
 
 from gossamer.model.states import UrlState
+from warc_checking import check_by_warcio
 
 T = TypeVar("T")
 MIB = 1 << 20
@@ -124,6 +125,7 @@ def check_crawl(directory: Path) -> None:
     """What a crawl has left behind, whether it ended by itself or was killed."""
     ended = check_log(directory)
     check_states(directory / "crawl.db", ended)
+    check_by_warcio(sorted(directory.glob("warc/*.warc.gz")))
     check_no_secret(directory)
 
 
