@@ -20,10 +20,11 @@ SELECT h.host, h.id FROM (SELECT DISTINCT host_id FROM urls WHERE state = 0) que
 LEFT JOIN hosts h ON h.id = queued.host_id
 WHERE NOT EXISTS (SELECT 1 FROM fronts f WHERE f.host_id = queued.host_id)
 
--- The digest of the document goes with a URL's last record only. What was unpacked until time ran out cannot be made again.
+-- The digest of the document goes with a URL's last record only. Where unpacking was cut off, by a limit of that time, it
+-- may not come out the same; the digests of the record itself still tell.
 -- name: captures_of_file
 SELECT c.warc_offset, c.warc_length, c.url_id, c.revisit, c.set_aside, u.url,
-    CASE WHEN v.warc_file = c.warc_file AND v.warc_offset = c.warc_offset AND v.truncated IS NOT 'time' THEN v.digest END
+    CASE WHEN v.warc_file = c.warc_file AND v.warc_offset = c.warc_offset AND v.truncated IS NULL THEN v.digest END
 FROM captures c
 JOIN warc_files w ON w.id = c.warc_file
 LEFT JOIN urls u ON u.id = c.url_id
