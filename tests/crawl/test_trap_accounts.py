@@ -1,0 +1,175 @@
+"""The accounts that a crawl keeps of shapes and of hosts: what fills them, what is stored, what is given up."""
+
+from collections import Counter
+
+from gossamer.crawl.budgets import Budgets
+from gossamer.crawl.reading import Read
+from gossamer.dedup.soft import SOFT_404
+from gossamer.filter.domains import registrable_domain
+from gossamer.filter.traps_budget import HostBudget, TrapPolicy
+from gossamer.frontier.turns import Visit
+from gossamer.model.facts import DomainFacts
+from gossamer.model.states import UrlState
+from gossamer.model.task import HostRecord, Task
+from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Url
+from gossamer.store.changes import Batch, PageLinks, RetiredHost, Settlement
+
+POLICY = TrapPolicy(patience=30, hosts_per_domain=40, grace=5)
+
+
+def budgets(**wishes: int) -> Budgets:
+    return Budgets(POLICY, domain_of=registrable_domain, **wishes)  # type: ignore[arg-type]
+
+
+def record(number: int = 1, host: str = "h.test", contacted: bool = True, **stored: str | None) -> HostRecord:
+    next_contact = Instant(1.0 if contacted else 0.0)
+    return HostRecord(
+        HostId(number), HostKey(host), 7, DomainFacts(), 1, next_contact, 0.1, None, **stored  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+def visit(number: int, target: str, host: str = "h.test", host_id: int = 1) -> Visit:
+    url = Url(f"http://{host}{target}")
+    return Visit(
+        HostId(host_id), HostKey(host), 7, Task(number, Fingerprint(number), url, 0, 0.0, 0.0, 1, 0, 0), None, 0.1
+    )
+
+
+def settled(number: int, state: UrlState = UrlState.STORED, **more: object) -> Settlement:
+    return Settlement(HostId(1), number, 0, state, Instant(2.0), **more)  # type: ignore[arg-type]
+
+
+def read(settlement: Settlement, links: int = 3) -> Read:
+    page_links = PageLinks(settlement.url_id, 7, [Fingerprint(n) for n in range(links)], [HostKey("h.test")] * links)
+    return Read(settlement, [], page_links, Counter())
+
+
+def pages_until_cut(kept: Budgets, settlement: Settlement, most: int = 400) -> int:
+    """How many pages with this outcome are asked for."""
+    for number in range(most):
+        asked = visit(number, f"/item/{number}")
+        if kept.verdict(asked) is not None:
+            return number
+        kept.settled(asked, settlement._replace(url_id=number), read(settlement))
+    return most
+
+
+def test_every_outcome_has_its_worth() -> None:
+    signed = {"signature": b"s", "size": 5000, "title": "A title of its own"}
+    outcomes = {
+        "new": settled(1, **signed),
+        "far from another": settled(1, near_duplicate_of=9, distance=5, **signed),
+        "next to another": settled(1, near_duplicate_of=9, distance=1, **signed),
+        "apology": settled(1, reason=SOFT_404, **signed),
+        "copy": settled(1, UrlState.DUPLICATE, duplicate_of=9),
+        "missing": settled(1, UrlState.MISSING),
+        "failed": settled(1, UrlState.DEAD, reason="conn_refused"),
+        "to its like": settled(1, UrlState.REDIRECT, redirect_to="https://h.test:8080/item/77"),
+        "to another place": settled(1, UrlState.REDIRECT, redirect_to="http://h.test/login?next=7"),
+        "to another host": settled(1, UrlState.REDIRECT, redirect_to="http://h.test.example/item/77"),
+    }
+    pages = {}
+    for name, outcome in outcomes.items():
+        kept = budgets()
+        kept.begin(record())
+        pages[name] = pages_until_cut(kept, outcome)
+
+    assert pages == {
+        **dict.fromkeys(("new", "missing", "failed", "to another place", "to another host"), 400),
+        "far from another": 65,
+        **dict.fromkeys(("next to another", "apology", "copy", "to its like"), 35),
+    }
+
+
+def test_nothing_is_cut_on_a_host_that_is_free() -> None:
+    kept = Budgets(POLICY, domain_of=registrable_domain, is_free=lambda host: host == "h.test")
+    kept.begin(record())
+
+    assert pages_until_cut(kept, settled(1, UrlState.DUPLICATE)) == 400
+
+
+def test_what_was_cut_is_stored_at_once_and_cut_after_a_restart() -> None:
+    kept = budgets()
+    kept.begin(record())
+    pages_until_cut(kept, settled(1, UrlState.DUPLICATE))
+    batch = Batch()
+    kept.hand_over(batch)
+
+    again = budgets()
+    again.begin(record(budget=batch.budgets[HostId(1)]))
+
+    cut = again.verdict(visit(999, "/item/999"))
+    assert cut is not None
+    assert (cut.reason, cut.shape) == ("trap:same", "/item/#")
+    assert "30 fetched, 0 new" in cut.figures
+    assert again.verdict(visit(998, "/about")) is None
+
+
+def test_a_host_that_gives_its_queue_up_is_stored_if_there_is_anything_to_store() -> None:
+    kept = budgets()
+    kept.begin(record(1))
+    kept.begin(record(2, "small.test"))
+    for number in range(9):
+        kept.settled(visit(number, f"/item/{number}"), settled(number), read(settled(number)))
+    kept.settled(visit(50, "/", "small.test", 2), settled(50), read(settled(50)))
+    batch = Batch(retired=[RetiredHost(HostId(1), Instant(3.0)), RetiredHost(HostId(2), Instant(3.0))])
+
+    kept.hand_over(batch)
+
+    assert batch.budgets.keys() == {1}
+    assert HostBudget.from_text(batch.budgets[HostId(1)]).pages == 9
+
+
+def test_memory_is_bounded_and_what_is_given_up_goes_to_the_store() -> None:
+    kept = budgets(max_shapes=100)
+    stored = 0
+    for host_id in range(1, 200):
+        kept.begin(record(host_id, f"h{host_id}.test"))
+        for number in range(12):
+            kept.settled(visit(number, f"/item/{number}", f"h{host_id}.test", host_id), settled(number))
+        batch = Batch()
+        kept.hand_over(batch)
+        stored += len(batch.budgets)
+        assert len(kept) <= 103
+
+    assert stored > 150
+
+
+def test_a_domain_has_so_many_hosts_that_bring_nothing() -> None:
+    kept = budgets()
+    asked = 0
+    for host_id in range(1, 100):
+        host = f"h{host_id}.trap.test"
+        kept.begin(record(host_id, host, contacted=False))
+        first = visit(host_id, "/", host, host_id)
+        if kept.verdict(first) is None:
+            asked += 1
+            kept.settled(first, settled(host_id, UrlState.DUPLICATE))
+    batch = Batch()
+    kept.hand_over(batch)
+
+    last = kept.verdict(visit(99, "/", "h99.trap.test", 99))
+    assert asked == 40
+    assert last is not None and last.reason == "trap:hosts" and last.shape == "*.trap.test"
+    assert batch.domain_budgets.keys() == {7}
+
+
+def test_hosts_that_were_contacted_before_are_let_in_again() -> None:
+    kept = budgets()
+    for host_id in range(1, 100):
+        host = f"h{host_id}.trap.test"
+        kept.begin(record(host_id, host, contacted=True))
+
+        assert kept.verdict(visit(host_id, "/", host, host_id)) is None
+
+
+def test_links_that_did_not_enter_are_counted_by_host_and_reason() -> None:
+    kept = budgets()
+    kept.begin(record())
+    for _ in range(3):
+        kept.refused(visit(1, "/a/a/a/"), HostKey("h.test"), "trap:repeats")
+    kept.refused(visit(1, "/a/a/a/"), HostKey("other.test"), "trap:repeats")
+    batch = Batch(retired=[RetiredHost(HostId(1), Instant(3.0))])
+    kept.hand_over(batch)
+
+    assert HostBudget.from_text(batch.budgets[HostId(1)]).refused == {"trap:repeats": 3}
