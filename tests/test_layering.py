@@ -75,7 +75,11 @@ OURS: dict[str, tuple[str, ...]] = {
         *("model", "errors", "clock", "config", "seed", "crawl.beforehand", "fetch.dns"),
         *("fetchers", "host_wishes", "wishes"),
     ),
+    "parts": (
+        *(*FOUNDATIONS, *STAGES, "observe", "config", "crawl", "backends.warcfile", "store", "wishes", "version"),
+    ),
     "assemble": (
+        "parts",
         *(*FOUNDATIONS, *STAGES, "observe", "config", "crawl", "backends", "wishes", "fetchers", "host_wishes"),
         "version",
     ),

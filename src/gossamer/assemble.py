@@ -14,21 +14,17 @@ from gossamer.backends.sqlite.lessons import learnt_parameters, lift_cuts
 from gossamer.backends.sqlite.loader import SqliteLoader
 from gossamer.backends.sqlite.reordering import reorder
 from gossamer.backends.sqlite.writer import SqliteWriter
-from gossamer.backends.warcfile.captures import WarcCaptures, WarcEncoder
-from gossamer.backends.warcfile.record import RecordIds, Warcinfo
-from gossamer.backends.warcfile.recover import RepairKind, cut_back
-from gossamer.backends.warcfile.writer import WarcWriter
+from gossamer.backends.warcfile.captures import WarcEncoder
+from gossamer.backends.warcfile.record import RecordIds
 from gossamer.clock import Clock, SteadyClock
 from gossamer.config import Config, shape_of
 from gossamer.crawl.asking import RobotsAsking
-from gossamer.crawl.budgets import Budgets
 from gossamer.crawl.contacting import Contacting
 from gossamer.crawl.directory import CrawlDirectory
 from gossamer.crawl.health import Health
 from gossamer.crawl.hosts import HostWishes
 from gossamer.crawl.intake import Intake
 from gossamer.crawl.landing import Landing
-from gossamer.crawl.lessons import Lessons
 from gossamer.crawl.nearness import NearDuplicates, NearMode
 from gossamer.crawl.notes import Notes
 from gossamer.crawl.pipeline import Pipeline, PipelineLimits
@@ -39,44 +35,38 @@ from gossamer.crawl.tally import Tally
 from gossamer.crawl.visiting import VisitLimits, Visitor
 from gossamer.dedup.exact import ContentSeen
 from gossamer.dedup.soft import SoftMissing
-from gossamer.errors import DirectoryError, NotThisCrawl
+from gossamer.errors import NotThisCrawl
 from gossamer.extract.elsewhere import LargePages
 from gossamer.fetch.dns.dialling import Dialling
 from gossamer.fetch.dns.policy import AddressPolicy
 from gossamer.fetch.dns.resolver import Resolver
-from gossamer.fetch.dns.stored import StoredAnswer
 from gossamer.fetch.http.ports import Fetcher
 from gossamer.fetch.robots import RobotsPolicy, parse_robots
 from gossamer.fetchers import fetcher_for
-from gossamer.filter.canonical import Canonical, Canonicaliser
 from gossamer.filter.domains import registrable_domain
-from gossamer.filter.identity import Identities, Learnt
-from gossamer.filter.learning import LearningPolicy, ParameterLearner
 from gossamer.filter.links import LinkResolver
 from gossamer.filter.scope import parse_scope
 from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.selector import SelectorRatios
 from gossamer.frontier.turns import FrontierLimits
 from gossamer.host_wishes import host_wishes_for
-from gossamer.model.units import HostId, HostKey, Instant, Seconds, Url
+from gossamer.model.units import HostId, HostKey, Instant, Seconds
 from gossamer.observe.audit import PolitenessAudit
+from gossamer.parts import audit_for, captures_for, hosts_of, lessons_for, recall
 from gossamer.seed.lists import Seed
 from gossamer.seen.tiers import SeenTest
-from gossamer.store.changes import Batch, LearntParameter, SeedRecord
+from gossamer.store.changes import Batch, SeedRecord
 from gossamer.store.thread import StoreThread
-from gossamer.version import __version__
 from gossamer.wishes import (
     breaker_for,
     canonicaliser_for,
     check_config,
     domain_of,
-    identity_rules_for,
     is_free_of_traps,
     ordering_for,
     politeness_for,
     retries_for,
     rules_for,
-    trap_policy_for,
 )
 
 
@@ -120,54 +110,6 @@ class Crawl:
         if self.store.is_idle and not self.visitor.open_contacts:
             clear(self.directory.path)
         self.directory.close()
-
-
-def captures_for(
-    config: Config, directory: CrawlDirectory, committed: dict[str, int], clock: Clock, ids: RecordIds
-) -> WarcCaptures:
-    """The WARC files, cut back to what was committed. Raises DirectoryError if committed records are missing."""
-    prefix = config.archive.warc_prefix
-    for repair in cut_back(directory.warcs, committed, prefix):
-        if repair.kind is RepairKind.DAMAGED:
-            raise DirectoryError(
-                f"{directory.warcs / repair.file_name} is damaged: {repair.committed_length} bytes were committed, "
-                f"{repair.length_found} are there; gossamer verify --repair fetches again what is lost"
-            )
-    info = Warcinfo(f"gossamer/{__version__}", config.user_agent, "")
-    writer = WarcWriter(
-        directory.warcs,
-        prefix,
-        info=info,
-        ids=ids,
-        clock=clock,
-        rotate_bytes=config.archive.warc_rotate_bytes,
-        committed=committed,
-    )
-    return WarcCaptures(writer, ids)
-
-
-def lessons_for(config: Config, parameters: list[LearntParameter]) -> tuple[Lessons, Identities]:
-    """What learns from outcomes, and what it knows of parameters from before."""
-    learnt = [Learnt(*known[:5]) for known in parameters if not known.refuted] if config.identity.learn else []
-    refuted = [known[:3] for known in parameters if known.refuted]
-    identities = Identities(identity_rules_for(config), learnt)
-    learner = ParameterLearner(LearningPolicy(), tuple(learnt), tuple(refuted)) if config.identity.learn else None
-    budgets = None
-    if config.traps.cut:
-        budgets = Budgets(trap_policy_for(config), domain_of=registrable_domain, is_free=is_free_of_traps(config))
-    return Lessons(identities, budgets, learner), identities
-
-
-def recall(resolver: Resolver, host: HostKey, text: str) -> None:
-    """Tell the resolver where a host was before the restart, as its row has it."""
-    stored = StoredAnswer.from_text(text)
-    if stored is not None:
-        resolver.recall(host, stored)
-
-
-def hosts_of(urls: Iterable[Url], canonicaliser: Canonicaliser) -> list[HostKey]:
-    found = (canonicaliser.canonicalise(url) for url in urls)
-    return [url.host for url in found if isinstance(url, Canonical)]
 
 
 def assemble(config: Config, seeds: Iterable[Seed], *, add_seeds: bool = False) -> Crawl:
@@ -277,12 +219,7 @@ def _assemble(
     resolver = Resolver(config.name_servers or None, clock, chance=chance, domain_of=registrable_domain)
     notes = Notes(config.robots_agent, lambda host, text: recall(resolver, host, text))
     fetcher = fetcher_for(config, clock, addresses.may_dial)
-    audit = PolitenessAudit(
-        min_delay=Seconds(config.delay),
-        factor=config.delay_factor,
-        max_adaptive_delay=Seconds(config.politeness.max_adaptive_delay),
-        max_retry_after=Seconds(config.politeness.max_retry_after),
-    )
+    audit = audit_for(config)
     for address, until in resting:
         audit.must_rest(None, address, min(until, longest))
     store = StoreThread(
@@ -314,6 +251,7 @@ def _assemble(
             outlinks=config.archive.outlinks,
             near=None if mode == "off" else NearDuplicates(NearMode(mode)),
             soft=soft,
+            agent=config.robots_agent,
         ),
         seen=seen,
         contents=contents,

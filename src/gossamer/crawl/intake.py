@@ -111,6 +111,14 @@ class Intake:
             entering.append(Candidate(url, host, prints[i], depth, 0, Via.LINK, task.url_id))
         return entering, links
 
+    def canonical_elsewhere(self, url: Url, page: PageContent) -> Url | None:
+        """The address that a page says it should have, if that is another than its own."""
+        if page.canonical is None or page.canonical == url:
+            return None
+        base = self._canonicaliser.canonicalise(page.base, url) if page.base else None
+        found = self._canonicaliser.canonicalise(page.canonical, base.url if isinstance(base, Canonical) else url)
+        return found.url if isinstance(found, Canonical) and found.url != url else None
+
     def canonical(self, text: str, base: str) -> Canonical | Refusal:
         """The canonical form of a reference, or why it has none."""
         return self._canonicaliser.canonicalise(text, base)

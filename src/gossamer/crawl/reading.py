@@ -17,9 +17,11 @@ from gossamer.extract.elsewhere import LargePages
 from gossamer.extract.kinds import UNWANTED_TYPE, is_html
 from gossamer.extract.links import PageContent, extract_page, is_large
 from gossamer.extract.mime import RESOURCE_HEADER
+from gossamer.extract.robots import OUR_NAME
 from gossamer.fetch.http.body import Payload, payload, payload_in_slices
 from gossamer.frontier.turns import Visit
 from gossamer.model.outcome import Failure, Response
+from gossamer.model.shown import LongLink
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate
 from gossamer.model.units import Instant, Url
@@ -96,9 +98,11 @@ class DocumentReader:
         outlinks: bool = False,
         near: NearDuplicates | None = None,
         soft: SoftMissing | None = None,
+        agent: str = OUR_NAME,
     ) -> None:
         """`hosts` say what is kept of each; `revisits` and `outlinks`, whether there are records of these; `near` and
-        `soft` look for near-duplicates and soft 404s, if they are to be found."""
+        `soft` look for near-duplicates and soft 404s, if they are to be found; `agent` is the name under which pages
+        may address us."""
         self._intake = intake
         self._contents = contents
         self._large_pages = large_pages
@@ -109,6 +113,7 @@ class DocumentReader:
         self._outlinks = outlinks
         self.near = near
         self._soft = soft
+        self._agent = agent
 
     def open(self, document: Document) -> Opened:
         found = payload(document.response, self._max_body_bytes)
@@ -131,18 +136,32 @@ class DocumentReader:
         if not self._is_page(opened) or not self._is_wanted(opened):
             return None
         response = opened.document.response
-        content_type, robots_tag = response.headers.get("content-type"), response.headers.get("x-robots-tag")
-        signed = self.near is not None
-        return extract_page(opened.payload.body, content_type, response.url, robots_tag=robots_tag, sign=signed)
+        headers = response.headers
+        return extract_page(
+            opened.payload.body,
+            headers.get("content-type"),
+            response.url,
+            robots_tag=headers.get("x-robots-tag"),
+            content_language=headers.get("content-language"),
+            agent=self._agent,
+            sign=self.near is not None,
+        )
 
     async def extract_elsewhere(self, opened: Opened) -> PageContent | None:
         """The same in another process, for documents that could hold up the event loop."""
         if not self._is_page(opened) or not self._is_wanted(opened):
             return None
         response = opened.document.response
-        content_type, robots_tag = response.headers.get("content-type"), response.headers.get("x-robots-tag")
-        signed = self.near is not None
-        return await self._large_pages.extract(opened.payload.body, content_type, response.url, robots_tag, sign=signed)
+        headers = response.headers
+        return await self._large_pages.extract(
+            opened.payload.body,
+            headers.get("content-type"),
+            response.url,
+            headers.get("x-robots-tag"),
+            content_language=headers.get("content-language"),
+            agent=self._agent,
+            sign=self.near is not None,
+        )
 
     @staticmethod
     def _is_page(opened: Opened) -> bool:
@@ -191,9 +210,8 @@ class DocumentReader:
             near = self.near.judge(visit.task.url_id, page.signature, originals)
         soft = None if page is None else self._soft_404(opened, page.title, near and near.owner)
         if near is not None and self.near is not None and self.near.mode is NearMode.SKIP:
-            title, reason = page and page.title, soft or NEAR_DUPLICATE
-            left_out = self._settle(opened, UrlState.DUPLICATE, title=title, reason=reason)
-            return Read(_signed(left_out, page, near), [], None, Counter())
+            left_out = self._settle(opened, UrlState.DUPLICATE, page=page, reason=soft or NEAR_DUPLICATE, near=near)
+            return Read(left_out, [], None, Counter())
         self._contents.learn(opened.digest, visit.task.url_id)
         excluded: Counter[str] = Counter()
         candidates: list[Candidate] = []
@@ -205,12 +223,8 @@ class DocumentReader:
         if cut is not response.truncated:  # all was received, but not all of it was unpacked
             response = replace(response, truncated=cut)
         capture = self._archived(response, _wire_digest(opened), outlinks)
-        settlement = self._settle(opened, UrlState.STORED, capture, page.title if page else None, reason=soft)
-        if page is not None and page.signature is not None:
-            settlement = _signed(settlement, page, near)
-        if page is not None and (page.replaced or page.deep_links or TOO_LONG in excluded):
-            too_long = self._intake.too_long(visit, page) if TOO_LONG in excluded else ()
-            settlement = settlement._replace(replaced=page.replaced, deep_links=page.deep_links, long_links=too_long)
+        too_long = self._intake.too_long(visit, page) if page is not None and TOO_LONG in excluded else ()
+        settlement = self._settle(opened, UrlState.STORED, capture, page, None, soft, near, too_long)
         return Read(settlement, candidates, links, excluded)
 
     def _settle(
@@ -218,9 +232,11 @@ class DocumentReader:
         opened: Opened,
         state: UrlState,
         capture: Capture | None = None,
-        title: str | None = None,
+        page: PageContent | None = None,
         duplicate_of: int | None = None,
         reason: str | None = None,
+        near: Near | None = None,
+        long_links: tuple[LongLink, ...] = (),
     ) -> Settlement:
         visit, response, finished, remark = opened.document
         headers = response.headers
@@ -236,23 +252,22 @@ class DocumentReader:
             took=response.took,
             mime=_mime(headers.get("content-type")),
             digest=opened.digest,
-            title=title,
+            title=page.title if page else None,
             etag=_validator(headers.get("etag")),
             last_modified=_validator(headers.get("last-modified")),
             duplicate_of=duplicate_of,
             capture=capture,
             truncated=None if opened.payload.truncated is None else opened.payload.truncated.value,
             unverified=response.unverified,
+            replaced=page.replaced if page else 0,
+            deep_links=page.deep_links if page else 0,
+            long_links=long_links,
+            signature=page.signature if page else None,
+            near_duplicate_of=near.owner if near else None,
+            distance=near.distance if near else None,
+            language=page.language if page else None,
+            canonical=self._intake.canonical_elsewhere(response.url, page) if page and page.canonical else None,
         )
-
-
-def _signed(settlement: Settlement, page: PageContent | None, near: Near | None) -> Settlement:
-    """What became of a page, with its signature and with what that is near to."""
-    if page is None or page.signature is None:
-        return settlement
-    if near is None:
-        return settlement._replace(signature=page.signature)
-    return settlement._replace(signature=page.signature, near_duplicate_of=near.owner, distance=near.distance)
 
 
 def _wire_digest(opened: Opened) -> bytes:

@@ -99,6 +99,8 @@ class VisitFact:
     deep_links: int = 0
     near_duplicate_of: Url | None = None
     distance: int | None = None
+    language: str | None = None
+    canonical: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

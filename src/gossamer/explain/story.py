@@ -165,8 +165,9 @@ class Content:
 
     `truncated`: why the document is a beginning only, in the words of WARC-Truncated; `unverified`: nobody checked the
     certificate; `replaced_characters` are none in the page's encoding; `deep_links` are nested deeper than a page is
-    read; `long_links` were too long to enter. `distance`: in how many of 64 places the signature of the page differs from
-    that of the one which it nearly repeats.
+    read; `long_links` were too long to enter. `distance`: in how many of 64 places the signature of the page differs
+    from that of the one which it nearly repeats. `language` and `canonical` (where that is another address) are what
+    the page says of itself.
     """
 
     verdict: str
@@ -183,6 +184,8 @@ class Content:
     long_links: tuple[TooLong, ...] = ()
     near_duplicate_of: Url | None = None
     distance: int | None = None
+    language: str | None = None
+    canonical: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -188,6 +188,8 @@ def _content(state: UrlState, visit: VisitFact, long_links: tuple[LongLink, ...]
         tuple(TooLong(link.shown, f"sha256:{link.digest.hex()}", link.size) for link in long_links),
         visit.near_duplicate_of,
         visit.distance,
+        visit.language,
+        visit.canonical,
     )
 
 

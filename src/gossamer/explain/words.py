@@ -253,8 +253,10 @@ def _content(story: Story) -> list[str]:
         return [f"redirect to {content.redirect_to}", *_soft(story), *_marks(content)]
     head = f"duplicate of {content.duplicate_of}" if content.duplicate_of is not None else content.verdict
     about = [text for text in (content.mime, words.size(content.size or 0), content.digest) if text]
-    title = [f"title: {content.title}"] if content.title else []
-    return [f"{head}: {', '.join(about)}", *title, *_soft(story), *_marks(content)]
+    own = [f"title: {content.title}"] if content.title else []
+    own += [f"language: {content.language}"] if content.language else []
+    own += [f"says that its address should be {content.canonical}"] if content.canonical else []
+    return [f"{head}: {', '.join(about)}", *own, *_soft(story), *_marks(content)]
 
 
 def _soft(story: Story) -> list[str]:

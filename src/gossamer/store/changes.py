@@ -60,6 +60,8 @@ class Settlement(NamedTuple):
     signature: bytes | None = None  # of the page's text: what near-duplicates are found by
     near_duplicate_of: int | None = None  # the original, if it is none itself, and ...
     distance: int | None = None  # ... the bytes in which the two signatures differ
+    language: str | None = None  # as the page declares it
+    canonical: str | None = None  # the address that the page says it should have, where that is another
 
 
 class HostClock(NamedTuple):

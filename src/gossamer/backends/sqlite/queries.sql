@@ -174,8 +174,8 @@ SELECT host_id, front, min(place) FROM urls WHERE state = 0 GROUP BY host_id, fr
 -- name: record_visit
 INSERT OR REPLACE INTO visits
     (url_id, at, status, size, took, mime, digest, title, etag, last_modified, duplicate_of, redirect_to,
-     truncated, unverified, replaced, deep_links, warc_file, warc_offset, warc_length)
-VALUES (/*rows*/)(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)(/*rows*/)
+     truncated, unverified, replaced, deep_links, language, canonical, warc_file, warc_offset, warc_length)
+VALUES (/*rows*/)(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)(/*rows*/)
 
 -- name: record_long_link
 INSERT OR IGNORE INTO long_links (url_id, shown, digest, size) VALUES (/*rows*/)(?, ?, ?, ?)(/*rows*/)

@@ -243,13 +243,14 @@ def _host_id(db: sqlite3.Connection, sql: dict[str, str], host: str) -> int:
 _PageRow = tuple[
     str, int | None, int, int, float, int | None, bytes | None, float | None, float | None, str | None, str | None,
     str | None, str, str | None, str | None, str | None, str | None, int, int, str | None, int | None, int | None,
-    str | None, int | None,
+    str | None, int | None, str | None, str | None,
 ]  # fmt: skip
 
 
 def _page(row: _PageRow) -> Json:
     (url, code, state, depth, priority, size, digest, at, available_at, duplicate_of, redirect_to, reason) = row[:12]
-    host, mime, title, found_on, truncated, unverified, replaced, file, offset, length, near, distance = row[12:]
+    host, mime, title, found_on, truncated, unverified, replaced, file, offset, length = row[12:22]
+    near, distance, language, canonical = row[22:]
     return {
         "url": url,
         "status": code,
@@ -268,6 +269,8 @@ def _page(row: _PageRow) -> Json:
         "host": host,
         "mime": mime,
         "title": title,
+        "language": language,
+        "canonical": canonical,
         "found_on": found_on,
         "truncated": truncated,
         "unverified": bool(unverified),

@@ -61,7 +61,7 @@ SELECT id FROM urls WHERE id > ? AND state = ? ORDER BY id LIMIT ?
 -- name: page
 SELECT u.url, v.status, u.state, u.depth, u.priority, v.size, v.digest, v.at, u.available_at, d.url, v.redirect_to,
        u.reason, h.host, v.mime, v.title, f.url, v.truncated, coalesce(v.unverified, 0), coalesce(v.replaced, 0),
-       w.name, v.warc_offset, v.warc_length, n.url, s.distance
+       w.name, v.warc_offset, v.warc_length, n.url, s.distance, v.language, v.canonical
 FROM urls u
 JOIN hosts h ON h.id = u.host_id
 LEFT JOIN visits v ON v.url_id = u.id

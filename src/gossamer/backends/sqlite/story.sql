@@ -46,7 +46,7 @@ SELECT count(*) FROM (SELECT 1 FROM urls WHERE state = 0 AND host_id = ? LIMIT ?
 SELECT v.at, v.status, v.size, v.took, v.mime, v.digest, v.title, d.url, v.redirect_to,
        w.name, v.warc_offset, v.warc_length,
        v.truncated, coalesce(v.unverified, 0), coalesce(v.replaced, 0), coalesce(v.deep_links, 0),
-       n.url, s.distance
+       n.url, s.distance, v.language, v.canonical
 FROM visits v
 LEFT JOIN urls d ON d.id = v.duplicate_of
 LEFT JOIN signatures s ON s.url_id = v.url_id

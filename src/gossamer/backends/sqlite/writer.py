@@ -224,10 +224,12 @@ class SqliteWriter:
                 counts[s.state.counter] += 1
             if answered:
                 visits.append(
-                    (s.url_id, s.at, s.status, s.size, s.took, s.mime, s.digest, s.title, s.etag, s.last_modified)
-                    + (s.duplicate_of, s.redirect_to)
-                    + (s.truncated, s.unverified or None, s.replaced or None, s.deep_links or None)
-                    + ((warc_id, at.offset, at.length) if at else (None, None, None))
+                    (
+                        *(s.url_id, s.at, s.status, s.size, s.took, s.mime, s.digest, s.title, s.etag, s.last_modified),
+                        *(s.duplicate_of, s.redirect_to, s.truncated, s.unverified or None, s.replaced or None),
+                        *(s.deep_links or None, s.language, s.canonical),
+                        *((warc_id, at.offset, at.length) if at else (None, None, None)),
+                    )
                 )
             if s.state is UrlState.STORED and s.digest is not None:
                 contents.append((s.digest, s.url_id, warc_id, at.offset if at else None))

@@ -1,0 +1,33 @@
+"""What a page says of itself is on record, and what it asks of a robot is heeded under the name that we go by."""
+
+from pathlib import Path
+
+import pytest
+from running import gossamer
+from small_server import Answer, SmallServer, links
+
+pytestmark = pytest.mark.service
+
+SITE = {
+    "/": links("/a", "/b", "/c"),
+    "/a": Answer('<html lang="pt-br"><link rel="canonical" href="../b?x=1#top"><title>a</title><p>one'),
+    "/b": Answer("<title>b</title><p>two", headers={"Content-Language": "de"}),
+    "/c": Answer('<meta name="mybot" content="nofollow"><meta name="robots" content="all"><a href="/d">d</a>'),
+    "/d": Answer("<p>not to be found"),
+}
+
+
+def test_language_and_canonical_address_are_on_record_and_told(tmp_path: Path) -> None:
+    with SmallServer(SITE) as server:
+        options = ("--allow-private", "--delay", 0, "--delay-factor", 0, "--quiet", "--user-agent", "mybot/1.0")
+        assert gossamer("crawl", server.base, "--dir", tmp_path, *options).status == 0
+        rows = {
+            str(row["url"]).removeprefix(server.base): row
+            for row in gossamer("pages", "--dir", tmp_path, "--json").lines
+        }
+        told = gossamer("explain", server.base + "/a", "--dir", tmp_path).out
+
+    assert (rows["/a"]["language"], rows["/a"]["canonical"]) == ("pt-BR", server.base + "/b?x=1")
+    assert (rows["/b"]["language"], rows["/b"]["canonical"]) == ("de", None)
+    assert "language: pt-BR" in told and f"says that its address should be {server.base}/b?x=1" in told
+    assert "/d" not in rows  # of the two that /c speaks to, the one with our name counts
