@@ -21,11 +21,9 @@ def budgets(**wishes: int) -> Budgets:
     return Budgets(POLICY, domain_of=registrable_domain, **wishes)  # type: ignore[arg-type]
 
 
-def record(number: int = 1, host: str = "h.test", contacted: bool = True, **stored: str | None) -> HostRecord:
+def record(number: int = 1, host: str = "h.test", contacted: bool = True, budget: str | None = None) -> HostRecord:
     next_contact = Instant(1.0 if contacted else 0.0)
-    return HostRecord(
-        HostId(number), HostKey(host), 7, DomainFacts(), 1, next_contact, 0.1, None, **stored  # type: ignore[arg-type]
-    )  # fmt: skip
+    return HostRecord(HostId(number), HostKey(host), 7, DomainFacts(), 1, next_contact, 0.1, None, budget=budget)
 
 
 def visit(number: int, target: str, host: str = "h.test", host_id: int = 1) -> Visit:
@@ -55,12 +53,12 @@ def pages_until_cut(kept: Budgets, settlement: Settlement, most: int = 400) -> i
 
 
 def test_every_outcome_has_its_worth() -> None:
-    signed = {"signature": b"s", "size": 5000, "title": "A title of its own"}
+    signed = settled(1, signature=b"s", size=5000, title="A title of its own")
     outcomes = {
-        "new": settled(1, **signed),
-        "far from another": settled(1, near_duplicate_of=9, distance=5, **signed),
-        "next to another": settled(1, near_duplicate_of=9, distance=1, **signed),
-        "apology": settled(1, reason=SOFT_404, **signed),
+        "new": signed,
+        "far from another": signed._replace(near_duplicate_of=9, distance=5),
+        "next to another": signed._replace(near_duplicate_of=9, distance=1),
+        "apology": signed._replace(reason=SOFT_404),
         "copy": settled(1, UrlState.DUPLICATE, duplicate_of=9),
         "missing": settled(1, UrlState.MISSING),
         "failed": settled(1, UrlState.DEAD, reason="conn_refused"),

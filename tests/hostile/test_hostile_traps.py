@@ -28,7 +28,7 @@ def test_tr_09_hosts_that_share_an_address_share_its_delay(tmp_path: Path) -> No
         return links(*(f"http://h{n}.site{n}.test:{server.port}/{n}" for n in range(HOSTS)), f"/here{before}{path}")
 
     with SmallServer(site, ADDRESS) as server, naming(zone) as names:
-        options = ["--dns", names.address, "--allow-private", "--scope", "tld:test", "--json", "--quiet"]
+        options: list[object] = ["--dns", names.address, "--allow-private", "--scope", "tld:test", "--json", "--quiet"]
         options += ["--delay", DELAY, "--delay-factor", 0, "--max-depth", 1, "--dir", tmp_path / "crawl"]
         ended = gossamer("crawl", f"http://first.test:{server.port}/", *options)
 
