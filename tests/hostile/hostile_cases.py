@@ -111,6 +111,23 @@ GROUPS: tuple[Group, ...] = (
         },
     ),
     Group(
+        "Sitemaps",
+        {
+            "SM-01": "an index that lists itself",
+            "SM-02": "indexes that list each other, and a chain of twenty",
+            "SM-03": "two hundred thousand entries",
+            "SM-04": "a plain sitemap beyond all size",
+            "SM-05": "a sitemap that unpacks to gigabytes, packed at home and packed for the way",
+            "SM-06": "entities that would expand to gigabytes",
+            "SM-07": "entities that name a file, and a URL",
+            "SM-08": "entries on other hosts and at forbidden addresses",
+            "SM-09": "entries that are empty, wrapped, escaped, or of another scheme",
+            "SM-10": "dates and priorities that cannot be",
+            "SM-11": "cut in a tag, bytes that are no text, another root",
+            "SM-12": "sitemaps with 404 and 500",
+        },
+    ),
+    Group(
         "Traps",
         {
             "TR-01": "a calendar without end",
@@ -201,6 +218,8 @@ DIFFERENCES: dict[str, str] = {
     " our second reader from then on (ADR 15).",
     "BD-17": "No link is lost: the parser puts what is nested deeper side by side. Such links are counted on record in"
     " pages of more than 256 KiB; in smaller ones the walk would cost more than it tells.",
+    "SM-04": "Every body is cut at 10 MiB on the wire (`fetch.max_body_bytes`), so a plain sitemap is too. A packed one"
+    " is read to 50 MiB.",
     "BD-18": "How quickly the control interface answers meanwhile is a test of that interface, which is still to come.",
 }
 """Id -> in what our result is not to the letter the expected one, and why."""

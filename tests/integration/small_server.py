@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 class Answer:
     """What to say, and how long to think about it."""
 
-    body: str = ""
+    body: str | bytes = ""
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     delay: float = 0.0
@@ -72,7 +72,7 @@ class SmallServer:
                     threading.Event().wait(answer.delay)
                 with outer._lock:
                     outer.asked[place] = Asked(self.path, at, time.time(), self.headers)
-                body = answer.body.encode()
+                body = answer.body if isinstance(answer.body, bytes) else answer.body.encode()
                 self.send_response(answer.status)
                 for name, value in {"Content-Type": "text/html", **answer.headers}.items():
                     self.send_header(name, value)

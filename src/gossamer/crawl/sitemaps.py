@@ -20,6 +20,7 @@ from gossamer.extract.robots import WishesFor
 from gossamer.extract.sitemaps import (
     GZIP_MARK,
     Entry,
+    Fault,
     ListKind,
     Outcome,
     ReadLimits,
@@ -31,6 +32,7 @@ from gossamer.extract.sitemaps import (
 )
 from gossamer.filter.canonical import Canonical, Refusal
 from gossamer.frontier.turns import Visit
+from gossamer.model.outcome import Truncation
 from gossamer.model.task import Candidate, Via
 from gossamer.model.units import Fingerprint, HostId, HostKey, Origin, Url
 from gossamer.sections import SitemapsSection
@@ -87,7 +89,10 @@ class ListRead(NamedTuple):
         """The same document with what it lists."""
         settlement = read.settlement
         if self.outcome is not None and self.outcome.fault is not None and settlement.reason is None:
-            settlement = settlement._replace(reason=self.outcome.fault.value, detail=self.outcome.detail)
+            fault, detail = self.outcome.fault, self.outcome.detail
+            if settlement.truncated == Truncation.LENGTH.value and fault is Fault.BAD_XML:
+                fault = Fault.LIMIT  # it was we who cut it
+            settlement = settlement._replace(reason=fault.value, detail=detail)
         return Read(settlement, self.candidates, self.links, read.excluded + self.excluded)
 
 
