@@ -8,7 +8,7 @@ and dropped when they come to the top. So each entry is pushed once and popped o
 from collections.abc import Callable
 from heapq import heapify, heappop, heappush
 
-from gossamer.frontier.back_queue import HostQueue, HostState
+from gossamer.frontier.back_queue import READY, HostQueue
 from gossamer.frontier.selector import Selector
 
 _Entry = tuple[float, int, int, HostQueue]  # (place, url_id, turn, host): oldest URL first
@@ -29,12 +29,13 @@ class ReadyClasses:
 
     def push(self, host: HostQueue) -> None:
         host.turn = turn = host.turn + 1
-        host.state = HostState.READY
-        self._count += 1
-        limit = 2 * self._count + _SLACK
-        for tasks, heap in zip(host.fronts, self._heaps, strict=True):
+        host.state = READY
+        self._count = count = self._count + 1
+        heaps = self._heaps
+        for front, tasks in enumerate(host.fronts):
             if tasks:
-                if len(heap) >= limit:
+                heap = heaps[front]
+                if len(heap) >= 2 * count + _SLACK:
                     self._sweep(heap)
                 head = tasks[-1]
                 heappush(heap, (head.place, head.url_id, turn, host))
@@ -81,5 +82,6 @@ class ReadyClasses:
                 return None
             front = self._selector.draw(waiting)
             host = heappop(heaps[front])[3]
-            self.leave(host)
+            host.turn += 1  # its entries in the other classes are stale
+            self._count -= 1
             return host, front

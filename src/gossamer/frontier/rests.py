@@ -1,12 +1,22 @@
-"""The politeness heap: hosts that may not be contacted yet, by the moment they may."""
+"""The politeness heap: hosts that may not be contacted yet, by the moment they may. Hot: benchmarks/bench_frontier.py.
 
-import heapq
+Kept like a calendar. A host is noted on the page of the moment when its rest ends, and a page is put in order when it
+is opened. Most rests end in the order in which they began, so there is little to be put in order, and what waits on
+later pages costs nothing.
+"""
+
 import math
+from bisect import insort
 from collections import deque
+from heapq import heapify, heappop, heappush
 
-from gossamer.frontier.back_queue import HostQueue, HostState
+from gossamer.frontier.back_queue import WAITING, HostQueue
 from gossamer.model.units import Instant, Seconds
 
+_Entry = tuple[Instant, int, int, HostQueue]  # (until, its number, turn, host)
+
+_PAGES_A_SECOND = 16  # most gaps are longer than a page, so that few entries go to the page that is open
+_FAR = 1e300  # all that rest longer share a page: a Crawl-delay may be any number, and infinity has no page
 _SLACK = 1024  # stale entries that are not worth a sweep
 
 
@@ -15,64 +25,109 @@ class PolitenessHeap:
 
     def __init__(self, long_rest: Seconds) -> None:
         self._long_rest = long_rest
-        self._heap: list[tuple[Instant, int, int, HostQueue]] = []  # (until, entry, turn, host)
+        self._open: list[_Entry] = []  # the page that is open, in order; the next is last
+        self._open_number = 0
+        self._pages: dict[int, list[_Entry]] = {}  # later ones, in the order of noting
+        self._numbers: list[int] = []  # heap of the numbers of these
         self._long: deque[tuple[int, HostQueue]] = deque()  # (turn, host) of those that rest long
-        self._entry = 0  # breaks ties
+        self._noted = 0  # breaks ties
         self._count = 0
+        self._stale = 0
+        self.first = math.inf  # nobody's rest is over before this
 
     def __len__(self) -> int:
         """Hosts that wait."""
         return self._count
 
     def push(self, host: HostQueue, until: Instant, now: Instant) -> None:
-        host.turn += 1
-        host.state = HostState.WAITING
+        host.turn = turn = host.turn + 1
+        host.state = WAITING
         self._count += 1
-        self._entry += 1
-        if len(self._heap) >= 2 * self._count + _SLACK:
-            self._heap = [entry for entry in self._heap if entry[2] == entry[3].turn]
-            heapq.heapify(self._heap)
-        heapq.heappush(self._heap, (until, self._entry, host.turn, host))
+        self._noted += 1
+        entry = (until, self._noted, turn, host)
+        number = int((until if until < _FAR else _FAR) * _PAGES_A_SECOND)
+        if number <= self._open_number:
+            insort(self._open, entry, key=_last_first)
+        elif (page := self._pages.get(number)) is not None:
+            page.append(entry)
+        else:
+            self._pages[number] = [entry]
+            heappush(self._numbers, number)
+        if until < self.first:
+            self.first = until
         if host.not_before - now >= self._long_rest:
             if len(self._long) >= 2 * self._count + _SLACK:
                 self._long = deque((turn, waiting) for turn, waiting in self._long if turn == waiting.turn)
-            self._long.append((host.turn, host))
+            self._long.append((turn, host))
 
     def leave(self, host: HostQueue) -> None:
         """Take a waiting host out; its entry is stale from now on."""
         host.turn += 1
         self._count -= 1
+        self._stale += 1
+        if self._stale > self._count + _SLACK:
+            self._sweep()
+
+    def _sweep(self) -> None:
+        """Rid the calendar of stale entries, which prevail. Amortised O(1)."""
+        self._open = [entry for entry in self._open if entry[2] == entry[3].turn]
+        for number, page in list(self._pages.items()):
+            page[:] = [entry for entry in page if entry[2] == entry[3].turn]
+            if not page:
+                del self._pages[number]
+        self._numbers = list(self._pages)
+        heapify(self._numbers)
+        self._stale = 0
 
     def pop_due(self, now: Instant) -> HostQueue | None:
         """A host whose rest is over, taken out; or None."""
-        heap = self._heap
-        while heap:
-            until, _, turn, host = heap[0]
-            if turn == host.turn:
-                if until > now:
-                    return None
-                heapq.heappop(heap)
+        while self.first <= now:
+            page = self._open or self._next_page()
+            if not page:
+                break
+            self.first, _, turn, host = page[-1]
+            if turn != host.turn:
+                page.pop()
+                self._stale -= 1
+            elif self.first <= now:
+                page.pop()
                 self._count -= 1
                 return host
-            heapq.heappop(heap)
         return None
+
+    def _next_page(self) -> list[_Entry]:
+        """The first page that has entries, opened. Empty if there is none."""
+        if self._numbers:
+            self._open_number = heappop(self._numbers)
+            self._open = self._pages.pop(self._open_number)
+            self._open.sort(reverse=True)
+        else:
+            self.first = math.inf
+        return self._open
 
     @property
     def next(self) -> float:
         """When the first rest is over; infinity if nobody rests."""
-        heap = self._heap
-        while heap and heap[0][2] != heap[0][3].turn:
-            heapq.heappop(heap)
-        return heap[0][0] if heap else math.inf
+        while page := self._open or self._next_page():
+            until, _, turn, host = page[-1]
+            if turn == host.turn:
+                return until
+            page.pop()
+            self._stale -= 1
+        return math.inf
 
     def long_resting(self, now: Instant) -> HostQueue | None:
         """A waiting host that rests long from now on and that nothing ties to its back queue; None if there is none."""
         for _ in range(len(self._long)):
             turn, host = self._long.popleft()
-            if turn != host.turn or host.state is not HostState.WAITING or host.not_before - now < self._long_rest:
+            if turn != host.turn or host.state is not WAITING or host.not_before - now < self._long_rest:
                 continue
             if not host.unsettled and not host.loading:
                 return host
             self._long.append((turn, host))
             return None  # the oldest is still tied; look again at the next refill
         return None
+
+
+def _last_first(entry: _Entry) -> tuple[float, int]:
+    return -entry[0], -entry[1]
