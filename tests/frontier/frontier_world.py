@@ -35,8 +35,8 @@ class Answer(NamedTuple):
     hosts: list[tuple[HostId, HostRecord | None, list[tuple[int, list[Task], float | None]]]]
 
 
-def noted_in(rests: PolitenessHeap) -> list[tuple[Instant, int, int, HostQueue]]:
-    """All entries of a politeness heap: (until, its number, turn, host)."""
+def noted_in(rests: PolitenessHeap) -> list[tuple[float, int, int, HostQueue]]:
+    """All entries of a politeness heap: (minus until, minus its number, turn, host)."""
     return [entry for page in (rests._open, *rests._pages.values()) for entry in page]
 
 

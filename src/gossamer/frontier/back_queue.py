@@ -148,12 +148,9 @@ class HostQueue:
         wanted = [0] if more[0] and (len(ranked) <= LOW_MARK or not self.has_next()) else []
         return [*wanted, 1] if more[1] and ranked.dated <= LOW_MARK else wanted
 
-    @property
     def runs_low(self) -> bool:
         """Whether `wanted` has anything."""
-        if self.ranked is None:
-            return True in [more and len(tasks) <= LOW_MARK for more, tasks in zip(self.more, self.fronts, strict=True)]
-        return bool(self.wanted())
+        return True in self.more and bool(self.wanted())
 
     def add(self, front: int, tasks: list[Task], *, exhausted: bool, commit: int) -> bool:
         """Append what was loaded for a front queue, as of a commit. Whether anything was taken."""

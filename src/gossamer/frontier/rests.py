@@ -13,9 +13,10 @@ from heapq import heapify, heappop, heappush
 from gossamer.frontier.back_queue import WAITING, HostQueue
 from gossamer.model.units import Instant, Seconds
 
-_Entry = tuple[Instant, int, int, HostQueue]  # (until, its number, turn, host)
+_Entry = tuple[float, int, int, HostQueue]
+"""(minus until, a falling number, turn, host): in order, the next one to come back stands last."""
 
-_PAGES_A_SECOND = 16  # most gaps are longer than a page, so that few entries go to the page that is open
+_PAGE = Seconds(1 / 16)  # most gaps are longer, so that few entries go to the page that is open
 _FAR = 1e300  # all that rest longer share a page: a Crawl-delay may be any number, and infinity has no page
 _SLACK = 1024  # stale entries that are not worth a sweep
 
@@ -25,12 +26,12 @@ class PolitenessHeap:
 
     def __init__(self, long_rest: Seconds) -> None:
         self._long_rest = long_rest
-        self._open: list[_Entry] = []  # the page that is open, in order; the next is last
-        self._open_number = 0
-        self._pages: dict[int, list[_Entry]] = {}  # later ones, in the order of noting
-        self._numbers: list[int] = []  # heap of the numbers of these
+        self._open: list[_Entry] = []  # the page that is open, in order
+        self._open_number = 0.0
+        self._pages: dict[float, list[_Entry]] = {}  # later ones, in the order of noting
+        self._numbers: list[float] = []  # heap of the numbers of these
         self._long: deque[tuple[int, HostQueue]] = deque()  # (turn, host) of those that rest long
-        self._noted = 0  # breaks ties
+        self._entry = 0  # falls; breaks ties
         self._count = 0
         self._stale = 0
         self.first = math.inf  # nobody's rest is over before this
@@ -43,11 +44,11 @@ class PolitenessHeap:
         host.turn = turn = host.turn + 1
         host.state = WAITING
         self._count += 1
-        self._noted += 1
-        entry = (until, self._noted, turn, host)
-        number = int((until if until < _FAR else _FAR) * _PAGES_A_SECOND)
+        self._entry -= 1
+        entry = (-until, self._entry, turn, host)
+        number = until // _PAGE if until < _FAR else _FAR
         if number <= self._open_number:
-            insort(self._open, entry, key=_last_first)
+            insort(self._open, entry)
         elif (page := self._pages.get(number)) is not None:
             page.append(entry)
         else:
@@ -82,10 +83,15 @@ class PolitenessHeap:
     def pop_due(self, now: Instant) -> HostQueue | None:
         """A host whose rest is over, taken out; or None."""
         while self.first <= now:
-            page = self._open or self._next_page()
+            page = self._open
             if not page:
-                break
-            self.first, _, turn, host = page[-1]
+                # Not before its time: until then it takes in more without being in order.
+                self.first = self._numbers[0] * _PAGE if self._numbers else math.inf
+                if self.first <= now:
+                    self._open_next()
+                continue
+            minus_until, _, turn, host = page[-1]
+            self.first = -minus_until
             if turn != host.turn:
                 page.pop()
                 self._stale -= 1
@@ -95,24 +101,21 @@ class PolitenessHeap:
                 return host
         return None
 
-    def _next_page(self) -> list[_Entry]:
-        """The first page that has entries, opened. Empty if there is none."""
-        if self._numbers:
-            self._open_number = heappop(self._numbers)
-            self._open = self._pages.pop(self._open_number)
-            self._open.sort(reverse=True)
-        else:
-            self.first = math.inf
-        return self._open
+    def _open_next(self) -> None:
+        self._open_number = heappop(self._numbers)
+        self._open = self._pages.pop(self._open_number)
+        self._open.sort()
 
     @property
     def next(self) -> float:
         """When the first rest is over; infinity if nobody rests."""
-        while page := self._open or self._next_page():
-            until, _, turn, host = page[-1]
+        while self._open or self._numbers:
+            if not self._open:
+                self._open_next()
+            minus_until, _, turn, host = self._open[-1]
             if turn == host.turn:
-                return until
-            page.pop()
+                return -minus_until
+            self._open.pop()
             self._stale -= 1
         return math.inf
 
@@ -127,7 +130,3 @@ class PolitenessHeap:
             self._long.append((turn, host))
             return None  # the oldest is still tied; look again at the next refill
         return None
-
-
-def _last_first(entry: _Entry) -> tuple[float, int]:
-    return -entry[0], -entry[1]

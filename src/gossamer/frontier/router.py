@@ -71,14 +71,18 @@ class Router:
                 queue.reading = True
                 fronts.append(FrontWanted(number, queue.cursor, WINDOW, now))
         hosts: list[HostWanted] = []
-        while self._hungry and len(hosts) < HOSTS_PER_LOAD:
-            host = self._hungry.pop(next(iter(self._hungry)))
+        heard = []
+        for host_id, host in self._hungry.items():
+            if len(hosts) == HOSTS_PER_LOAD:
+                break
+            heard.append(host_id)
             wanted = host.wanted()
-            if not wanted and host.known:
-                continue
-            host.loading = True
-            classes = tuple((f, host.cursors[f], host.load_size) for f in wanted)
-            hosts.append(HostWanted(host.host_id, not host.known, classes, now))
+            if wanted or not host.known:
+                host.loading = True
+                classes = [(f, host.cursors[f], host.load_size) for f in wanted]
+                hosts.append(HostWanted(host_id, not host.known, tuple(classes), now))
+        for host_id in heard:
+            del self._hungry[host_id]
         order = LoadOrder(tuple(fronts), tuple(hosts))
         if order:
             self.domains.load_begins()
@@ -197,7 +201,7 @@ class Router:
         """Ask for more if the host runs low; let it go if there is nothing."""
         if host.loading:
             return
-        if not host.runs_low:
+        if not host.runs_low():
             self.retire_if_drained(host)
         elif self.hosts.get(host.host_id) is host:
             self._hungry[host.host_id] = host

@@ -31,7 +31,8 @@ class SelectorRatios:
                 raise ValueError(f"a share must be a positive number, not {share}")
 
     def of(self, load: Load) -> tuple[float, ...]:
-        return self.normal if load is Load.NORMAL else self.high
+        shares = self.normal if load is Load.NORMAL else self.high
+        return tuple(float(share) for share in shares)  # adding a whole number to one that is not is slower
 
 
 class Selector:
