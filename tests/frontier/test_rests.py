@@ -65,11 +65,12 @@ def test_a_host_may_ask_for_ages(ages: float) -> None:
     assert heap.next == NOW + ages
 
 
-def test_any_mix_of_rests_comes_back_in_order() -> None:
+@pytest.mark.parametrize("asked", [0.02, 0.5])
+def test_any_mix_of_rests_comes_back_in_order(asked: float) -> None:
     chance = random.Random(7)
     heap, waiting, now = PolitenessHeap(Seconds(60.0)), {}, 1000.0
     for host_id in range(1, 5000):
-        host = resting(host_id, now - NOW + chance.choice((0.001, 0.05, 1.0, 1.0, chance.uniform(0, 90))))
+        host = resting(host_id, now - NOW + chance.choice((0.001, 0.05, 1.0, chance.uniform(0, 90), 1e4, 1e301)))
         heap.push(host, host.not_before, Instant(now))
         waiting[host_id] = host
         if chance.random() < 0.3:
@@ -82,7 +83,7 @@ def test_any_mix_of_rests_comes_back_in_order() -> None:
             for _, number in due:
                 del waiting[number]
         assert len(heap) == len(waiting)
-        if chance.random() < 0.1:
+        if chance.random() < asked:
             assert heap.next == min((host.not_before for host in waiting.values()), default=math.inf)
 
 
@@ -124,6 +125,20 @@ def test_a_host_with_something_under_way_is_not_sent_away_until_that_has_ended()
     assert heap.long_resting(NOW) is None
     host.loading = False
     assert heap.long_resting(NOW) is host
+
+
+def test_a_long_rest_that_was_asked_about_does_not_gather_the_short_ones() -> None:
+    heap = heap_of(resting(1, 86_400.0))
+    assert heap.next == NOW + 86_400.0
+
+    for host_id in range(2, 100):
+        host = resting(host_id, 1.0)
+        heap.push(host, host.not_before, NOW)
+        assert heap.next == NOW + 1.0
+
+    assert len(heap._open) == 98
+    assert [popped(heap, NOW + 1.0) for _ in range(98)] == list(range(2, 100))
+    assert heap.next == NOW + 86_400.0
 
 
 def test_a_host_delayed_again_and_again_leaves_no_trail() -> None:

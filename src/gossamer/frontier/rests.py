@@ -18,6 +18,7 @@ _Entry = tuple[float, int, int, HostQueue]
 
 _PAGE = Seconds(1 / 16)  # most gaps are longer, so that few entries go to the page that is open
 _FAR = 1e300  # all that rest longer share a page: a Crawl-delay may be any number, and infinity has no page
+_FEW = 32  # so many are put in order twice without a thought
 _SLACK = 1024  # stale entries that are not worth a sweep
 
 
@@ -46,9 +47,9 @@ class PolitenessHeap:
         self._count += 1
         self._entry -= 1
         entry = (-until, self._entry, turn, host)
-        number = until // _PAGE if until < _FAR else _FAR
+        number = (until if until < _FAR else _FAR) // _PAGE
         if number <= self._open_number:
-            insort(self._open, entry)
+            self._note_early(entry, number)
         elif (page := self._pages.get(number)) is not None:
             page.append(entry)
         else:
@@ -60,6 +61,18 @@ class PolitenessHeap:
             if len(self._long) >= 2 * self._count + _SLACK:
                 self._long = deque((turn, waiting) for turn, waiting in self._long if turn == waiting.turn)
             self._long.append((turn, host))
+
+    def _note_early(self, entry: _Entry, number: float) -> None:
+        """Note what belongs on the page that is open, or on one before it."""
+        page, opened = self._open, self._open_number
+        if number < opened and (not page or (len(page) <= _FEW and -page[-1][0] >= opened * _PAGE)):
+            # It was opened before its time, when nobody else rested, and is put back: it may lie far ahead.
+            if page:
+                self._pages[opened] = page
+                heappush(self._numbers, opened)
+            self._open, self._open_number = [entry], number
+        else:
+            insort(page, entry)
 
     def leave(self, host: HostQueue) -> None:
         """Take a waiting host out; its entry is stale from now on."""
