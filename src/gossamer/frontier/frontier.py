@@ -116,8 +116,7 @@ class Frontier:
         for host_id, url_id, front, place, priority in report.moved:
             router.moved(number, host_id, url_id, front, place, priority)
         for host_id, url_id in report.settled:
-            host = hosts.get(host_id)
-            if host is None:
+            if (host := hosts.get(host_id)) is None:
                 continue
             host.settle(url_id, number)
             if host.state is EMPTY:
@@ -151,15 +150,13 @@ class Frontier:
             host.state = EMPTY
             self._router.feed(host)
             return
+        until = host.not_before if host.not_before > host.stands_back else host.stands_back
         if self._makes_room(host):
             self._put_down(host)
-            return
-        now = self._now
-        until = host.not_before if host.not_before > host.stands_back else host.stands_back
-        if until <= now:
+        elif until <= self._now:
             self._ready.push(host)
         else:
-            self._rests.push(host, until, now)
+            self._rests.push(host, until, self._now)
 
     def grew(self, host: HostQueue, front: int) -> None:
         """A ready host has got URLs in a front queue that had none; by score: better ones, perhaps."""
@@ -196,9 +193,8 @@ class Frontier:
 
     def _makes_room(self, host: HostQueue) -> bool:
         """Whether the host should give up its back queue although it has URLs left, because others wait for one."""
-        if host.served < self._quantum and host.not_before - self._now < self._long_rest:
-            return False
-        return self._router.is_crowded
+        had_its_share = host.served >= self._quantum or host.not_before - self._now >= self._long_rest
+        return had_its_share and self._router.is_crowded
 
     def _free_line(self, host: HostQueue) -> None:
         """The host will not go soon; it may have been the one that the others on its address wait behind."""
