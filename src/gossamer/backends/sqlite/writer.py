@@ -195,12 +195,13 @@ class SqliteWriter:
         updates, visits, failures, contents, captures = [], [], [], [], []
         written = 0
         originals = Originals(self._db, self._sql, settlements)
-        fronts = self._fronts_of([s for s in settlements if s.state is UrlState.QUEUED])
+        queued, stored, duplicate = UrlState.QUEUED, UrlState.STORED, UrlState.DUPLICATE
+        fronts = self._fronts_of([s for s in settlements if s.state is queued])
         for s in settlements:
             at: Location | None = None
             warc_id: int | None = None
             capture = s.capture
-            if capture is not None and s.state is UrlState.DUPLICATE:
+            if capture is not None and s.state is duplicate:
                 capture = originals.revisit(capture, s.digest)
             if capture is not None:
                 at = self._captures.append(capture)
@@ -212,7 +213,7 @@ class SqliteWriter:
             available_at: float | None = s.available_at
             front: int | None = None
             place: float | None = None
-            if s.state is UrlState.QUEUED:
+            if s.state is queued:
                 front = self._prioritiser.front_until_due(fronts.get(s.url_id, s.front))
                 place = available_at = max(s.available_at or 0.0, self._stamp)
                 _touch(touched, s.host_id, front, place)
@@ -231,7 +232,7 @@ class SqliteWriter:
                         *((warc_id, at.offset, at.length) if at else (None, None, None)),
                     )
                 )
-            if s.state is UrlState.STORED and s.digest is not None:
+            if s.state is stored and s.digest is not None:
                 contents.append((s.digest, s.url_id, warc_id, at.offset if at else None))
             if s.reason is not None:
                 failures.append((s.url_id, s.at, s.reason, s.status, s.detail))
