@@ -9,7 +9,10 @@ import pytest
 TESTS = Path(__file__).parent
 HOSTILE = TESTS / "hostile"
 # One namespace: scripted servers and running crawls are used by tests in other folders too.
-FOLDERS = (TESTS, TESTS / "fetch" / "http", TESTS / "fetch" / "ftp", TESTS / "seed", TESTS / "integration", HOSTILE)
+FOLDERS = (
+    *(TESTS, TESTS / "fetch" / "http", TESTS / "fetch" / "ftp", TESTS / "seed", TESTS / "integration", HOSTILE),
+    TESTS / "service",
+)
 sys.path[:0] = map(str, FOLDERS)
 
 

@@ -65,7 +65,17 @@ OURS: dict[str, tuple[str, ...]] = {
     "commands": (
         *("model", "errors", "clock", "config", "seed", "crawl", "backends", "observe", "simweb", "assemble"),
         *("explain", "simulate", "plugins", "wishes", "searching", "export", "verify", "archived", "extract.page"),
-        "version",
+        *("version", "inquiries", "service.server"),
+    ),
+    # What people ask of a crawl's directory, for commands and service alike.
+    "inquiries": (
+        *("model", "clock", "config", "backends.sqlite", "backends.warcfile.reader", "explain", "observe", "seed"),
+        "wishes",
+    ),
+    # The crawl behind HTTP: opens the same session as the command line, steers it, reads its database.
+    "service": (
+        *("model", "errors", "clock", "config", "sections", "crawl", "seed", "filter", "store.changes", "observe"),
+        *("fetch.dns.policy", "backends.sqlite", "explain.words", "inquiries", "wishes", "version"),
     ),
     "cli": ("commands", "errors", "observe", "version"),
     "__main__": ("cli",),
@@ -97,35 +107,41 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "ada_url": ("filter",),
     "aiodns": ("fetch.dns",),
     "brotli": ("fetch.http",),
+    "fastapi": ("service",),
     "isal": ("fetch.http", "backends.warcfile"),
     "pyarrow": ("export.parquet",),
-    "msgspec": ("config", "sections", "simweb", "extract"),
+    "msgspec": ("config", "sections", "simweb", "extract", "service"),
     "numpy": ("sketch.minhash", "export.edges"),
+    "prometheus_client": ("service.metrics",),
     "publicsuffixlist": ("filter",),
     "pycares": ("fetch.dns",),
     "pycurl": ("fetch.http",),
+    "pydantic": ("service",),
     "rbloom": ("sketch",),
     "rich": ("observe",),
+    "starlette": ("service",),
     "turbohtml": ("extract", "seed.duckduckgo"),
-    "uvloop": ("crawl.supervisor", "library", "simweb"),
+    "uvicorn": ("service.server",),
+    "uvloop": ("crawl.supervisor", "library", "service.server", "simweb"),
     "xxhash": ("filter", "seen", "simweb"),
     "zstandard": ("fetch.http",),
     # Of the standard library: drivers, time, chance, and what can wait or look outside.
     "sqlite3": ("backends.sqlite",),
     "time": ("clock",),
-    "secrets": ("assemble", "backends"),
+    "secrets": ("assemble", "backends", "service.token"),
     "importlib": ("cli", "backends", "plugins", ""),
-    "asyncio": ("fetch", "extract.elsewhere", "store.thread", "crawl", "library", "searching", "simweb"),
+    "asyncio": ("fetch", "extract.elsewhere", "store.thread", "crawl", "library", "searching", "service", "simweb"),
     "concurrent": ("store.thread", "crawl", "fetch"),
     "threading": ("observe.log", "library"),
     "multiprocessing": ("crawl",),
-    "socket": ("simweb",),
+    "socket": ("service.server", "simweb"),
     "subprocess": ("simweb",),
     "http": ("simweb",),
     "urllib": (
         "filter",
         "fetch.ftp",
         "seed",
+        "service.gate",
         "simweb",
         "extract.sitemaps.feeds",
     ),  # the parsing part; nobody opens URLs with it
@@ -141,6 +157,7 @@ KNOWN_EXCEPTIONS: frozenset[tuple[str, str]] = frozenset(
         # The type of the connection that it opens and closes.
         ("commands.reading", "sqlite3"),
         ("commands.verify", "sqlite3"),
+        ("service.asking", "sqlite3"),
     }
 )
 """(module, what it imports): taken off here when the import is gone."""

@@ -20,14 +20,16 @@ from gossamer.clock import Clock, SteadyClock
 from gossamer.config import Config, shape_of
 from gossamer.crawl.asking import RobotsAsking
 from gossamer.crawl.contacting import Contacting
+from gossamer.crawl.controls import HostControls
 from gossamer.crawl.directory import CrawlDirectory
 from gossamer.crawl.health import Health
 from gossamer.crawl.hosts import HostWishes
 from gossamer.crawl.intake import Intake
 from gossamer.crawl.landing import Landing
+from gossamer.crawl.limits import PipelineLimits
 from gossamer.crawl.nearness import NearDuplicates, NearMode
 from gossamer.crawl.notes import Notes
-from gossamer.crawl.pipeline import Pipeline, PipelineLimits
+from gossamer.crawl.pipeline import Pipeline
 from gossamer.crawl.reading import DocumentReader
 from gossamer.crawl.recovery import contacts_before_the_crash
 from gossamer.crawl.sitemaps import Sitemaps
@@ -91,6 +93,8 @@ class Crawl:
     intake: Intake
     hosts: HostWishes
     scope_seeds: tuple[HostKey, ...]
+    controls: HostControls
+    notes: Notes
 
     def change_rules(self, config: Config) -> None:
         """Take the rules of entry from another configuration, at once and for queued URLs too, and what it wishes for
@@ -113,8 +117,9 @@ class Crawl:
         self.directory.close()
 
 
-def assemble(config: Config, seeds: Iterable[Seed], *, add_seeds: bool = False) -> Crawl:
-    """A crawl in its directory, with its seeds committed and its politeness clocks restored.
+def assemble(config: Config, seeds: Iterable[Seed], *, add_seeds: bool = False, may_be_empty: bool = False) -> Crawl:
+    """A crawl in its directory, with its seeds committed and its politeness clocks restored. Without a seed there is
+    none, unless it `may_be_empty`.
 
     Must be called on the event loop. Raises UsageError or DirectoryError; then nothing was changed.
     """
@@ -124,7 +129,7 @@ def assemble(config: Config, seeds: Iterable[Seed], *, add_seeds: bool = False) 
     clock = SteadyClock()
     directory = CrawlDirectory(Path(config.dir))
     try:
-        return _assemble(config, hosts, seeds, directory, clock, add_seeds)
+        return _assemble(config, hosts, seeds, directory, clock, add_seeds, may_be_empty)
     except BaseException:
         directory.close()
         raise
@@ -137,15 +142,18 @@ def _assemble(
     directory: CrawlDirectory,
     clock: Clock,
     add_seeds: bool,
+    may_be_empty: bool,
 ) -> Crawl:
     nothing = NotThisCrawl(f"there is no crawl in {directory.path} to resume; give it a URL or --seeds to start one")
-    if directory.is_new and not seeds:
+    if directory.is_new and not seeds and not may_be_empty:
         raise nothing
     db = open_for_writing(directory.database)
     facts = Facts(db)
     facts.settle_identity(clock.now())
     known_seeds = facts.seeds()
-    if not known_seeds and not seeds:  # also where a process was killed before its seeds were committed
+    if (
+        not known_seeds and not seeds and not may_be_empty
+    ):  # also where a process was killed before its seeds were committed
         db.close()
         raise nothing
     strangers = [seed for seed in seeds if seed.url not in known_seeds]
@@ -282,7 +290,7 @@ def _assemble(
         robots_timeout=Seconds(config.fetch.robots_timeout),
         tally=tally,
     )
-    retry = config.retry
+    retry, controls = config.retry, HostControls()
     health = Health(breaker_for(config), chance, pipeline.only_silence_left)
     visitor = Visitor(
         frontier=frontier,
@@ -316,6 +324,7 @@ def _assemble(
             max_crawl_delay=Seconds(config.politeness.max_crawl_delay),
         ),
         hosts=hosts,
+        controls=controls,
         redirects_to=lambda url_id, most: pipeline.ask_store(loader.redirects_to, url_id, most),
         on_document=pipeline.desk.put,
     )
@@ -337,4 +346,6 @@ def _assemble(
         intake,
         hosts,
         scope_seeds,
+        controls,
+        notes,
     )

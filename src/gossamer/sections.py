@@ -1,4 +1,4 @@
-"""What every section of a configuration is, and the section on sitemaps. `config` has the others and the whole."""
+"""What every section of a configuration is, and the sections on sitemaps and on the service. `config` has the rest."""
 
 import math
 
@@ -31,3 +31,25 @@ class SitemapsSection(Section, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         at_least(self, 1, "max_bytes", "max_entries", "max_levels", "max_files", "max_urls")
+
+
+class ServiceSection(Section, frozen=True, kw_only=True):
+    """`gossamer serve`: where it listens, and what callers may cost."""
+
+    host: str = "127.0.0.1"
+    port: int = 8470  # 0: any that is free
+    names: tuple[str, ...] = ()  # under which it is called, beside its address: behind a proxy, say
+    max_body_bytes: int = 16 * 1024 * 1024
+    head_timeout: float = 10.0  # until the head of a request is there
+    request_timeout: float = 30.0  # until it is answered
+    max_connections: int = 100
+    max_requests: float = 5000.0  # a second, of all callers
+    patience: float = 3600.0  # with a store that fails
+
+    def __post_init__(self) -> None:
+        at_least(self, 0, "port", "patience")
+        at_least(self, 1, "max_connections", "max_requests")
+        at_least(self, 1024, "max_body_bytes")
+        at_least(self, 0.05, "head_timeout", "request_timeout")
+        if self.port > 65_535:
+            raise ValueError(f"port must be at most 65535, not {self.port}")

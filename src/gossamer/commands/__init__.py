@@ -7,6 +7,7 @@ loads a fetcher. `options` is the table of the options that are also keys of gos
 
 COMMANDS: dict[str, str] = {
     "crawl": "crawl from URLs until done, a limit or Ctrl-C; resumes what the directory holds",
+    "serve": "crawl as a service: an HTTP interface to add seeds, watch and steer",
     "demo": "crawl a simulated web on this machine and show the report",
     "simweb": "serve the simulated web (HTTP and DNS on loopback)",
     "status": "the totals of a crawl, at rest or running",

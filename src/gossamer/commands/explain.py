@@ -3,37 +3,16 @@
 import argparse
 import json
 import sys
-from dataclasses import replace
 from pathlib import Path
 
-from gossamer.backends.sqlite.story import StoryReader
-from gossamer.clock import SteadyClock
 from gossamer.commands import arguments as given
 from gossamer.commands.options import add_options, config_from
-from gossamer.commands.reading import holder_of, reading, remembered_by_crawl
-from gossamer.config import Config
+from gossamer.commands.reading import holder_of, remembered_by_crawl
 from gossamer.errors import NotThisCrawl, UsageError
-from gossamer.explain.facts import RecordCheck, VisitFact
-from gossamer.explain.form import fingerprints_of, form_of
-from gossamer.explain.scoping import scope_near
 from gossamer.explain.story import Story
-from gossamer.explain.tell import CrawlRules, refused, tell
-from gossamer.explain.trapped import identities_with
-from gossamer.explain.waiting import Caps
 from gossamer.explain.words import story_lines, story_object
-from gossamer.model.units import Domain, HostKey, Seconds
-from gossamer.seed.lists import with_scheme
-from gossamer.wishes import (
-    canonicaliser_for,
-    check_config,
-    domain_of,
-    identity_rules_for,
-    is_free_of_traps,
-    ordering_for,
-    politeness_for,
-    rules_for,
-    trap_policy_for,
-)
+from gossamer.inquiries import story_of
+from gossamer.wishes import check_config
 
 USAGE = "URL [--dir DIR] [--json] [options]"
 DESCRIPTION = """\
@@ -68,24 +47,8 @@ def run(arguments: argparse.Namespace) -> int:
     directory = Path(config.dir)
     if not (directory / "crawl.db").exists():
         raise NotThisCrawl(f"there is no crawl in {str(directory)!r}; choose another with --dir")
-    form = form_of(text, with_scheme(text), canonicaliser_for(config))
-    as_json = given.flag(arguments, "json")
-    running = holder_of(directory) is not None
-    if form.url is None or form.host is None or form.origin is None:
-        return _show(refused(form), as_json)
-    domain, _, suffix = domain_of(form.host)
-    with reading(directory) as db:
-        reader = StoryReader(db, directory / "crawl.db")
-        learnt = reader.learnt_parameters(form.host) if config.identity.learn else ()
-        identities = identities_with(identity_rules_for(config), learnt)
-        sought = fingerprints_of(form.url, form.host, reader.fingerprint_key(), identities)
-        facts = reader.facts(form.host, domain, suffix, form.origin, sought)
-        rules = rules_of(config, reader, facts.host.host if facts.host is not None else form.host, domain)
-        rules = replace(rules, identities=identities)
-    record = None if facts.visit is None else checked_record(directory / "warc", facts.visit)
-    # The clock is read last, so that nothing on record is younger than now.
-    story = tell(form, facts, rules, now=SteadyClock().now(), running=running, record=record)
-    return _show(story, as_json)
+    story = story_of(config, text, running=holder_of(directory) is not None)
+    return _show(story, given.flag(arguments, "json"))
 
 
 def _show(story: Story, as_json: bool) -> int:
@@ -94,32 +57,3 @@ def _show(story: Story, as_json: bool) -> int:
     else:
         sys.stdout.write("\n".join(story_lines(story)) + "\n")
     return 0
-
-
-def rules_of(config: Config, reader: StoryReader, host: HostKey, domain: Domain) -> CrawlRules:
-    """What a crawl with this configuration would decide by, as far as it concerns this host."""
-    scope = scope_near(config.scope, reader, host, domain)
-    return CrawlRules(
-        entry=rules_for(config, scope),
-        ordering=ordering_for(config),
-        politeness=politeness_for(config, host),
-        caps=Caps(config.politeness.max_per_domain, Seconds(config.politeness.max_crawl_delay)),
-        robots_agent=config.robots_agent,
-        minimise=config.filter.minimise,
-        traps=None if is_free_of_traps(config)(host) else trap_policy_for(config),
-    )
-
-
-def checked_record(folder: Path, visit: VisitFact) -> RecordCheck | None:
-    """What lies where the document should be; None if it was not archived."""
-    if visit.warc_file is None or visit.warc_offset is None or visit.warc_length is None:
-        return None
-    from gossamer.backends.warcfile.reader import DamagedRecord, read_record  # a tenth of the time; few stories need it
-
-    try:
-        record = read_record(folder / visit.warc_file, visit.warc_offset, visit.warc_length)
-    except DamagedRecord as error:
-        return RecordCheck(problem=str(error))
-    except OSError as error:
-        return RecordCheck(problem=f"{visit.warc_file}: {error.strerror}")
-    return RecordCheck(None, record.kind, record.target_uri, record.block_digest_ok(), record.payload_digest_ok())

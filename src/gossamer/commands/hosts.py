@@ -4,20 +4,16 @@ import argparse
 import heapq
 import json
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from gossamer.backends.sqlite.host_reports import HostReports, HostRow
 from gossamer.clock import SteadyClock
 from gossamer.commands import arguments as given
 from gossamer.commands.options import config_from
 from gossamer.commands.reading import add_directory_option, directory_of, reading
-from gossamer.config import Config
-from gossamer.explain.facts import DomainFact, HostFact
 from gossamer.explain.trapped import cuts_of
-from gossamer.explain.waiting import politeness_of
-from gossamer.model.units import Domain, HostKey, Instant, Seconds
+from gossamer.inquiries import HOST_SORTS, Json, host_object
 from gossamer.observe import words
-from gossamer.wishes import politeness_for
 
 USAGE = "[--host HOST] [--sort ORDER] [--limit N] [--cut] [--json]"
 DESCRIPTION = """\
@@ -28,16 +24,6 @@ EXAMPLE = """\
   gossamer hosts --sort queued --limit 20
   gossamer hosts --cut --json | jq .cuts"""
 
-Json = dict[str, object]
-
-_SORTS: dict[str, Callable[[HostRow], tuple[float, str]]] = {
-    "queued": lambda row: (-row.counts.queued, row.host),
-    "fetched": lambda row: (-row.counts.fetched, row.host),
-    "excluded": lambda row: (-row.counts.excluded.total(), row.host),
-    "next": lambda row: (row.next_contact, row.host),
-    "host": lambda row: (0.0, ".".join(reversed(row.host.split(".")))),
-}
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add_directory_option(parser)
@@ -45,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
     parser.add_argument("--host", metavar="HOST", help="only this host, or with *. all below a domain")
     parser.add_argument("--cut", action="store_true", help="only hosts of which something was cut as a trap")
-    parser.add_argument("--sort", choices=list(_SORTS), default="queued", help="what comes first (default: queued)")
+    parser.add_argument("--sort", choices=list(HOST_SORTS), default="queued", help="what comes first (default: queued)")
     parser.add_argument("--limit", metavar="N", type=int, help="at most N hosts")
 
 
@@ -60,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
         rows = (row for row in rows if _is_meant(row.host, host))
         if given.flag(arguments, "cut"):
             rows = (row for row in rows if _is_cut(row))
-        key = _SORTS[str(given.text(arguments, "sort"))]
+        key = HOST_SORTS[str(given.text(arguments, "sort"))]
         chosen = sorted(rows, key=key) if limit is None else heapq.nsmallest(limit, rows, key=key)
     now = SteadyClock().now()
     if not chosen and not as_json:
@@ -82,58 +68,6 @@ def _is_meant(name: str, wanted: str | None) -> bool:
 def _is_cut(row: HostRow) -> bool:
     shapes, refused = cuts_of(row.budget)
     return bool(shapes or refused) or any(reason.startswith("trap") for reason in row.counts.excluded)
-
-
-def host_object(row: HostRow, config: Config, now: Instant) -> Json:
-    """Everything known of a host. Moments are ISO 8601 in UTC, durations are seconds."""
-    host = HostKey(row.host)
-    fact = HostFact(
-        host=host,
-        next_contact=Instant(row.next_contact),
-        last_took=Seconds(row.last_took),
-        address=row.address,
-        rest_reason=row.rest_reason,
-    )
-    policy = politeness_for(config, host)
-    politeness = politeness_of(fact, DomainFact(Domain(row.domain)), policy, None, None, now)
-    shapes, refused = cuts_of(row.budget)
-    excluded = row.counts.excluded + type(row.counts.excluded)(refused)
-    return {
-        "host": row.host,
-        "domain": row.domain,
-        "state": _state(row, politeness.wait),
-        "queued": row.counts.queued,
-        "fetched": row.counts.fetched,
-        "stored": row.counts.stored,
-        "known": row.counts.known,
-        "address": row.address,
-        "delay": politeness.gap,
-        "next_contact": words.timestamp(row.next_contact) if row.next_contact else None,
-        "wait": politeness.wait,
-        "rest_reason": row.rest_reason,
-        "last_took": row.last_took,
-        "trouble": _trouble(row.trouble),
-        "excluded": dict(excluded.most_common()),
-        "cuts": [{"reason": cut.reason, "shape": cut.shape, "figures": cut.figures} for cut in shapes],
-    }
-
-
-def _state(row: HostRow, wait: float) -> str:
-    if row.trouble:
-        return "failing"
-    if row.counts.queued == 0:
-        return "done"
-    if row.next_contact <= 0:
-        return "new"
-    return "resting" if wait > 0 else "ready"
-
-
-def _trouble(text: str | None) -> str | None:
-    """How it fails: what stands last of what is stored (`frontier.breaker`), and how often in a row."""
-    if not text:
-        return None
-    failures, _, rest = text.partition(":")
-    return f"{rest.rpartition(':')[2]}, {failures} in a row"
 
 
 def host_lines(about: Json) -> list[str]:

@@ -51,14 +51,17 @@ OPTIONS: tuple[Option, ...] = (
     Option("quiet", bool, "", "no progress and no report"),
     Option("search.queries", str, "TEXT", "seeds from a search engine: its first results (repeatable)", "query", True),
     Option("filter.exclude_domains", str, "DOMAIN", "never enter DOMAIN (repeatable)", "exclude-domain", True),
+    Option("service.host", str, "ADDRESS", "serve: listen there (default: 127.0.0.1)", "host"),
+    Option("service.port", int, "N", "serve: listen on this port (default: 8470; 0: any)", "port"),
     Option("politeness.max_per_domain", int, "N", "at most N page requests per registrable domain", "max-per-domain"),
 )
 
 
 def add_options(parser: argparse.ArgumentParser, only: tuple[str, ...] | None = None) -> None:
-    """Declare the options of the table (or those with the keys `only`). None stands for "not given"."""
+    """Declare the options of the table but those of the service (or those with the keys `only`). None stands for "not
+    given"."""
     for option in OPTIONS:
-        if only is not None and option.key not in only:
+        if option.key.startswith("service.") if only is None else option.key not in only:
             continue
         if option.kind is bool:
             parser.add_argument(

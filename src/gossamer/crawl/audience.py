@@ -57,6 +57,8 @@ class Audience:
 
     def leave(self, listener: Listener) -> None:
         self._listeners.remove(listener)
+        if not self._listeners:
+            self._under_way.clear()  # nobody would hear how these end
 
     @property
     def saturation(self) -> float:

@@ -1,6 +1,6 @@
 """What the crawl notes about the hosts it has in memory, beside their queues."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -73,6 +73,12 @@ class Notes:
     def end(self, host_id: HostId) -> None:
         """The host has given its back queue up, and that is committed."""
         del self._hosts[host_id]
+
+    def forgive(self, host_ids: Iterable[HostId]) -> None:
+        """However these hosts did before, they are worth another request."""
+        for host_id in host_ids:
+            if (notes := self._hosts.get(host_id)) is not None:
+                notes.trouble = None
 
     def remembered(self, record: RobotsRecord) -> RobotsAnswer:
         """What a stored answer means."""

@@ -3,13 +3,13 @@
 import asyncio
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import TypeVar
 
 from gossamer.clock import Clock
 from gossamer.crawl.audience import Audience
-from gossamer.crawl.desk import DeskLimits, ReadingDesk
+from gossamer.crawl.desk import ReadingDesk
 from gossamer.crawl.lessons import Lessons
+from gossamer.crawl.limits import PipelineLimits
 from gossamer.crawl.load import LoadWatch
 from gossamer.crawl.notes import Notes
 from gossamer.crawl.ports import Loaded, TaskSource
@@ -32,15 +32,6 @@ from gossamer.store.thread import StoreThread
 
 T = TypeVar("T")
 _WARM_CHUNK = 4000  # a few milliseconds of the event loop
-
-
-@dataclass(frozen=True, slots=True)
-class PipelineLimits:
-    concurrency: int = 80
-    desk: DeskLimits = DeskLimits()
-    high_water: float = 0.8  # of any queue: nothing new is fetched
-    max_pages: int | None = None
-    max_hosts: int = 10_000  # that the frontier has in memory
 
 
 class Pipeline:
@@ -103,6 +94,7 @@ class Pipeline:
         self.over = asyncio.Event()
         self.stopping = False
         self.finished = False
+        self.keep_open = self.paused = False  # with nothing left to do, waits for more; starts no visit
         self._load_watch = LoadWatch()
         self.audience = Audience()
         self.on_load: Callable[[Load, str], None] = lambda load, reason: None  # told of every switch
@@ -144,7 +136,7 @@ class Pipeline:
         self._load(now)
         if idle and not self._loading:
             self._nothing_to_start()
-        elif self.stopping or self._page_limit_reached():
+        elif self.stopping or (self._page_limit_reached() and not self.keep_open):
             self._wind_up()
 
     def pump_soon(self) -> None:
@@ -155,7 +147,7 @@ class Pipeline:
 
     def _may_start(self) -> bool:
         limits = self._limits
-        if self.stopping or self._slots.is_full or self.saturation >= limits.high_water:
+        if self.stopping or self.paused or self._slots.is_full or self.saturation >= limits.high_water:
             return False
         if limits.concurrency == 1 and not self._all_is_known():
             return False
@@ -216,8 +208,9 @@ class Pipeline:
         if not self._frontier.is_quiet:
             return
         if self._tally.total["state:queued"] == 0:
-            self.finished = True
-            self.over.set()
+            if not self.keep_open:
+                self.finished = True
+                self.over.set()
         elif not self._looked_again:
             self._looked_again = True
             self._frontier.look_again()
@@ -244,6 +237,11 @@ class Pipeline:
     def stop(self) -> None:
         """Finish what is in flight, commit it, and end."""
         self.stopping = True
+        self.pump()
+
+    def pause(self, paused: bool) -> None:
+        """Start no visits, or start them again. What is in flight goes on."""
+        self.paused = paused
         self.pump()
 
     def fail(self, error: BaseException) -> None:
@@ -329,6 +327,8 @@ class Pipeline:
         self._journal_forget()
         self._looked_again = False
         self._tally.discovered(committed.new_urls, committed.new_hosts)
+        self._tally.ordered(committed.ordered)
+        self._notes.forgive(committed.forgiven)
         for host_id in committed.retired:
             self._notes.end(host_id)
         self._frontier.committed(committed)

@@ -13,6 +13,7 @@ from gossamer.assemble import Crawl, assemble
 from gossamer.clock import cpu_seconds
 from gossamer.config import Config
 from gossamer.crawl.hooks import Hook, HookRunner
+from gossamer.errors import StoreFailed
 from gossamer.frontier.turns import FrontierStatistics, selector_shares
 from gossamer.observe.live import live_state, remove_live, write_live
 from gossamer.observe.log import EventLog
@@ -43,19 +44,26 @@ class Session:
 
 @asynccontextmanager
 async def session(
-    config: Config, seeds: list[Seed], add_seeds: bool, display: Display, *, hooks: Sequence[Hook] = ()
+    config: Config,
+    seeds: list[Seed],
+    add_seeds: bool,
+    display: Display,
+    *,
+    hooks: Sequence[Hook] = (),
+    may_be_empty: bool = False,
 ) -> AsyncIterator[Session]:
     """Open a crawl; the block runs it. Shows and logs what happens, and gives everything back at the end.
 
-    Hooks that the configuration names are found by their entry points; `hooks` are the caller's own. Raises UsageError
-    or DirectoryError; then nothing was changed.
+    Hooks that the configuration names are found by their entry points; `hooks` are the caller's own. Without a seed
+    there is no crawl, unless it `may_be_empty`. Raises UsageError or DirectoryError; then nothing was changed.
     """
     named = [(name, hook_named(name)) for name in config.hooks]
     named += [(type(hook).__name__, hook) for hook in hooks]
-    crawl = assemble(config, seeds, add_seeds=add_seeds)
+    crawl = assemble(config, seeds, add_seeds=add_seeds, may_be_empty=may_be_empty)
     log = EventLog(crawl.directory.log)
     watch = Watch(crawl)
     crawl.audit.on_violation = lambda found: log.event("politeness.violated", kind=found.kind, key=found.key)
+    crawl.store.on_failing = lambda error: _log_store(log, error)
     crawl.pipeline.on_load = lambda load, reason: log.event("selector.load", mode=load.value, reason=reason)
     hooked = _hooked(crawl, named, log) if named else None
     log.event("crawl.started", dir=config.dir, seeds=len(seeds), queued=crawl.tally.total["state:queued"])
@@ -78,6 +86,13 @@ async def session(
         await crawl.close()
         log.event("crawl.ended", pages=last.pages, fetched=last.fetched, queued=last.queued, finished=last.finished)
         log.close()
+
+
+def _log_store(log: EventLog, error: StoreFailed | None) -> None:
+    if error is None:
+        log.event("store.recovered")
+    else:
+        log.event("store.failing", error=str(error))
 
 
 def _hooked(crawl: Crawl, hooks: Sequence[tuple[str, Hook]], log: EventLog) -> HookRunner:
@@ -205,6 +220,7 @@ class Watch:
             slowest=tuple(sorted(crawl.visitor.slowest.items(), key=lambda item: -item[1])),
             documents_waiting=len(crawl.pipeline.desk),
             store_saturation=crawl.store.saturation,
+            store_failing=crawl.store.failing is not None,
             commits=crawl.store.commits,
             commit_seconds=crawl.store.commit_seconds,
             loop_lag=self._lag,

@@ -1,7 +1,7 @@
 """Counting: every figure once, for this run and, with its transaction, for the crawl."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from gossamer.model.states import UrlState
 from gossamer.store.changes import Batch
@@ -20,12 +20,17 @@ class Tally:
         self.total[name] += n
         self.run[name] += n
 
-    def moved(self, old: UrlState, new: UrlState) -> None:
-        """A URL changes state; the store counts this itself."""
+    def moved(self, old: UrlState, new: UrlState, n: int = 1) -> None:
+        """URLs change state; the store counts this itself."""
         before, after = old.counter, new.counter
         for counts in (self.total, self.run):
-            counts[before] -= 1
-            counts[after] += 1
+            counts[before] -= n
+            counts[after] += n
+
+    def ordered(self, moves: Iterable[tuple[UrlState, UrlState, int]]) -> None:
+        """Orders of an operator were committed: so many URLs went from one state to another."""
+        for old, new, n in moves:
+            self.moved(old, new, n)
 
     def discovered(self, urls: int, hosts: int) -> None:
         """New URLs and hosts were committed; the store counts this itself."""

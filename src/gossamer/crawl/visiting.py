@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from gossamer.clock import Clock
 from gossamer.crawl.asking import RobotsAsking
 from gossamer.crawl.contacting import Contacting, Way, wait_asked_for
+from gossamer.crawl.controls import HOST_DROPPED, PAUSED_LOOK, HostControls
 from gossamer.crawl.health import Health
 from gossamer.crawl.hosts import HostWishes
 from gossamer.crawl.intake import TOO_LONG, Intake
@@ -63,6 +64,7 @@ class Visitor:
         clock: Clock,
         limits: VisitLimits,
         hosts: HostWishes,
+        controls: HostControls,
         redirects_to: Callable[[int, int], Awaitable[list[Fingerprint]]],
         on_document: Callable[[Document], None],
     ) -> None:
@@ -80,6 +82,7 @@ class Visitor:
         self._clock = clock
         self._limits = limits
         self._hosts = hosts
+        self._controls = controls
         self._redirects_to = redirects_to
         self._on_document = on_document
 
@@ -101,6 +104,8 @@ class Visitor:
     async def visit(self, visit: Visit) -> None:
         """See a visit through: to a settlement, a document, or back into its queue."""
         notes = self._notes[visit.host_id]
+        if self._controls and self._held_back(visit):
+            return
         reason = self._intake.rules_of(visit.task).may_enter(visit.task.url, visit.host, visit.task.depth)
         if reason is not None:  # the rules were changed after it entered
             self._exclude(visit, reason)
@@ -141,6 +146,18 @@ class Visitor:
                 self._frontier.finish(visit, None, now, again=True)
             else:
                 await self._fetch_page(visit, notes, canonical, way, answer)
+
+    def _held_back(self, visit: Visit) -> bool:
+        """Whether the operator wants nothing of this host, for now or at all."""
+        if visit.host in self._controls.dropped:
+            self._exclude(visit, HOST_DROPPED)
+            return True
+        if visit.host in self._controls.paused:
+            now = self._clock.now()
+            self._frontier.delay(visit.host_id, Instant(now + PAUSED_LOOK))
+            self._frontier.finish(visit, None, now, again=True)
+            return True
+        return False
 
     def _over_its_cap(self, visit: Visit) -> bool:
         """Exclude the visit if its domain has had as many page requests as it may have."""

@@ -56,6 +56,7 @@ class Snapshot:
     slowest: tuple[tuple[str, float], ...] = ()  # (host, seconds)
     documents_waiting: int = 0
     store_saturation: float = 0.0  # 1.0: nothing more is fetched until a batch is committed
+    store_failing: bool = False  # commits fail: nothing is fetched until one succeeds
     commits: int = 0
     commit_seconds: float = 0.0  # in total
     loop_lag: float = 0.0  # worst delay of the event loop in the last second
@@ -100,6 +101,7 @@ def to_contract(snapshot: Snapshot) -> dict[str, object]:
         "drawn": list(snapshot.drawn),
         "selector_shares": [round(share, 2) for share in snapshot.selector_shares],
         "load": snapshot.load,
+        "store_failing": snapshot.store_failing,
         "commits": snapshot.commits,
         "commit_seconds": round(snapshot.commit_seconds, 3),
         "worst_loop_lag": round(snapshot.worst_loop_lag, 4),

@@ -157,6 +157,20 @@ class SeedRecord(NamedTuple):
 
 
 @dataclass(slots=True)
+class Order:
+    """What an operator wants done with URLs: those of `url_ids` that are in `state`, and for that reason if one is
+    named, go to `to`; queued again without a try used up, or excluded for `because`. What came of it is known when it
+    is committed."""
+
+    url_ids: tuple[int, ...]
+    state: UrlState
+    to: UrlState
+    reasons: tuple[str, ...] = ()  # none: whatever it is
+    because: str | None = None
+    done: int = 0  # URLs that were moved
+
+
+@dataclass(slots=True)
 class Batch:
     """One transaction in the making."""
 
@@ -175,6 +189,8 @@ class Batch:
     hints: list[HintRecord] = field(default_factory=list)
     sitemap_names: list[SitemapName] = field(default_factory=list)
     sitemaps: list[SitemapRecord] = field(default_factory=list)
+    orders: list[Order] = field(default_factory=list)
+    facts: dict[str, str] = field(default_factory=dict)  # about the crawl itself, by name
     weight: int = 0  # bytes of the captures, roughly
 
     def __bool__(self) -> bool:
@@ -189,6 +205,8 @@ class Batch:
             or self.seeds
             or self.hints
             or self.sitemap_names
+            or self.orders
+            or self.facts
         )
 
     def settle(self, settlement: Settlement) -> None:
@@ -236,3 +254,6 @@ class Committed(NamedTuple):
     new_hosts: int
     written_bytes: int
     seconds: float
+    ordered: tuple[tuple[UrlState, UrlState, int], ...] = ()  # URLs that orders have moved: from, to, how many
+    forgiven: frozenset[HostId] = frozenset()  # hosts that orders gave URLs back to
+    new_seeds: frozenset[Url] = frozenset()  # seeds that were not known

@@ -9,12 +9,20 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from gossamer.clock import Clock
+from gossamer.errors import DiskFull, StoreFailed
 from gossamer.store.changes import Batch, Committed
 from gossamer.store.ports import BatchWriter
 
+FIRST_RETRY, LONGEST_RETRY = 0.25, 5.0
+"""Seconds between the tries of a commit that fails; they double."""
+
 
 class StoreThread:
-    """Owns the open batch. Everything but the commit itself happens on the event loop."""
+    """Owns the open batch. Everything but the commit itself happens on the event loop.
+
+    A breaker is built in: while a commit fails it is tried again, and the batch counts as full, so that nothing is
+    fetched that could not be stored. Nothing is lost meanwhile, and the first commit that succeeds closes it.
+    """
 
     def __init__(
         self,
@@ -27,7 +35,9 @@ class StoreThread:
         full_settlements: int = 256,
         max_settlements: int = 2048,
         max_weight: int = 64 * 1024 * 1024,
+        patience: float = 30.0,
     ) -> None:
+        """`patience`: seconds for which a failing store is borne; a full disk is not, unless `outlasts_full_disk`."""
         self._writer = writer
         self._clock = clock
         self._before_commit = before_commit
@@ -42,7 +52,12 @@ class StoreThread:
         self._in_hand: Batch | None = None
         self._waiters: list[asyncio.Future[None]] = []  # for the commit of the open batch
         self._closing = False
+        self.patience = patience
+        self.outlasts_full_disk = False
+        self.failing: StoreFailed | None = None  # why the last try to commit did not succeed
+        self.on_failing: Callable[[StoreFailed | None], None] = lambda error: None  # told when that begins and ends
         self.batch = Batch()
+        self.last: Committed | None = None
         self.commits = 0
         self.commit_seconds = 0.0
 
@@ -50,6 +65,8 @@ class StoreThread:
     def saturation(self) -> float:
         """How full the open batch is; 1.0 is the bound, at which nothing more should be fetched."""
         batch = self.batch
+        if self.failing is not None:
+            return 1.0
         return max(len(batch.settlements) / self._max_settlements, batch.weight / self._max_weight)
 
     @property
@@ -80,8 +97,7 @@ class StoreThread:
         await waiter
 
     async def run(self) -> None:
-        """Commit batches until `close`. A batch that cannot be committed is raised: the crawl must stop."""
-        loop = asyncio.get_running_loop()
+        """Commit batches until `close`. Raises what a batch could not be committed for: the crawl must stop."""
         while True:
             await self._wake.wait()
             self._wake.clear()
@@ -94,8 +110,9 @@ class StoreThread:
             self._in_hand, self.batch = self.batch, Batch()
             waiters, self._waiters = self._waiters, []
             batch = self._in_hand
-            committed = await loop.run_in_executor(self._executor, self._writer.commit, batch, self._clock.now())
+            committed = await self._commit(batch)
             self._in_hand = None
+            self.last = committed
             self.commits += 1
             self.commit_seconds += committed.seconds
             if self.batch or self._closing:
@@ -104,6 +121,29 @@ class StoreThread:
             for waiter in waiters:
                 if not waiter.done():  # its task may have been cancelled
                     waiter.set_result(None)
+
+    async def _commit(self, batch: Batch) -> Committed:
+        """Commit it, if need be after some tries. Raises StoreFailed when patience is at its end."""
+        loop = asyncio.get_running_loop()
+        began, pause = self._clock.monotonic(), FIRST_RETRY
+        while True:
+            try:
+                committed = await loop.run_in_executor(self._executor, self._writer.commit, batch, self._clock.now())
+            except StoreFailed as error:
+                if isinstance(error, DiskFull) and not self.outlasts_full_disk:
+                    raise
+                if self._closing or self._clock.monotonic() - began >= self.patience:
+                    raise
+                if self.failing is None:
+                    self.on_failing(error)
+                self.failing = error
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, LONGEST_RETRY)
+            else:
+                if self.failing is not None:
+                    self.failing = None
+                    self.on_failing(None)
+                return committed
 
     async def _company(self) -> None:
         """Let the batch grow for a moment, unless it is large enough or somebody waits for it."""

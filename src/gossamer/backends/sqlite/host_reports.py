@@ -70,6 +70,23 @@ class HostReports:
             raise translated(error, self._path) from error
         return found
 
+    def counts_of(self, number: int) -> HostCounts:
+        """The counts of one host, by its row. Reads its URLs only."""
+        counts = HostCounts()
+        try:
+            for state, reason, urls, visited in self._db.execute(self._sql["counts_of"], (number,)).fetchall():
+                counts.known += urls
+                counts.fetched += visited
+                if state == UrlState.QUEUED:
+                    counts.queued += urls
+                elif state == UrlState.STORED:
+                    counts.stored += urls
+                elif state == UrlState.EXCLUDED:
+                    counts.excluded[reason or "unknown"] += urls
+        except sqlite3.Error as error:
+            raise translated(error, self._path) from error
+        return counts
+
     def rows(self, counts: dict[int, HostCounts]) -> Iterator[HostRow]:
         """Every host, in the order in which they were met."""
         last = 0

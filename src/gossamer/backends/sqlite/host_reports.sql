@@ -7,6 +7,11 @@ SELECT coalesce(max(id), 0) FROM urls
 -- name: counts
 SELECT host_id, state, count(*), sum(visits > 0) FROM urls WHERE id > ? AND id <= ? GROUP BY host_id, state
 
+-- name: counts_of
+-- By the index of its domain: there is none of all URLs of a host.
+SELECT state, reason, count(*), sum(visits > 0) FROM urls
+WHERE domain_id = (SELECT domain_id FROM hosts WHERE id = ?1) AND host_id = ?1 GROUP BY state, reason
+
 -- name: excluded
 SELECT host_id, reason, count(*) FROM urls WHERE state = 6 GROUP BY host_id, reason
 

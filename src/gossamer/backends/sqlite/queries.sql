@@ -44,6 +44,9 @@ VALUES (/*rows*/)(?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?)(/*rows*/
 -- name: urls_since
 SELECT json_group_array(id) FROM urls WHERE id >= ?
 
+-- name: seeds_since
+SELECT url FROM urls WHERE id >= ? AND via = 0
+
 -- name: newest_place
 SELECT coalesce(max(place), 0) FROM fronts WHERE front >= ? AND place <= ?
 

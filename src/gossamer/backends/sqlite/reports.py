@@ -132,7 +132,7 @@ def pages(db: sqlite3.Connection, wanted: PageFilter) -> Iterator[Json]:
                 if wanted.limit is not None and shown >= wanted.limit:
                     return
                 shown += 1
-                yield _page(row)
+                yield page_object(row)
 
 
 def dead(db: sqlite3.Connection, host: str | None = None, reason: str | None = None) -> Iterator[Json]:
@@ -141,7 +141,7 @@ def dead(db: sqlite3.Connection, host: str | None = None, reason: str | None = N
     with _our_errors(db):
         for ids in _dead_ids(db, sql, DeadFilter(host=host, reason=reason)):
             for url_id in ids:
-                yield _dead_letter(db.execute(sql["dead_letter"], (url_id,)).fetchone())
+                yield dead_object(db.execute(sql["dead_letter"], (url_id,)).fetchone())
 
 
 def queue_order(db: sqlite3.Connection) -> str | None:
@@ -247,7 +247,8 @@ _PageRow = tuple[
 ]  # fmt: skip
 
 
-def _page(row: _PageRow) -> Json:
+def page_object(row: _PageRow) -> Json:
+    """A page as people know it."""
     (url, code, state, depth, priority, size, digest, at, available_at, duplicate_of, redirect_to, reason) = row[:12]
     host, mime, title, found_on, truncated, unverified, replaced, file, offset, length = row[12:22]
     near, distance, language, canonical = row[22:]
@@ -279,9 +280,10 @@ def _page(row: _PageRow) -> Json:
     }
 
 
-def _dead_letter(
+def dead_object(
     row: tuple[str, str, str | None, int, int, float, float | None, int | None, str | None, str | None],
 ) -> Json:
+    """A dead letter as people know it."""
     url, host, reason, tries, depth, priority, at, code, detail, found_on = row
     return {
         "url": url,

@@ -20,6 +20,7 @@ from gossamer.backends.sqlite.learnt import facts_from
 from gossamer.backends.sqlite.lessons import save_lessons
 from gossamer.backends.sqlite.links import TARGETS_AT_ONCE, FirstLink, LinkCounts
 from gossamer.backends.sqlite.near import Signatures
+from gossamer.backends.sqlite.orders import carry_out
 from gossamer.backends.sqlite.originals import Originals
 from gossamer.backends.sqlite.queries import named_queries
 from gossamer.backends.sqlite.rows import read_rows, write_rows
@@ -29,7 +30,7 @@ from gossamer.errors import StoreFailed
 from gossamer.model.facts import BIRTH_CREDIT, UrlFacts
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate
-from gossamer.model.units import HostId, Instant
+from gossamer.model.units import HostId, Instant, Url
 from gossamer.store.changes import Batch, Committed, RetiredHost, Settlement, Touched
 from gossamer.store.ports import CaptureFiles, Location, Prioritiser
 
@@ -94,7 +95,9 @@ class SqliteWriter:
         hosts_before = self._hosts.made
         with self._transaction():
             self._add_seeds(batch, now)
+            before = self._next_id
             new_urls = self._add_urls(batch.candidates, self._links.to_be_counted(batch.links), touched, now)
+            new_seeds = self._new_seeds(before) if batch.seeds else frozenset()
             save_sitemaps(self._db, self._sql, self._hosts, batch)
             new_hosts = self._hosts.made - hosts_before
             counts["discovered"] += new_urls
@@ -103,10 +106,16 @@ class SqliteWriter:
             counts["commits"] += 1
             written = self._settle(batch.settlements, counts, touched)
             self._update_hosts(batch)
+            forgiven = set()
+            for order in batch.orders:
+                for entry in carry_out(self._db, order, self._prioritiser, Instant(stamp), counts):
+                    forgiven.add(entry[0])
+                    _touch(touched, *entry)
             news = self._links.take(batch.links, stamp)
             self._enter_fronts(touched)
             self._retire(batch.retired, touched)
             write_rows(self._db, self._sql["count"], [(name, n) for name, n in counts.items() if n])
+            self._db.executemany(self._sql["set_fact"], list(batch.facts.items()))
             for name, length in self._captures.flush().items():
                 self._db.execute(self._sql["commit_warc"], (self._warc_id(name), name, length))
         self._captures.committed()
@@ -122,6 +131,9 @@ class SqliteWriter:
             new_hosts=new_hosts,
             written_bytes=written,
             seconds=self._clock.monotonic() - began,
+            ordered=tuple((order.state, order.to, order.done) for order in batch.orders),
+            forgiven=frozenset(forgiven),
+            new_seeds=new_seeds,
         )
 
     def _next_stamp(self, now: Instant) -> float:
@@ -190,6 +202,10 @@ class SqliteWriter:
         for row in rows:
             _touch(touched, row[1], row[5], row[7])
         return new
+
+    def _new_seeds(self, since: int) -> frozenset[Url]:
+        """The seeds among the URLs that have entered."""
+        return frozenset(Url(url) for (url,) in self._db.execute(self._sql["seeds_since"], (since,)))
 
     def _settle(self, settlements: list[Settlement], counts: Counter[str], touched: _Touched) -> int:
         updates, visits, failures, contents, captures = [], [], [], [], []

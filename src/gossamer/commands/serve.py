@@ -1,0 +1,54 @@
+"""`gossamer serve`: the crawl as a service."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from gossamer.commands import arguments as given
+from gossamer.commands.options import add_options, config_from
+from gossamer.commands.reading import remembered_by_crawl
+from gossamer.observe.words import printable
+from gossamer.seed.lists import Seed, read_arguments
+from gossamer.wishes import canonicaliser_for, check_config
+
+USAGE = "[URL...] [--dir DIR] [--host ADDRESS] [--port N] [options]"
+DESCRIPTION = """\
+Crawl as long as the service runs, and take orders over HTTP: seeds, limits,
+pause and resume, dead letters; see docs/SERVICE.md. It listens on this machine
+only, unless told otherwise. Changes need the token in DIR/service.token.
+With nothing left to do it waits for seeds. Ctrl-C ends it; nothing is lost."""
+EXAMPLE = """\
+  gossamer serve --dir news --port 8470
+  curl -H "Authorization: Bearer $(cat news/service.token)" -H 'Content-Type: application/json' \\
+       -d '{"urls": ["https://example.org/"]}' http://127.0.0.1:8470/seed/urls"""
+
+_NOT_OURS = ("seeds", "json", "quiet", "search.queries")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    from gossamer.commands.options import OPTIONS
+
+    parser.add_argument("urls", nargs="*", metavar="URL", help="seeds; more can be added over HTTP")
+    parser.add_argument("--config", metavar="FILE", help="read options from FILE (default: ./gossamer.toml if present)")
+    add_options(parser, tuple(option.key for option in OPTIONS if option.key not in _NOT_OURS))
+    parser.add_argument("--json", action="store_true", help="tell the address as one JSON object on standard output")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    file = given.path(arguments, "config")
+    config = config_from(arguments, file, remembered_by_crawl(arguments, file))
+    check_config(config)
+    seeds: list[Seed] = read_arguments(given.texts(arguments, "urls"), canonicaliser_for(config).canonicalise)
+    as_json = given.flag(arguments, "json")
+
+    from gossamer.service.server import serve
+
+    def ready(address: str, directory: Path) -> None:
+        token = directory / "service.token"
+        if as_json:
+            print(json.dumps({"address": address, "token_file": str(token)}), flush=True)
+        else:
+            print(f"serving {printable(str(directory))} at {address} (token: {printable(str(token))})", file=sys.stderr)
+
+    return serve(config, seeds, add_seeds=True, on_ready=ready)

@@ -1,0 +1,145 @@
+"""What people ask about a crawl, answered from what is stored: for the commands and for the service. The crawl may be
+running. Light: loads no fetcher."""
+
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+from gossamer.backends.sqlite.database import open_for_reading
+from gossamer.backends.sqlite.host_reports import HostRow
+from gossamer.backends.sqlite.story import StoryReader
+from gossamer.clock import SteadyClock
+from gossamer.config import Config
+from gossamer.explain.facts import DomainFact, HostFact, RecordCheck, VisitFact
+from gossamer.explain.form import fingerprints_of, form_of
+from gossamer.explain.scoping import scope_near
+from gossamer.explain.story import Story
+from gossamer.explain.tell import CrawlRules, refused, tell
+from gossamer.explain.trapped import cuts_of, identities_with
+from gossamer.explain.waiting import Caps, politeness_of
+from gossamer.model.units import Domain, HostKey, Instant, Seconds
+from gossamer.observe import words
+from gossamer.seed.lists import with_scheme
+from gossamer.wishes import (
+    canonicaliser_for,
+    domain_of,
+    identity_rules_for,
+    is_free_of_traps,
+    ordering_for,
+    politeness_for,
+    rules_for,
+    trap_policy_for,
+)
+
+Json = dict[str, object]
+
+HOST_SORTS: dict[str, Callable[[HostRow], tuple[float, str]]] = {
+    "queued": lambda row: (-row.counts.queued, row.host),
+    "fetched": lambda row: (-row.counts.fetched, row.host),
+    "excluded": lambda row: (-row.counts.excluded.total(), row.host),
+    "next": lambda row: (row.next_contact, row.host),
+    "host": lambda row: (0.0, ".".join(reversed(row.host.split(".")))),
+}
+"""What may come first in a list of hosts."""
+
+
+def story_of(config: Config, text: str, *, running: bool) -> Story:
+    """The whole story of a URL, as a person writes it, under the rules of a configuration. Raises StoreFailed."""
+    directory = Path(config.dir)
+    form = form_of(text, with_scheme(text), canonicaliser_for(config))
+    if form.url is None or form.host is None or form.origin is None:
+        return refused(form)
+    domain, _, suffix = domain_of(form.host)
+    with closing(open_for_reading(directory / "crawl.db")) as db:
+        reader = StoryReader(db, directory / "crawl.db")
+        learnt = reader.learnt_parameters(form.host) if config.identity.learn else ()
+        identities = identities_with(identity_rules_for(config), learnt)
+        sought = fingerprints_of(form.url, form.host, reader.fingerprint_key(), identities)
+        facts = reader.facts(form.host, domain, suffix, form.origin, sought)
+        rules = rules_of(config, reader, facts.host.host if facts.host is not None else form.host, domain)
+        rules = replace(rules, identities=identities)
+    record = None if facts.visit is None else checked_record(directory / "warc", facts.visit)
+    # The clock is read last, so that nothing on record is younger than now.
+    return tell(form, facts, rules, now=SteadyClock().now(), running=running, record=record)
+
+
+def rules_of(config: Config, reader: StoryReader, host: HostKey, domain: Domain) -> CrawlRules:
+    """What a crawl with this configuration would decide by, as far as it concerns this host."""
+    scope = scope_near(config.scope, reader, host, domain)
+    return CrawlRules(
+        entry=rules_for(config, scope),
+        ordering=ordering_for(config),
+        politeness=politeness_for(config, host),
+        caps=Caps(config.politeness.max_per_domain, Seconds(config.politeness.max_crawl_delay)),
+        robots_agent=config.robots_agent,
+        minimise=config.filter.minimise,
+        traps=None if is_free_of_traps(config)(host) else trap_policy_for(config),
+    )
+
+
+def checked_record(folder: Path, visit: VisitFact) -> RecordCheck | None:
+    """What lies where the document should be; None if it was not archived."""
+    if visit.warc_file is None or visit.warc_offset is None or visit.warc_length is None:
+        return None
+    from gossamer.backends.warcfile.reader import DamagedRecord, read_record  # a tenth of the time; few stories need it
+
+    try:
+        record = read_record(folder / visit.warc_file, visit.warc_offset, visit.warc_length)
+    except DamagedRecord as error:
+        return RecordCheck(problem=str(error))
+    except OSError as error:
+        return RecordCheck(problem=f"{visit.warc_file}: {error.strerror}")
+    return RecordCheck(None, record.kind, record.target_uri, record.block_digest_ok(), record.payload_digest_ok())
+
+
+def host_object(row: HostRow, config: Config, now: Instant) -> Json:
+    """Everything known of a host. Moments are ISO 8601 in UTC, durations are seconds."""
+    host = HostKey(row.host)
+    fact = HostFact(
+        host=host,
+        next_contact=Instant(row.next_contact),
+        last_took=Seconds(row.last_took),
+        address=row.address,
+        rest_reason=row.rest_reason,
+    )
+    policy = politeness_for(config, host)
+    politeness = politeness_of(fact, DomainFact(Domain(row.domain)), policy, None, None, now)
+    shapes, refused = cuts_of(row.budget)
+    excluded = row.counts.excluded + type(row.counts.excluded)(refused)
+    return {
+        "host": row.host,
+        "domain": row.domain,
+        "state": _state(row, politeness.wait),
+        "queued": row.counts.queued,
+        "fetched": row.counts.fetched,
+        "stored": row.counts.stored,
+        "known": row.counts.known,
+        "address": row.address,
+        "delay": politeness.gap,
+        "next_contact": words.timestamp(row.next_contact) if row.next_contact else None,
+        "wait": politeness.wait,
+        "rest_reason": row.rest_reason,
+        "last_took": row.last_took,
+        "trouble": _trouble(row.trouble),
+        "excluded": dict(excluded.most_common()),
+        "cuts": [{"reason": cut.reason, "shape": cut.shape, "figures": cut.figures} for cut in shapes],
+    }
+
+
+def _state(row: HostRow, wait: float) -> str:
+    if row.trouble:
+        return "failing"
+    if row.counts.queued == 0:
+        return "done"
+    if row.next_contact <= 0:
+        return "new"
+    return "resting" if wait > 0 else "ready"
+
+
+def _trouble(text: str | None) -> str | None:
+    """How it fails: what stands last of what is stored (`frontier.breaker`), and how often in a row."""
+    if not text:
+        return None
+    failures, _, rest = text.partition(":")
+    return f"{rest.rpartition(':')[2]}, {failures} in a row"

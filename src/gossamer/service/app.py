@@ -1,0 +1,218 @@
+"""The application: routes, and how errors are told. Made over an open session; starts nothing itself."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import msgspec
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import StreamingResponse
+from starlette.exceptions import HTTPException as AnyHTTPException
+
+from gossamer.crawl.audience import Outcome
+from gossamer.errors import ConfigError, StoreFailed
+from gossamer.observe.snapshot import Snapshot, to_contract
+from gossamer.observe.words import timestamp
+from gossamer.service.bodies import CrawlAction, CrawlAnswer, Health, Problem, described, problem, read_body
+from gossamer.service.dashboard import add_dashboard
+from gossamer.service.metrics import CONTENT_TYPE
+from gossamer.service.operator import Unavailable
+from gossamer.service.parts import Parts
+from gossamer.service.routes import add_routes
+from gossamer.version import __version__
+
+_ENCODE = msgspec.json.encode
+
+ERRORS: dict[int | str, dict[str, Any]] = {
+    400: {"model": Problem, "description": "not understood"},
+    401: {"model": Problem, "description": "a token is needed"},
+    403: {"model": Problem, "description": "called under a strange name, or from another site"},
+    404: {"model": Problem, "description": "not known"},
+    413: {"model": Problem, "description": "the body is too large"},
+    415: {"model": Problem, "description": "the body is not JSON"},
+    422: {"model": Problem, "description": "a value that cannot be; `field` names it"},
+    429: {"model": Problem, "description": "too many requests"},
+    503: {"model": Problem, "description": "the store cannot be written or read now; try again"},
+}
+
+
+class Json(Response):
+    """JSON by the encoder that the project uses. Values are plain already."""
+
+    media_type = "application/json"
+
+    def render(self, content: object) -> bytes:
+        return _ENCODE(content)
+
+
+def make_app(parts: Parts) -> FastAPI:
+    """The application, without its gate."""
+    app = bare_app()
+    app.state.parts = parts
+    add_routes(app, parts)
+    _add_watching(app, parts)
+    _add_health(app, parts)
+    add_dashboard(app)
+    return app
+
+
+def bare_app() -> FastAPI:
+    app = FastAPI(
+        title="Gossamer",
+        version=__version__,
+        summary="A running crawl: seeds in, limits, figures, hosts, pages, dead letters",
+        docs_url=None,
+        redoc_url=None,
+        responses=ERRORS,
+        default_response_class=Json,
+    )
+    app.add_exception_handler(RequestValidationError, _wrong_parameter)
+    app.add_exception_handler(AnyHTTPException, _http_error)
+    app.add_exception_handler(Unavailable, _unavailable)
+    app.add_exception_handler(StoreFailed, _unavailable)
+    app.add_exception_handler(ConfigError, _wrong_value)
+    return app
+
+
+# --- errors ----------------------------------------------------------------------------------------------
+
+
+async def _wrong_parameter(_: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    first = error.errors()[0]
+    return Json({"error": str(first["msg"])[:200], "field": ".".join(map(str, first["loc"][1:]))}, 422)
+
+
+async def _http_error(_: Request, error: Exception) -> Response:
+    assert isinstance(error, AnyHTTPException)
+    detail: object = error.detail
+    said = detail if isinstance(detail, dict) else {"error": str(detail).lower(), "field": None}
+    return Json(said, error.status_code, dict(error.headers or {}))
+
+
+async def _unavailable(_: Request, error: Exception) -> Response:
+    return Json({"error": "the store is not available", "field": None}, 503, {"Retry-After": "1"})
+
+
+async def _wrong_value(_: Request, error: Exception) -> Response:
+    assert isinstance(error, ConfigError)
+    return Json({"error": str(error)[:200], "field": error.key}, 422)
+
+
+# --- watching --------------------------------------------------------------------------------------------
+
+
+def picture(snapshot: Snapshot, state: str) -> dict[str, object]:
+    """What `/status` and `/events` tell: the figures of `gossamer crawl --json`, and those of the moment."""
+    return {
+        **to_contract(snapshot),
+        "at": timestamp(snapshot.at),
+        "state": state,
+        "in_flight": snapshot.in_flight,
+        "hosts_in_memory": snapshot.hosts_in_memory,
+        "hosts_ready": snapshot.hosts_ready,
+        "hosts_waiting": snapshot.hosts_waiting,
+        "urls_by_front": list(snapshot.urls_by_front),
+        "documents_waiting": snapshot.documents_waiting,
+        "store_saturation": round(snapshot.store_saturation, 4),
+        "waiting_for": snapshot.waiting_for,
+        "load_reason": snapshot.load_reason,
+        "loop_lag": round(snapshot.loop_lag, 4),
+        "slowest": [[host, round(took, 3)] for host, took in snapshot.slowest[:10]],
+    }
+
+
+def state_of(parts: Parts) -> str:
+    pipeline = parts.pipeline
+    if pipeline.stopping:
+        return "stopping"
+    if parts.feed.latest is not None and parts.feed.latest.store_failing:
+        return "store failing"
+    if pipeline.paused:
+        return "paused"
+    latest = parts.feed.latest
+    return "idle" if latest is not None and not (latest.queued or latest.in_flight) else "running"
+
+
+def _add_watching(app: FastAPI, parts: Parts) -> None:
+    @app.get("/status", summary="The totals of the crawl, and what it does at the moment")
+    async def status() -> dict[str, Any]:
+        if parts.feed.latest is None:
+            raise problem(503, "the crawl has only begun", retry=True)
+        return picture(parts.feed.latest, state_of(parts))
+
+    @app.get(
+        "/metrics",
+        summary="Figures for Prometheus; as JSON on request",
+        response_class=Response,
+        responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}, "application/json": {}}}},
+    )
+    async def metrics(request: Request) -> Response:
+        if "application/json" in request.headers.get("accept", ""):
+            return Json(parts.metrics.plain())
+        return Response(parts.metrics.text(), media_type=CONTENT_TYPE)
+
+    @app.get(
+        "/events",
+        summary="Figures every second and what became of visits, as server-sent events",
+        response_class=Response,
+        responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+    )
+    async def events() -> Response:
+        if parts.feed.is_crowded:
+            raise problem(503, "too many watch already", retry=True)
+        return StreamingResponse(_events(parts), media_type="text/event-stream")
+
+    @app.get("/crawl", summary="Whether it runs", response_model=CrawlAnswer)
+    async def crawl() -> Response:
+        return Json({"state": state_of(parts)})
+
+    @app.post(
+        "/crawl", summary="Pause, resume or stop it", response_model=CrawlAnswer, openapi_extra=described(CrawlAction)
+    )
+    async def steer(request: Request) -> Response:
+        """`pause` starts no more visits, `resume` starts them again; both outlast a restart. `stop` finishes what is in
+        flight and ends the service."""
+        wanted = await read_body(request, CrawlAction)
+        if wanted.action == "stop":
+            parts.stop()
+            return Json({"state": "stopping"})
+        await parts.operator.pause(wanted.action == "pause")
+        return Json({"state": state_of(parts)})
+
+
+async def _events(parts: Parts) -> AsyncIterator[bytes]:
+    yield b"retry: 2000\n\n"
+    async for snapshot, outcomes in parts.feed.pictures():
+        yield _event("status", picture(snapshot, state_of(parts)))
+        if outcomes:
+            yield _event("visits", [_told(outcome) for outcome in outcomes])
+    yield _event("end", {})
+
+
+def _event(name: str, data: object) -> bytes:
+    return b"event: " + name.encode("ascii") + b"\ndata: " + _ENCODE(data) + b"\n\n"
+
+
+def _told(outcome: Outcome) -> dict[str, object]:
+    return {
+        "url": outcome.url,
+        "state": outcome.state.word,
+        "at": timestamp(outcome.at),
+        "depth": outcome.depth,
+        "status": outcome.status,
+        "reason": outcome.reason,
+        "title": outcome.title,
+    }
+
+
+def _add_health(app: FastAPI, parts: Parts) -> None:
+    @app.get("/healthz", summary="Whether the process is alive", response_model=Health)
+    async def alive() -> Response:
+        return Json({"status": "ok"})
+
+    @app.get("/readyz", summary="Whether it takes changes", response_model=Health)
+    async def ready() -> Response:
+        if parts.feed.latest is None or not parts.operator.available:
+            return Json({"status": "not ready"}, 503, {"Retry-After": "1"})
+        return Json({"status": "ok"})

@@ -1,0 +1,132 @@
+"""Bodies of requests as typed values, and what answers look like."""
+
+from typing import Annotated, Any, Literal, TypeVar
+
+import msgspec
+from fastapi import HTTPException, Request
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+M = TypeVar("M", bound=BaseModel)
+
+MOST_URLS = 100_000
+_MOST_DEPTH = 1_000_000
+
+
+class Body(BaseModel):
+    """A request's: nothing is guessed, nothing is passed over."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Seeds(Body):
+    urls: list[str] | str = Field(description="a list of URLs, or one string of URLs separated by commas")
+
+
+class NewLimits(Body):
+    excludedDomains: list[str] | None = Field(
+        default=None, max_length=100_000, description="with all names below them; if absent they stay as they are"
+    )
+    depthLimit: int = Field(ge=0, le=_MOST_DEPTH, description="links followed from a seed")
+    urlLengthLimit: int = Field(ge=16, le=65_536, description="bytes of a URL in its canonical form")
+
+
+class HostAction(Body):
+    action: Literal["pause", "resume", "delay", "drop"]
+    seconds: Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)] | None = Field(
+        default=None, description="delay: least gap after an answer; null for what the configuration says"
+    )
+
+
+class DeadAction(Body):
+    action: Literal["requeue", "drop"]
+    host: str | None = Field(default=None, description="only those of this host")
+    reason: str | None = Field(default=None, description="only those that died of this")
+    urls: list[str] | None = Field(default=None, max_length=10_000, description="only these")
+
+
+class CrawlAction(Body):
+    action: Literal["pause", "resume", "stop"]
+
+
+# --- answers ---------------------------------------------------------------------------------------------
+
+
+class Problem(BaseModel):
+    error: str
+    field: str | None = Field(default=None, description="the part of the request that is wrong")
+
+
+class SeedAnswer(BaseModel):
+    given: str
+    status: Literal["accepted", "known", "refused"]
+    url: str | None = Field(description="its canonical form")
+    reason: str | None = Field(description="why it is refused")
+
+
+class SeedsAnswer(BaseModel):
+    accepted: int
+    known: int
+    refused: int
+    results: list[SeedAnswer] = Field(description="one for each URL, in order; of a stream only the first refusals")
+
+
+class LimitsAnswer(BaseModel):
+    excludedDomains: list[str]
+    depthLimit: int
+    urlLengthLimit: int
+    returned: int = Field(default=0, description="URLs that are queued again because a limit was lifted")
+
+
+class HostsAnswer(BaseModel):
+    hosts: list[dict[str, Any]] = Field(description="as `gossamer hosts --json` has them")
+    total: int
+    next: int | None = Field(description="the offset of the next page")
+
+
+class PagesAnswer(BaseModel):
+    pages: list[dict[str, Any]] = Field(description="as `gossamer pages --json` has them")
+    next: int | None = Field(description="what to give as `after`; a window may be empty and yet not the last")
+
+
+class DeadAnswer(BaseModel):
+    dead: list[dict[str, Any]] = Field(description="as `gossamer dead --json` has them")
+    next: int | None
+
+
+class Done(BaseModel):
+    done: int = Field(description="how many URLs were moved")
+
+
+class CrawlAnswer(BaseModel):
+    state: Literal["running", "idle", "paused", "stopping", "store failing"]
+
+
+class Health(BaseModel):
+    status: Literal["ok", "not ready"]
+
+
+def problem(status: int, error: str, field: str | None = None, retry: bool = False) -> HTTPException:
+    return HTTPException(status, {"error": error, "field": field}, {"Retry-After": "1"} if retry else None)
+
+
+async def read_body(request: Request, kind: type[M]) -> M:
+    """The body as a value. Raises HTTPException: 400 for what is no JSON, 422 naming the field that cannot be."""
+    raw = await request.body()
+    try:
+        found = msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        said = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise problem(400, f"the body is no JSON: {said[:200]}") from None
+    try:
+        return kind.model_validate(found)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        where = ".".join(str(part) for part in first["loc"] if part not in ("list[str]", "str"))
+        raise problem(422, str(first["msg"])[:200], where or None) from None
+
+
+def described(kind: type[BaseModel], *more: str) -> dict[str, Any]:
+    """What OpenAPI is told of a body that `read_body` reads; `more` are other types that are taken as well."""
+    content: dict[str, Any] = {"application/json": {"schema": kind.model_json_schema()}}
+    content.update({each: {"schema": {"type": "string"}} for each in more})
+    return {"requestBody": {"required": True, "content": content}}

@@ -1,0 +1,84 @@
+"""The picture of a running crawl, made four times a second, and who looks at it."""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+
+from gossamer.crawl.audience import Audience, Outcome
+from gossamer.observe.snapshot import Snapshot
+
+MOST_WATCHERS = 20
+PAGES_KEPT = 50
+"""Outcomes that are shown with a picture; of a fast crawl the last ones."""
+
+
+class Feed:
+    """Shows progress to whoever watches. A display of the session, and a listener of the audience while anybody
+    watches. Never full: whoever is slow misses pictures, not the crawl its pace."""
+
+    saturation = 0.0
+
+    def __init__(self) -> None:
+        self.latest: Snapshot | None = None
+        self._news = asyncio.Event()
+        self._audience: Audience | None = None
+        self._recent: deque[tuple[int, Outcome]] = deque(maxlen=PAGES_KEPT)
+        self._number = 0
+        self._watchers = 0
+        self._closed = False
+
+    def listen_to(self, audience: Audience) -> None:
+        self._audience = audience
+
+    # --- what the crawl tells --------------------------------------------------------------------
+
+    def update(self, snapshot: Snapshot) -> None:
+        self.latest = snapshot
+        news, self._news = self._news, asyncio.Event()
+        news.set()
+
+    def close(self) -> None:
+        """Nothing more will come; whoever watches is told so."""
+        self._closed = True
+        self._news.set()
+
+    def tell(self, outcome: Outcome) -> None:
+        self._number += 1
+        self._recent.append((self._number, outcome._replace(response=None)))
+
+    # --- who watches -----------------------------------------------------------------------------
+
+    @property
+    def is_crowded(self) -> bool:
+        return self._watchers >= MOST_WATCHERS
+
+    @property
+    def watchers(self) -> int:
+        return self._watchers
+
+    @contextmanager
+    def _watching(self) -> Iterator[None]:
+        self._watchers += 1
+        if self._watchers == 1 and self._audience is not None:
+            self._audience.join(self)
+        try:
+            yield
+        finally:
+            self._watchers -= 1
+            if self._watchers == 0 and self._audience is not None:
+                self._audience.leave(self)
+
+    async def pictures(self, every: int = 4) -> AsyncIterator[tuple[Snapshot, list[Outcome]]]:
+        """Each `every`-th picture, and the outcomes since the one before, until the crawl is over."""
+        with self._watching():
+            told = self._number
+            while True:
+                if self.latest is not None:
+                    outcomes = [outcome for number, outcome in self._recent if number > told]
+                    told = self._number
+                    yield self.latest, outcomes
+                for _ in range(every):
+                    if self._closed:
+                        return
+                    await self._news.wait()

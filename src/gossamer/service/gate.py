@@ -1,0 +1,222 @@
+"""The gate: who may call, from where, how often and with how much. Every request passes it first.
+
+`judged` decides, and is pure; `Gate` is the ASGI application around all others that asks it.
+"""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from gossamer.clock import Clock
+from gossamer.service.token import shows
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+LIVENESS: Final = frozenset({"/healthz", "/readyz"})
+OPEN_PAGES: Final = frozenset({"/", "/openapi.json"})
+"""Without figures of the crawl; but only liveness is for everybody when the service is bound elsewhere."""
+STREAMS: Final = frozenset({"/events"})
+LINES: Final = "application/x-ndjson"
+"""The type of a body without end: it is read as it comes, and may be as long as it likes."""
+CHANGING: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
+
+HEADERS: Final[tuple[tuple[bytes, bytes], ...]] = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (
+        b"content-security-policy",
+        b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        b"base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    ),
+    (b"cache-control", b"no-store"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What the gate holds callers to."""
+
+    token: str
+    names: frozenset[str]  # under which we may be called, lower case, without port
+    on_loopback: bool
+    max_body_bytes: int
+    request_timeout: float
+    max_requests: float  # a second
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What is known of a request from its head."""
+
+    method: str
+    path: str
+    host: str
+    origin: str | None
+    authorization: str
+    content_type: str
+    content_length: int | None
+
+    @property
+    def is_endless(self) -> bool:
+        return self.content_type == LINES and self.path == "/seed/urls"
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    status: int
+    error: str
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+
+
+def judged(policy: Policy, call: Call) -> Refused | None:
+    """None if the call may pass, else how it is refused."""
+    if "\0" in call.path or "/../" in call.path or call.path.endswith("/.."):
+        return Refused(400, "no such path")
+    # A page of somebody else in a browser beside us can make it call us, under its own name at that (rebinding).
+    if _name(call.host) not in policy.names:
+        return Refused(403, "this service is not called that; name it under service.names")
+    if call.origin is not None and urlsplit(call.origin).netloc.lower() != call.host.lower():
+        return Refused(403, "calls from other sites are refused")
+    if call.path in LIVENESS:
+        return None
+    changes = call.method in CHANGING
+    if (changes or not policy.on_loopback) and not shows(policy.token, call.authorization):
+        return Refused(401, "a token is needed", ((b"www-authenticate", b"Bearer"),))
+    if changes and call.content_type not in ("application/json", LINES):
+        return Refused(415, "the body must be application/json")
+    if call.content_length is not None and call.content_length > policy.max_body_bytes and not call.is_endless:
+        return Refused(413, f"the body may have {policy.max_body_bytes} bytes")
+    return None
+
+
+def _name(host: str) -> str:
+    """A Host field without its port."""
+    host = host.lower()
+    if host.startswith("["):
+        return host.partition("]")[0] + "]"
+    return host.partition(":")[0]
+
+
+def call_from(scope: Scope) -> Call:
+    fields: dict[bytes, bytes] = {}
+    for name, value in scope["headers"]:
+        # Two Host or Authorization fields are no honest caller's: together they match nothing.
+        fields[name] = value if name not in fields else fields[name] + b", " + value
+    length = fields.get(b"content-length", b"")
+    origin = fields.get(b"origin")
+    return Call(
+        method=scope["method"],
+        path=scope["path"],
+        host=fields.get(b"host", b"").decode("latin-1"),
+        origin=None if origin is None else origin.decode("latin-1"),
+        authorization=fields.get(b"authorization", b"").decode("latin-1"),
+        content_type=fields.get(b"content-type", b"").decode("latin-1").partition(";")[0].strip().lower(),
+        content_length=int(length) if length.isdigit() else None,
+    )
+
+
+def names_for(host: str, more: Iterable[str], on_loopback: bool) -> frozenset[str]:
+    """The names under which a service bound to `host` may be called."""
+    own = {f"[{host}]" if ":" in host else host, *more}
+    return frozenset(name.lower() for name in own | (LOOPBACK_NAMES if on_loopback else frozenset()))
+
+
+class Bucket:
+    """So many calls a second, and as many at once. Time is a parameter."""
+
+    def __init__(self, rate: float) -> None:
+        self._rate = rate
+        self._left = rate
+        self._at = 0.0
+
+    def take(self, now: float) -> bool:
+        self._left = min(self._rate, self._left + (now - self._at) * self._rate)
+        self._at = now
+        if self._left < 1.0:
+            return False
+        self._left -= 1.0
+        return True
+
+
+class TooLarge(Exception):
+    """A body went on past what it may have."""
+
+
+class Gate:
+    """Passes on what may pass, within its time; refuses the rest in a line of JSON."""
+
+    def __init__(self, app: App, policy: Policy, clock: Clock) -> None:
+        self._app = app
+        self._policy = policy
+        self._clock = clock
+        self._bucket = Bucket(policy.max_requests)
+        self._wrong_tokens = Bucket(10.0)
+        self.refused = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        call = call_from(scope)
+        now = self._clock.monotonic()
+        refused = judged(self._policy, call)
+        if refused is None and call.path not in LIVENESS and not self._bucket.take(now):
+            refused = Refused(429, "too many requests", ((b"retry-after", b"1"),))
+        if refused is not None and refused.status == 401 and not self._wrong_tokens.take(now):
+            refused = Refused(429, "too many wrong tokens", ((b"retry-after", b"1"),))
+        begun = False
+
+        async def sending(message: Message) -> None:
+            nonlocal begun
+            if message["type"] == "http.response.start":
+                begun = True
+                present = {name for name, _ in message["headers"]}
+                message["headers"] = [*message["headers"], *(h for h in HEADERS if h[0] not in present)]
+            await send(message)
+
+        if refused is not None:
+            self.refused += 1
+            await _answer(sending, refused)
+            return
+        endless = call.path in STREAMS or call.is_endless
+        try:
+            async with asyncio.timeout(None if endless else self._policy.request_timeout):
+                await self._app(scope, receive if call.is_endless else self._bounded(receive), sending)
+        except TooLarge:
+            if not begun:
+                await _answer(sending, Refused(413, f"the body may have {self._policy.max_body_bytes} bytes"))
+        except TimeoutError:
+            if not begun:
+                await _answer(sending, Refused(503, "it took too long", ((b"retry-after", b"1"),)))
+
+    def _bounded(self, receive: Receive) -> Receive:
+        room = self._policy.max_body_bytes
+
+        async def receiving() -> Message:
+            nonlocal room
+            message = await receive()
+            room -= len(message.get("body", b""))
+            if room < 0:
+                raise TooLarge
+            return message
+
+        return receiving
+
+
+async def _answer(send: Send, refused: Refused) -> None:
+    body = json.dumps({"error": refused.error, "field": None}).encode("ascii")
+    # What follows of a body that nobody wants is not read: the connection ends here.
+    head = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode("ascii"))]
+    head += [*refused.headers, (b"connection", b"close")]
+    await send({"type": "http.response.start", "status": refused.status, "headers": head})
+    await send({"type": "http.response.body", "body": body})

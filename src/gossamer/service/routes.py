@@ -1,0 +1,292 @@
+"""The routes that let URLs in, hold them to limits, and ask about hosts, pages and dead letters."""
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Annotated, Any, Literal
+
+from fastapi import FastAPI, Path, Query, Request
+
+from gossamer.backends.sqlite.reports import DeadFilter, PageFilter
+from gossamer.filter.scope import parse_domains, read_host
+from gossamer.model.states import UrlState
+from gossamer.model.units import HostKey
+from gossamer.seed.lists import split_seed_string
+from gossamer.service.bodies import (
+    MOST_URLS,
+    DeadAction,
+    DeadAnswer,
+    Done,
+    HostAction,
+    HostsAnswer,
+    LimitsAnswer,
+    NewLimits,
+    PagesAnswer,
+    Seeds,
+    SeedsAnswer,
+    described,
+    problem,
+    read_body,
+)
+from gossamer.service.gate import LINES
+from gossamer.service.operator import Answered, Operator
+from gossamer.service.parts import Parts
+from gossamer.service.standing import Limits, limits_of
+
+AT_ONCE = 2_000
+"""Seeds of one commit; between two the crawl has its turn."""
+_LONGEST_LINE = 65_536
+_REFUSALS_TOLD = 1_000
+_MOST_PATH = 300
+
+After = Annotated[int, Query(ge=0, le=2**62, description="`next` of the window before")]
+Most = Annotated[int, Query(ge=1, le=1_000, alias="limit")]
+HostName = Annotated[str, Path(max_length=_MOST_PATH)]
+HostQuery = Annotated[str | None, Query(max_length=_MOST_PATH)]
+StateWord = Literal["queued", "stored", "duplicate", "redirect", "missing", "gone", "excluded", "dead"]
+
+
+def add_routes(app: FastAPI, parts: Parts) -> None:
+    _add_seeds(app, parts)
+    _add_limits(app, parts)
+    _add_hosts(app, parts)
+    _add_pages(app, parts)
+    _add_dead(app, parts)
+
+
+# --- seeds -----------------------------------------------------------------------------------------------
+
+
+def _add_seeds(app: FastAPI, parts: Parts) -> None:
+    @app.post(
+        "/seed/urls",
+        summary="Let URLs in as seeds",
+        response_model=SeedsAnswer,
+        openapi_extra=described(Seeds, LINES),
+    )
+    async def add(request: Request) -> Any:
+        """Answers, when it is on record, what became of each: `accepted`, `known`, or `refused` with the reason. As
+        `application/x-ndjson`, a URL a line (as it is, or a JSON string), the body may be as long as it likes; then
+        only the first refusals are told."""
+        if request.headers.get("content-type", "").partition(";")[0].strip().lower() == LINES:
+            return await _streamed(parts.operator, request)
+        urls = _urls_of(await read_body(request, Seeds))
+        answers: list[Answered] = []
+        for at in range(0, len(urls), AT_ONCE):
+            answers += await parts.operator.add_seeds(urls[at : at + AT_ONCE])
+        return _seeds_answer(_counted(answers), answers)
+
+
+def _urls_of(body: Seeds) -> Sequence[str]:
+    given = [body.urls] if isinstance(body.urls, str) else body.urls
+    for at, text in enumerate(given):
+        if any(character < " " or character == "\x7f" for character in text):
+            where = "urls" if isinstance(body.urls, str) else f"urls.{at}"
+            raise problem(422, "a URL has no control characters", where)
+    urls = split_seed_string(body.urls) if isinstance(body.urls, str) else body.urls
+    if not urls:
+        raise problem(422, "there is no URL", "urls")
+    if len(urls) > MOST_URLS:
+        raise problem(422, f"at most {MOST_URLS} URLs at a time; send more of them as {LINES}", "urls")
+    return urls
+
+
+async def _streamed(operator: Operator, request: Request) -> dict[str, Any]:
+    counts = {"accepted": 0, "known": 0, "refused": 0}
+    refusals: list[Answered] = []
+    async for urls in _lots(_lines(request)):
+        answers = await operator.add_seeds(urls)
+        for name, n in _counted(answers).items():
+            counts[name] += n
+        refusals += [answer for answer in answers if answer.status == "refused"]
+        del refusals[_REFUSALS_TOLD:]
+    return _seeds_answer(counts, refusals)
+
+
+async def _lots(lines: AsyncIterator[str]) -> AsyncIterator[list[str]]:
+    lot: list[str] = []
+    async for line in lines:
+        lot.append(line)
+        if len(lot) == AT_ONCE:
+            yield lot
+            lot = []
+    if lot:
+        yield lot
+
+
+async def _lines(request: Request) -> AsyncIterator[str]:
+    """The lines of a body, one by one, whatever its length."""
+    rest = b""
+    async for piece in request.stream():
+        *whole, rest = (rest + piece).split(b"\n")
+        if len(rest) > _LONGEST_LINE:
+            raise problem(422, f"a line may have {_LONGEST_LINE} bytes")
+        for line in whole:
+            if text := _text_of(line):
+                yield text
+    if text := _text_of(rest):
+        yield text
+
+
+def _text_of(line: bytes) -> str:
+    text = line.strip().decode("utf-8", "replace")
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text
+
+
+def _counted(answers: Sequence[Answered]) -> dict[str, int]:
+    counts = {"accepted": 0, "known": 0, "refused": 0}
+    for answer in answers:
+        counts[answer.status] += 1
+    return counts
+
+
+def _seeds_answer(counts: dict[str, int], answers: Sequence[Answered]) -> dict[str, Any]:
+    return {**counts, "results": [answer._asdict() for answer in answers]}
+
+
+# --- limits ----------------------------------------------------------------------------------------------
+
+
+def _add_limits(app: FastAPI, parts: Parts) -> None:
+    operator = parts.operator
+
+    @app.get("/url/limit", summary="The limits that URLs are held to", response_model=LimitsAnswer)
+    async def limits() -> Any:
+        return _limits_answer(limits_of(operator.config), 0)
+
+    @app.post(
+        "/url/limit",
+        summary="Hold URLs to other limits",
+        response_model=LimitsAnswer,
+        openapi_extra=described(NewLimits),
+    )
+    async def change(request: Request) -> Any:
+        """At once, and for queued URLs too: those that a limit forbids become `excluded` when their turn comes, and
+        come back when it is lifted. Kept over restarts."""
+        wanted = await read_body(request, NewLimits)
+        domains = limits_of(operator.config).excluded_domains
+        if wanted.excludedDomains is not None:
+            domains = tuple(sorted(parse_domains(wanted.excludedDomains, "excludedDomains")))
+        chosen = Limits(domains, wanted.depthLimit, wanted.urlLengthLimit)
+        return _limits_answer(chosen, await operator.set_limits(chosen))
+
+
+def _limits_answer(limits: Limits, returned: int) -> dict[str, Any]:
+    return {
+        "excludedDomains": list(limits.excluded_domains),
+        "depthLimit": limits.depth,
+        "urlLengthLimit": limits.url_bytes,
+        "returned": returned,
+    }
+
+
+# --- hosts -----------------------------------------------------------------------------------------------
+
+
+def _add_hosts(app: FastAPI, parts: Parts) -> None:
+    operator, questions = parts.operator, parts.questions
+
+    @app.get("/hosts", summary="Hosts, a page at a time", response_model=HostsAnswer)
+    async def hosts(
+        sort: Literal["queued", "fetched", "excluded", "next", "host"] = "queued",
+        offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
+        most: Most = 100,
+        q: Annotated[str, Query(max_length=_MOST_PATH, description="part of the name")] = "",
+    ) -> Any:
+        found, total = await questions.hosts(operator.config, sort, offset, most, q.lower())
+        for each in found:
+            each.update(_ordered_for(operator, HostKey(str(each["host"]))))
+        return {"hosts": found, "total": total, "next": offset + most if offset + most < total else None}
+
+    @app.get("/hosts/{host}", summary="Everything known of a host")
+    async def host(host: HostName) -> dict[str, Any]:
+        return await _known_host(parts, _host(host))
+
+    @app.post("/hosts/{host}", summary="Pause, resume, delay or drop a host", openapi_extra=described(HostAction))
+    async def steer(host: HostName, request: Request) -> dict[str, Any]:
+        """`pause`: it is not contacted until it is resumed. `drop`: its URLs become excluded when their turn comes;
+        they come back when it is resumed. `delay`: at least so many seconds after each answer, never less than the
+        configuration says. All of it outlasts a restart of the service."""
+        wanted = await read_body(request, HostAction)
+        key = _host(host)
+        await _known_host(parts, key)
+        returned = 0
+        match wanted.action:
+            case "pause":
+                await operator.pause_host(key)
+            case "resume":
+                returned = await operator.resume_host(key)
+            case "drop":
+                await operator.drop_host(key)
+            case "delay":
+                least = operator.least_delay(key)
+                if wanted.seconds is not None and wanted.seconds < least:
+                    raise problem(422, f"the configuration asks for at least {least:g} seconds", "seconds")
+                await operator.delay_host(key, wanted.seconds)
+        return {**await _known_host(parts, key), "returned": returned}
+
+
+async def _known_host(parts: Parts, host: HostKey) -> dict[str, Any]:
+    found = await parts.questions.host(parts.operator.config, host)
+    if found is None:
+        raise problem(404, "no URL of this host is known", "host")
+    return {**found, **_ordered_for(parts.operator, host)}
+
+
+def _ordered_for(operator: Operator, host: HostKey) -> dict[str, bool]:
+    orders = operator.orders
+    return {"paused": host in orders.paused_hosts, "dropped": host in orders.dropped_hosts}
+
+
+def _host(name: str) -> HostKey:
+    found = read_host(name)
+    if found is None:
+        raise problem(422, "this is no name of a host", "host")
+    return found
+
+
+# --- pages -----------------------------------------------------------------------------------------------
+
+
+def _add_pages(app: FastAPI, parts: Parts) -> None:
+    questions = parts.questions
+
+    @app.get("/pages", summary="Known pages, a window at a time", response_model=PagesAnswer)
+    async def pages(
+        state: StateWord | None = None,
+        host: HostQuery = None,
+        q: Annotated[str | None, Query(max_length=2_000, description="part of the URL")] = None,
+        after: After = 0,
+        most: Most = 100,
+    ) -> Any:
+        wanted = PageFilter(state=None if state is None else UrlState[state.upper()], host=host)
+        found = await questions.pages(wanted, after, q or None, most)
+        return {"pages": found.items, "next": found.next}
+
+    @app.get("/explain", summary="The whole story of a URL")
+    async def explain(url: Annotated[str, Query(min_length=1, max_length=10_000)]) -> dict[str, Any]:
+        if not url.strip():
+            raise problem(422, "there is no URL", "url")
+        return await questions.explain(parts.operator.config, url.strip())
+
+
+# --- dead letters ----------------------------------------------------------------------------------------
+
+
+def _add_dead(app: FastAPI, parts: Parts) -> None:
+    @app.get("/dead", summary="Dead letters, a window at a time", response_model=DeadAnswer)
+    async def dead(
+        host: HostQuery = None,
+        reason: Annotated[str | None, Query(max_length=100)] = None,
+        after: After = 0,
+        most: Most = 100,
+    ) -> Any:
+        found = await parts.questions.dead(DeadFilter(host=host, reason=reason), after, most)
+        return {"dead": found.items, "next": found.next}
+
+    @app.post("/dead", summary="Requeue or drop dead letters", response_model=Done, openapi_extra=described(DeadAction))
+    async def handle(request: Request) -> Any:
+        """All of them, or those of a host or a reason, or those that are named. `requeue`: a new start, no try used up;
+        `drop`: excluded for good."""
+        wanted = await read_body(request, DeadAction)
+        chosen = DeadFilter(host=wanted.host, reason=wanted.reason)
+        action = parts.operator.requeue_dead if wanted.action == "requeue" else parts.operator.drop_dead
+        return {"done": await action(chosen, wanted.urls)}

@@ -1,0 +1,48 @@
+"""The token that a caller must show: made once, readable by its owner only."""
+
+import hmac
+import os
+import secrets
+from pathlib import Path
+
+from gossamer.errors import DirectoryError
+
+FILE = "service.token"
+
+
+def token_in(directory: Path) -> str:
+    """The token of a crawl's directory; made if there is none. Raises DirectoryError for one that others may read, or
+    that is none."""
+    path = directory / FILE
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except FileExistsError:
+        return _read(path)
+    token = secrets.token_urlsafe(32)
+    with os.fdopen(descriptor, "w", encoding="ascii") as file:
+        file.write(token + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    return token
+
+
+def _read(path: Path) -> str:
+    try:
+        with path.open(encoding="ascii") as file:
+            if os.fstat(file.fileno()).st_mode & 0o077:
+                raise DirectoryError(
+                    f"{path} can be read by others than its owner; chmod 600 it, or remove it for a new one"
+                )
+            token = file.read().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DirectoryError(f"cannot read {path}: {error}") from error
+    if len(token) < 16:
+        raise DirectoryError(f"{path} holds no token of at least 16 characters; remove it, and a new one is made")
+    return token
+
+
+def shows(token: str, authorization: str) -> bool:
+    """Whether the value of an Authorization field is this token. Takes as long whatever is wrong."""
+    scheme, _, given = authorization.partition(" ")
+    same = hmac.compare_digest(token.encode("ascii"), given.strip().encode("utf-8", "replace"))
+    return same and scheme.lower() == "bearer"
