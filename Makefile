@@ -54,6 +54,7 @@ soak: $(READY)   ## long runs: a thousand kills over one crawl, a million and a 
 docs: $(READY)   ## write the parts of docs/ that are made from the code
 	$(BIN)/python tests/test_docs.py
 	$(BIN)/python tests/hostile/hostile_table.py
+	$(BIN)/python tests/service/test_openapi.py
 
 lock: $(READY)   ## write constraints.txt anew from pyproject.toml
 	$(BIN)/python -m pip install --quiet pip-tools

@@ -66,7 +66,7 @@ def test_a_host_has_a_domain_a_partition_and_a_suffix(host: str, domain: str, su
 
 def test_whoever_only_asks_loads_no_fetcher() -> None:
     """`gossamer explain` must answer at once: what it imports is what it takes."""
-    heavy = ("pycurl", "aiodns", "rich", "uvloop", "turbohtml", "asyncio")
+    heavy = ("pycurl", "aiodns", "rich", "uvloop", "turbohtml", "asyncio", "fastapi")
     program = "import sys, gossamer.commands.explain, gossamer.commands.status\n"
     program += f"print([module for module in {heavy} if module in sys.modules])"
 

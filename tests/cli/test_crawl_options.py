@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.commands import crawl
+from gossamer.commands import crawl, serve
 from gossamer.commands.arguments import Parser
 from gossamer.commands.options import OPTIONS, Option, config_from, keys_of, unsaid
 from gossamer.config import Config, known_shape, make_config, shape_of
@@ -16,9 +16,11 @@ CONTRACT = {
 }
 
 
-def parsed(*words: str, file: Path | None = None, remembered: Mapping[str, object] | None = None) -> Config:
+def parsed(
+    *words: str, file: Path | None = None, remembered: Mapping[str, object] | None = None, serves: bool = False
+) -> Config:
     parser = Parser("gossamer crawl", crawl.USAGE, crawl.DESCRIPTION, crawl.EXAMPLE)
-    crawl.configure(parser)
+    (serve if serves else crawl).configure(parser)
     return config_from(parser.parse_intermixed_args(list(words)), file, remembered)
 
 
@@ -69,6 +71,8 @@ EXAMPLES = {
     "quiet": (None, True),
     "search.queries": ("tidal power", ("tidal power",)),
     "filter.exclude_domains": ("a.test", ("a.test",)),
+    "service.host": ("::1", "::1"),
+    "service.port": ("0", 0),
     "politeness.max_per_domain": ("50", 50),
 }
 
@@ -77,7 +81,7 @@ EXAMPLES = {
 def test_each_option_sets_its_key(option: Option) -> None:
     text, value = EXAMPLES[option.key]
 
-    found: object = parsed(option.flag, *([] if text is None else [text]))
+    found: object = parsed(option.flag, *([] if text is None else [text]), serves=option.key.startswith("service."))
 
     for name in option.key.split("."):
         found = getattr(found, name)

@@ -63,7 +63,8 @@ class Service:
     def stopped(self) -> int:
         """Stop it through the API; its exit status."""
         assert self.post("/crawl", {"action": "stop"}).status == 200
-        return self._command.ended().status
+        status: int = self._command.ended().status
+        return status
 
     def ask(
         self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None

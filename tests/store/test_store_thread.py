@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 import pytest
 
 from gossamer.clock import VirtualClock
-from gossamer.errors import DiskFull
+from gossamer.errors import DiskFull, StoreFailed
 from gossamer.model.outcome import Response
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostId, Instant, Seconds, Url
@@ -261,6 +261,53 @@ def test_a_commit_that_fails_ends_the_run_and_reports_nothing() -> None:
         assert not scene.store.is_idle, "what it held is still to be done"
         scene.store.close()
         assert scene.writer.closed
+
+    playing(play)
+
+
+def test_a_store_that_fails_for_a_while_counts_as_full_and_loses_nothing() -> None:
+    async def play() -> None:
+        scene = Scene()
+        told: list[bool] = []
+        began = asyncio.Event()
+
+        def tell(error: StoreFailed | None) -> None:
+            told.append(error is not None)
+            asyncio.get_running_loop().call_soon(began.set)
+
+        scene.store.on_failing = tell
+        scene.writer.failure = StoreFailed("locked")
+        running = asyncio.create_task(scene.store.run())
+        scene.settle(1)
+        scene.let()
+        await asyncio.wait_for(began.wait(), 30)
+
+        assert scene.store.failing is not None and scene.store.saturation == 1.0
+        assert not running.done() and scene.committed == []
+
+        scene.writer.failure = None
+        scene.let()
+        await scene.until_reported(1)
+        assert scene.store.failing is None and scene.store.saturation < 0.1
+        assert scene.sizes == [1] and told == [True, False]
+        scene.store.finish()
+        await running
+        scene.store.close()
+
+    playing(play)
+
+
+def test_a_store_that_fails_for_longer_than_patience_lasts_ends_the_run() -> None:
+    async def play() -> None:
+        scene = Scene()
+        scene.store.patience = 0.0
+        scene.writer.failure = StoreFailed("gone")
+        scene.let()
+        running = asyncio.create_task(scene.store.run())
+        scene.settle(1)
+        with pytest.raises(StoreFailed, match="gone"):
+            await running
+        scene.store.close()
 
     playing(play)
 

@@ -15,6 +15,7 @@ from gossamer.observe.snapshot import Snapshot, to_contract
 from gossamer.observe.words import timestamp
 from gossamer.service.bodies import CrawlAction, CrawlAnswer, Health, Problem, described, problem, read_body
 from gossamer.service.dashboard import add_dashboard
+from gossamer.service.gate import TooLarge
 from gossamer.service.metrics import CONTENT_TYPE
 from gossamer.service.operator import Unavailable
 from gossamer.service.parts import Parts
@@ -56,8 +57,30 @@ def make_app(parts: Parts) -> FastAPI:
     return app
 
 
+def description() -> dict[str, Any]:
+    """What OpenAPI says of the service: docs/openapi.json."""
+    nothing: Any = None  # routes are described without being called
+    return make_app(Parts(nothing, nothing, nothing, nothing, nothing, nothing)).openapi()
+
+
+class Described(FastAPI):
+    """Says which calls need the token."""
+
+    def openapi(self) -> dict[str, Any]:
+        if self.openapi_schema is None:
+            found = super().openapi()
+            found.setdefault("components", {})["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+            for path in found["paths"].values():
+                if "post" in path:
+                    path["post"]["security"] = [{"token": []}]
+                if "get" in path:
+                    path["get"]["security"] = [{}, {"token": []}]  # needed unless it listens on loopback
+        assert self.openapi_schema is not None
+        return self.openapi_schema
+
+
 def bare_app() -> FastAPI:
-    app = FastAPI(
+    app = Described(
         title="Gossamer",
         version=__version__,
         summary="A running crawl: seeds in, limits, figures, hosts, pages, dead letters",
@@ -71,6 +94,7 @@ def bare_app() -> FastAPI:
     app.add_exception_handler(Unavailable, _unavailable)
     app.add_exception_handler(StoreFailed, _unavailable)
     app.add_exception_handler(ConfigError, _wrong_value)
+    app.add_exception_handler(TooLarge, _too_large)
     return app
 
 
@@ -97,6 +121,10 @@ async def _unavailable(_: Request, error: Exception) -> Response:
 async def _wrong_value(_: Request, error: Exception) -> Response:
     assert isinstance(error, ConfigError)
     return Json({"error": str(error)[:200], "field": error.key}, 422)
+
+
+async def _too_large(_: Request, error: Exception) -> Response:
+    return Json({"error": "the body is too large", "field": None}, 413, {"Connection": "close"})
 
 
 # --- watching --------------------------------------------------------------------------------------------

@@ -150,7 +150,7 @@ class Bucket:
 
 
 class TooLarge(Exception):
-    """A body went on past what it may have."""
+    """A body went on past what it may have. Raised into whoever reads it, who answers 413."""
 
 
 class Gate:
@@ -192,9 +192,6 @@ class Gate:
         try:
             async with asyncio.timeout(None if endless else self._policy.request_timeout):
                 await self._app(scope, receive if call.is_endless else self._bounded(receive), sending)
-        except TooLarge:
-            if not begun:
-                await _answer(sending, Refused(413, f"the body may have {self._policy.max_body_bytes} bytes"))
         except TimeoutError:
             if not begun:
                 await _answer(sending, Refused(503, "it took too long", ((b"retry-after", b"1"),)))

@@ -270,7 +270,10 @@ class Operator:
             self._orders.paused = paused
             self._opened.crawl.pipeline.pause(paused)
             await self._keep()
-            self._opened.log.event("crawl.paused" if paused else "crawl.resumed")
+            if paused:
+                self._opened.log.event("crawl.paused")
+            else:
+                self._opened.log.event("crawl.resumed")
 
     # --- commits ---------------------------------------------------------------------------------
 

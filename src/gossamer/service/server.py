@@ -34,7 +34,7 @@ from gossamer.service.parts import Parts
 from gossamer.service.standing import FACT, StandingOrders, from_text
 from gossamer.service.token import token_in
 
-COMMIT_PATIENCE = 10.0
+COMMIT_PATIENCE = 3.0
 """Seconds that a caller waits for a commit before it is told to try again."""
 _GRACE = 3  # seconds for answers that are on their way when the service ends
 

@@ -1,0 +1,108 @@
+"""Who may call: decided from the head of a request alone."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gossamer.errors import DirectoryError
+from gossamer.service.gate import LINES, Bucket, Call, Policy, call_from, judged, names_for
+from gossamer.service.server import is_loopback
+from gossamer.service.token import shows, token_in
+
+TOKEN = "t" * 43
+HERE = Policy(TOKEN, names_for("127.0.0.1", (), True), True, 1000, 30.0, 100.0)
+ELSEWHERE = replace(HERE, names=names_for("192.0.2.7", ("crawl.test",), False), on_loopback=False)
+GET = Call("GET", "/status", "127.0.0.1:8470", None, "", "", None)
+POST = Call("POST", "/crawl", "localhost:8470", None, f"Bearer {TOKEN}", "application/json", 20)
+
+
+@pytest.mark.parametrize(
+    ("policy", "call", "status"),
+    [
+        (HERE, GET, None),
+        (HERE, POST, None),
+        (HERE, replace(POST, authorization=""), 401),
+        (HERE, replace(POST, authorization=f"bearer {TOKEN}"), None),
+        (HERE, replace(POST, authorization=f"Bearer {TOKEN}x"), 401),
+        (HERE, replace(POST, authorization=f"Basic {TOKEN}"), 401),
+        (HERE, replace(POST, content_type="text/plain"), 415),
+        (HERE, replace(POST, content_type="application/x-www-form-urlencoded"), 415),
+        (HERE, replace(POST, content_length=1001), 413),
+        (HERE, replace(POST, content_length=10**9, content_type=LINES), 413),
+        (HERE, replace(POST, content_length=10**9, content_type=LINES, path="/seed/urls"), None),
+        (HERE, replace(GET, host="evil.test"), 403),
+        (HERE, replace(GET, host="evil.test", path="/healthz"), 403),
+        (HERE, replace(GET, host=""), 403),
+        (HERE, replace(GET, host="[::1]:8470"), None),
+        (HERE, replace(GET, host="127.0.0.1, evil.test"), 403),
+        (HERE, replace(POST, origin="http://evil.test"), 403),
+        (HERE, replace(POST, origin="null"), 403),
+        (HERE, replace(POST, origin="http://localhost:9999"), 403),
+        (HERE, replace(POST, origin="http://localhost:8470"), None),
+        (HERE, replace(GET, path="/metrics/../../x"), 400),
+        (HERE, replace(GET, path="/a\0b"), 400),
+        (ELSEWHERE, replace(GET, host="crawl.test"), 401),
+        (ELSEWHERE, replace(GET, host="192.0.2.7:8470", authorization=f"Bearer {TOKEN}"), None),
+        (ELSEWHERE, replace(GET, host="crawl.test", path="/healthz"), None),
+        (ELSEWHERE, replace(GET, host="crawl.test", path="/"), 401),
+        (ELSEWHERE, replace(GET, host="localhost", authorization=f"Bearer {TOKEN}"), 403),
+    ],
+)
+def test_a_call_passes_or_is_refused(policy: Policy, call: Call, status: int | None) -> None:
+    refused = judged(policy, call)
+
+    assert (None if refused is None else refused.status) == status
+    assert refused is None or TOKEN not in refused.error
+
+
+def test_two_fields_of_one_name_match_nothing() -> None:
+    headers = [(b"host", b"localhost"), (b"host", b"evil.test"), (b"authorization", b"Bearer " + TOKEN.encode())]
+    call = call_from({"method": "GET", "path": "/", "headers": headers})
+
+    refused = judged(HERE, call)
+
+    assert refused is not None and refused.status == 403
+
+
+def test_a_bucket_gives_its_rate_and_no_more() -> None:
+    bucket = Bucket(10.0)
+
+    assert sum(bucket.take(0.0) for _ in range(100)) == 10
+    assert sum(bucket.take(0.5) for _ in range(100)) == 5
+    assert sum(bucket.take(100.0) for _ in range(100)) == 10
+
+
+@pytest.mark.parametrize(
+    ("host", "only_here"),
+    [
+        ("127.0.0.1", True),
+        ("127.8.8.8", True),
+        ("::1", True),
+        ("localhost", True),
+        ("0.0.0.0", False),
+        ("h.test", False),
+    ],
+)
+def test_loopback_is_what_only_this_machine_can_reach(host: str, only_here: bool) -> None:
+    assert is_loopback(host) is only_here
+
+
+def test_a_token_is_made_once_for_its_owner_only(tmp_path: Path) -> None:
+    token = token_in(tmp_path)
+
+    assert token_in(tmp_path) == token and len(token) >= 32
+    assert (tmp_path / "service.token").stat().st_mode & 0o777 == 0o600
+    assert shows(token, f"Bearer {token}") and not shows(token, f"Bearer {token[:-1]}") and not shows(token, token)
+    assert not shows(token, "Bearer \u00fc")
+
+
+@pytest.mark.parametrize(("text", "mode"), [("x" * 40, 0o644), ("short", 0o600), ("", 0o600)])
+def test_a_token_that_protects_nothing_is_refused(tmp_path: Path, text: str, mode: int) -> None:
+    path = tmp_path / "service.token"
+    path.write_text(text)
+    os.chmod(path, mode)
+
+    with pytest.raises(DirectoryError, match=r"service\.token"):
+        token_in(tmp_path)

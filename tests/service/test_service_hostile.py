@@ -1,0 +1,222 @@
+"""What callers may do to the service, by the ids of the hostile web; one process for all of it."""
+
+import json
+import os
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from running import gossamer
+from serving import Service
+from small_server import SmallServer, page
+
+pytestmark = pytest.mark.service
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    folder = tmp_path_factory.mktemp("hostile")
+    (folder / "gossamer.toml").write_text(
+        "[service]\nmax_body_bytes = 200000\nhead_timeout = 0.5\nmax_connections = 20\n"
+    )
+    # Loopback is closed to this crawl but for one address: what callers name is not thereby permitted.
+    options = ["--config", folder / "gossamer.toml", "--no-allow-private", "--allow-network", "127.0.0.1"]
+    with Service(folder / "crawl", *options) as served:
+        yield served
+
+
+def resident(service: Service) -> int:
+    for line in Path(f"/proc/{service.pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) * 1024
+    raise AssertionError("no such process")
+
+
+def raw(service: Service, *pieces: bytes) -> bytes:
+    """What is answered to these bytes, up to the end of the connection."""
+    with socket.create_connection(("127.0.0.1", service.port), timeout=30) as connection:
+        try:
+            for piece in pieces:
+                connection.sendall(piece)
+            found = b""
+            while more := connection.recv(65536):
+                found += more
+        except (ConnectionResetError, BrokenPipeError):
+            return b""
+        return found
+
+
+def head(service: Service, *fields: str) -> bytes:
+    usual = ["POST /seed/urls HTTP/1.1", "Host: localhost", f"Authorization: Bearer {service.token}"]
+    return "\r\n".join([*usual, "Content-Type: application/json", *fields, "", ""]).encode()
+
+
+def test_ap_01_a_body_past_the_cap_is_refused_with_or_without_a_length(service: Service) -> None:
+    before = resident(service)
+    declared = raw(service, head(service, "Content-Length: 1073741824"))
+    chunk = b"10000\r\n" + b"x" * 65536 + b"\r\n"
+    with socket.create_connection(("127.0.0.1", service.port), timeout=30) as connection:
+        connection.sendall(head(service, "Transfer-Encoding: chunked"))
+        found = b""
+        try:
+            for _ in range(2000):  # 125 MiB, if anybody would read them
+                connection.sendall(chunk)
+        except (ConnectionResetError, BrokenPipeError, TimeoutError):
+            pass
+        try:
+            found = connection.recv(65536)
+        except ConnectionResetError:
+            found = b""
+
+    assert declared.startswith(b"HTTP/1.1 413")
+    assert found == b"" or found.startswith(b"HTTP/1.1 413")
+    assert resident(service) - before < 32 * 1024 * 1024
+    assert service.get("/status").json["discovered"] == 0
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b'{"urls": [', b'{"urls": []} x', b'{"urls": NaN}', b"[" * 100_000, b'{"urls": ["\xff"]}', b"", b"\0"],
+    ids=["broken", "trailing", "nan", "nested", "utf8", "empty", "nul"],
+)
+def test_ap_02_what_is_no_json_is_a_short_400(service: Service, body: bytes) -> None:
+    told = service.post("/seed/urls", body)
+
+    assert told.status == 400
+    assert len(told.body) < 500 and b"Traceback" not in told.body and told.json["error"]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "field"),
+    [
+        ("/seed/urls", {"urls": [1, None, {}]}, "urls"),
+        ("/seed/urls", {"urls": []}, "urls"),
+        ("/seed/urls", {}, "urls"),
+        ("/seed/urls", {"urls": ["http://a.test/"], "more": 1}, "more"),
+        ("/url/limit", {"depthLimit": "ten", "urlLengthLimit": 100}, "depthLimit"),
+        ("/url/limit", {"depthLimit": 1.5, "urlLengthLimit": 100}, "depthLimit"),
+        ("/url/limit", {"depthLimit": True, "urlLengthLimit": 100}, "depthLimit"),
+        ("/crawl", {"action": "explode"}, "action"),
+    ],
+)
+def test_ap_03_a_wrong_field_is_named_and_nothing_is_applied(
+    service: Service, path: str, body: object, field: str
+) -> None:
+    told = service.post(path, body)
+
+    assert told.status == 422
+    assert str(told.json["field"]).startswith(field)
+    assert service.post("/url/limit", b'{"depthLimit": 1e400, "urlLengthLimit": 9}').status in (400, 422)
+    assert service.get("/status").json["discovered"] == 0
+    assert service.get("/url/limit").json["depthLimit"] == 20
+
+
+def test_ap_05_every_change_is_refused_without_the_token(service: Service) -> None:
+    for path in ("/seed/urls", "/url/limit", "/crawl", "/dead", "/hosts/a.test"):
+        time.sleep(0.2)  # wrong tokens have a rate of their own
+        assert service.post(path, {}, Authorization="").status == 401
+        assert service.post(path, {}, Authorization="Bearer " + "x" * 43).status == 401
+
+
+def test_ap_06_other_sites_in_a_browser_change_nothing(service: Service) -> None:
+    body = {"urls": ["http://a.test/"]}
+    assert service.post("/seed/urls", body, Host="evil.test").status == 403
+    assert service.post("/seed/urls", body, Origin="http://evil.test").status == 403
+    assert service.post("/seed/urls", body, Content_Type="text/plain").status == 415
+    answer = service.get("/status", Origin="http://evil.test")
+
+    assert answer.status == 403 and "access-control-allow-origin" not in answer.headers
+    fine = service.get("/status")
+    assert fine.headers["x-content-type-options"] == "nosniff" and "content-security-policy" in fine.headers
+    assert fine.json["discovered"] == 0
+
+
+@pytest.mark.parametrize("path", ["/metrics/../../x", "/%2e%2e%2f", "/hosts/%00", "/hosts/..%2f..%2fx", "/nowhere"])
+def test_ap_07_paths_lead_nowhere_else(service: Service, path: str) -> None:
+    assert service.get(path).status in (400, 404, 422)
+
+
+def test_ap_08_seeds_at_closed_addresses_are_refused_one_by_one(service: Service) -> None:
+    closed = [
+        "http://127.0.0.2/",
+        "http://169.254.169.254/latest",
+        "http://10.0.0.1/",
+        "http://[::1]/",
+        "http://0x7f.2/",
+    ]
+    told = service.post("/seed/urls", {"urls": [*closed, "http://2130706434/", "file:///etc/passwd"]}).json
+
+    reasons = [each["reason"] for each in told["results"]]
+    assert reasons == ["blocked_address"] * 6 + ["bad_scheme"]
+    assert service.get("/status").json["discovered"] == 0
+
+
+def test_ap_09_line_ends_in_a_seed_are_refused(service: Service) -> None:
+    told = service.post("/seed/urls", {"urls": ["http://a.test/", "http://a.test/\r\nX-Evil: 1"]})
+
+    assert (told.status, told.json["field"]) == (422, "urls.1")
+    assert service.get("/status").json["discovered"] == 0
+
+
+def test_ap_10_slow_heads_are_cut_off_and_connections_are_counted(service: Service) -> None:
+    slow = [socket.create_connection(("127.0.0.1", service.port), timeout=30) for _ in range(15)]
+    for each in slow:
+        each.sendall(b"GET /status HTTP/1.1\r\nHo")
+
+    assert service.get("/status").status == 200
+    assert [each.recv(100) if _is_open(each) else b"" for each in slow] == [b""] * 15
+    for each in slow:
+        each.close()
+
+
+def _is_open(connection: socket.socket) -> bool:
+    """Whether anything but an end comes."""
+    try:
+        return bool(connection.recv(100, socket.MSG_PEEK))
+    except ConnectionResetError:
+        return False
+
+
+def test_ap_12_a_delay_below_the_floor_and_an_unknown_host_are_refused(service: Service) -> None:
+    with SmallServer({"/": page("here")}) as site:
+        assert service.post("/seed/urls", {"urls": [site.base + "/"]}).json["accepted"] == 1
+        assert service.post("/hosts/127.0.0.1", {"action": "delay", "seconds": 0.001}).status == 422
+        assert service.post("/hosts/127.0.0.1", {"action": "delay", "seconds": 1e9}).status == 422
+        assert service.post("/hosts/nobody.test", {"action": "delay", "seconds": 5}).status == 404
+        service.wait_for(site.base + "/", "stored")
+
+
+def test_ap_13_odd_agents_and_paths_leave_a_clean_log(service: Service) -> None:
+    service.get("/hosts/%0a%1b[31m", **{"User-Agent": "\x1b[31m" + "u" * 6000})
+    service.get("/" + "p" * 60_000)
+    time.sleep(1.2)
+
+    for line in (service.directory / "crawl.log").read_bytes().splitlines():
+        assert len(line) <= 1024 and json.loads(line) and line.isascii()
+        assert service.token.encode() not in line
+
+
+def test_ap_15_while_the_store_is_locked_changes_are_answered_with_503(service: Service) -> None:
+    import sqlite3
+
+    db = sqlite3.connect(service.directory / "crawl.db", timeout=10)
+    db.execute("BEGIN EXCLUSIVE")
+    try:
+        told = service.post("/seed/urls", {"urls": ["http://locked.test/"]})
+        assert told.status == 503 and int(told.headers["retry-after"]) <= 1
+        assert service.get("/status").status == service.get("/healthz").status == 200
+    finally:
+        db.execute("ROLLBACK")
+        db.close()
+    assert service.post("/seed/urls", {"urls": ["http://locked.test/"]}).status == 200
+
+
+def test_a_service_bound_elsewhere_needs_a_token_that_only_its_owner_can_read(tmp_path: Path) -> None:
+    (tmp_path / "service.token").write_text("x" * 40)
+    os.chmod(tmp_path / "service.token", 0o644)
+    ended = gossamer("serve", "--dir", tmp_path, "--host", "0.0.0.0", "--port", 0)
+
+    assert ended.status == 1
+    assert "service.token" in ended.err and "x" * 40 not in ended.err
