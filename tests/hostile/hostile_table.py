@@ -53,7 +53,7 @@ UR-09, RD-07 |
 | what was confirmed survives a kill (G13) | `tests/integration/test_kill_nine.py`, RT-07 |
 | only http and https are opened (G14) | UR-01, RD-05, RD-06 |
 
-Labels of metrics (G15) come with the interface that serves them.
+Labels of metrics come from fixed lists (G15): AP-11. The control interface is tested as a process, outside this folder.
 
 ## The mixed crawl
 

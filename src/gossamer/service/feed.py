@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 
 from gossamer.crawl.audience import Audience, Outcome
@@ -20,7 +20,10 @@ class Feed:
     saturation = 0.0
 
     def __init__(self) -> None:
-        self.latest: Snapshot | None = None
+        self._latest: Snapshot | None = None
+        self._look: Callable[[], Snapshot] | None = None
+        self._commits: Callable[[], int] = lambda: 0
+        self._as_of = 0
         self._news = asyncio.Event()
         self._audience: Audience | None = None
         self._recent: deque[tuple[int, Outcome]] = deque(maxlen=PAGES_KEPT)
@@ -28,13 +31,23 @@ class Feed:
         self._watchers = 0
         self._closed = False
 
-    def listen_to(self, audience: Audience) -> None:
-        self._audience = audience
+    def open(self, audience: Audience, look: Callable[[], Snapshot], commits: Callable[[], int]) -> None:
+        """The crawl is there: whom it tells, how to look at it, and how many commits it has made."""
+        self._audience, self._look, self._commits = audience, look, commits
+
+    @property
+    def latest(self) -> Snapshot | None:
+        """The last picture, which knows of the last commit: whoever was told that a change is on record sees it.
+        Looking costs milliseconds with many hosts, so it is not done for every caller."""
+        if self._look is not None and self._commits() != self._as_of:
+            self._as_of = self._commits()
+            self._latest = self._look()
+        return self._latest
 
     # --- what the crawl tells --------------------------------------------------------------------
 
     def update(self, snapshot: Snapshot) -> None:
-        self.latest = snapshot
+        self._latest, self._as_of = snapshot, self._commits()
         news, self._news = self._news, asyncio.Event()
         news.set()
 
@@ -74,10 +87,10 @@ class Feed:
         with self._watching():
             told = self._number
             while True:
-                if self.latest is not None:
+                if (latest := self.latest) is not None:
                     outcomes = [outcome for number, outcome in self._recent if number > told]
                     told = self._number
-                    yield self.latest, outcomes
+                    yield latest, outcomes
                 for _ in range(every):
                     if self._closed:
                         return

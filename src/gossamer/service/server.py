@@ -74,7 +74,7 @@ async def _run(
     crawl.store.patience, crawl.store.outlasts_full_disk = config.service.patience, True
     token = token_in(crawl.directory.path)
     operator = Operator(opened, config, orders, patience=COMMIT_PATIENCE)
-    feed.listen_to(crawl.pipeline.audience)
+    feed.open(crawl.pipeline.audience, opened.watch.snapshot, lambda: crawl.store.commits)
     feed.update(opened.watch.snapshot())
     questions = Questions(crawl.directory.path, SteadyClock())
     loop = asyncio.get_running_loop()
