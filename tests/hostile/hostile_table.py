@@ -53,7 +53,8 @@ UR-09, RD-07 |
 | what was confirmed survives a kill (G13) | `tests/integration/test_kill_nine.py`, RT-07 |
 | only http and https are opened (G14) | UR-01, RD-05, RD-06 |
 
-Labels of metrics come from fixed lists (G15): AP-11. The control interface is tested as a process, outside this folder.
+Labels of metrics come from fixed lists (G15): `tests/service/test_metrics.py`. The control interface is tested as a
+process of its own, in `tests/service`, and there the rules above are not checked around every case.
 
 ## The mixed crawl
 

@@ -40,7 +40,7 @@ def test_the_official_parser_reads_every_figure() -> None:
     assert {name.removesuffix("_total") for name, _ in found} == {metric.name for metric in METRICS}
 
 
-def test_ap_11_labels_come_from_fixed_lists_whatever_happens() -> None:
+def test_labels_come_from_fixed_lists_whatever_happens() -> None:
     found = series(BUSY)
 
     assert found["gossamer_errors_total", "other"] == 2
