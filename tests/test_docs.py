@@ -71,7 +71,8 @@ def config_sections() -> dict[str, type[Section]]:
 def test_every_key_is_documented_with_its_default(heading: str) -> None:
     fields = msgspec.structs.fields(config_sections()[heading])
     usual = config_sections()[heading]()
-    values = {field.name: getattr(usual, field.name) for field in fields if (heading, field.name) != ("Top level", "host")}
+    elsewhere = {"host"} if heading == "Top level" else set()  # has a heading of its own
+    values = {field.name: getattr(usual, field.name) for field in fields if field.name not in elsewhere}
     actual = {name: value for name, value in values.items() if not isinstance(value, Section)}
 
     documented = {}

@@ -243,7 +243,7 @@ DIFFERENCES: dict[str, str] = {
     "BD-18": "How quickly the control interface answers meanwhile is a test of that interface, which is still to come.",
     "AP-01": "With a cap of 200 KB: a length of 1 GiB is declared, and 125 MiB are sent in chunks without one.",
     "AP-02": "The time it takes is not measured.",
-    "AP-05": "There is always a token: the first start makes one. What is refused at the start is one that others can read.",
+    "AP-05": "There is always a token: the first start makes one. One that others can read is refused at the start.",
     "AP-10": "Fifteen slow heads with a deadline of half a second; a thousand idle connections were not tried, and no"
     " percentile was measured.",
     "AP-15": "With the database locked by another process; the call is answered after three seconds.",
@@ -255,7 +255,7 @@ NOT_YET: dict[str, str] = {
     "RT-08": "A crawl is one process so far: the directory's lock keeps a second one out. The case comes with the"
     " cluster.",
     "AP-04": "Streams are read and committed in lots, in bounded memory; a million has not been timed.",
-    "AP-11": "Labels are from fixed lists, which is tested on figures made up for it; no crawl of 100,000 hosts was made.",
+    "AP-11": "Labels are from fixed lists, tested on figures made up for it; no crawl of 100,000 hosts was made.",
     "AP-14": "Shown once, in `test_serve.py`; not a thousand times.",
 }
 """Id -> why there is no test of it yet."""

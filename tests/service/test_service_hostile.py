@@ -1,5 +1,6 @@
 """What callers may do to the service, by the ids of the hostile web; one process for all of it."""
 
+import http.client
 import json
 import os
 import socket
@@ -186,6 +187,28 @@ def test_ap_12_a_delay_below_the_floor_and_an_unknown_host_are_refused(service: 
         assert service.post("/hosts/127.0.0.1", {"action": "delay", "seconds": 1e9}).status == 422
         assert service.post("/hosts/nobody.test", {"action": "delay", "seconds": 5}).status == 404
         service.wait_for(site.base + "/", "stored")
+
+
+def test_whoever_watches_is_told_figures_and_visits(service: Service) -> None:
+    with SmallServer({"/": page("watched")}) as site:
+        connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=30)
+        connection.request("GET", "/events")
+        stream = connection.getresponse()
+        assert stream.getheader("content-type", "").startswith("text/event-stream")
+        home = site.base + "/"
+        service.post("/seed/urls", {"urls": [home]})
+        seen: dict[str, object] = {}
+        for _ in range(200):
+            name = stream.readline().decode().strip()
+            if name.startswith("event: "):
+                seen[name[7:]] = json.loads(stream.readline().decode().removeprefix("data: "))
+            if "visits" in seen:
+                break
+        connection.close()
+
+    assert isinstance(seen["status"], dict) and seen["status"]["politeness_violations"] == 0
+    assert isinstance(seen["visits"], list)
+    assert [visit["url"] for visit in seen["visits"] if visit["state"] == "stored"] == [home]
 
 
 def test_ap_13_odd_agents_and_paths_leave_a_clean_log(service: Service) -> None:
