@@ -25,6 +25,7 @@ HANDFUL = 24  # documents at a time, and ...
 HANDFUL_BYTES = (
     600_000  # ... no more bytes than this, unless it is one document: some 20 milliseconds of the event loop
 )
+HANDFUL_UNPACKED = 1_000_000  # bytes of documents without their codings, after which a handful is full
 LONG_IN_HAND = 2  # bodies that take long: while one is read the next is unpacked, and no more lie unpacked in memory
 
 
@@ -96,6 +97,9 @@ class ReadingDesk:
                 await self._ready.wait()
                 self._ready.clear()
                 while self._waiting:
+                    if self._bytes > self._limits.max_bytes:  # much lies here unpacked: what is packed stays so
+                        await asyncio.sleep(0.05)
+                        continue
                     await self._read_handful()
                     self._on_pause()
                     await asyncio.sleep(0)
@@ -104,8 +108,8 @@ class ReadingDesk:
                 task.cancel()
             await asyncio.gather(*self._aside, return_exceptions=True)
 
-    def _take_handful(self) -> list[Document]:
-        documents = [self._waiting.popleft()]
+    def _take_handful(self) -> deque[Document]:
+        documents = deque([self._waiting.popleft()])
         room = HANDFUL_BYTES - len(documents[0].response.wire_body)
         while self._waiting and len(documents) < HANDFUL and len(self._waiting[0].response.wire_body) <= room:
             documents.append(self._waiting.popleft())
@@ -116,12 +120,18 @@ class ReadingDesk:
         documents = self._take_handful()
         self._in_hand += len(documents)
         reader = self._reader
-        opened = []
-        for document in documents:
+        opened: list[Opened] = []
+        room = HANDFUL_UNPACKED
+        while documents and room > 0:
+            document = documents.popleft()
             if takes_long(document.response):
                 self._set_aside(self._read_long, document)
             else:
                 opened.append(reader.open(document))
+                room -= len(opened[-1].payload.body)
+        if documents:  # little to carry and much to unpack: the rest of the handful waits for the next
+            self._in_hand -= len(documents)
+            self._waiting.extendleft(reversed(documents))
         owners = [reader.owner_of(each) for each in opened]
         doubtful = [each.digest for each, owner in zip(opened, owners, strict=True) if owner is Unknown.ASK]
         stored_as = dict(zip(doubtful, await self._ask_owners(doubtful), strict=True)) if doubtful else {}
@@ -169,7 +179,14 @@ class ReadingDesk:
         self._finish(opened, None, None, listed=await self._lists.read(opened))
 
     async def _read_large(self, opened: Opened) -> None:
-        await self._finish_alone(opened, await self._reader.extract_elsewhere(opened))
+        """In another process, one after the other; those that wait lie here unpacked, and count by that."""
+        unpacked = len(opened.payload.body)
+        self._bytes += unpacked
+        try:
+            page = await self._reader.extract_elsewhere(opened)
+        finally:
+            self._bytes -= unpacked
+        await self._finish_alone(opened, page)
 
     async def _finish_alone(self, opened: Opened, page: PageContent | None) -> None:
         bands = self._reader.bands_to_ask(opened, page)
