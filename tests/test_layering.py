@@ -15,7 +15,7 @@ import pytest
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "gossamer"
 MAX_LINES = 400
 
-STAGES = ("seed", "filter", "seen", "frontier", "fetch", "extract", "dedup", "store")
+STAGES = ("seed", "filter", "seen", "frontier", "fetch", "extract", "dedup", "store", "recrawl")
 FOUNDATIONS = ("model", "errors", "clock", "sketch")
 
 OURS: dict[str, tuple[str, ...]] = {
@@ -42,7 +42,7 @@ OURS: dict[str, tuple[str, ...]] = {
     "sections": (),
     "config": ("errors", "sections"),
     # A configuration as policies, for whoever runs a crawl and for whoever only asks what one would do.
-    "wishes": ("model", "errors", "config", "filter", "frontier", "fetch.dns.policy", "plugins"),
+    "wishes": ("model", "errors", "config", "filter", "frontier", "fetch.dns.policy", "recrawl", "plugins"),
     # Asks each stage for its own verdict, so it knows the deciding stages; none of them knows it.
     "explain": ("model", "filter", "seen", "frontier", "fetch.robots", "observe.words"),
     # Records of the archive as the answers that they were, for whoever reads a crawl's results.

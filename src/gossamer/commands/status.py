@@ -144,7 +144,11 @@ def total_rows(found: reports.Json, live: Live | None) -> list[tuple[str, str, s
     states = _counts(found["states"])
     left = "nothing is left to do" if found["finished"] else ""
     rows = [
-        ("pages stored", words.count(states["stored"]), f"{words.size(_number(found['warc_bytes']))} of WARC files"),
+        (
+            "pages stored",
+            words.count(_number(found["pages"])),
+            f"{words.size(_number(found['warc_bytes']))} of WARC files",
+        ),
         ("responses", words.count(_number(found["fetched"])), words.size(_number(found["bytes"]))),
         ("URLs discovered", words.count(_number(found["discovered"])), f"from {found['seeds']} seeds"),
         ("by sitemaps", words.count(_number(found["sitemap_urls"])), f"of these, listed in {found['sitemaps']}"),

@@ -41,7 +41,7 @@ FROM (SELECT available_at FROM urls WHERE state = 0 AND reason IS NOT NULL AND a
 
 -- name: recrawls
 SELECT count(*), min(available_at)
-FROM (SELECT available_at FROM urls WHERE state IN (1, 2, 3) AND available_at IS NOT NULL ORDER BY available_at LIMIT :most)
+FROM (SELECT available_at FROM urls WHERE state IN (1, 2, 3, 5) AND available_at IS NOT NULL ORDER BY available_at LIMIT :most)
 
 -- name: next_missing
 SELECT min(available_at) FROM urls WHERE state = 4
