@@ -64,6 +64,7 @@ from gossamer.wishes import (
     canonicaliser_for,
     check_config,
     domain_of,
+    frees_any,
     is_free_of_traps,
     ordering_for,
     politeness_for,
@@ -177,7 +178,8 @@ def _assemble(
     captures, encoder = captures_for(config, directory, committed, clock, ids), WarcEncoder(ids)
     ordering = ordering_for(config)
     reorder(directory.database, ordering.name, ordering, clock.now(), settings=ordering.settings)
-    lift_cuts(directory.database, is_free_of_traps(config), ordering, clock.now())
+    if frees_any(config):
+        lift_cuts(directory.database, is_free_of_traps(config), ordering, clock.now())
     writer = SqliteWriter(directory.database, captures, domain_of, ordering, clock)
     loader = SqliteLoader(directory.database)
     canonicaliser = canonicaliser_for(config)

@@ -97,6 +97,11 @@ def is_free_of_traps(config: Config) -> Callable[[HostKey], bool]:
     return lambda host: bool(table.of(host))
 
 
+def frees_any(config: Config) -> bool:
+    """Whether there is a host for which nothing is cut."""
+    return not config.traps.cut or any(own.trap is False for own in config.host.values())
+
+
 def trap_policy_for(config: Config) -> TrapPolicy:
     traps = config.traps
     grace = min(GRACE, traps.patience // 4)

@@ -14,6 +14,7 @@ from gossamer.frontier.front_queue import LoadOrder
 from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.orderings.ordering import Ordering
 from gossamer.frontier.politeness import Contact, PolitenessPolicy, next_contact, next_contact_of_address
+from gossamer.frontier.rests import PolitenessHeap
 from gossamer.frontier.turns import FrontierLimits, Idle, Visit, WaitUntil
 from gossamer.model.facts import DomainFacts
 from gossamer.model.task import HostRecord, Task
@@ -32,6 +33,11 @@ class Answer(NamedTuple):
     commit: int
     fronts: list[tuple[int, list[tuple[float, HostId]], float | None]]
     hosts: list[tuple[HostId, HostRecord | None, list[tuple[int, list[Task], float | None]]]]
+
+
+def noted_in(rests: PolitenessHeap) -> list[tuple[float, int, int, HostQueue]]:
+    """All entries of a politeness heap: (minus until, minus its number, turn, host)."""
+    return [entry for page in (rests._open, *rests._pages.values()) for entry in page]
 
 
 class MovingClasses(Ordering):
@@ -321,14 +327,14 @@ class World:
         assert not self.unsettled.intersection(ids), "a URL in a back queue and on its way into the store"
         assert host.out_id not in ids, "a URL in a back queue and out"
         assert all(self.table.row(url_id).host_id == host.host_id for url_id in ids)
-        in_rests = [e for e in frontier._rests._heap if e[3] is host and e[2] == host.turn]
+        in_rests = [e for e in noted_in(frontier._rests) if e[3] is host and e[2] == host.turn]
         in_gates = [a for a, gate in frontier._gates._gates.items() for h in gate.parked if h == host.host_id]
         state = host.state
         assert len(in_rests) == (state is HostState.WAITING), f"{state} with {len(in_rests)} entries in the heap"
         if frontier._scores is not None:
             assert (host.host_id in frontier._scores._hosts) == (state is HostState.READY)
             if state is HostState.READY:
-                assert host.has_next, "ready, though the table may have something better"
+                assert host.has_next(), "ready, though the table may have something better"
         else:
             heaps = frontier._classes._heaps
             in_ready = [e for heap in heaps for e in heap if e[3] is host and e[2] == host.turn]
@@ -336,7 +342,7 @@ class World:
             assert len(in_ready) == (classes if state is HostState.READY else 0), f"{state}: {len(in_ready)} entries"
         assert in_gates == ([host.address] if state is HostState.PARKED else []), f"{state} at gates {in_gates}"
         if state is HostState.EMPTY:
-            assert not host.has_next, "URLs in memory, but in no structure"
+            assert not host.has_next(), "URLs in memory, but in no structure"
 
     # --- to the end ------------------------------------------------------------------------------
 

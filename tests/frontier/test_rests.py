@@ -1,6 +1,10 @@
 """The politeness heap: who rests, how long, and who may be sent away for it."""
 
 import math
+import random
+
+import pytest
+from frontier_world import noted_in
 
 from gossamer.frontier.back_queue import HostQueue, HostState
 from gossamer.frontier.rests import PolitenessHeap
@@ -34,6 +38,53 @@ def test_hosts_come_back_when_their_rest_is_over_the_first_first() -> None:
     assert popped(heap, NOW + 2.9) is None
     assert [popped(heap, NOW + 9.0) for _ in range(4)] == [2, 3, 1, None]
     assert (len(heap), heap.next) == (0, math.inf)
+
+
+def test_rests_of_one_length_end_in_the_order_in_which_they_began() -> None:
+    heap = heap_of(*[resting(host_id, 3.0) for host_id in (5, 1, 4)])
+
+    assert [popped(heap, NOW + 3.0) for _ in range(4)] == [5, 1, 4, None]
+
+
+def test_whoever_comes_later_but_rests_shorter_comes_back_first() -> None:
+    heap = heap_of(resting(1, 0.03), resting(2, 3.0))
+    assert heap.next == NOW + 0.03
+
+    for host in (resting(3, 0.02), resting(4, 0.03), resting(5, 0.01)):
+        heap.push(host, host.not_before, NOW)
+
+    assert heap.next == NOW + 0.01
+    assert [popped(heap, NOW + 9.0) for _ in range(6)] == [5, 3, 1, 4, 2, None]
+
+
+@pytest.mark.parametrize("ages", [1e301, 1e308, math.inf])
+def test_a_host_may_ask_for_ages(ages: float) -> None:
+    heap = heap_of(resting(1, ages), resting(2, 3.0))
+
+    assert [popped(heap, NOW + 1e300) for _ in range(2)] == [2, None]
+    assert heap.next == NOW + ages
+
+
+@pytest.mark.parametrize("asked", [0.02, 0.5])
+def test_any_mix_of_rests_comes_back_in_order(asked: float) -> None:
+    chance = random.Random(7)
+    heap, waiting, now = PolitenessHeap(Seconds(60.0)), {}, 1000.0
+    for host_id in range(1, 5000):
+        host = resting(host_id, now - NOW + chance.choice((0.001, 0.05, 1.0, chance.uniform(0, 90), 1e4, 1e301)))
+        heap.push(host, host.not_before, Instant(now))
+        waiting[host_id] = host
+        if chance.random() < 0.3:
+            gone = waiting.pop(chance.choice(list(waiting)))
+            heap.leave(gone)
+        if chance.random() < 0.1:
+            now += chance.expovariate(2.0)
+            due = sorted((host.not_before, host.host_id) for host in waiting.values() if host.not_before <= now)
+            assert [popped(heap, now) for _ in range(len(due) + 1)] == [*(n for _, n in due), None]
+            for _, number in due:
+                del waiting[number]
+        assert len(heap) == len(waiting)
+        if chance.random() < asked:
+            assert heap.next == min((host.not_before for host in waiting.values()), default=math.inf)
 
 
 def test_a_host_that_left_does_not_come_back() -> None:
@@ -76,6 +127,20 @@ def test_a_host_with_something_under_way_is_not_sent_away_until_that_has_ended()
     assert heap.long_resting(NOW) is host
 
 
+def test_a_long_rest_that_was_asked_about_does_not_gather_the_short_ones() -> None:
+    heap = heap_of(resting(1, 86_400.0))
+    assert heap.next == NOW + 86_400.0
+
+    for host_id in range(2, 100):
+        host = resting(host_id, 1.0)
+        heap.push(host, host.not_before, NOW)
+        assert heap.next == NOW + 1.0
+
+    assert len(heap._open) == 98
+    assert [popped(heap, NOW + 1.0) for _ in range(98)] == list(range(2, 100))
+    assert heap.next == NOW + 86_400.0
+
+
 def test_a_host_delayed_again_and_again_leaves_no_trail() -> None:
     host = resting(1, 500.0)
     heap = heap_of(host)
@@ -86,5 +151,5 @@ def test_a_host_delayed_again_and_again_leaves_no_trail() -> None:
         heap.push(host, host.not_before, NOW)
 
     assert len(heap) == 1
-    assert len(heap._heap) + len(heap._long) < 5000
+    assert len(noted_in(heap)) + len(heap._long) < 5000
     assert heap.next == host.not_before

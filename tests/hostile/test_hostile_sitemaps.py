@@ -76,7 +76,7 @@ def test_sm_03_the_first_entries_of_too_many_are_used_and_the_rest_is_counted(tm
 
 def test_sm_04_a_sitemap_beyond_all_size_is_cut_and_its_beginning_used(tmp_path: Path) -> None:
     start = b"<urlset><url><loc>/a</loc></url><url><loc>/b</loc></url><!--"
-    listed = Answer(start + b"-->" + b"<!-- nothing -->" * (2 * MIB), 200, XML)
+    listed = Answer(octets=start + b"-->" + b"<!-- nothing -->" * (2 * MIB), headers=XML)
     crawl = SmallCrawl(tmp_path)
     with SmallServer(site_with(listed)) as server:
         crawl.run(server.base)
@@ -92,7 +92,7 @@ def test_sm_05_a_bomb_costs_no_more_than_a_sitemap_may(tmp_path: Path, coding: d
     body = packer.compress(b"<urlset><url><loc>/a</loc></url>")
     body += b"".join(packer.compress(b" " * MIB) for _ in range(1024)) + packer.flush()
     crawl = SmallCrawl(tmp_path)
-    with SmallServer(site_with(Answer(body, 200, {**XML, **coding}))) as server:
+    with SmallServer(site_with(Answer(octets=body, headers={**XML, **coding}))) as server:
         ended = crawl.run(server.base)
 
     assert by_path(crawl.pages())["/map.xml"] == ("stored", "parse_limit")
@@ -195,7 +195,7 @@ def test_sm_11_what_stands_before_a_fault_is_used_and_the_fault_is_told(
     tmp_path: Path, body: bytes, reason: str, listed: list[str]
 ) -> None:
     crawl = SmallCrawl(tmp_path)
-    with SmallServer(site_with(Answer(body, 200, XML))) as server:
+    with SmallServer(site_with(Answer(octets=body, headers=XML))) as server:
         ended = crawl.run(server.base)
 
     found = by_path(crawl.pages())

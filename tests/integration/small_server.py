@@ -13,10 +13,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 class Answer:
     """What to say, and how long to think about it."""
 
-    body: str | bytes = ""
+    body: str = ""
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     delay: float = 0.0
+    octets: bytes | None = None  # what to say, if that is no text
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ class SmallServer:
                     threading.Event().wait(answer.delay)
                 with outer._lock:
                     outer.asked[place] = Asked(self.path, at, time.time(), self.headers)
-                body = answer.body if isinstance(answer.body, bytes) else answer.body.encode()
+                body = answer.body.encode() if answer.octets is None else answer.octets
                 self.send_response(answer.status)
                 for name, value in {"Content-Type": "text/html", **answer.headers}.items():
                     self.send_header(name, value)

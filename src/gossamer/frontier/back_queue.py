@@ -24,6 +24,10 @@ class HostState(Enum):
     PARKED = "parked"  # its address is resting, or busy with another host
 
 
+EMPTY, WAITING, READY, OUT, PARKED = HostState
+"""By themselves, because the frontier asks for them at every step and an attribute of a class is slow to find."""
+
+
 class Growth(NamedTuple):
     """Something was added to a queue of the table, or moved in it, by a commit."""
 
@@ -67,7 +71,7 @@ class HostQueue:
         self.not_before = Instant(0.0)
         self.stands_back = Instant(0.0)  # its own URLs let somebody's errand go first until then
         self.last_took = 0.0
-        self.state = HostState.EMPTY
+        self.state = EMPTY
         self.turn = 0  # grows whenever it enters or leaves the ready structure, so that stale entries are known
         self.address: str | None = None
         self.unsettled: list[int] = []
@@ -96,7 +100,6 @@ class HostQueue:
 
     # --- what is in memory ---------------------------------------------------------------------------
 
-    @property
     def has_next(self) -> bool:
         """Whether there is a URL of which it is certain that none in the table comes before it."""
         if self.ranked is None:
@@ -125,7 +128,7 @@ class HostQueue:
 
     def put_down(self) -> None:
         """Let go of what is in memory; the task table has it all. Nothing more is loaded unless something is added."""
-        self.state = HostState.EMPTY
+        self.state = EMPTY
         for tasks in self.fronts:
             tasks.clear()
         if self.ranked is not None:
@@ -142,15 +145,12 @@ class HostQueue:
         more, ranked = self.more, self.ranked
         if ranked is None:
             return [f for f, tasks in enumerate(self.fronts) if more[f] and len(tasks) <= LOW_MARK]
-        wanted = [0] if more[0] and (len(ranked) <= LOW_MARK or not self.has_next) else []
+        wanted = [0] if more[0] and (len(ranked) <= LOW_MARK or not self.has_next()) else []
         return [*wanted, 1] if more[1] and ranked.dated <= LOW_MARK else wanted
 
-    @property
     def runs_low(self) -> bool:
         """Whether `wanted` has anything."""
-        if self.ranked is None:
-            return True in [more and len(tasks) <= LOW_MARK for more, tasks in zip(self.more, self.fronts, strict=True)]
-        return bool(self.wanted())
+        return True in self.more and bool(self.wanted())
 
     def add(self, front: int, tasks: list[Task], *, exhausted: bool, commit: int) -> bool:
         """Append what was loaded for a front queue, as of a commit. Whether anything was taken."""
@@ -253,7 +253,7 @@ class HostQueue:
     def is_drained(self) -> bool:
         """Nothing in memory, nothing more to load, nothing on its way into the store."""
         return (
-            self.state is HostState.EMPTY
+            self.state is EMPTY
             and self.known
             and not self.loading
             and not self.unsettled

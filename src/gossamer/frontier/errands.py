@@ -9,7 +9,7 @@ other time.
 from collections.abc import Mapping
 from typing import Protocol
 
-from gossamer.frontier.back_queue import HostQueue, HostState
+from gossamer.frontier.back_queue import OUT, HostQueue
 from gossamer.frontier.politeness import Contact, PolitenessPolicy, next_contact
 from gossamer.frontier.turns import Visit, WaitUntil
 from gossamer.model.units import HostId, HostKey, Instant, Seconds
@@ -78,12 +78,12 @@ class Errands:
             return WaitUntil(Instant(now + ASK_AGAIN))
         until = max(rests_until, self._rests.get(host, Instant(0.0)))
         if queue is not None:
-            busy = queue.state is HostState.OUT
+            busy = queue.state is OUT
             until = max(until, queue.not_before, Instant(now + ASK_AGAIN) if busy else Instant(0.0))
             if queue.host_id not in self._last:
                 if until > now:
                     self._lender.stand_back(queue, Instant(until + PRECEDENCE))
-            elif queue.has_next and now < queue.not_before + PATIENCE:
+            elif queue.has_next() and now < queue.not_before + PATIENCE:
                 until = Instant(max(until, now) + PRECEDENCE)  # its own URLs go first this time
         if until > now:
             return WaitUntil(until)
@@ -113,7 +113,7 @@ class Errands:
         """A host has got a back queue, before anything was learnt of it."""
         queue.not_before = max(queue.not_before, self._rests.get(host, Instant(0.0)))
         if host in self._out and self._out[host] is None:
-            queue.state = HostState.OUT
+            queue.state = OUT
             self._out[host] = queue
 
     def visited(self, host_id: HostId) -> None:

@@ -7,6 +7,7 @@ URLs one host has waiting.
 
 from collections import deque
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from gossamer.frontier.back_queue import START
 from gossamer.model.units import HostId, Instant
@@ -63,8 +64,7 @@ class FrontWanted:
     due_by: Instant
 
 
-@dataclass(frozen=True, slots=True)
-class HostWanted:
+class HostWanted(NamedTuple):
     """Read a host's next URLs, and its record if it is new to us."""
 
     host_id: HostId
@@ -73,8 +73,7 @@ class HostWanted:
     due_by: Instant
 
 
-@dataclass(frozen=True, slots=True)
-class LoadOrder:
+class LoadOrder(NamedTuple):
     """What the frontier would like to have from the task table."""
 
     fronts: tuple[FrontWanted, ...]

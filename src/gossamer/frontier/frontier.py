@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Mapping
 
 from gossamer.frontier.address_gate import AddressGate, AddressGates
-from gossamer.frontier.back_queue import LOW_MARK, HostQueue, HostState
+from gossamer.frontier.back_queue import EMPTY, LOW_MARK, OUT, PARKED, READY, WAITING, HostQueue
 from gossamer.frontier.domains import DomainTable
 from gossamer.frontier.errands import Errands
 from gossamer.frontier.front_queue import LoadOrder
@@ -62,6 +62,7 @@ class Frontier:
         self._router = Router(ordering, self._refill_selector, limits, self.domains)
         self._router.places = self
         self._hosts = self._router.hosts
+        self._later = self._router.later
         self._rests = PolitenessHeap(Seconds(limits.long_rest))
         self._gates = AddressGates()
         self.errands = Errands(politeness, self._hosts, self)
@@ -104,7 +105,7 @@ class Frontier:
     def committed(self, report: Report) -> None:
         """The store has committed: new URLs or front-queue entries, outcomes, URLs that moved, links to domains, and
         the retirement of hosts. Commits are told in their order."""
-        router, number = self._router, report.number
+        router, hosts, number = self._router, self._hosts, report.number
         for host_id in report.retired:
             router.retirement_committed(host_id)
         for domain_id, links, from_others in report.linked:
@@ -115,13 +116,14 @@ class Frontier:
         for host_id, url_id, front, place, priority in report.moved:
             router.moved(number, host_id, url_id, front, place, priority)
         for host_id, url_id in report.settled:
-            host = router.settled(number, host_id, url_id)
-            if host is not None:
-                if host.state is HostState.EMPTY:
-                    router.retire_if_drained(host)
-                elif host.state is HostState.WAITING and self._makes_room(host, self._now):
-                    self._rests.leave(host)
-                    self._put_down(host)
+            if (host := hosts.get(host_id)) is None:
+                continue
+            host.settle(url_id, number)
+            if host.state is EMPTY:
+                router.retire_if_drained(host)
+            elif host.state is WAITING and self._makes_room(host):
+                self._rests.leave(host)
+                self._put_down(host)
 
     def look_again(self) -> None:
         """Read the front queues from their start: for when the table holds URLs that we do not know of."""
@@ -144,18 +146,17 @@ class Frontier:
 
     def place(self, host: HostQueue) -> None:
         """Put a host that is in no structure where it belongs."""
-        if not host.has_next:
-            host.state = HostState.EMPTY
+        if not host.has_next():
+            host.state = EMPTY
             self._router.feed(host)
             return
-        now = self._now
         until = host.not_before if host.not_before > host.stands_back else host.stands_back
-        if (host.served >= self._quantum or host.not_before - now >= self._long_rest) and self._router.is_crowded:
+        if self._makes_room(host):
             self._put_down(host)
-        elif until <= now:
+        elif until <= self._now:
             self._ready.push(host)
         else:
-            self._rests.push(host, until, now)
+            self._rests.push(host, until, self._now)
 
     def grew(self, host: HostQueue, front: int) -> None:
         """A ready host has got URLs in a front queue that had none; by score: better ones, perhaps."""
@@ -166,13 +167,13 @@ class Frontier:
 
     def changed(self, host: HostQueue) -> None:
         """Something that the host has in memory stands elsewhere now, or something in the table before it."""
-        if host.state is HostState.READY:
-            if self._scores is not None and host.has_next:
+        if host.state is READY:
+            if self._scores is not None and host.has_next():
                 self._scores.rose(host)
             else:
                 self._ready.leave(host)
                 self.place(host)
-        elif host.state is HostState.EMPTY and host.has_next:
+        elif host.state is EMPTY and host.has_next():
             self.place(host)
 
     def make_room(self) -> bool:
@@ -190,11 +191,10 @@ class Frontier:
         self._free_line(host)
         self._router.retire_if_drained(host)
 
-    def _makes_room(self, host: HostQueue, now: Instant) -> bool:
+    def _makes_room(self, host: HostQueue) -> bool:
         """Whether the host should give up its back queue although it has URLs left, because others wait for one."""
-        if host.served < self._quantum and host.not_before - now < self._long_rest:
-            return False
-        return self._router.is_crowded
+        had_its_share = host.served >= self._quantum or host.not_before - self._now >= self._long_rest
+        return had_its_share and self._router.is_crowded
 
     def _free_line(self, host: HostQueue) -> None:
         """The host will not go soon; it may have been the one that the others on its address wait behind."""
@@ -204,12 +204,6 @@ class Frontier:
                 self._release_parked(gate)
 
     # --- turns ------------------------------------------------------------------------------------
-
-    def _wake(self, now: Instant) -> None:
-        """Move what is due: hosts whose rest is over, and classes whose later URLs have come of age."""
-        while (host := self._rests.pop_due(now)) is not None:
-            self.place(host)
-        self._router.wake(now)
 
     def _closed(self, host: HostQueue) -> bool:
         """Park the host if its address is busy or resting."""
@@ -226,20 +220,24 @@ class Frontier:
             self._rests.push(host, gate.not_before, self._now)
         else:
             host.turn += 1
-            host.state = HostState.PARKED
+            host.state = PARKED
             gate.parked.append(host.host_id)
 
     def next_turn(self, now: Instant) -> Visit | WaitUntil | Idle:
         """The next visit, or how long there is none. A visit must come back through `finish`."""
         self._now = now
-        self._wake(now)
+        if self._rests.first <= now:
+            while (rested := self._rests.pop_due(now)) is not None:
+                self.place(rested)
+        if self._later.first <= now:
+            self._router.wake(now)
         popped = self._ready.pop(self._closed)
         if popped is None:
-            nearest = min(self._rests.next, self._router.next_due)
+            nearest = min(self._rests.next, self._later.next)
             return Idle() if nearest == math.inf else WaitUntil(Instant(nearest))
         host, front = popped
         task = host.take(front)
-        host.state = HostState.OUT
+        host.state = OUT
         self._out += 1
         host.served += 1
         if host.address is not None:
@@ -287,7 +285,7 @@ class Frontier:
         each of them O(log n) per turn."""
         while gate.parked:
             host = self._hosts.get(gate.parked.popleft())
-            if host is None or host.state is not HostState.PARKED:
+            if host is None or host.state is not PARKED:
                 continue
             self._rests.push(host, max(gate.not_before, host.not_before), self._now)
             if host.not_before <= gate.not_before:
@@ -301,17 +299,19 @@ class Frontier:
         self._out -= 1
         self._now = now
         if contact is not None:
-            host.not_before = max(host.not_before, next_contact(self._politeness, contact))
+            until = next_contact(self._politeness, contact)
+            if until > host.not_before:
+                host.not_before = until
             host.last_took = contact.took
-        self._leave_gate(host, contact, now)
+        if host.address is not None:
+            self._leave_gate(host, contact, now)
         self.errands.visited(host.host_id)
         if again:
             host.put_back(visit.task)
             host.served -= 1
         else:
+            host.unsettled.append(host.out_id)
             host.out_id = 0
-            host.unsettled.append(visit.task.url_id)
-        host.state = HostState.EMPTY
         self.place(host)
         return host.not_before
 
@@ -321,9 +321,9 @@ class Frontier:
         if host is None or host.not_before >= until:
             return
         host.not_before = until
-        if host.state is HostState.READY:
+        if host.state is READY:
             self._ready.leave(host)
-        elif host.state is HostState.WAITING:
+        elif host.state is WAITING:
             self._rests.leave(host)
         else:
             return
@@ -338,22 +338,22 @@ class Frontier:
         host.address = home
 
     def lend(self, host: HostQueue) -> None:
-        if host.state is HostState.READY:
+        if host.state is READY:
             self._ready.leave(host)
-        elif host.state is HostState.WAITING:
+        elif host.state is WAITING:
             self._rests.leave(host)
-        elif host.state is HostState.PARKED and host.address is not None:
+        elif host.state is PARKED and host.address is not None:
             self._gates.of(host.address, self._now).parked.remove(host.host_id)
-        host.state = HostState.OUT
+        host.state = OUT
         self._free_line(host)
 
     def give_back(self, host: HostQueue) -> None:
-        host.state = HostState.EMPTY
+        host.state = EMPTY
         self.place(host)
 
     def stand_back(self, host: HostQueue, until: Instant) -> None:
         host.stands_back = until
-        if host.state is HostState.WAITING:
+        if host.state is WAITING:
             self._rests.leave(host)
             self._rests.push(host, until, self._now)
             self._free_line(host)
@@ -383,7 +383,7 @@ class Frontier:
             by_front = [sum([len(host.fronts[front]) for host in hosts]) for front in range(len(self.selector.drawn))]
         else:
             by_front = [sum([host.held for host in hosts]), 0]
-        parked = [host.state for host in hosts].count(HostState.PARKED)
+        parked = [host.state for host in hosts].count(PARKED)
         return FrontierStatistics(
             hosts=len(self._hosts),
             ready=len(self._ready),
@@ -395,5 +395,5 @@ class Frontier:
             drawn=tuple(self.selector.drawn),
             load=self.selector.load,
             next_contact=date_or_none(self._rests.next),
-            next_due=date_or_none(self._router.next_due),
+            next_due=date_or_none(self._later.next),
         )

@@ -19,6 +19,7 @@ class Later:
         self._heap: list[tuple[float, int, tuple[HostId | None, int]]] = []
         self._dates: dict[tuple[HostId | None, int], float] = {}
         self._entry = 0  # breaks ties
+        self.first = math.inf  # no date comes before this
 
     def __len__(self) -> int:
         return len(self._dates)
@@ -34,6 +35,8 @@ class Later:
             self._heap = [entry for entry in self._heap if self._dates.get(entry[2]) == entry[0]]
             heapq.heapify(self._heap)
         heapq.heappush(self._heap, (due, self._entry, queue))
+        if due < self.first:
+            self.first = due
 
     def forget(self, host_id: HostId, fronts: int) -> None:
         """The host has no back queue any more; its front-queue entries carry its dates."""
@@ -54,4 +57,5 @@ class Later:
         heap = self._heap
         while heap and self._dates.get(heap[0][2]) != heap[0][0]:
             heapq.heappop(heap)
-        return heap[0][0] if heap else math.inf
+        self.first = heap[0][0] if heap else math.inf
+        return self.first

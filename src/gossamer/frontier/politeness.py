@@ -1,7 +1,8 @@
-"""When may a host be contacted again? The one place that answers this."""
+"""When may a host be contacted again? The one place that answers this. Hot: benchmarks/bench_frontier.py."""
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from gossamer.model.units import Instant, Seconds
 
@@ -23,8 +24,10 @@ class GapReason(Enum):
     RETRY_AFTER = "Retry-After"
 
 
-@dataclass(frozen=True, slots=True)
-class Contact:
+_MIN_DELAY, _ADAPTIVE, _CRAWL_DELAY, _RETRY_AFTER = GapReason
+
+
+class Contact(NamedTuple):
     """One request to a host, as far as politeness is concerned."""
 
     finished: Instant
@@ -39,17 +42,16 @@ def gap_after(policy: PolitenessPolicy, contact: Contact) -> tuple[Seconds, GapR
 
     The largest of the minimum delay, a multiple of the last fetch time (capped), Crawl-delay and Retry-After.
     """
-    gap = policy.min_delay if contact.min_delay is None else contact.min_delay
-    reason = GapReason.MIN_DELAY
-    adaptive = min(contact.took * policy.load_factor, policy.max_adaptive_delay)
-    if adaptive > gap:
-        gap, reason = Seconds(adaptive), GapReason.ADAPTIVE
-    if contact.crawl_delay is not None and contact.crawl_delay > gap:
-        gap, reason = contact.crawl_delay, GapReason.CRAWL_DELAY
-    if contact.retry_after is not None:
-        asked = min(contact.retry_after, policy.max_retry_after)
-        if asked > gap:
-            gap, reason = Seconds(asked), GapReason.RETRY_AFTER
+    _, took, crawl_delay, retry_after, min_delay = contact
+    gap = policy.min_delay if min_delay is None else min_delay
+    reason = _MIN_DELAY
+    adaptive = took * policy.load_factor
+    if adaptive > gap and policy.max_adaptive_delay > gap:
+        gap, reason = Seconds(min(adaptive, policy.max_adaptive_delay)), _ADAPTIVE
+    if crawl_delay is not None and crawl_delay > gap:
+        gap, reason = crawl_delay, _CRAWL_DELAY
+    if retry_after is not None and retry_after > gap and policy.max_retry_after > gap:
+        gap, reason = Seconds(min(retry_after, policy.max_retry_after)), _RETRY_AFTER
     return gap, reason
 
 

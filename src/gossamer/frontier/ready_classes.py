@@ -8,7 +8,7 @@ and dropped when they come to the top. So each entry is pushed once and popped o
 from collections.abc import Callable
 from heapq import heapify, heappop, heappush
 
-from gossamer.frontier.back_queue import HostQueue, HostState
+from gossamer.frontier.back_queue import READY, HostQueue
 from gossamer.frontier.selector import Selector
 
 _Entry = tuple[float, int, int, HostQueue]  # (place, url_id, turn, host): oldest URL first
@@ -21,6 +21,7 @@ class ReadyClasses:
     def __init__(self, selector: Selector, fronts: int) -> None:
         self._selector = selector
         self._heaps: list[list[_Entry]] = [[] for _ in range(fronts)]
+        self._numbered = list(enumerate(self._heaps))
         self._count = 0
 
     def __len__(self) -> int:
@@ -29,14 +30,15 @@ class ReadyClasses:
 
     def push(self, host: HostQueue) -> None:
         host.turn = turn = host.turn + 1
-        host.state = HostState.READY
-        self._count += 1
-        limit = 2 * self._count + _SLACK
-        for tasks, heap in zip(host.fronts, self._heaps, strict=True):
+        host.state = READY
+        self._count = count = self._count + 1
+        limit = 2 * count + _SLACK
+        for tasks in host.fronts:
             if tasks:
+                head = tasks[-1]
+                heap = self._heaps[head.front]
                 if len(heap) >= limit:
                     self._sweep(heap)
-                head = tasks[-1]
                 heappush(heap, (head.place, head.url_id, turn, host))
 
     @staticmethod
@@ -59,11 +61,10 @@ class ReadyClasses:
     def pop(self, closed: Callable[[HostQueue], bool]) -> tuple[HostQueue, int] | None:
         """The host to contact and the class to serve it from. Hosts for which `closed` says so are passed over
         (it has then put them elsewhere, in a later turn). None when no host is ready."""
-        heaps = self._heaps
         while True:
             waiting = []
             shut = False
-            for front, heap in enumerate(heaps):
+            for front, heap in self._numbered:
                 while heap:
                     _, _, turn, host = heap[0]
                     if turn == host.turn:
@@ -80,6 +81,7 @@ class ReadyClasses:
             if not waiting:
                 return None
             front = self._selector.draw(waiting)
-            host = heappop(heaps[front])[3]
-            self.leave(host)
+            host = heappop(self._heaps[front])[3]
+            host.turn += 1  # its entries in the other classes are stale
+            self._count -= 1
             return host, front

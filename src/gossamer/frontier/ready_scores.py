@@ -7,7 +7,7 @@ concerns: O(log n). Hot: benchmarks/bench_frontier.py.
 
 from collections.abc import Callable
 
-from gossamer.frontier.back_queue import HostQueue, HostState
+from gossamer.frontier.back_queue import READY, HostQueue
 from gossamer.frontier.domains import DomainTable
 from gossamer.frontier.line import Key, Line
 from gossamer.frontier.orderings.ordering import Ordering
@@ -36,7 +36,7 @@ class ReadyScores:
 
     def push(self, host: HostQueue) -> None:
         host.turn += 1
-        host.state = HostState.READY
+        host.state = READY
         self._hosts[host.host_id] = host
         self.rose(host)
 

@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable
 from typing import Protocol
 
-from gossamer.frontier.back_queue import Growth, HostQueue, HostState
+from gossamer.frontier.back_queue import EMPTY, READY, Growth, HostQueue
 from gossamer.frontier.domains import DomainTable
 from gossamer.frontier.front_queue import WINDOW, FrontQueue, FrontWanted, HostWanted, LoadOrder
 from gossamer.frontier.later import Later
@@ -50,13 +50,13 @@ class Router:
         self._fronts = len(selector.drawn)
         self._selector = selector
         self._limits = limits
-        self._later = Later()
         self._hungry: dict[HostId, HostQueue] = {}  # hosts that want a load, in order of asking
         self._retiring: dict[HostId, int] = {}  # retired, but not yet so in the store -> domain
         self._passed_over: list[tuple[HostId, int]] = []  # (host, class) drawn while its host was retiring
         self._retired: list[Retired] = []
         self.front_queues = [FrontQueue() for _ in range(self._fronts)]
         self.hosts: dict[HostId, HostQueue] = {}
+        self.later = Later()
         self.domains = domains
         self.places: Places
 
@@ -71,14 +71,18 @@ class Router:
                 queue.reading = True
                 fronts.append(FrontWanted(number, queue.cursor, WINDOW, now))
         hosts: list[HostWanted] = []
-        while self._hungry and len(hosts) < HOSTS_PER_LOAD:
-            host = self._hungry.pop(next(iter(self._hungry)))
+        heard = []
+        for host_id, host in self._hungry.items():
+            if len(hosts) == HOSTS_PER_LOAD:
+                break
+            heard.append(host_id)
             wanted = host.wanted()
-            if not wanted and host.known:
-                continue
-            host.loading = True
-            classes = tuple((f, host.cursors[f], host.load_size) for f in wanted)
-            hosts.append(HostWanted(host.host_id, not host.known, classes, now))
+            if wanted or not host.known:
+                host.loading = True
+                classes = [(f, host.cursors[f], host.load_size) for f in wanted]
+                hosts.append(HostWanted(host_id, not host.known, tuple(classes), now))
+        for host_id in heard:
+            del self._hungry[host_id]
         order = LoadOrder(tuple(fronts), tuple(hosts))
         if order:
             self.domains.load_begins()
@@ -89,7 +93,7 @@ class Router:
     ) -> None:
         self.front_queues[front].add(entries, exhausted=next_due is not None, commit=commit)
         if next_due is not None:
-            self._later.note(next_due, None, front)
+            self.later.note(next_due, None, front)
 
     def loaded_host(
         self,
@@ -106,13 +110,13 @@ class Router:
             had_none = self._by_score or not host.fronts[front]
             taken = host.add(front, tasks, exhausted=next_due is not None, commit=commit)
             if next_due is not None:
-                self._later.note(next_due, host_id, front)
-            if taken and had_none and host.state is HostState.READY:
+                self.later.note(next_due, host_id, front)
+            if taken and had_none and host.state is READY:
                 self.places.grew(host, front)
         host.loaded(commit)
-        if host.state is HostState.EMPTY:
+        if host.state is EMPTY:
             self.places.place(host)
-        elif self._by_score and host.state is HostState.READY and not host.has_next:
+        elif self._by_score and host.state is READY and not host.has_next():
             self.places.changed(host)
         if host_id in self.hosts:
             self.feed(host)
@@ -148,16 +152,9 @@ class Router:
 
     def _fed_or_placed(self, host: HostQueue) -> None:
         """Load what is needed. By score, what has grown may stand before what the host was ready with."""
-        if self._by_score and host.state is HostState.READY and not host.has_next:
+        if self._by_score and host.state is READY and not host.has_next():
             self.places.changed(host)
         self.feed(host)
-
-    def settled(self, commit: int, host_id: HostId, url_id: int) -> HostQueue | None:
-        """An outcome is on record. The host, if it has a back queue."""
-        host = self.hosts.get(host_id)
-        if host is not None:
-            host.settle(url_id, commit)
-        return host
 
     def retirement_committed(self, host_id: HostId) -> None:
         domain_id = self._retiring.pop(host_id, None)
@@ -204,7 +201,7 @@ class Router:
         """Ask for more if the host runs low; let it go if there is nothing."""
         if host.loading:
             return
-        if not host.runs_low:
+        if not host.runs_low():
             self.retire_if_drained(host)
         elif self.hosts.get(host.host_id) is host:
             self._hungry[host.host_id] = host
@@ -213,7 +210,7 @@ class Router:
         if host.is_drained and self.hosts.get(host.host_id) is host:
             del self.hosts[host.host_id]
             self._hungry.pop(host.host_id, None)
-            self._later.forget(host.host_id, self._fronts)
+            self.later.forget(host.host_id, self._fronts)
             self._retiring[host.host_id] = host.domain_id
             self._retired.append(Retired(host.host_id, host.domain_id, host.not_before))
 
@@ -228,7 +225,7 @@ class Router:
 
     def wake(self, now: Instant) -> None:
         """Look again at queues whose later URLs have come of age."""
-        while (due := self._later.pop_due(now)) is not None:
+        while (due := self.later.pop_due(now)) is not None:
             host_id, front = due
             if host_id is None:
                 self.front_queues[front].more = True
@@ -236,10 +233,6 @@ class Router:
                 waiting = self.hosts[host_id]
                 waiting.more[front] = True
                 self.feed(waiting)
-
-    @property
-    def next_due(self) -> float:
-        return self._later.next
 
     @property
     def is_quiet(self) -> bool:

@@ -5,6 +5,7 @@ have something waiting, each gets its share exactly (to within one draw), and a 
 most about total/w draws. So the bias can starve nobody, and a run can be repeated.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -30,7 +31,8 @@ class SelectorRatios:
                 raise ValueError(f"a share must be a positive number, not {share}")
 
     def of(self, load: Load) -> tuple[float, ...]:
-        return self.normal if load is Load.NORMAL else self.high
+        shares = self.normal if load is Load.NORMAL else self.high
+        return tuple(float(share) for share in shares)  # adding a whole number to one that is not is slower
 
 
 class Selector:
@@ -50,21 +52,19 @@ class Selector:
 
     def draw(self, waiting: Sequence[int]) -> int:
         """The class to serve next, among `waiting` (not empty). Every call counts as a turn taken."""
+        chosen = waiting[0]
         if len(waiting) == 1:
             # The usual case when hosts, not slots, are scarce. Nobody is passed over, so no credit moves.
-            chosen = waiting[0]
             self.drawn[chosen] += 1
             return chosen
         credit, weights = self._credit, self._weights
-        total = 0.0
-        chosen = waiting[0]
-        best = float("-inf")
+        total, best = 0.0, -math.inf
         for front in waiting:
             weight = weights[front]
             total += weight
-            credit[front] += weight
-            if credit[front] > best:
-                best, chosen = credit[front], front
-        credit[chosen] -= total
+            credit[front] = earned = credit[front] + weight
+            if earned > best:
+                best, chosen = earned, front
+        credit[chosen] = best - total
         self.drawn[chosen] += 1
         return chosen

@@ -55,6 +55,11 @@ class PageRow(NamedTuple):
     warc_file: str | None
     warc_offset: int | None
     warc_length: int | None
+    near_duplicate_of: str | None
+    distance: int | None
+    language: str | None
+    canonical: str | None
+    truncated: str | None
 
     @property
     def visited(self) -> Visited:
