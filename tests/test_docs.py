@@ -15,9 +15,10 @@ import msgspec
 import pytest
 
 from gossamer.commands import COMMANDS
-from gossamer.config import Config, HostSection, Section, make_config, underscored
+from gossamer.config import Config, HostSection, make_config, underscored
 from gossamer.model.outcome import Failure
 from gossamer.model.states import TRANSITIONS, UrlState
+from gossamer.sections import Section
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"

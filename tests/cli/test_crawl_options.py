@@ -6,8 +6,9 @@ import pytest
 from gossamer.commands import crawl
 from gossamer.commands.arguments import Parser
 from gossamer.commands.options import OPTIONS, Option, config_from, keys_of, unsaid
-from gossamer.config import Config, Section, known_shape, make_config, shape_of
+from gossamer.config import Config, known_shape, make_config, shape_of
 from gossamer.errors import UsageError
+from gossamer.sections import Section
 
 CONTRACT = {
     *("--dir", "--seeds", "--scope", "--max-pages", "--max-depth", "--order", "--delay", "--delay-factor"),

@@ -13,7 +13,7 @@ from gossamer.config import Config, make_config
 from gossamer.fetch.http.ports import Fetcher
 from gossamer.fetch.http.ports import Request as FetchRequest
 from gossamer.filter.canonical import canonicalise
-from gossamer.model.outcome import FetchOutcome
+from gossamer.model.outcome import Failed, FetchOutcome
 from gossamer.model.units import Seconds
 from gossamer.seed.lists import read_arguments
 from gossamer.simweb.audit import Violation, audit
@@ -118,7 +118,9 @@ class Flatterer:
         self._fetcher = fetcher
 
     async def fetch(self, request: FetchRequest) -> FetchOutcome:
-        return replace(await self._fetcher.fetch(request), took=Seconds(0.0))
+        outcome = await self._fetcher.fetch(request)
+        took = Seconds(0.0)
+        return replace(outcome, took=took) if isinstance(outcome, Failed) else outcome._replace(took=took)
 
     async def close(self) -> None:
         await self._fetcher.close()

@@ -1,4 +1,4 @@
-"""Visiting again: what has not changed costs little, what has is stored anew, and nothing is visited before its date."""
+"""Visiting again: what has not changed costs little, what has is stored anew, nothing is visited before its date."""
 
 import sqlite3
 from collections.abc import Iterator

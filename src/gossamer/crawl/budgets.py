@@ -23,6 +23,9 @@ from gossamer.model.task import HostRecord
 from gossamer.model.units import Domain, HostId, HostKey, Url
 from gossamer.store.changes import Batch, Settlement
 
+# Looking a member up costs as much as a call, and these are asked for with every page.
+_STORED, _NEW = UrlState.STORED, Worth.NEW
+
 _SAVE_EVERY = 16  # pages, or hosts of a domain: what a crash makes us forget
 _LOOK_EVERY = 16  # pages whose links are looked at; the first ones of a shape more often
 _LINKS_LOOKED_AT = 24  # of these, strewn over the page
@@ -96,16 +99,16 @@ class Budgets:
         budget = self._hosts.get(visit.host_id)
         if budget is None:
             return
-        match settlement.state:
-            case UrlState.STORED:
-                worth = _worth(settlement)
-            case UrlState.DUPLICATE:
-                worth = Worth.SAME
-            case UrlState.REDIRECT if self._leads_to_its_like(visit, settlement.redirect_to):
-                worth = Worth.SAME
-            case _:
-                return  # errors and what is missing lead nowhere, so they cannot be endless
-        if worth is Worth.NEW and not budget.showed:
+        state = settlement.state
+        if state is _STORED:
+            worth = _worth(settlement)
+        elif state is UrlState.DUPLICATE or (
+            state is UrlState.REDIRECT and self._leads_to_its_like(visit, settlement.redirect_to)
+        ):
+            worth = Worth.SAME
+        else:
+            return  # errors and what is missing lead nowhere, so they cannot be endless
+        if worth is _NEW and not budget.showed:
             budget.showed = True
             domain = self._domains.get(visit.domain_id)
             if domain is not None:
@@ -202,7 +205,7 @@ def _worth(settlement: Settlement) -> Worth:
     if settlement.reason == SOFT_404:
         return Worth.SAME
     if settlement.distance is None:
-        return Worth.NEW
+        return _NEW
     return Worth.SAME if settlement.distance <= _SAME_DISTANCE else Worth.ALIKE
 
 

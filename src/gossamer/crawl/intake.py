@@ -95,7 +95,7 @@ class Intake:
             self._lookout.looked(visit, urls, hosts, fresh)
         if not fresh:
             return [], links
-        may_enter = self.rules.may_enter
+        may_enter, admits, via = self.rules.may_enter, self.admits, Via.LINK
         entering = []
         for i in fresh:
             url, host = urls[i], hosts[i]
@@ -105,10 +105,10 @@ class Intake:
                 if self._lookout is not None and reason_against.startswith("trap"):
                     self._lookout.refused(visit, host, reason_against)
                 continue
-            if self.admits is not None and not self.admits(task.url, url):
+            if admits is not None and not admits(task.url, url):
                 excluded["hook"] += 1
                 continue
-            entering.append(Candidate(url, host, prints[i], depth, 0, Via.LINK, task.url_id))
+            entering.append(Candidate(url, host, prints[i], depth, 0, via, task.url_id))
         return entering, links
 
     def canonical_elsewhere(self, url: Url, page: PageContent) -> Url | None:

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple, Protocol
 
 from gossamer.clock import Clock
@@ -244,7 +243,7 @@ class DocumentReader:
         outlinks = self._intake.targets(visit, page) if self._outlinks and page is not None else None
         response, cut = opened.document.response, opened.payload.truncated
         if cut is not response.truncated:  # all was received, but not all of it was unpacked
-            response = replace(response, truncated=cut)
+            response = response._replace(truncated=cut)
         capture = self._archived(response, _wire_digest(opened), outlinks)
         too_long = self._intake.too_long(visit, page) if page is not None and TOO_LONG in excluded else ()
         settlement = self._settle(opened, UrlState.STORED, capture, page, None, soft, near, too_long)

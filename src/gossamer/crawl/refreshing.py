@@ -26,6 +26,7 @@ TOKENS: Final = "recrawl_tokens"
 """The fact that has what may be spent of the budget, and since when that is so."""
 
 _DAY = 86_400.0
+_QUEUED, _STORED = UrlState.QUEUED, UrlState.STORED  # an enumeration takes its time to look a member up
 _SOON = 1.0  # seconds until we look again where something else must happen first
 _REMEMBERED = 4_096  # visits from which the shares are taken
 
@@ -140,9 +141,9 @@ class Refreshing:
         if settlement.available_at is not None and settlement.available_at < self._next:
             self._next = settlement.available_at
             self.look_at = 0.0
-        if settlement.state is UrlState.QUEUED:
+        if settlement.state is _QUEUED:
             return
-        if before is None or before.state is UrlState.QUEUED:
+        if before is None or before.state is _QUEUED:
             self._new += 1
             if self._discovery > 0:
                 self._credit = min(self._credit + (1 - self._discovery) / self._discovery, float(AT_ONCE))
@@ -150,7 +151,7 @@ class Refreshing:
             self._again += 1
             self._waiting = max(0, self._waiting - 1)
             self._tally.count(batch, "refreshed")
-            if before.state is UrlState.STORED:
+            if before.state is _STORED:
                 self._tally.count(batch, REFRESHING, -1)
             if self._waiting < LOW_MARK:
                 self.look_at = min(self.look_at, self._next)

@@ -32,6 +32,10 @@ from gossamer.model.units import Fingerprint, HostId, Instant, Seconds
 from gossamer.store.changes import Settlement
 from gossamer.store.thread import StoreThread
 
+# Looking a member up costs as much as a call, and these are asked for after every fetch.
+_DOCUMENT, _REDIRECT, _RETRY = StatusClass.DOCUMENT, StatusClass.REDIRECT, StatusClass.RETRY
+_RATE_LIMITED, _DISCONNECT, _QUEUED = StatusClass.RATE_LIMITED, Truncation.DISCONNECT, UrlState.QUEUED
+
 _MAX_DETAIL = 200  # characters of a header field that are worth keeping
 
 
@@ -191,23 +195,23 @@ class Visitor:
             return
         kind = status_class(outcome.status)
         fate = Fate.OWN
-        if kind is StatusClass.RETRY:
+        if kind is _RETRY:
             fate = self._judge(visit, notes, "server_error", now, SERVER_ERROR)
-        elif kind is not StatusClass.RATE_LIMITED:
+        elif kind is not _RATE_LIMITED:
             notes.trouble = None
         contacting.ended(visit, notes, way, outcome, now, crawl_delay, wait)
         self._tally.count(self._store.batch, "fetched")
         self._tally.count(self._store.batch, "bytes", len(outcome.head) + len(outcome.wire_body))
         self._tally.count(self._store.batch, f"status:{outcome.status // 100}xx")
-        notes.rate_limited = notes.rate_limited + 1 if kind is StatusClass.RATE_LIMITED else 0
-        if kind is StatusClass.DOCUMENT and wants is not None and not wants(outcome.status, outcome.headers):
+        notes.rate_limited = notes.rate_limited + 1 if kind is _RATE_LIMITED else 0
+        if kind is _DOCUMENT and wants is not None and not wants(outcome.status, outcome.headers):
             declared = outcome.headers.get("content-type", "")[:_MAX_DETAIL]
             unwanted = self._landing.excluded(visit.host_id, visit.task, UNWANTED_TYPE, now, declared)
             self._settle(visit, unwanted._replace(status=outcome.status, took=outcome.took))
-        elif kind is StatusClass.DOCUMENT:
-            if outcome.truncated is not Truncation.DISCONNECT or not self._tried_again(visit, outcome, now):
+        elif kind is _DOCUMENT:
+            if outcome.truncated is not _DISCONNECT or not self._tried_again(visit, outcome, now):
                 self._on_document(Document(visit, outcome, now))
-        elif kind is StatusClass.REDIRECT:
+        elif kind is _REDIRECT:
             await self._redirect(visit, outcome, now)
         elif kind is StatusClass.NOT_MODIFIED and visit.task.before is not None:
             self._tally.count(self._store.batch, "not_modified")
@@ -221,9 +225,9 @@ class Visitor:
         """Whether a body that broke off is worth another try. After the last one, what there is of it is kept."""
         cut = Failed(Failure.INCOMPLETE_BODY, f"{len(response.wire_body)} bytes", response.took, contacted=True)
         landed = self._landing.failed(visit.host_id, visit.task, cut, now, Fate.OWN)
-        if landed.state is UrlState.QUEUED:
+        if landed.state is _QUEUED:
             self._settle(visit, landed)
-        return landed.state is UrlState.QUEUED
+        return landed.state is _QUEUED
 
     async def _redirect(self, visit: Visit, response: Response, now: Instant) -> None:
         location = location_of(response.headers)
@@ -308,5 +312,5 @@ class Visitor:
         if settlement.reason is not None and not counted:
             kind = "excluded:" if settlement.state is UrlState.EXCLUDED else "error:"
             self._tally.count(batch, kind + settlement.reason)
-        self._tally.moved(UrlState.QUEUED, settlement.state)
+        self._tally.moved(_QUEUED, settlement.state)
         self._store.nudge()

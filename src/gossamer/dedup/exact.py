@@ -25,6 +25,9 @@ class Unknown(Enum):
     ASK = "ask"
 
 
+_ASK, _SURELY_NEW = Unknown.ASK, Unknown.SURELY_NEW
+
+
 @dataclass(frozen=True, slots=True)
 class ContentStatistics:
     """A snapshot. The first three count answers since the start."""
@@ -68,9 +71,9 @@ class ContentSeen(Generic[Owner]):
             return Known(owner)
         if _key(digest) in self._filter:
             self._asked += 1
-            return Unknown.ASK
+            return _ASK
         self._new += 1
-        return Unknown.SURELY_NEW
+        return _SURELY_NEW
 
     def learn(self, digest: bytes, owner: Owner) -> None:
         """This content belongs to `owner`. The first owner learned stays, until forgotten."""

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from gossamer.model.units import Instant, Seconds, Url
 
@@ -48,9 +49,8 @@ class Truncation(Enum):
     DISCONNECT = "disconnect"
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
-    """A complete answer, as it was on the wire.
+class Response(NamedTuple):
+    """A complete answer, as it was on the wire. One for every fetch: a tuple is made in half the time.
 
     `head` is the exact bytes from the status line to the blank line. `wire_body` is the body as
     received, transfer and content codings still on, cut at the body cap. `request_head` is the exact bytes sent.

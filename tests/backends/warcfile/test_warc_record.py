@@ -3,7 +3,6 @@
 import gzip
 import random
 import re
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -99,7 +98,7 @@ def test_a_whole_body_is_not_called_truncated() -> None:
 
 @pytest.mark.parametrize(("unverified", "said"), [(True, "no"), (False, None)])
 def test_an_answer_whose_certificate_nobody_checked_says_so(unverified: bool, said: str | None) -> None:
-    [seen] = read_by_warcio(record_of(replace(response_of(), unverified=unverified)))
+    [seen] = read_by_warcio(record_of(response_of()._replace(unverified=unverified)))
 
     assert seen.headers.get("WARC-TLS-Verified") == said
 

@@ -202,14 +202,15 @@ class SqliteWriter:
         tries: list[tuple[object, ...]] = []  # answered, but in vain
         written = 0
         originals = Originals(self._db, self._sql, settlements)
-        fronts = self._fronts_of([s for s in settlements if s.state is UrlState.QUEUED])
+        queued, stored, duplicate, dead = UrlState.QUEUED, UrlState.STORED, UrlState.DUPLICATE, UrlState.DEAD
+        fronts = self._fronts_of([s for s in settlements if s.state is queued])
         for s in settlements:
             at: Location | None = None
             warc_id: int | None = None
             capture = s.capture
             if capture is not None and s.kept:
                 capture = self._unchanged(capture, s.url_id)
-            elif capture is not None and s.state is UrlState.DUPLICATE:
+            elif capture is not None and s.state is duplicate:
                 capture = originals.revisit(capture, s.digest)
             if capture is not None:
                 at = self._captures.append(capture)
@@ -221,7 +222,7 @@ class SqliteWriter:
             available_at: float | None = s.available_at
             front: int | None = None
             place: float | None = None
-            if s.state is UrlState.QUEUED:
+            if s.state is queued:
                 front = self._prioritiser.front_until_due(fronts.get(s.url_id, s.front))
                 place = available_at = max(s.available_at or 0.0, self._stamp)
                 _touch(touched, s.host_id, front, place)
@@ -235,7 +236,7 @@ class SqliteWriter:
             if answered and s.kept:
                 kept.append((s.at, s.took, s.etag, s.last_modified, s.url_id))
             elif answered:
-                in_vain = s.state is UrlState.QUEUED or s.state is UrlState.DEAD
+                in_vain = s.state is queued or s.state is dead
                 (tries if in_vain else visits).append(
                     (
                         *(s.url_id, s.at, s.status, s.size, s.took, s.mime, s.digest, s.title, s.etag, s.last_modified),
@@ -244,7 +245,7 @@ class SqliteWriter:
                         *((warc_id, at.offset, at.length) if at else (None, None, None)),
                     )
                 )
-            if s.state is UrlState.STORED and s.digest is not None and not s.kept:
+            if s.state is stored and s.digest is not None and not s.kept:
                 contents.append((s.digest, s.url_id, warc_id, at.offset if at else None))
             if s.reason is not None and not (s.kept and answered):
                 failures.append((s.url_id, s.at, s.reason, s.status, s.detail))

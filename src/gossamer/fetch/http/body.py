@@ -7,7 +7,7 @@ it at one go; bodies that `takes_long` are opened with `payload_in_slices`, whic
 
 import asyncio
 from collections.abc import Generator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gossamer.clock import Clock
 from gossamer.fetch.http.chunked import dechunk
@@ -24,8 +24,7 @@ _TURN = Seconds(0.02)  # how long the event loop is held at a time
 _LONGEST = Seconds(2.0)  # of work on one body, pauses not counted
 
 
-@dataclass(frozen=True, slots=True)
-class Payload:
+class Payload(NamedTuple):
     """A body without its codings.
 
     `body` is the document; `entity` has only the transfer coding removed, as payload digests want it. Without
