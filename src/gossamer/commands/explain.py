@@ -4,6 +4,7 @@ import argparse
 import json
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from gossamer.backends.sqlite.story import StoryReader
@@ -12,25 +13,32 @@ from gossamer.commands import arguments as given
 from gossamer.commands.options import add_options, config_from
 from gossamer.commands.reading import holder_of, reading, remembered_by_crawl
 from gossamer.config import Config
+from gossamer.crawl.recrawl_rules import RecrawlRules
+from gossamer.crawl.recrawling import HostChanging, price_from
 from gossamer.errors import NotThisCrawl, UsageError
-from gossamer.explain.facts import RecordCheck, VisitFact
+from gossamer.explain.facts import Facts, RecordCheck, UrlFact, VisitFact
 from gossamer.explain.form import fingerprints_of, form_of
+from gossamer.explain.recrawls import Basis, RecrawlTerms
 from gossamer.explain.scoping import scope_near
 from gossamer.explain.story import Story
 from gossamer.explain.tell import CrawlRules, refused, tell
 from gossamer.explain.trapped import identities_with
 from gossamer.explain.waiting import Caps
 from gossamer.explain.words import story_lines, story_object
-from gossamer.model.units import Domain, HostKey, Seconds
+from gossamer.model.units import Domain, HostKey, Instant, Seconds
+from gossamer.recrawl.policy import Terms
 from gossamer.seed.lists import with_scheme
 from gossamer.wishes import (
     canonicaliser_for,
     check_config,
     domain_of,
     identity_rules_for,
+    importance_for,
     is_free_of_traps,
+    opening_price_for,
     ordering_for,
     politeness_for,
+    recrawl_policy_for,
     rules_for,
     trap_policy_for,
 )
@@ -107,7 +115,27 @@ def rules_of(config: Config, reader: StoryReader, host: HostKey, domain: Domain)
         robots_agent=config.robots_agent,
         minimise=config.filter.minimise,
         traps=None if is_free_of_traps(config)(host) else trap_policy_for(config),
+        recrawl=RecrawlTerms(recrawl_policy_for(config), partial(_basis, config)),
     )
+
+
+def _basis(config: Config, known: UrlFact, facts: Facts) -> Basis:
+    """What the plan of a URL's next visit would rest on now."""
+    wishes, fact = config.recrawl, facts.recrawl
+    host = facts.host.host if facts.host is not None else HostKey("")
+    mime = facts.visit.mime if facts.visit is not None else None
+    gaps = RecrawlRules(wishes).of(host, known.url, mime, known.state)
+    changing = HostChanging.from_text(fact.changing) if fact.changing else HostChanging()
+    price = price_from(fact.price, wishes.budget, opening_price_for(config), Instant(0.0)).price
+    terms = Terms(
+        importance_for(config)(known.priority),
+        price,
+        changing.rates.prior(),
+        usual=Seconds(wishes.interval),
+        shortest=gaps.shortest,
+        longest=gaps.longest,
+    )
+    return Basis(terms, gaps.fixed, gaps.rule, not changing.lies)
 
 
 def checked_record(folder: Path, visit: VisitFact) -> RecordCheck | None:
