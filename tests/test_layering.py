@@ -35,10 +35,10 @@ OURS: dict[str, tuple[str, ...]] = {
     "observe": ("model", "errors", "clock"),
     # The judge of the crawler shares none of its code: an error of ours must not be excused by the same error there.
     "simweb": ("model", "errors", "clock"),
-    # Orders are judged outside a crawl: the one stage it knows is the frontier, whose orderings it replays.
-    "simulate": ("model", "errors", "frontier.orderings", "frontier.selector", "simweb"),
-    # What users add: it finds their orderings beside ours, and their hooks.
-    "plugins": ("errors", "frontier.orderings", "crawl.hooks"),
+    # Orders and recrawl policies are judged outside a crawl: it knows the orderings that it replays, and `recrawl`.
+    "simulate": ("model", "errors", "frontier.orderings", "frontier.selector", "recrawl", "simweb"),
+    # What users add: it finds their orderings and recrawl policies beside ours, and their hooks.
+    "plugins": ("errors", "frontier.orderings", "recrawl.policies", "crawl.hooks"),
     "sections": (),
     "config": ("errors", "sections"),
     # A configuration as policies, for whoever runs a crawl and for whoever only asks what one would do.
@@ -101,7 +101,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "isal": ("fetch.http", "backends.warcfile"),
     "pyarrow": ("export.parquet",),
     "msgspec": ("config", "sections", "simweb", "extract"),
-    "numpy": ("sketch.minhash", "export.edges"),
+    "numpy": ("sketch.minhash", "export.edges", "recrawl.optimum", "simulate.freshness"),
     "publicsuffixlist": ("filter",),
     "pycares": ("fetch.dns",),
     "pycurl": ("fetch.http",),
