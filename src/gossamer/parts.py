@@ -11,7 +11,7 @@ from gossamer.config import Config
 from gossamer.crawl.budgets import Budgets
 from gossamer.crawl.directory import CrawlDirectory
 from gossamer.crawl.lessons import Lessons
-from gossamer.crawl.recrawl_rules import RecrawlRules
+from gossamer.crawl.recrawl_rules import recrawl_rules_of
 from gossamer.crawl.recrawling import Recrawling, price_from
 from gossamer.errors import DirectoryError
 from gossamer.fetch.dns.resolver import Resolver
@@ -74,7 +74,7 @@ def recrawling_for(config: Config, price: str | None, now: Instant) -> Recrawlin
     """What plans the next visits. `price`: what the crawl remembers of it."""
     wishes = config.recrawl
     known = price_from(price, wishes.budget, opening_price_for(config), now)
-    return Recrawling(wishes, recrawl_policy_for(config), RecrawlRules(wishes), known, importance_for(config))
+    return Recrawling(wishes, recrawl_policy_for(config), recrawl_rules_of(wishes), known, importance_for(config))
 
 
 def recall(resolver: Resolver, host: HostKey, text: str) -> None:

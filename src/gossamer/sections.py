@@ -34,13 +34,13 @@ class SitemapsSection(Section, frozen=True, kw_only=True):
         at_least(self, 1, "max_bytes", "max_entries", "max_levels", "max_files", "max_urls")
 
 
-class RecrawlRule(Section, frozen=True, kw_only=True):
+class RecrawlRuleSection(Section, frozen=True, kw_only=True):
     """What is different for the URLs that it is about: all that is given must fit."""
 
-    host: str | None = None  # a host, or *. and a domain
+    host: str | None = None  # a host, or *. and a domain for it and all below
     pattern: str | None = None  # of the URL, with * for any run of characters
     mime: str | None = None  # a type, or text/*
-    state: Literal["stored", "duplicate", "redirect", "missing", "gone"] | None = None
+    state: Literal["page", "near-duplicate", "not-found", "gone", "moved", "elsewhere"] | None = None
     interval: float | None = None  # seconds until the next visit, whatever the policy would say
     shortest: float | None = None
     longest: float | None = None
@@ -63,7 +63,7 @@ class RecrawlSection(Section, frozen=True, kw_only=True):
     budget: float | None = None  # visits a day to URLs that were visited before
     discovery_share: float = 0.1  # of all visits, at least this much for URLs that are new, while there are any
     refresh_share: float = 0.1  # and this much for the others, while any are due
-    rules: tuple[RecrawlRule, ...] = ()  # the first that fits counts
+    rules: tuple[RecrawlRuleSection, ...] = ()  # the first that fits counts
 
     def __post_init__(self) -> None:
         at_least(self, 0.001, "interval", "shortest", "longest", "budget")

@@ -141,9 +141,14 @@ def ordering_for(config: Config, name: str | None = None) -> Ordering:
 def recrawl_policy_for(config: Config) -> RecrawlPolicy:
     """The policy that says when pages are visited again. Raises ConfigError where there is none of that name."""
     name = config.recrawl.policy
-    if name not in RECRAWL_POLICIES:
-        raise ConfigError("recrawl.policy", f"no such policy: {name!r} (there are {', '.join(RECRAWL_POLICIES)})")
-    return RECRAWL_POLICIES[name]()
+    if name in RECRAWL_POLICIES:  # no plugin can take these names, so none need be looked for
+        return RECRAWL_POLICIES[name]()
+    from gossamer.plugins import recrawl_policies
+
+    makers = recrawl_policies()
+    if name not in makers:
+        raise ConfigError("recrawl.policy", f"no such policy: {name!r} (there are {', '.join(makers)})")
+    return makers[name]()
 
 
 def opening_price_for(config: Config) -> float:

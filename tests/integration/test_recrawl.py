@@ -160,7 +160,7 @@ def test_rules_say_what_is_visited_when(tmp_path: Path) -> None:
     pattern = "*/news/*"
     interval = 300
     [[recrawl.rules]]
-    state = "missing"
+    state = "not-found"
     never = true
     [[recrawl.rules]]
     mime = "text/*"

@@ -13,7 +13,7 @@ from gossamer.commands import arguments as given
 from gossamer.commands.options import add_options, config_from
 from gossamer.commands.reading import holder_of, reading, remembered_by_crawl
 from gossamer.config import Config
-from gossamer.crawl.recrawl_rules import RecrawlRules
+from gossamer.crawl.recrawl_rules import NEVER_AGAIN, recrawl_rules_of, standing_of
 from gossamer.crawl.recrawling import HostChanging, price_from
 from gossamer.errors import NotThisCrawl, UsageError
 from gossamer.explain.facts import Facts, RecordCheck, UrlFact, VisitFact
@@ -26,7 +26,7 @@ from gossamer.explain.trapped import identities_with
 from gossamer.explain.waiting import Caps
 from gossamer.explain.words import story_lines, story_object
 from gossamer.model.units import Domain, HostKey, Instant, Seconds
-from gossamer.recrawl.policy import Terms
+from gossamer.recrawl.rules import PageFacts
 from gossamer.seed.lists import with_scheme
 from gossamer.wishes import (
     canonicaliser_for,
@@ -121,21 +121,17 @@ def rules_of(config: Config, reader: StoryReader, host: HostKey, domain: Domain)
 
 def _basis(config: Config, known: UrlFact, facts: Facts) -> Basis:
     """What the plan of a URL's next visit would rest on now."""
-    wishes, fact = config.recrawl, facts.recrawl
-    host = facts.host.host if facts.host is not None else HostKey("")
-    mime = facts.visit.mime if facts.visit is not None else None
-    gaps = RecrawlRules(wishes).of(host, known.url, mime, known.state)
+    wishes, fact, visit = config.recrawl, facts.recrawl, facts.visit
+    host = facts.host.host if facts.host is not None else ""
+    status, mime, near = (None, "", False) if visit is None else (visit.status, visit.mime, visit.distance is not None)
+    standing = standing_of(known.state, status, near)
+    rules = recrawl_rules_of(wishes)
+    ruling = rules.ruling(PageFacts(host, known.url, mime or "", standing))
     changing = HostChanging.from_text(fact.changing) if fact.changing else HostChanging()
     price = price_from(fact.price, wishes.budget, opening_price_for(config), Instant(0.0)).price
-    terms = Terms(
-        importance_for(config)(known.priority),
-        price,
-        changing.rates.prior(),
-        usual=Seconds(wishes.interval),
-        shortest=gaps.shortest,
-        longest=gaps.longest,
-    )
-    return Basis(terms, gaps.fixed, gaps.rule, not changing.lies)
+    importance, prior = importance_for(config)(known.priority), changing.rates.prior()
+    terms = rules.terms(ruling, importance=importance, price=price, prior=prior)
+    return Basis(terms, None if ruling.fixed in (None, NEVER_AGAIN) else ruling.fixed, ruling.rule, not changing.lies)
 
 
 def checked_record(folder: Path, visit: VisitFact) -> RecordCheck | None:

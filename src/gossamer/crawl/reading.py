@@ -264,9 +264,13 @@ class DocumentReader:
         headers = response.headers
         mime = _mime(headers.get("content-type"))
         signature = page.signature if page else None
-        planned = NEVER
-        if self._recrawling is not None:
-            planned = self._recrawling.document(visit, state, response, finished, mime, opened.digest, signature)
+        recrawling, planned = self._recrawling, NEVER
+        if recrawling is not None and state is UrlState.EXCLUDED:
+            recrawling.left_out(visit)
+        elif recrawling is not None:
+            digest, is_near = opened.digest, near is not None
+            planned = recrawling.document(visit, response, finished, mime, digest, signature, is_near)
+            signature = planned.signature or signature
         return Settlement(
             visit.host_id,
             visit.task.url_id,

@@ -1,68 +1,61 @@
-"""Which gaps hold for a URL: the configuration's rules by host, pattern, type and outcome. Pure."""
+"""The rules of `[recrawl]` as `recrawl.rules` has them, and what a settlement is to them."""
 
-from typing import NamedTuple
+import math
+from dataclasses import dataclass
 
-from gossamer.filter.hosts import HostTable, host_table
 from gossamer.filter.patterns import UrlPattern
 from gossamer.model.states import UrlState
-from gossamer.model.units import HostKey, Seconds, Url
-from gossamer.sections import RecrawlRule, RecrawlSection
+from gossamer.model.units import Seconds
+from gossamer.recrawl.rules import PageFacts, RecrawlRule, RecrawlRules, Standing
+from gossamer.sections import RecrawlRuleSection, RecrawlSection
+
+NEVER_AGAIN = Seconds(math.inf)
+"""The gap of what is not visited again."""
+
+_PERMANENT = (301, 308)
 
 
-class Gaps(NamedTuple):
-    """What holds for one URL."""
+@dataclass(frozen=True, slots=True)
+class GlobRule(RecrawlRule):
+    """A rule whose pattern is one of ours: a user's regular expression may take exponential time."""
 
-    shortest: Seconds
-    longest: Seconds
-    fixed: Seconds | None = None  # neither more nor less, whatever the policy says
-    never: bool = False
-    rule: int | None = None  # the number of the rule that says so, from 1 on
+    glob: UrlPattern | None = None
 
-
-class _Compiled(NamedTuple):
-    host: HostTable[bool] | None
-    pattern: UrlPattern | None
-    mime: str | None
-    state: UrlState | None
-    gaps: Gaps
+    def fits(self, page: PageFacts) -> bool:
+        return (self.glob is None or self.glob.matches(page.url)) and RecrawlRule.fits(self, page)
 
 
-class RecrawlRules:
-    """The rules in their order; the first that fits counts. Raises ConfigError for what is none."""
-
-    def __init__(self, wishes: RecrawlSection) -> None:
-        self.usual = Gaps(Seconds(wishes.shortest), Seconds(wishes.longest))
-        self._rules = [self._compiled(number, rule) for number, rule in enumerate(wishes.rules, 1)]
-
-    def _compiled(self, number: int, rule: RecrawlRule) -> _Compiled:
-        shortest = self.usual.shortest if rule.shortest is None else Seconds(rule.shortest)
-        longest = self.usual.longest if rule.longest is None else Seconds(rule.longest)
-        fixed = None if rule.interval is None else Seconds(rule.interval)
-        return _Compiled(
-            None if rule.host is None else host_table({rule.host: True}, "recrawl.rules"),
-            None if rule.pattern is None else UrlPattern(rule.pattern),
-            None if rule.mime is None else rule.mime.lower(),
-            None if rule.state is None else UrlState[rule.state.upper()],
-            Gaps(shortest, max(shortest, longest), fixed, rule.never, number),
-        )
-
-    def __bool__(self) -> bool:
-        return bool(self._rules)
-
-    def of(self, host: HostKey, url: Url, mime: str | None, state: UrlState) -> Gaps:
-        """What holds for a URL that came to this."""
-        for rule in self._rules:
-            if (
-                (rule.state is None or rule.state is state)
-                and (rule.mime is None or _fits(rule.mime, mime))
-                and (rule.host is None or rule.host.of(host))
-                and (rule.pattern is None or rule.pattern.matches(url))
-            ):
-                return rule.gaps
-        return self.usual
+def recrawl_rules_of(wishes: RecrawlSection) -> RecrawlRules:
+    """The configuration's rules. Raises ConfigError for a pattern that is none."""
+    rules = [_rule(number, rule) for number, rule in enumerate(wishes.rules, 1)]
+    return RecrawlRules(rules, Seconds(wishes.interval), Seconds(wishes.shortest), Seconds(wishes.longest))
 
 
-def _fits(wanted: str, mime: str | None) -> bool:
-    if mime is None:
-        return False
-    return mime == wanted or (wanted.endswith("/*") and mime.startswith(wanted[:-1]))
+def _rule(number: int, rule: RecrawlRuleSection) -> GlobRule:
+    gap = NEVER_AGAIN if rule.never else _seconds(rule.interval)
+    return GlobRule(
+        f"rule {number}",
+        rule.host,
+        None,
+        rule.mime,
+        None if rule.state is None else Standing(rule.state),
+        gap,
+        _seconds(rule.shortest),
+        _seconds(rule.longest),
+        None if rule.pattern is None else UrlPattern(rule.pattern),
+    )
+
+
+def _seconds(value: float | None) -> Seconds | None:
+    return None if value is None else Seconds(value)
+
+
+def standing_of(state: UrlState, status: int | None, near_duplicate: bool) -> Standing:
+    """What a visit came to, as far as the next one depends on it."""
+    if near_duplicate:
+        return Standing.NEAR_DUPLICATE
+    if state is UrlState.REDIRECT:
+        return Standing.MOVED if status in _PERMANENT else Standing.ELSEWHERE
+    if state is UrlState.MISSING:
+        return Standing.NOT_FOUND
+    return Standing.GONE if state is UrlState.GONE else Standing.PAGE

@@ -10,18 +10,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from gossamer.crawl.recrawl_rules import Gaps, RecrawlRules
+from gossamer.crawl.recrawl_rules import NEVER_AGAIN, standing_of
 from gossamer.fetch.http.headers import http_date
 from gossamer.frontier.turns import Visit
 from gossamer.model.outcome import Response
 from gossamer.model.states import UrlState
-from gossamer.model.task import Before, HostRecord, Task
+from gossamer.model.task import Before, HostRecord
 from gossamer.model.units import HostId, Instant, Seconds
-from gossamer.recrawl.estimate import Estimate
+from gossamer.recrawl.change import Content, Verdict, verdict_on
+from gossamer.recrawl.estimate import USUAL, Estimate
 from gossamer.recrawl.policies.optimal import Optimal
-from gossamer.recrawl.policy import DAY, NOTHING, Memory, RecrawlPolicy, Terms, Visited
+from gossamer.recrawl.policy import DAY, NOTHING, Memory, RecrawlPolicy, Visited
 from gossamer.recrawl.price import Price
 from gossamer.recrawl.prior import HostRates
+from gossamer.recrawl.rules import PageFacts, RecrawlRules, Ruling, Standing
+from gossamer.recrawl.trust import HostTrust, usable_modified
 from gossamer.sections import RecrawlSection
 from gossamer.store.changes import Batch, Capture, Settlement
 
@@ -34,9 +37,9 @@ PRICE: Final = "recrawl"
 REFRESHING: Final = "refreshing"
 """The counter of URLs that are queued again and of which a document is stored."""
 
-_MINUTE = 60.0  # a Last-Modified that is younger may be the time of the answer
 _PLAIN = re.compile(r"[ -~]{1,512}").fullmatch
-_POLICED = (UrlState.STORED, UrlState.DUPLICATE)
+_MOST_FIRST = 10_000
+_PAGE = Standing.PAGE
 _RETURN_LATER = frozenset({"redirect_loop", "too_many_redirects"})  # what is dead in itself, not for now
 
 
@@ -47,6 +50,7 @@ class Planned(NamedTuple):
     gap: float | None = None
     one: float | None = None
     two: float | None = None
+    signature: bytes | None = None  # the one to be kept of the page
 
 
 NEVER: Final = Planned(None)
@@ -57,17 +61,21 @@ class HostChanging:
     """How the pages of a host change, and whether what its server says of that is true."""
 
     rates: HostRates = HostRates()
+    trust: HostTrust = HostTrust()
     lies: int = 0  # documents that changed under a validator that did not
-    moving: int = 0  # dates of modification that changed while the document did not
 
     def to_text(self) -> str:
-        return json.dumps([self.lies, self.moving, *self.rates])
+        return json.dumps([self.lies, self.rates, self.trust])
 
     @staticmethod
     def from_text(text: str) -> "HostChanging":
         """What an earlier version reckoned with otherwise is learnt anew."""
-        lies, moving, *rates = json.loads(text)
-        return HostChanging(HostRates(*rates) if len(rates) == len(HostRates._fields) else HostRates(), lies, moving)
+        lies, rates, trust = json.loads(text)
+        return HostChanging(
+            HostRates(*rates) if len(rates) == len(HostRates._fields) else HostRates(),
+            HostTrust(*trust) if len(trust) == len(HostTrust._fields) else HostTrust(),
+            lies,
+        )
 
 
 _UNKNOWN_HOST: Final = HostChanging()
@@ -87,6 +95,7 @@ class Recrawling:
         """`importance` makes one of a priority: 1 is usual."""
         self._policy = policy
         self._rules = rules
+        self._usual_ruling = None if rules.rules else rules.ruling(PageFacts("", ""))  # of a page, without rules
         self._usual = Seconds(wishes.interval)
         self._moves = wishes.budget is not None and policy.moved_by_price
         self._importance = importance
@@ -121,7 +130,7 @@ class Recrawling:
             self._changed.clear()
         if self._moves and batch.settlements:
             before = self.price.price
-            if self.price.step(now / DAY, max(0, waiting)) != before:
+            if self.price.step(now / DAY, 1.0 + max(0, waiting) / max(1, self.price.pages)) != before:
                 self._first.clear()
         told = price_text(self.price)
         if told != self._told:
@@ -160,9 +169,9 @@ class Recrawling:
         """The document is what it was."""
         headers, task = response.headers, visit.task
         modified = headers.get("last-modified")
-        if response.status != 304 and modified is not None and before.last_modified not in (None, modified):
-            self._host(visit.host_id).moving += 1
-        planned = self.plan(visit, before.state, now, before.mime, changed=False)
+        if response.status != 304:
+            self._judge_modified(visit, before, modified, now, changed=False)
+        planned = self.plan(visit, _PAGE, now, before.mime, changed=False)
         return Settlement(
             visit.host_id,
             task.url_id,
@@ -185,28 +194,41 @@ class Recrawling:
     def document(
         self,
         visit: Visit,
-        state: UrlState,
         response: Response,
         now: Instant,
         mime: str | None,
         digest: bytes,
         signature: bytes | None,
+        near_duplicate: bool = False,
     ) -> Planned:
         """The plan after a document that is new, or not what it was."""
         before = visit.task.before
+        standing = Standing.NEAR_DUPLICATE if near_duplicate else _PAGE
         if before is None or not before.has_document:
-            return self.plan(visit, state, now, mime)
-        # Where the text is the same, what differs is a clock, a token or an advertisement.
-        changed = digest != before.digest and (signature is None or signature != before.signature)
+            return self.plan(visit, standing, now, mime)
+        assert before.digest is not None
+        verdict = verdict_on(Content(before.digest, before.signature), Content(digest, signature))
+        changed = verdict is Verdict.CHANGED
         headers = response.headers
-        if changed and _same(before, headers.get("etag"), headers.get("last-modified")):
+        modified = headers.get("last-modified")
+        if changed and _same(before, headers.get("etag"), modified):
             self._host(visit.host_id).lies += 1
-        modified: Instant | None = None
-        text = headers.get("last-modified")
-        if changed and text is not None and not self._hosts.get(visit.host_id, _UNKNOWN_HOST).moving:
-            date = http_date(text, now)
-            modified = date if date is not None and before.at < date < now - _MINUTE else None
-        return self.plan(visit, state, now, mime, changed=changed, modified=modified)
+        at = self._judge_modified(visit, before, modified, now, changed=changed)
+        planned = self.plan(visit, standing, now, mime, changed=changed, modified=at if changed else None)
+        return planned._replace(signature=before.signature) if verdict is Verdict.NOISE else planned
+
+    def _judge_modified(
+        self, visit: Visit, before: Before, text: str | None, now: Instant, *, changed: bool
+    ) -> Instant | None:
+        """When the page was modified, if its host can be believed; and remember whether it can."""
+        if text is None or before.last_modified is None:
+            return None
+        was, at = http_date(before.last_modified, now), http_date(text, now)
+        known = self._host(visit.host_id)
+        believed = known.trust.believes_modified
+        known.trust = known.trust.judged_modified(before=was, after=at, served=now, changed=changed)
+        at = usable_modified(at, now)
+        return at if believed and at is not None and at > before.at else None
 
     def settled(self, visit: Visit, settlement: Settlement) -> Settlement:
         """What came of any other visit, with the date of the next one."""
@@ -216,11 +238,16 @@ class Recrawling:
         if before is not None and before.has_document and state in (UrlState.DEAD, UrlState.EXCLUDED):
             return self._stays(visit, before, settlement)
         if state is UrlState.REDIRECT or state is UrlState.MISSING or state is UrlState.GONE:
-            given = None if settlement.available_at is None else Seconds(settlement.available_at - settlement.at)
-            planned = self._by_rule(visit, state, settlement.at, settlement.mime, given)
+            standing = standing_of(state, settlement.status, near_duplicate=False)
+            planned = self._without_document(visit, standing, settlement)
             return settlement._replace(available_at=planned.at, planned=planned.gap)
         self._demand(before, None)
         return settlement
+
+    def left_out(self, visit: Visit) -> Planned:
+        """It is not visited again."""
+        self._demand(visit.task.before, None)
+        return NEVER
 
     def _stays(self, visit: Visit, before: Before, settlement: Settlement) -> Settlement:
         """A page that we have could not be asked for. What we have stays; if it is not forbidden, it is asked for again
@@ -231,8 +258,8 @@ class Recrawling:
         if settlement.reason in _RETURN_LATER:
             self._demand(before, None)
             return settlement
-        gaps = self._rules.of(visit.host, visit.task.url, before.mime, before.state)
-        gap = min(max(2 * (before.planned or 0.0), self._usual), gaps.longest)
+        longest = self._ruling(visit, before.mime, _PAGE).longest
+        gap = min(max(2 * (before.planned or 0.0), self._usual), longest)
         at: Instant | None = Instant(settlement.at + gap)
         if settlement.state is UrlState.EXCLUDED:
             at, gap = None, 0.0
@@ -246,25 +273,29 @@ class Recrawling:
     def plan(
         self,
         visit: Visit,
-        state: UrlState,
+        standing: Standing,
         now: Instant,
         mime: str | None,
         *,
         changed: bool | None = None,
         modified: Instant | None = None,
     ) -> Planned:
-        """When a URL that came to `state` is visited next. `changed` is None where there is nothing to compare with."""
-        task, before = visit.task, visit.task.before
-        if state not in _POLICED:
-            return self._by_rule(visit, state, now, mime, self._usual if state is UrlState.REDIRECT else None)
-        gaps = self._rules.of(visit.host, task.url, mime, state) if self._rules else self._rules.usual
-        if gaps.never:
-            self._demand(before, None)
-            return NEVER
+        """When a page is visited next. `changed` is None where there is nothing to compare with."""
+        before = visit.task.before
+        ruling = self._usual_ruling
+        if ruling is None or standing is not _PAGE:
+            ruling = self._ruling(visit, mime, standing)
+        if ruling.fixed == NEVER_AGAIN:
+            return self.left_out(visit)
         if changed is None or before is None:
-            return self._after_first(visit, gaps, now)
+            return self._after_first(visit, ruling, now)
         known = self._host(visit.host_id)
-        terms = self._terms(task, known.rates.prior(), gaps)
+        terms = self._rules.terms(
+            ruling,
+            importance=self._importance(visit.task.priority),
+            price=self.price.price,
+            prior=known.rates.prior(),
+        )
         memory = Memory(before.one or 0.0, before.two or 0.0, before.visits, before.changes)
         visited = Visited(now, Seconds(max(0.0, now - before.at)), changed, modified)
         plan = self._policy.after(visited, memory, terms)
@@ -272,49 +303,42 @@ class Recrawling:
         if isinstance(self._policy, Optimal) and one > 0:
             was = Estimate(memory.one, memory.two) if memory.one > 0 else None
             known.rates = known.rates.learnt(was, Estimate(one, two))
-        gap = gaps.fixed if gaps.fixed is not None else plan.gap(now)
+        gap = plan.gap(now)
         self._demand(before, gap)
-        return Planned(Instant(now + gap), gap, one or None, two or None)
+        return Planned(plan.next_visit, gap, one or None, two or None)
 
-    def _after_first(self, visit: Visit, gaps: Gaps, now: Instant) -> Planned:
+    def _ruling(self, visit: Visit, mime: str | None, standing: Standing) -> Ruling:
+        return self._rules.ruling(PageFacts(visit.host, visit.task.url, mime or "", standing))
+
+    def _after_first(self, visit: Visit, ruling: Ruling, now: Instant) -> Planned:
         """Hot: of most pages of a first crawl the same is known, so the same follows."""
-        task = visit.task
+        host_id, task = visit.host_id, visit.task
+        prior = self._hosts[host_id].rates.prior() if host_id in self._hosts else USUAL
+        importance = round(self._importance(task.priority), 2)
+        shared = ruling is self._usual_ruling and isinstance(self._policy, Optimal)
+        gap = self._first.get((prior, importance)) if shared else None
         one = two = None
-        if gaps.fixed is not None:
-            gap: float = gaps.fixed
-        elif isinstance(self._policy, Optimal) and gaps.rule is None:
-            known = self._hosts.get(visit.host_id)
-            prior = _UNKNOWN_HOST.rates.prior() if known is None else known.rates.prior()
-            importance = round(self._importance(task.priority), 2)
-            found = self._first.get((prior, importance))
-            if found is None:
-                terms = self._terms(task, prior, gaps)._replace(importance=importance)
-                found = self._policy.after(Visited(now), NOTHING, terms).gap(now)
-                if len(self._first) > 10_000:
-                    self._first.clear()
-                self._first[prior, importance] = found
-            gap = found
-        else:
-            prior = self._hosts.get(visit.host_id, _UNKNOWN_HOST).rates.prior()
-            plan = self._policy.after(Visited(now), NOTHING, self._terms(task, prior, gaps))
+        if gap is None:
+            terms = self._rules.terms(ruling, importance=importance, price=self.price.price, prior=prior)
+            plan = self._policy.after(Visited(now), NOTHING, terms)
             gap, one, two = plan.gap(now), plan.memory.one or None, plan.memory.two or None
+            if shared:
+                if len(self._first) > _MOST_FIRST:
+                    self._first.clear()
+                self._first[prior, importance] = gap
         self._demand(task.before, gap)
         return Planned(Instant(now + gap), gap, one, two)
 
-    def _by_rule(self, visit: Visit, state: UrlState, now: Instant, mime: str | None, usual: Seconds | None) -> Planned:
-        """For what has no document: the gap that a rule says, or the usual one; None: it is not asked for again."""
-        gaps = self._rules.of(visit.host, visit.task.url, mime, state) if self._rules else self._rules.usual
-        gap = gaps.fixed if gaps.fixed is not None else usual
-        if gap is None or gaps.never:
-            self._demand(visit.task.before, None)
-            return NEVER
+    def _without_document(self, visit: Visit, standing: Standing, settlement: Settlement) -> Planned:
+        """For what is no page: the gap that a rule says, or the retry policy, or else the usual one of its kind."""
+        ruling = self._ruling(visit, settlement.mime, standing)
+        gap: float | None = ruling.fixed
+        if ruling.rule == standing.value and settlement.available_at is not None:
+            gap = settlement.available_at - settlement.at
+        if gap is None or gap == NEVER_AGAIN:
+            return self.left_out(visit)
         self._demand(visit.task.before, gap)
-        return Planned(Instant(now + gap), gap)
-
-    def _terms(self, task: Task, prior: Estimate, gaps: Gaps) -> Terms:
-        return Terms(
-            self._importance(task.priority), self.price.price, prior, 0.0, self._usual, gaps.shortest, gaps.longest
-        )
+        return Planned(Instant(settlement.at + gap), gap)
 
     def _demand(self, before: Before | None, gap: float | None) -> None:
         was = None if before is None or before.planned is None else before.planned / DAY

@@ -17,7 +17,7 @@ class Basis(NamedTuple):
 
     terms: Terms
     fixed: Seconds | None  # the gap that a rule says
-    rule: int | None
+    rule: str | None
     trusted: bool  # its host's validators
 
 
@@ -26,9 +26,6 @@ class RecrawlTerms(NamedTuple):
 
     policy: RecrawlPolicy
     basis: Callable[[UrlFact, Facts], Basis]
-
-
-_DOCUMENTS = (UrlState.STORED, UrlState.DUPLICATE)
 
 
 def recrawl_of(known: UrlFact, facts: Facts, by: RecrawlTerms) -> Recrawl | None:
@@ -46,11 +43,11 @@ def recrawl_of(known: UrlFact, facts: Facts, by: RecrawlTerms) -> Recrawl | None
         believed = estimate or terms.prior
         interval, uncertainty = Seconds(DAY / believed.rate), believed.uncertainty
     if fixed is not None:
-        why = f"rule {rule} of the configuration says so"
-    elif known.state is UrlState.QUEUED or known.state in _DOCUMENTS:
-        why = by.policy.words(memory, terms)
+        why = f"the interval of {rule}"
+    elif known.state is UrlState.MISSING:
+        why = "as [retry] says of what is missing"
     else:
-        why = f"the usual interval of what is {known.state.word}"
+        why = by.policy.words(memory, terms)
     return Recrawl(
         by.policy.name,
         fact.planned,

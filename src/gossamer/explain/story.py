@@ -206,7 +206,7 @@ class Recrawl:
     `gap` is from the last visit to the next. `change_interval` is what is estimated of the page, by `visits` of which
     `changes` found it changed, or, with `assumed`, by the other pages of its host; `uncertainty` is the standard
     deviation of the rate of change as a share of it. A visit is due when it is worth `price`; `importance` is what
-    the page's freshness counts. `rule`: the number of the configuration's rule that decides.
+    the page's freshness counts. `rule`: what decides instead of the policy, or narrows what it may choose.
     """
 
     policy: str
@@ -218,7 +218,7 @@ class Recrawl:
     assumed: bool
     price: float
     importance: float
-    rule: int | None
+    rule: str | None
     conditional: bool  # its server is asked whether anything has changed
     why: str
 
