@@ -92,7 +92,7 @@ def test_what_has_changed_is_stored_anew_and_its_new_links_are_followed(lives: L
 
 
 def test_links_are_counted_once_however_often_their_page_is_read(lives: Lives) -> None:
-    counts = [dict(found) for found in lives.links]
+    counts = [{row[0]: row[1] for row in found} for found in lives.links]
     url = lives.site.server.base + "/none"
 
     assert [count[url] for count in counts] == [2, 2, 2]  # from the home page, and from one that changes

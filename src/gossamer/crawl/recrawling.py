@@ -94,6 +94,7 @@ class Recrawling:
     ) -> None:
         """`importance` makes one of a priority: 1 is usual."""
         self._policy = policy
+        self._is_optimal = isinstance(policy, Optimal)
         self._rules = rules
         self._usual_ruling = None if rules.rules else rules.ruling(PageFacts("", ""))  # of a page, without rules
         self._usual = Seconds(wishes.interval)
@@ -300,7 +301,7 @@ class Recrawling:
         visited = Visited(now, Seconds(max(0.0, now - before.at)), changed, modified)
         plan = self._policy.after(visited, memory, terms)
         one, two = plan.memory.one, plan.memory.two
-        if isinstance(self._policy, Optimal) and one > 0:
+        if self._is_optimal and one > 0:
             was = Estimate(memory.one, memory.two) if memory.one > 0 else None
             known.rates = known.rates.learnt(was, Estimate(one, two))
         gap = plan.gap(now)
@@ -315,7 +316,7 @@ class Recrawling:
         host_id, task = visit.host_id, visit.task
         prior = self._hosts[host_id].rates.prior() if host_id in self._hosts else USUAL
         importance = round(self._importance(task.priority), 2)
-        shared = ruling is self._usual_ruling and isinstance(self._policy, Optimal)
+        shared = ruling is self._usual_ruling and self._is_optimal
         gap = self._first.get((prior, importance)) if shared else None
         one = two = None
         if gap is None:

@@ -55,6 +55,7 @@ class Refreshing:
         self._tokens, self._since = min(held, self._most), since
         self._discovery, self._refresh = wishes.discovery_share, wishes.refresh_share
         self._credit = float(AT_ONCE)  # visits to known URLs that new ones have left room for
+        self._uncredited = 0  # visits to new URLs that are not in it yet
         self._again = self._new = 0  # visits of each kind, of late
         self._waiting = 0  # queued again, and not visited yet
         self._ordered = False
@@ -97,6 +98,8 @@ class Refreshing:
             return
         most = int(min(most, self._tokens))
         if self._discovery > 0 and self._tally.total["state:queued"] > self._waiting:
+            room = self._uncredited * (1 - self._discovery) / self._discovery
+            self._credit, self._uncredited = min(self._credit + room, float(AT_ONCE)), 0
             if self._credit < 1.0:
                 self.look_at = now + _SOON
                 return
@@ -138,15 +141,15 @@ class Refreshing:
 
     def settled(self, before: Before | None, settlement: Settlement, batch: Batch) -> None:
         """What came of any visit: of one to a new URL or of one that was queued again."""
-        if settlement.available_at is not None and settlement.available_at < self._next:
-            self._next = settlement.available_at
-            self.look_at = 0.0
+        date = settlement.available_at
         if settlement.state is _QUEUED:
             return
+        if date is not None and date < self._next:
+            self._next = date
+            self.look_at = 0.0
         if before is None or before.state is _QUEUED:
             self._new += 1
-            if self._discovery > 0:
-                self._credit = min(self._credit + (1 - self._discovery) / self._discovery, float(AT_ONCE))
+            self._uncredited += 1
         else:
             self._again += 1
             self._waiting = max(0, self._waiting - 1)

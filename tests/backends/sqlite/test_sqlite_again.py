@@ -46,7 +46,8 @@ def test_what_is_due_is_queued_the_longest_overdue_first(store: Store) -> None:
     assert list(committed.again) == [(UrlState.STORED, 3)]
     assert committed.next_again == START + 99.0
     assert [task.url_id for task in tasks_of(store)] == [2, 4, 1]
-    counts = dict(store.rows("SELECT name, value FROM counters WHERE name LIKE 'state:%' OR name = 'refreshing'"))
+    rows = store.rows("SELECT name, value FROM counters WHERE name LIKE 'state:%' OR name = 'refreshing'")
+    counts = {row[0]: row[1] for row in rows}
     assert (counts["state:queued"], counts["state:stored"], counts["refreshing"]) == (3, 1, 3)
 
 
