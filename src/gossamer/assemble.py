@@ -170,6 +170,7 @@ def _assemble(
     key = facts.fingerprint_key()
     facts.remember(shape_of(config))
     parameters = learnt_parameters(db)
+    facts.plan_by(config.recrawl.policy)
     recrawling = recrawling_for(config, facts.fact(PRICE), clock.now())
     tokens = facts.fact(TOKENS)
     db.close()

@@ -141,6 +141,32 @@ def test_what_came_of_visiting_again_is_counted(lives: Lives) -> None:
     assert [report["finished"] for report in lives.reports] == [True, True, True]
 
 
+def test_explain_tells_why_the_next_visit_is_when_it_is(lives: Lives) -> None:
+    command = ("explain", lives.site.server.base + "/hub", "--dir", lives.copy.dir, "--config", lives.copy.toml)
+
+    told = gossamer(*command, "--json").report["recrawl"]
+    text = gossamer(*command).out
+
+    assert isinstance(told, dict)
+    assert (told["policy"], told["visits"], told["changes"], told["assumed"]) == ("optimal", 3, 2, False)
+    assert 0.01 <= told["gap"] <= 0.2
+    assert told["change_interval"] > 0 and 0 < told["uncertainty"] < 2
+    assert "rests on 3 visits, 2 of which found a change" in text
+    assert "price of a visit" in text
+
+
+def test_status_tells_how_fresh_the_copies_are_and_what_that_costs(lives: Lives) -> None:
+    told = gossamer("status", "--dir", lives.copy.dir, "--json").report["recrawl"]
+    text = gossamer("status", "--dir", lives.copy.dir).out
+
+    assert isinstance(told, dict)
+    assert told["freshness"] > 0.99  # nothing is known of pages that change within seconds
+    assert (told["scheduled"], told["overdue"]) == (12, 12)
+    assert told["refreshed"] == lives.reports[2]["refreshed"]
+    assert told["visits_a_day"] > 0 and told["price"] > 0
+    assert "not modified" in text
+
+
 def test_a_finished_crawl_is_not_visited_before_its_date(tmp_path: Path) -> None:
     with ChangingSite({"/": Document("home")}) as site:
         copy = Copy(tmp_path, site, "")

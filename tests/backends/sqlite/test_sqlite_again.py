@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from sqlite_store import START, Store, candidate, settlement
 
+from gossamer.backends.sqlite.facts import Facts
 from gossamer.backends.sqlite.queries import named_queries
 from gossamer.frontier.front_queue import HostWanted, LoadOrder
 from gossamer.model.states import UrlState
@@ -153,6 +154,21 @@ def test_what_was_learnt_and_decided_is_committed_with_the_batch(store: Store) -
 
     assert store.value("SELECT changing FROM hosts") == "[1]"
     assert store.value("SELECT value FROM facts WHERE name = 'recrawl'") == "2.0"
+
+
+def test_what_a_policy_wrote_down_is_forgotten_under_another_one_only(store: Store) -> None:
+    stored_with_dates(store, [10.0])
+    known = settlement(1, body=b"page 1")._replace(one=0.5, two=7.0)
+    facts = Facts(store.writer._db)
+    facts.plan_by("optimal")
+    store.writer.commit(Batch(settlements=[known]), store.now)
+
+    memories = []
+    for policy in ("optimal", "fixed"):
+        facts.plan_by(policy)
+        memories.append(store.rows("SELECT memory_one, memory_two FROM urls"))
+
+    assert memories == [[(0.5, 7.0)], [(None, None)]]
 
 
 @pytest.mark.parametrize("name", ["due_again", "due_missing", "next_again", "next_missing"])

@@ -49,6 +49,18 @@ class Facts:
         """Keep the options that shape the crawl, for a resume without them."""
         self._db.execute(self._sql["set_fact"], ("options", json.dumps(options)))
 
+    def plan_by(self, policy: str) -> None:
+        """Keep under which recrawl policy next visits are planned. What another one wrote down of pages means nothing
+        to it and is forgotten, which goes over the table once."""
+        before = self.fact("recrawl_policy")
+        if before == policy:
+            return
+        self._db.execute("BEGIN IMMEDIATE")
+        with self._db:
+            if before is not None:
+                self._db.execute(self._sql["forget_memories"])
+            self._db.execute(self._sql["set_fact"], ("recrawl_policy", policy))
+
     def seeds(self) -> frozenset[Url]:
         return frozenset(Url(url) for (url,) in self._db.execute("SELECT url FROM seeds"))
 

@@ -77,6 +77,9 @@ SELECT json_group_array(json_array(u.id, u.front)) FROM new CROSS JOIN urls u ON
 SELECT id, url, depth, links, links_from_others, credit, visits, changes, modified, host_id, state, available_at
 FROM urls WHERE state = 4 AND available_at <= ? ORDER BY available_at LIMIT ?
 
+-- name: forget_memories
+UPDATE urls SET memory_one = NULL, memory_two = NULL WHERE memory_one IS NOT NULL OR memory_two IS NOT NULL
+
 -- name: due_again
 SELECT id, url, depth, links, links_from_others, credit, visits, changes, modified, host_id, state, available_at
 FROM urls WHERE state IN (1, 2, 3, 5) AND available_at <= ? ORDER BY available_at LIMIT ?
