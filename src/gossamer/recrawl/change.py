@@ -6,7 +6,7 @@ counter, a token or a line of advertising is in one to three of them. A page wit
 judged by its digest alone.
 
 How far two signatures are apart is about 64 times the share of shingles that one text has and the other has not. So a
-page whose text differs in less than `TOLERATED` of its words counts as unchanged: ADR 28 says what that costs.
+page whose text differs in less than `TOLERATED` of its words counts as unchanged: ADR 29 says what that costs.
 """
 
 from enum import StrEnum

@@ -95,17 +95,28 @@ def gap_until_unflagged(
     ceiling = longest if isfinite(longest) else _SURELY_STALE
     if value_unflagged(estimate, importance, ceiling, recall) <= price:
         return longest
+    # Newton's method on a scale of ratios, on which V is nearly a straight line, kept within bounds that close in.
     # Reports make waiting cheaper, so the gap without them is a lower bound.
-    low, high = log(max(gap_until(estimate, importance, price, ceiling), 1e-12)), log(ceiling)
+    a, b = estimate
+    kept = 1 - recall
+    low, high = max(gap_until(estimate, importance, price, ceiling), 1e-12), ceiling
+    gap = min(low / sqrt(kept), high)  # exact while changes are rare
     for _ in range(60):
-        middle = (low + high) / 2
-        if high - low < 1e-6:
-            break
-        if value_unflagged(estimate, importance, exp(middle), recall) < price:
-            low = middle
+        worth = value_unflagged(estimate, importance, gap, recall)
+        if worth < price:
+            low = gap
         else:
-            high = middle
-    return min(exp((low + high) / 2), longest)
+            high = gap
+        slope = importance * kept / recall * (exp(-a * log1p(kept * gap / b)) - exp(-a * log1p(gap / b)))
+        nearer = 0.0
+        if worth > 0 and slope > 0:
+            nearer = gap * exp(min(max(log(price / worth) * worth / (gap * slope), -50.0), 50.0))
+        if not low < nearer < high:
+            nearer = sqrt(low * high)
+        if abs(nearer - gap) <= 1e-5 * gap:
+            break
+        gap = nearer
+    return min(nearer, longest)
 
 
 def _off_one(m: float) -> float:

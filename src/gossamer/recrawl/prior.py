@@ -2,7 +2,7 @@
 
 The prior's mean is the mean rate of the host's pages, whose sum is corrected after every visit. Its shape stays the
 usual one. (Learning the shape too, from the mean of the logarithms, was tried: it gained nothing on drawn worlds and
-lost a quarter of a point on recorded ones. ADR 28.)
+lost a quarter of a point on recorded ones. ADR 29.)
 """
 
 from math import exp, log
