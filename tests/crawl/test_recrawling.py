@@ -145,14 +145,16 @@ def test_a_redirect_is_followed_again_later_the_more_final_it_is(status: int, da
     assert settled.available_at == NOW + days * DAY
 
 
-def test_what_is_missing_has_the_date_of_the_retry_policy_and_what_is_gone_a_distant_one() -> None:
+def test_what_is_missing_has_the_date_of_the_retry_policy_and_what_is_gone_none_unless_a_rule_says_so() -> None:
     later = Instant(NOW + 77.0)
 
     missing = recrawling().settled(visit(), settlement(UrlState.MISSING, status=404, available_at=later))
-    gone = recrawling().settled(visit(), settlement(UrlState.GONE, status=410))
+    gone = settlement(UrlState.GONE, status=410)
+    by_rule = recrawling(RecrawlSection(rules=(RecrawlRuleSection(state="gone", interval=99.0),)))
 
     assert (missing.available_at, missing.planned) == (later, 77.0)
-    assert gone.available_at == NOW + 180 * DAY
+    assert recrawling().settled(visit(), gone).available_at is None
+    assert by_rule.settled(visit(), gone).available_at == NOW + 99.0
 
 
 def test_a_page_that_cannot_be_had_stays_what_it_was_and_is_asked_for_later_each_time() -> None:

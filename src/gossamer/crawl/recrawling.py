@@ -336,6 +336,8 @@ class Recrawling:
         gap: float | None = ruling.fixed
         if ruling.rule == standing.value and settlement.available_at is not None:
             gap = settlement.available_at - settlement.at
+        elif ruling.rule == standing.value and standing is Standing.GONE:
+            gap = None  # its state says that it is not asked for; a rule of the user's may say otherwise
         if gap is None or gap == NEVER_AGAIN:
             return self.left_out(visit)
         self._demand(visit.task.before, gap)
