@@ -42,9 +42,9 @@ OURS: dict[str, tuple[str, ...]] = {
     "sections": (),
     "config": ("errors", "sections"),
     # A configuration as policies, for whoever runs a crawl and for whoever only asks what one would do.
-    "wishes": ("model", "errors", "config", "filter", "frontier", "fetch.dns.policy", "plugins"),
+    "wishes": ("model", "errors", "config", "filter", "frontier", "fetch.dns.policy", "recrawl", "plugins"),
     # Asks each stage for its own verdict, so it knows the deciding stages; none of them knows it.
-    "explain": ("model", "filter", "seen", "frontier", "fetch.robots", "observe.words"),
+    "explain": ("model", "filter", "seen", "frontier", "fetch.robots", "recrawl", "observe.words"),
     # Records of the archive as the answers that they were, for whoever reads a crawl's results.
     "archived": ("model", "backends.warcfile.reader", "fetch.http.body", "fetch.http.headers"),
     "export": (
@@ -65,6 +65,7 @@ OURS: dict[str, tuple[str, ...]] = {
     "commands": (
         *("model", "errors", "clock", "config", "seed", "crawl", "backends", "observe", "simweb", "assemble"),
         *("explain", "simulate", "plugins", "wishes", "searching", "export", "verify", "archived", "extract.page"),
+        "recrawl",
         "version",
     ),
     "cli": ("commands", "errors", "observe", "version"),

@@ -137,7 +137,9 @@ class ReadingDesk:
         stored_as = dict(zip(doubtful, await self._ask_owners(doubtful), strict=True)) if doubtful else {}
         small = []
         for each, owner in zip(opened, owners, strict=True):
-            if isinstance(owner, Known) or stored_as.get(each.digest) is not None:
+            if each.document.visit.task.before is not None and reader.is_unchanged(each):
+                self._done(each, reader.unchanged(each))
+            elif _is_anothers(each, owner, stored_as.get(each.digest)):
                 self._finish(each, None, stored_as.get(each.digest))
             elif self._lists is not None and self._lists.is_list(each):
                 self._set_aside(self._read_list, each)
@@ -170,6 +172,9 @@ class ReadingDesk:
             read = self._reader.duplicate(opened, owner)
         if listed is not None:
             read = listed.added_to(read)
+        self._done(opened, read)
+
+    def _done(self, opened: Opened, read: Read) -> None:
         self._in_hand -= 1
         self._bytes -= len(opened.document.response.wire_body)
         self._on_read(read)
@@ -200,7 +205,9 @@ class ReadingDesk:
                 opened = await reader.open_in_slices(document, self._clock)
             owner = reader.owner_of(opened)
             stored_as = (await self._ask_owners([opened.digest]))[0] if owner is Unknown.ASK else None
-            if isinstance(owner, Known) or stored_as is not None:
+            if document.visit.task.before is not None and reader.is_unchanged(opened):
+                self._done(opened, reader.unchanged(opened))
+            elif _is_anothers(opened, owner, stored_as):
                 self._finish(opened, None, stored_as)
             elif self._lists is not None and self._lists.is_list(opened):
                 await self._read_list(opened)
@@ -222,3 +229,9 @@ class ReadingDesk:
             raise
         except BaseException as error:  # a bug of ours: the crawl must stop, not lose a document
             self._on_failure(error)
+
+
+def _is_anothers(opened: Opened, known: Known[int] | Unknown, stored_as: int | None) -> bool:
+    """Whether another URL has this document. What a URL once had itself, and has again, is read like a new one."""
+    owner = known.owner if isinstance(known, Known) else stored_as
+    return owner is not None and owner != opened.document.visit.task.url_id

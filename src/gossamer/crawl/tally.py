@@ -27,6 +27,12 @@ class Tally:
             counts[before] -= 1
             counts[after] += 1
 
+    def queued_again(self, was: UrlState, urls: int) -> None:
+        """URLs were queued again and that is committed; the store counts this itself."""
+        for counts in (self.total, self.run):
+            counts[was.counter] -= urls
+            counts[UrlState.QUEUED.counter] += urls
+
     def discovered(self, urls: int, hosts: int) -> None:
         """New URLs and hosts were committed; the store counts this itself."""
         for counts in (self.total, self.run):
