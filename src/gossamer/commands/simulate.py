@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gossamer.simulate.graph import LinkGraph
     from gossamer.simulate.replay import Curve, Plan
 
-USAGE = "GRAPH | --crawl DIR | --web simweb | --recrawl [options]"
+USAGE = "GRAPH | --crawl DIR | --web simweb | --recrawl [...]"
 DESCRIPTION = """\
 Replay a link graph under the orderings, without fetching anything, and show
 which share of the total PageRank the first 1, 5, 10, 25 and 50 % of the pages
@@ -32,7 +32,7 @@ Policies: optimal fixed nutch-adaptive stormcrawler-adaptive, those of plugins,
 and known-rates, which no crawl can do."""
 EXAMPLE = """\
   gossamer simulate --web simweb --pages 20000 --plot orders.svg
-  gossamer simulate --crawl crawl --order importance --order bfs --plot orders.png
+  gossamer simulate --crawl crawl --order importance --plot orders.png
   gossamer simulate cnr-2000.graph-txt.gz --rest 20
   gossamer simulate --recrawl --plot fresh.svg
   gossamer simulate --recrawl --changes doc-site-changes.tsv.gz --policy optimal"""

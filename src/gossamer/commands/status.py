@@ -181,7 +181,11 @@ def recrawl_rows(told: reports.Json) -> tuple[tuple[str, str, str], ...]:
     asks = told["visits_a_day"]
     rows = (
         ("fresh", f"{100 * fresh:.1f} %", "of the pages, by what is known of their changes"),
-        ("scheduled", words.count(_number(told["scheduled"])), f"{asks} visits a day, at a price of {told['price']:.4g}"),
+        (
+            "scheduled",
+            words.count(_number(told["scheduled"])),
+            f"{asks} visits a day, at a price of {told['price']:.4g}",
+        ),
         ("overdue", or_more(_number(told["overdue"]), MOST_OVERDUE), "visited when the crawl runs"),
         ("visited again", words.count(_number(told["refreshed"])), ""),
         ("not modified", words.count(_number(told["not_modified"])), "as the server said"),
