@@ -31,7 +31,7 @@ test: $(READY)   ## all checks and all tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 4 --dist loadfile
 
 quick: $(READY)  ## the inner loop: format, lint, types, layering, pure tests
 	$(BIN)/ruff format --check .

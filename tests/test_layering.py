@@ -15,7 +15,7 @@ import pytest
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "gossamer"
 MAX_LINES = 400
 
-STAGES = ("seed", "filter", "seen", "frontier", "fetch", "extract", "dedup", "store")
+STAGES = ("seed", "filter", "seen", "frontier", "fetch", "extract", "dedup", "store", "recrawl")
 FOUNDATIONS = ("model", "errors", "clock", "sketch")
 
 OURS: dict[str, tuple[str, ...]] = {
@@ -35,16 +35,16 @@ OURS: dict[str, tuple[str, ...]] = {
     "observe": ("model", "errors", "clock"),
     # The judge of the crawler shares none of its code: an error of ours must not be excused by the same error there.
     "simweb": ("model", "errors", "clock"),
-    # Orders are judged outside a crawl: the one stage it knows is the frontier, whose orderings it replays.
-    "simulate": ("model", "errors", "frontier.orderings", "frontier.selector", "simweb"),
-    # What users add: it finds their orderings beside ours, and their hooks.
-    "plugins": ("errors", "frontier.orderings", "crawl.hooks"),
+    # Orders and recrawl policies are judged outside a crawl: it knows the orderings that it replays, and `recrawl`.
+    "simulate": ("model", "errors", "frontier.orderings", "frontier.selector", "recrawl", "simweb"),
+    # What users add: it finds their orderings and recrawl policies beside ours, and their hooks.
+    "plugins": ("errors", "frontier.orderings", "recrawl.policies", "crawl.hooks"),
     "sections": (),
     "config": ("errors", "sections"),
     # A configuration as policies, for whoever runs a crawl and for whoever only asks what one would do.
-    "wishes": ("model", "errors", "config", "filter", "frontier", "fetch.dns.policy", "plugins"),
+    "wishes": ("model", "errors", "config", "filter", "frontier", "fetch.dns.policy", "recrawl", "plugins"),
     # Asks each stage for its own verdict, so it knows the deciding stages; none of them knows it.
-    "explain": ("model", "filter", "seen", "frontier", "fetch.robots", "observe.words"),
+    "explain": ("model", "filter", "seen", "frontier", "fetch.robots", "recrawl", "observe.words"),
     # Records of the archive as the answers that they were, for whoever reads a crawl's results.
     "archived": ("model", "backends.warcfile.reader", "fetch.http.body", "fetch.http.headers"),
     "export": (
@@ -65,12 +65,12 @@ OURS: dict[str, tuple[str, ...]] = {
     "commands": (
         *("model", "errors", "clock", "config", "seed", "crawl", "backends", "observe", "simweb", "assemble"),
         *("explain", "simulate", "plugins", "wishes", "searching", "export", "verify", "archived", "extract.page"),
-        *("version", "inquiries", "service.server"),
+        *("recrawl", "version", "inquiries", "service.server"),
     ),
     # What people ask of a crawl's directory, for commands and service alike.
     "inquiries": (
         *("model", "clock", "config", "backends.sqlite", "backends.warcfile.reader", "explain", "observe", "seed"),
-        "wishes",
+        *("crawl.recrawl_rules", "crawl.recrawling", "recrawl.rules", "wishes"),
     ),
     # The crawl behind HTTP: opens the same session as the command line, steers it, reads its database.
     "service": (
@@ -111,7 +111,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "isal": ("fetch.http", "backends.warcfile"),
     "pyarrow": ("export.parquet",),
     "msgspec": ("config", "sections", "simweb", "extract", "service"),
-    "numpy": ("sketch.minhash", "export.edges"),
+    "numpy": ("sketch.minhash", "export.edges", "recrawl.optimum", "simulate.freshness"),
     "prometheus_client": ("service.metrics",),
     "publicsuffixlist": ("filter",),
     "pycares": ("fetch.dns",),

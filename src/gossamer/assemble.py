@@ -32,6 +32,8 @@ from gossamer.crawl.notes import Notes
 from gossamer.crawl.pipeline import Pipeline
 from gossamer.crawl.reading import DocumentReader
 from gossamer.crawl.recovery import contacts_before_the_crash
+from gossamer.crawl.recrawling import PRICE
+from gossamer.crawl.refreshing import TOKENS, Refreshing
 from gossamer.crawl.sitemaps import Sitemaps
 from gossamer.crawl.tally import Tally
 from gossamer.crawl.visiting import VisitLimits, Visitor
@@ -54,7 +56,7 @@ from gossamer.frontier.turns import FrontierLimits
 from gossamer.host_wishes import host_wishes_for
 from gossamer.model.units import HostId, HostKey, Instant, Seconds
 from gossamer.observe.audit import PolitenessAudit
-from gossamer.parts import audit_for, captures_for, hosts_of, lessons_for, recall
+from gossamer.parts import audit_for, captures_for, hosts_of, lessons_for, recall, recrawling_for
 from gossamer.seed.lists import Seed
 from gossamer.seen.tiers import SeenTest
 from gossamer.store.changes import Batch, SeedRecord
@@ -176,6 +178,9 @@ def _assemble(
     key = facts.fingerprint_key()
     facts.remember(shape_of(config))
     parameters = learnt_parameters(db)
+    facts.plan_by(config.recrawl.policy)
+    recrawling = recrawling_for(config, facts.fact(PRICE), clock.now())
+    tokens = facts.fact(TOKENS)
     db.close()
 
     ids = RecordIds(random.Random(secrets.randbits(128)))
@@ -238,6 +243,7 @@ def _assemble(
         before_commit=lambda batch: pipeline.before_commit(batch),
         on_commit=lambda c: pipeline.on_commit(c),
     )
+    refreshing = Refreshing(config.recrawl, recrawling, store, tally, clock.now(), tokens)
     sitemaps = Sitemaps(
         intake=intake,
         store=store,
@@ -262,11 +268,13 @@ def _assemble(
             near=None if mode == "off" else NearDuplicates(NearMode(mode)),
             soft=soft,
             agent=config.robots_agent,
+            recrawling=recrawling,
         ),
         seen=seen,
         contents=contents,
         notes=notes,
         lessons=lessons,
+        refreshing=refreshing,
         tally=tally,
         clock=clock,
         limits=PipelineLimits(
@@ -317,11 +325,14 @@ def _assemble(
         intake=intake,
         landing=Landing(retries_for(config), chance, soft),
         lessons=lessons,
+        recrawling=recrawling,
+        refreshing=refreshing,
         clock=clock,
         limits=VisitLimits(
             max_redirects=config.fetch.max_redirects,
             max_per_domain=config.politeness.max_per_domain,
             max_crawl_delay=Seconds(config.politeness.max_crawl_delay),
+            revisits=config.archive.revisits,
         ),
         hosts=hosts,
         controls=controls,

@@ -16,7 +16,7 @@ from typing import Literal, TypeVar
 import msgspec
 
 from gossamer.errors import ConfigError, UsageError
-from gossamer.sections import Section, ServiceSection, SitemapsSection, at_least
+from gossamer.sections import RecrawlSection, Section, ServiceSection, SitemapsSection, at_least
 
 T = TypeVar("T")
 
@@ -277,6 +277,7 @@ class Config(Section, frozen=True, kw_only=True):
     content: ContentSection = ContentSection()
     search: SearchSection = SearchSection()
     sitemaps: SitemapsSection = SitemapsSection()
+    recrawl: RecrawlSection = RecrawlSection()
     service: ServiceSection = ServiceSection()
     host: dict[str, HostSection] = msgspec.field(default_factory=dict)
 

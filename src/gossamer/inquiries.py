@@ -4,6 +4,7 @@ running. Light: loads no fetcher."""
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from gossamer.backends.sqlite.database import open_for_reading
@@ -11,8 +12,11 @@ from gossamer.backends.sqlite.host_reports import HostRow
 from gossamer.backends.sqlite.story import StoryReader
 from gossamer.clock import SteadyClock
 from gossamer.config import Config
-from gossamer.explain.facts import DomainFact, HostFact, RecordCheck, VisitFact
+from gossamer.crawl.recrawl_rules import NEVER_AGAIN, recrawl_rules_of, standing_of
+from gossamer.crawl.recrawling import HostChanging, price_from
+from gossamer.explain.facts import DomainFact, Facts, HostFact, RecordCheck, UrlFact, VisitFact
 from gossamer.explain.form import fingerprints_of, form_of
+from gossamer.explain.recrawls import Basis, RecrawlTerms
 from gossamer.explain.scoping import scope_near
 from gossamer.explain.story import Story
 from gossamer.explain.tell import CrawlRules, refused, tell
@@ -20,14 +24,18 @@ from gossamer.explain.trapped import cuts_of, identities_with
 from gossamer.explain.waiting import Caps, politeness_of
 from gossamer.model.units import Domain, HostKey, Instant, Seconds
 from gossamer.observe import words
+from gossamer.recrawl.rules import PageFacts
 from gossamer.seed.lists import with_scheme
 from gossamer.wishes import (
     canonicaliser_for,
     domain_of,
     identity_rules_for,
+    importance_for,
     is_free_of_traps,
+    opening_price_for,
     ordering_for,
     politeness_for,
+    recrawl_policy_for,
     rules_for,
     trap_policy_for,
 )
@@ -75,7 +83,23 @@ def rules_of(config: Config, reader: StoryReader, host: HostKey, domain: Domain)
         robots_agent=config.robots_agent,
         minimise=config.filter.minimise,
         traps=None if is_free_of_traps(config)(host) else trap_policy_for(config),
+        recrawl=RecrawlTerms(recrawl_policy_for(config), partial(_basis, config)),
     )
+
+
+def _basis(config: Config, known: UrlFact, facts: Facts) -> Basis:
+    """What the plan of a URL's next visit would rest on now."""
+    wishes, fact, visit = config.recrawl, facts.recrawl, facts.visit
+    host = facts.host.host if facts.host is not None else ""
+    status, mime, near = (None, "", False) if visit is None else (visit.status, visit.mime, visit.distance is not None)
+    standing = standing_of(known.state, status, near)
+    rules = recrawl_rules_of(wishes)
+    ruling = rules.ruling(PageFacts(host, known.url, mime or "", standing))
+    changing = HostChanging.from_text(fact.changing) if fact.changing else HostChanging()
+    price = price_from(fact.price, wishes.budget, opening_price_for(config), Instant(0.0)).price
+    importance, prior = importance_for(config)(known.priority), changing.rates.prior()
+    terms = rules.terms(ruling, importance=importance, price=price, prior=prior)
+    return Basis(terms, None if ruling.fixed in (None, NEVER_AGAIN) else ruling.fixed, ruling.rule, not changing.lies)
 
 
 def checked_record(folder: Path, visit: VisitFact) -> RecordCheck | None:

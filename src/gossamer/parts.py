@@ -11,6 +11,8 @@ from gossamer.config import Config
 from gossamer.crawl.budgets import Budgets
 from gossamer.crawl.directory import CrawlDirectory
 from gossamer.crawl.lessons import Lessons
+from gossamer.crawl.recrawl_rules import recrawl_rules_of
+from gossamer.crawl.recrawling import Recrawling, price_from
 from gossamer.errors import DirectoryError
 from gossamer.fetch.dns.resolver import Resolver
 from gossamer.fetch.dns.stored import StoredAnswer
@@ -18,13 +20,16 @@ from gossamer.filter.canonical import Canonical, Canonicaliser
 from gossamer.filter.domains import registrable_domain
 from gossamer.filter.identity import Identities, Learnt
 from gossamer.filter.learning import LearningPolicy, ParameterLearner
-from gossamer.model.units import HostKey, Seconds, Url
+from gossamer.model.units import HostKey, Instant, Seconds, Url
 from gossamer.observe.audit import PolitenessAudit
 from gossamer.store.changes import LearntParameter
 from gossamer.version import __version__
 from gossamer.wishes import (
     identity_rules_for,
+    importance_for,
     is_free_of_traps,
+    opening_price_for,
+    recrawl_policy_for,
     trap_policy_for,
 )
 
@@ -63,6 +68,13 @@ def lessons_for(config: Config, parameters: list[LearntParameter]) -> tuple[Less
     if config.traps.cut:
         budgets = Budgets(trap_policy_for(config), domain_of=registrable_domain, is_free=is_free_of_traps(config))
     return Lessons(identities, budgets, learner), identities
+
+
+def recrawling_for(config: Config, price: str | None, now: Instant) -> Recrawling:
+    """What plans the next visits. `price`: what the crawl remembers of it."""
+    wishes = config.recrawl
+    known = price_from(price, wishes.budget, opening_price_for(config), now)
+    return Recrawling(wishes, recrawl_policy_for(config), recrawl_rules_of(wishes), known, importance_for(config))
 
 
 def recall(resolver: Resolver, host: HostKey, text: str) -> None:

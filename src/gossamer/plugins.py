@@ -10,12 +10,16 @@ from gossamer.frontier.orderings import ORDERINGS, Ordering
 
 if TYPE_CHECKING:
     from gossamer.crawl.hooks import Hook
+    from gossamer.recrawl.policies import RecrawlPolicy
 
 ORDERINGS_GROUP = "gossamer.orderings"
 """The group of entry points whose names are orderings and whose values are classes of them."""
 
 HOOKS_GROUP = "gossamer.hooks"
 """The group whose names are hooks and whose values are classes of them; a crawl has those that it names."""
+
+RECRAWL_GROUP = "gossamer.recrawl"
+"""The group whose names are recrawl policies and whose values are classes of them."""
 
 T = TypeVar("T")
 
@@ -36,6 +40,24 @@ def _made(entry: EntryPoint) -> Ordering:
     if ordering.name != entry.name:
         raise UsageError(f"{where} calls itself {ordering.name!r}")
     return ordering
+
+
+def recrawl_policies() -> "Mapping[str, Callable[[], RecrawlPolicy]]":
+    """How to make each recrawl policy that is installed, ours and the users', by name, as `orderings` does."""
+    from gossamer.recrawl.policies import RECRAWL_POLICIES
+
+    found = {entry.name: partial(_made_policy, entry) for entry in entry_points(group=RECRAWL_GROUP)}
+    return {**found, **RECRAWL_POLICIES}
+
+
+def _made_policy(entry: EntryPoint) -> "RecrawlPolicy":
+    from gossamer.recrawl.policies import RecrawlPolicy
+
+    where = f"the recrawl policy {_told(entry)}"
+    policy = _instance(entry, RecrawlPolicy, where, "gossamer.recrawl.policies.RecrawlPolicy")
+    if policy.name != entry.name:
+        raise UsageError(f"{where} calls itself {policy.name!r}")
+    return policy
 
 
 def hook_named(name: str) -> "Hook":

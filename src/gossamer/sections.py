@@ -1,6 +1,7 @@
-"""What every section of a configuration is, and the sections on sitemaps and on the service. `config` has the rest."""
+"""What every section of a configuration is; those on sitemaps, recrawls and the service. `config` has the others."""
 
 import math
+from typing import Literal
 
 import msgspec
 
@@ -31,6 +32,46 @@ class SitemapsSection(Section, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         at_least(self, 1, "max_bytes", "max_entries", "max_levels", "max_files", "max_urls")
+
+
+class RecrawlRuleSection(Section, frozen=True, kw_only=True):
+    """What is different for the URLs that it is about: all that is given must fit."""
+
+    host: str | None = None  # a host, or *. and a domain for it and all below
+    pattern: str | None = None  # of the URL, with * for any run of characters
+    mime: str | None = None  # a type, or text/*
+    state: Literal["page", "near-duplicate", "not-found", "gone", "moved", "elsewhere"] | None = None
+    interval: float | None = None  # seconds until the next visit, whatever the policy would say
+    shortest: float | None = None
+    longest: float | None = None
+    never: bool = False
+
+    def __post_init__(self) -> None:
+        at_least(self, 0.001, "interval", "shortest", "longest")
+        if self.host is None and self.pattern is None and self.mime is None and self.state is None:
+            raise ValueError("host must be given, or pattern, mime or state: a rule is about something")
+
+
+class RecrawlSection(Section, frozen=True, kw_only=True):
+    """When URLs are visited again. Times are in seconds."""
+
+    policy: str = "optimal"
+    keep_fresh: bool = False  # go on for ever, and visit again whatever comes due
+    interval: float = 1_209_600.0  # two weeks: of policies that do not reckon, and where nothing is known of a page
+    shortest: float = 300.0
+    longest: float = 31_536_000.0
+    budget: float | None = None  # visits a day to URLs that were visited before
+    discovery_share: float = 0.1  # of all visits, at least this much for URLs that are new, while there are any
+    refresh_share: float = 0.1  # and this much for the others, while any are due
+    rules: tuple[RecrawlRuleSection, ...] = ()  # the first that fits counts
+
+    def __post_init__(self) -> None:
+        at_least(self, 0.001, "interval", "shortest", "longest", "budget")
+        at_least(self, 0, "discovery_share", "refresh_share")
+        if self.shortest > self.longest:
+            raise ValueError(f"shortest must be no longer than longest, {self.longest:g}, not {self.shortest:g}")
+        if self.discovery_share + self.refresh_share > 1:
+            raise ValueError("discovery_share must leave room for refresh_share: together they are at most 1")
 
 
 class ServiceSection(Section, frozen=True, kw_only=True):

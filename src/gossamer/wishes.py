@@ -20,6 +20,10 @@ from gossamer.frontier.orderings.mercator import Mercator
 from gossamer.frontier.politeness import PolitenessPolicy
 from gossamer.frontier.retries import RetryPolicy
 from gossamer.model.units import Domain, HostKey, Seconds
+from gossamer.recrawl.estimate import USUAL
+from gossamer.recrawl.index import value
+from gossamer.recrawl.policies import RECRAWL_POLICIES
+from gossamer.recrawl.policy import DAY, RecrawlPolicy
 
 PARTITIONS = 64
 
@@ -28,6 +32,7 @@ def check_config(config: Config) -> None:
     """Refuse what cannot work before anything is touched. Raises ConfigError."""
     rules_for(config, parse_scope(config.scope))
     ordering_for(config)
+    recrawl_policy_for(config)
     parse_networks(config.allow_networks)
 
 
@@ -131,6 +136,34 @@ def ordering_for(config: Config, name: str | None = None) -> Ordering:
     if name not in makers:
         raise ConfigError("order", f"no such ordering: {name!r} (there are {', '.join(makers)})")
     return makers[name]()
+
+
+def recrawl_policy_for(config: Config) -> RecrawlPolicy:
+    """The policy that says when pages are visited again. Raises ConfigError where there is none of that name."""
+    name = config.recrawl.policy
+    if name in RECRAWL_POLICIES:  # no plugin can take these names, so none need be looked for
+        return RECRAWL_POLICIES[name]()
+    from gossamer.plugins import recrawl_policies
+
+    makers = recrawl_policies()
+    if name not in makers:
+        raise ConfigError("recrawl.policy", f"no such policy: {name!r} (there are {', '.join(makers)})")
+    return makers[name]()
+
+
+def opening_price_for(config: Config) -> float:
+    """The price of a visit at which a page of usual importance, of which nothing is known, has the usual interval."""
+    return value(USUAL, 1.0, config.recrawl.interval / DAY)
+
+
+_USUAL_PRIORITY = 0.2  # of the ordering mercator: in the middle of its classes
+
+
+def importance_for(config: Config) -> Callable[[float], float]:
+    """What a page's freshness counts, by its priority: 1 is usual. Only `mercator` has priorities that say so."""
+    if config.order != Mercator.name:
+        return lambda priority: 1.0
+    return lambda priority: min(max(priority / _USUAL_PRIORITY, 0.1), 10.0)
 
 
 def retries_for(config: Config) -> RetryPolicy:

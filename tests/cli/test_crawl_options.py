@@ -65,6 +65,7 @@ EXAMPLES = {
     "user_agent": ("mybot/1", "mybot/1"),
     "dns": ("127.0.0.1:53", "127.0.0.1:53"),
     "allow_private": (None, True),
+    "recrawl.keep_fresh": (None, True),
     "allow_networks": ("10.1.0.0/16", ("10.1.0.0/16",)),
     "hooks": ("watcher", ("watcher",)),
     "json": (None, True),

@@ -4,6 +4,7 @@ import base64
 import gzip
 import os
 import signal
+import threading
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -221,10 +222,14 @@ def test_a_running_crawl_takes_new_host_sections_on_sighup(tmp_path: Path, monke
     def says(event: str) -> bool:
         return log.exists() and event.encode() in log.read_bytes()
 
+    changed_rules = threading.Event()  # the fifth page waits for them: the crawl must not be over before
+
     def site(path: str, _: int) -> Answer:
         if path == "/robots.txt":
             return Answer("", 404)
         number = int(path[1:] or 0)
+        if number == 5:
+            changed_rules.wait(60)
         return links(f"/{number + 1}") if number < 14 else Answer("plain", headers={"Content-Type": "text/plain"})
 
     with SmallServer(site, HERE) as server:
@@ -242,6 +247,7 @@ def test_a_running_crawl_takes_new_host_sections_on_sighup(tmp_path: Path, monke
             os.kill(running.process.pid, signal.SIGHUP)
             wait_until(lambda: says("rules.changed") or not running.runs, "word that they are read")
             changed = len(server.asked)
+            changed_rules.set()
             ended = running.ended()
 
     before, after = server.asked[:refused], server.asked[changed:]

@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gossamer.commands import arguments as given
+from gossamer.commands import freshness
 from gossamer.errors import UsageError
 
 if TYPE_CHECKING:
+    from gossamer.simulate.drawing import Drawing
     from gossamer.simulate.graph import LinkGraph
     from gossamer.simulate.replay import Curve, Plan
 
-USAGE = "GRAPH | --crawl DIR | --web simweb [options]"
+USAGE = "GRAPH | --crawl DIR | --web simweb | --recrawl [...]"
 DESCRIPTION = """\
 Replay a link graph under the orderings, without fetching anything, and show
 which share of the total PageRank the first 1, 5, 10, 25 and 50 % of the pages
@@ -24,11 +26,16 @@ links of each page; plain or gzip. Or it is the directory of a crawl, whose
 stored links are replayed from its own seeds. Orders: mercator bfs dfs novelty
 balance importance, those of plugins, push (importance with all links kept),
 backlink random omniscient (of the known pages the truly best) and all-sorted
-(all pages by PageRank, which no crawl can do)."""
+(all pages by PageRank, which no crawl can do). With --recrawl: months of
+visits to pages that change, and how fresh each recrawl policy keeps the copies.
+Policies: optimal fixed nutch-adaptive stormcrawler-adaptive, those of plugins,
+and known-rates, which no crawl can do."""
 EXAMPLE = """\
   gossamer simulate --web simweb --pages 20000 --plot orders.svg
-  gossamer simulate --crawl crawl --order importance --order bfs --plot orders.png
-  gossamer simulate cnr-2000.graph-txt.gz --rest 20"""
+  gossamer simulate --crawl crawl --order importance --plot orders.png
+  gossamer simulate cnr-2000.graph-txt.gz --rest 20
+  gossamer simulate --recrawl --plot fresh.svg
+  gossamer simulate --recrawl --changes doc-site-changes.tsv.gz --policy optimal"""
 
 _WEBS = ("simweb",)
 _POLITE = 20
@@ -53,9 +60,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sets", metavar="N", type=int, help="mean over so many sets of random pages (default: 3)")
     parser.add_argument("--plot", metavar="FILE", help="draw the curves: FILE.svg or FILE.png")
     parser.add_argument("--json", action="store_true", help="one JSON object")
+    freshness.configure(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if given.flag(arguments, "recrawl"):
+        return _run_recrawl(arguments)
+    for name in freshness.OPTIONS:
+        if getattr(arguments, name) is not None:
+            raise UsageError(f"--{name} is about recrawl policies: give --recrawl too")
     from gossamer.plugins import orderings
     from gossamer.simulate.pagerank import pagerank
     from gossamer.simulate.policies import POLICIES, policy_of
@@ -87,6 +100,16 @@ def run(arguments: argparse.Namespace) -> int:
     print(f"{graph.name}: {graph.pages:,} pages, {graph.links:,} links, {graph.sites:,} sites")
     print(f"percent of the total PageRank in the first pages; {start}{mean}\n")
     sys.stdout.write(plain_table(curves, plan))
+    return 0
+
+
+def _run_recrawl(arguments: argparse.Namespace) -> int:
+    from gossamer.simulate.freshness.plot import plot
+
+    drawing = drawing_of(arguments)
+    comparison = freshness.run(arguments, _teller())
+    if drawing is not None:
+        write_drawing(drawing, plot(comparison))
     return 0
 
 
@@ -177,10 +200,15 @@ def drawing_of(arguments: argparse.Namespace) -> Path | None:
 def draw(path: Path, title: str, curves: "Sequence[Curve]") -> None:
     """Raises UsageError where the file cannot be written, or what PNG needs is not installed."""
     from gossamer.simulate.plot import plot
+
+    write_drawing(path, plot(title, curves))
+
+
+def write_drawing(path: Path, drawing: "Drawing") -> None:
+    """Raises UsageError as `draw` does."""
     from gossamer.simulate.png import png
     from gossamer.simulate.svg import svg
 
-    drawing = plot(title, curves)
     data = png(drawing) if path.suffix.lower() == ".png" else svg(drawing).encode()
     try:
         path.write_bytes(data)

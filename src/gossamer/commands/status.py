@@ -4,18 +4,22 @@ import argparse
 import dataclasses
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from gossamer.backends.sqlite import reports
+from gossamer.backends.sqlite.recrawl_reports import MOST_OVERDUE, Copied, RecrawlReport, recrawl_report
 from gossamer.clock import SteadyClock
 from gossamer.commands import arguments as given
 from gossamer.commands.reading import add_directory_option, directory_of, holder_of, reading
 from gossamer.config import Config, known_shape, shape_of
+from gossamer.crawl.recrawling import HostChanging
 from gossamer.model.units import Instant
 from gossamer.observe import words
 from gossamer.observe.live import Live, read_live
 from gossamer.observe.sections import Section, plain_report
 from gossamer.observe.waits import Waits, or_more, waiting_for
+from gossamer.recrawl.estimate import USUAL, Estimate
+from gossamer.recrawl.policy import DAY
 
 USAGE = "[--dir DIR] [--json]"
 DESCRIPTION = """\
@@ -37,6 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
         found = reports.status(db)
         waits = reports.waits(db, now)
         options = known_shape(reports.remembered_options(db))
+        recrawl = recrawl_object(found, recrawl_report(db, now), now)
     live = read_live(directory, holder, now) if holder is not None else None
     waits = with_live(waits, live, running=holder is not None)
     if given.flag(arguments, "json"):
@@ -47,6 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
         }
         told = {
             "waits": waits_object(waits, holder is not None, now),
+            "recrawl": recrawl,
             "load": None if live is None else load_object(live),
             "options": options,
         }
@@ -58,6 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     sections = [
         Section(title, tuple(total_rows(found, live))),
         Section(f"Waits for {waited}" if waited else "Waits for nothing", waits_rows(waits, now)),
+        Section("Recrawls", recrawl_rows(recrawl)),
         *outcome_sections(found),
         Section("Remembered options", option_rows(options)),
     ]
@@ -137,6 +144,57 @@ def waits_rows(waits: Waits, now: Instant) -> tuple[tuple[str, str, str], ...]:
     )
 
 
+# --- visiting again ----------------------------------------------------------------------------------------
+
+
+def recrawl_object(found: reports.Json, report: RecrawlReport, now: Instant) -> reports.Json:
+    """What came of visiting again, what it costs, and how fresh the copies are, by what is known of their changes."""
+    price, demand, pages = report.price.split() if report.price else (None, "0", "0")
+    return {
+        **{name: found[name] for name in ("refreshed", "not_modified", "unchanged", "changed")},
+        "overdue": report.overdue,
+        "scheduled": int(pages),
+        "visits_a_day": round(float(demand), 3),
+        "price": None if price is None else float(price),
+        "freshness": freshness_of(report.sample, now),
+    }
+
+
+def freshness_of(sample: Sequence[Copied], now: Instant) -> float | None:
+    """The share of these pages that is still what we have, by their estimates or else by those of their hosts."""
+    if not sample:
+        return None
+    fresh = 0.0
+    for one, two, at, changing in sample:
+        known = Estimate(one, two) if one and two else None
+        if known is None:
+            known = HostChanging.from_text(changing).rates.prior() if changing else USUAL
+        fresh += (known.b / (known.b + max(0.0, now - at) / DAY)) ** known.a
+    return round(fresh / len(sample), 4)
+
+
+def recrawl_rows(told: reports.Json) -> tuple[tuple[str, str, str], ...]:
+    """Nothing before the first visit."""
+    fresh = told["freshness"]
+    if not isinstance(fresh, float):
+        return ()
+    asks = told["visits_a_day"]
+    rows = (
+        ("fresh", f"{100 * fresh:.1f} %", "of the pages, by what is known of their changes"),
+        (
+            "scheduled",
+            words.count(_number(told["scheduled"])),
+            f"{asks} visits a day, at a price of {told['price']:.4g}",
+        ),
+        ("overdue", or_more(_number(told["overdue"]), MOST_OVERDUE), "visited when the crawl runs"),
+        ("visited again", words.count(_number(told["refreshed"])), ""),
+        ("not modified", words.count(_number(told["not_modified"])), "as the server said"),
+        ("unchanged", words.count(_number(told["unchanged"])), ""),
+        ("changed", words.count(_number(told["changed"])), ""),
+    )
+    return rows if told["refreshed"] else rows[:3]
+
+
 # --- the report --------------------------------------------------------------------------------------------
 
 
@@ -144,7 +202,11 @@ def total_rows(found: reports.Json, live: Live | None) -> list[tuple[str, str, s
     states = _counts(found["states"])
     left = "nothing is left to do" if found["finished"] else ""
     rows = [
-        ("pages stored", words.count(states["stored"]), f"{words.size(_number(found['warc_bytes']))} of WARC files"),
+        (
+            "pages stored",
+            words.count(_number(found["pages"])),
+            f"{words.size(_number(found['warc_bytes']))} of WARC files",
+        ),
         ("responses", words.count(_number(found["fetched"])), words.size(_number(found["bytes"]))),
         ("URLs discovered", words.count(_number(found["discovered"])), f"from {found['seeds']} seeds"),
         ("by sitemaps", words.count(_number(found["sitemap_urls"])), f"of these, listed in {found['sitemaps']}"),

@@ -188,7 +188,7 @@ class Budgets:
 
     def _leads_to_its_like(self, visit: Visit, target: str | None) -> bool:
         """Whether a redirect goes to a URL of the same shape on the same host."""
-        if target is None:
+        if target is None or not target.startswith(("http://", "https://")):
             return False
         authority = target.partition("://")[2]
         if not authority.startswith(visit.host) or authority[len(visit.host) : len(visit.host) + 1] not in ("/", ":"):

@@ -122,6 +122,7 @@ class Contacting:
         origin: Origin,
         wants: Wants | None = None,
         body_bytes: int | None = None,
+        headers: tuple[tuple[str, str], ...] = (),
     ) -> FetchOutcome:
         """One request, noted before it is sent. The caller reports its end in the same breath: with `ended`, with
         `unreached`, or by hand for an errand."""
@@ -133,7 +134,7 @@ class Contacting:
         options = self._hosts.of(host).options
         if way.found is None:
             return await self._fetcher.fetch(
-                Request(url, host, port_of(origin), "", options=options, wants=wants, body_bytes=body_bytes)
+                Request(url, host, port_of(origin), "", headers, options, wants, body_bytes=body_bytes)
             )
         patience = self._dialling.patience(way.found, address, started)
         return await self._fetcher.fetch(
@@ -142,10 +143,11 @@ class Contacting:
                 host,
                 port_of(origin),
                 address,
-                options=options,
-                wants=wants,
-                connect=patience,
-                body_bytes=body_bytes,
+                headers,
+                options,
+                wants,
+                patience,
+                body_bytes,
             )
         )
 

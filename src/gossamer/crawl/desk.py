@@ -25,6 +25,7 @@ HANDFUL = 24  # documents at a time, and ...
 HANDFUL_BYTES = (
     600_000  # ... no more bytes than this, unless it is one document: some 20 milliseconds of the event loop
 )
+HANDFUL_UNPACKED = 1_000_000  # bytes of documents without their codings, after which a handful is full
 LONG_IN_HAND = 2  # bodies that take long: while one is read the next is unpacked, and no more lie unpacked in memory
 
 
@@ -96,6 +97,9 @@ class ReadingDesk:
                 await self._ready.wait()
                 self._ready.clear()
                 while self._waiting:
+                    if self._bytes > self._limits.max_bytes:  # much lies here unpacked: what is packed stays so
+                        await asyncio.sleep(0.05)
+                        continue
                     await self._read_handful()
                     self._on_pause()
                     await asyncio.sleep(0)
@@ -104,8 +108,8 @@ class ReadingDesk:
                 task.cancel()
             await asyncio.gather(*self._aside, return_exceptions=True)
 
-    def _take_handful(self) -> list[Document]:
-        documents = [self._waiting.popleft()]
+    def _take_handful(self) -> deque[Document]:
+        documents = deque([self._waiting.popleft()])
         room = HANDFUL_BYTES - len(documents[0].response.wire_body)
         while self._waiting and len(documents) < HANDFUL and len(self._waiting[0].response.wire_body) <= room:
             documents.append(self._waiting.popleft())
@@ -116,18 +120,26 @@ class ReadingDesk:
         documents = self._take_handful()
         self._in_hand += len(documents)
         reader = self._reader
-        opened = []
-        for document in documents:
+        opened: list[Opened] = []
+        room = HANDFUL_UNPACKED
+        while documents and room > 0:
+            document = documents.popleft()
             if takes_long(document.response):
                 self._set_aside(self._read_long, document)
             else:
                 opened.append(reader.open(document))
+                room -= len(opened[-1].payload.body)
+        if documents:  # little to carry and much to unpack: the rest of the handful waits for the next
+            self._in_hand -= len(documents)
+            self._waiting.extendleft(reversed(documents))
         owners = [reader.owner_of(each) for each in opened]
         doubtful = [each.digest for each, owner in zip(opened, owners, strict=True) if owner is Unknown.ASK]
         stored_as = dict(zip(doubtful, await self._ask_owners(doubtful), strict=True)) if doubtful else {}
         small = []
         for each, owner in zip(opened, owners, strict=True):
-            if isinstance(owner, Known) or stored_as.get(each.digest) is not None:
+            if each.document.visit.task.before is not None and reader.is_unchanged(each):
+                self._done(each, reader.unchanged(each))
+            elif _is_anothers(each, owner, stored_as.get(each.digest)):
                 self._finish(each, None, stored_as.get(each.digest))
             elif self._lists is not None and self._lists.is_list(each):
                 self._set_aside(self._read_list, each)
@@ -160,6 +172,9 @@ class ReadingDesk:
             read = self._reader.duplicate(opened, owner)
         if listed is not None:
             read = listed.added_to(read)
+        self._done(opened, read)
+
+    def _done(self, opened: Opened, read: Read) -> None:
         self._in_hand -= 1
         self._bytes -= len(opened.document.response.wire_body)
         self._on_read(read)
@@ -169,7 +184,14 @@ class ReadingDesk:
         self._finish(opened, None, None, listed=await self._lists.read(opened))
 
     async def _read_large(self, opened: Opened) -> None:
-        await self._finish_alone(opened, await self._reader.extract_elsewhere(opened))
+        """In another process, one after the other; those that wait lie here unpacked, and count by that."""
+        unpacked = len(opened.payload.body)
+        self._bytes += unpacked
+        try:
+            page = await self._reader.extract_elsewhere(opened)
+        finally:
+            self._bytes -= unpacked
+        await self._finish_alone(opened, page)
 
     async def _finish_alone(self, opened: Opened, page: PageContent | None) -> None:
         bands = self._reader.bands_to_ask(opened, page)
@@ -183,7 +205,9 @@ class ReadingDesk:
                 opened = await reader.open_in_slices(document, self._clock)
             owner = reader.owner_of(opened)
             stored_as = (await self._ask_owners([opened.digest]))[0] if owner is Unknown.ASK else None
-            if isinstance(owner, Known) or stored_as is not None:
+            if document.visit.task.before is not None and reader.is_unchanged(opened):
+                self._done(opened, reader.unchanged(opened))
+            elif _is_anothers(opened, owner, stored_as):
                 self._finish(opened, None, stored_as)
             elif self._lists is not None and self._lists.is_list(opened):
                 await self._read_list(opened)
@@ -205,3 +229,9 @@ class ReadingDesk:
             raise
         except BaseException as error:  # a bug of ours: the crawl must stop, not lose a document
             self._on_failure(error)
+
+
+def _is_anothers(opened: Opened, known: Known[int] | Unknown, stored_as: int | None) -> bool:
+    """Whether another URL has this document. What a URL once had itself, and has again, is read like a new one."""
+    owner = known.owner if isinstance(known, Known) else stored_as
+    return owner is not None and owner != opened.document.visit.task.url_id

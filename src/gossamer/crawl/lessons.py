@@ -29,8 +29,10 @@ class Lessons:
             self.budgets.begin(record)
 
     def asked(self, visit: Visit) -> None:
-        """The URL is being asked for: what comes of it is told to `settled`."""
-        self._out[visit.task.url_id] = visit
+        """The URL is being asked for: what comes of it is told to `settled`. From a page that we have there is nothing
+        to learn: that it brings nothing new is no wonder."""
+        if visit.task.before is None or not visit.task.before.has_document:
+            self._out[visit.task.url_id] = visit
 
     def settled(self, settlement: Settlement, read: Read | None = None) -> None:
         """What became of a URL; of a document, with what was read of it. Nothing is learnt where nothing was asked."""

@@ -1,6 +1,7 @@
 """The crawl: the stages in order, on one event loop."""
 
 import asyncio
+import math
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -14,10 +15,12 @@ from gossamer.crawl.load import LoadWatch
 from gossamer.crawl.notes import Notes
 from gossamer.crawl.ports import Loaded, TaskSource
 from gossamer.crawl.reading import DocumentReader, Read
+from gossamer.crawl.refreshing import REFRESHING, Refreshing
 from gossamer.crawl.sitemaps import Sitemaps
 from gossamer.crawl.slots import Slots, open_file_limit, room_aside
 from gossamer.crawl.tally import Tally
 from gossamer.crawl.visiting import Visitor
+from gossamer.crawl.warming import warm
 from gossamer.dedup.exact import ContentSeen
 from gossamer.errors import GossamerError
 from gossamer.frontier.front_queue import LoadOrder
@@ -31,7 +34,7 @@ from gossamer.store.changes import Batch, Committed, RetiredHost
 from gossamer.store.thread import StoreThread
 
 T = TypeVar("T")
-_WARM_CHUNK = 4000  # a few milliseconds of the event loop
+_LONGEST_TIMER = 3600.0  # seconds; then we look again
 
 
 class Pipeline:
@@ -52,6 +55,7 @@ class Pipeline:
         contents: ContentSeen[int],
         notes: Notes,
         lessons: Lessons,
+        refreshing: Refreshing,
         tally: Tally,
         clock: Clock,
         limits: PipelineLimits,
@@ -66,6 +70,7 @@ class Pipeline:
         self._contents = contents
         self._notes = notes
         self._lessons = lessons
+        self.refreshing = refreshing
         self._tally = tally
         self._clock = clock
         self._limits = limits
@@ -112,6 +117,8 @@ class Pipeline:
             self._timer.cancel()
             self._timer = None
         now = self._clock.now()
+        if now >= self.refreshing.look_at and not self.stopping:
+            self.refreshing.order(now)
         if self._limits.concurrency == 1:
             self._load(now)  # one at a time means in order: what may come before the next one is read first
         slots = self._slots
@@ -125,12 +132,12 @@ class Pipeline:
                     continue
                 slots.take(loop.create_task(self._visit(turn)), now, turn.last_took, doubtful=doubtful)
                 continue
-            if isinstance(turn, WaitUntil):
+            idle = not isinstance(turn, WaitUntil)
+            wait = min(self.refreshing.look_at, turn.when if isinstance(turn, WaitUntil) else math.inf) - now
+            if wait < math.inf:
                 # Many hosts come due one by one; letting a few gather saves a turn of the loop for each.
                 least = 0.002 if self._frontier.resting > 200 else 0.0005
-                self._timer = loop.call_later(max(least, turn.when - now), self.pump)
-            else:
-                idle = True
+                self._timer = loop.call_later(min(max(least, wait), _LONGEST_TIMER), self.pump)
             break
         self._retire()
         self._load(now)
@@ -166,7 +173,7 @@ class Pipeline:
 
     @property
     def pages(self) -> int:
-        return self._tally.total["state:stored"]
+        return self._tally.total["state:stored"] + self._tally.total[REFRESHING]
 
     @property
     def saturation(self) -> float:
@@ -208,7 +215,7 @@ class Pipeline:
         if not self._frontier.is_quiet:
             return
         if self._tally.total["state:queued"] == 0:
-            if not self.keep_open:
+            if self.refreshing.nothing_waits() and not self.keep_open:
                 self.finished = True
                 self.over.set()
         elif not self._looked_again:
@@ -253,8 +260,7 @@ class Pipeline:
     # --- loading -----------------------------------------------------------------------------------
 
     def _retire(self) -> None:
-        retired = self._frontier.take_retired()
-        if retired:
+        if retired := self._frontier.take_retired():
             self._store.batch.retired.extend(RetiredHost(r.host_id, r.not_before) for r in retired)
             self._store.nudge()
 
@@ -265,8 +271,7 @@ class Pipeline:
         if not order:
             return
         self._loading = True
-        loop = asyncio.get_running_loop()
-        future = loop.run_in_executor(self._reads, self._loader.load, order)
+        future = asyncio.get_running_loop().run_in_executor(self._reads, self._loader.load, order)
         future.add_done_callback(lambda done: self._loaded(order, done))
 
     def _loaded(self, order: LoadOrder, done: "asyncio.Future[Loaded]") -> None:
@@ -290,6 +295,7 @@ class Pipeline:
             if host.record is not None:
                 self._notes.begin(host.record, host.robots)
                 self._lessons.begin(host.record)
+                self.refreshing.recrawling.begin(host.record)
             self._frontier.loaded_host(host.host_id, host.record, host.classes, loaded.number, now)
         self._frontier.load_ends()
 
@@ -306,6 +312,7 @@ class Pipeline:
     def _was_read(self, read: Read) -> None:
         batch = self._store.batch
         batch.settle(read.settlement)
+        self.refreshing.settled(read.before, read.settlement, batch)
         self._lessons.settled(read.settlement, read)
         batch.candidates.extend(read.candidates)
         if read.links is not None:
@@ -320,6 +327,7 @@ class Pipeline:
         """The batch is about to be handed over. It knows of every contact that has ended."""
         self._journal_turn_over()
         self._lessons.hand_over(batch)
+        self.refreshing.hand_over(batch, self._clock.now())
         if self.audience:
             self.audience.handed_over(batch)
 
@@ -331,6 +339,8 @@ class Pipeline:
         self._notes.forgive(committed.forgiven)
         for host_id in committed.retired:
             self._notes.end(host_id)
+            self.refreshing.recrawling.end(host_id)
+        self.refreshing.committed(committed)
         self._frontier.committed(committed)
         if self.audience:
             self.audience.committed()
@@ -341,7 +351,8 @@ class Pipeline:
     async def run(self) -> None:
         """Crawl until nothing is left, a limit is reached, or `stop`. Everything is committed on return."""
         storing = asyncio.create_task(self._guard(self._store.run()))
-        side = [asyncio.create_task(self._guard(job)) for job in (self.desk.run(), self._warm(), self._watch_load())]
+        warming = warm(self._loader, self.ask_store, self._contents, self._seen, self.desk.near)
+        side = [asyncio.create_task(self._guard(job)) for job in (self.desk.run(), warming, self._watch_load())]
         try:
             self.pump()
             await self.over.wait()
@@ -368,19 +379,6 @@ class Pipeline:
             raise
         except BaseException as error:
             self.fail(error)
-
-    async def _warm(self) -> None:
-        """Fill the filters from the store, in the background: until then the store is asked instead."""
-        digests = self._loader.digests(_WARM_CHUNK)
-        while chunk := await self.ask_store(next, digests, []):
-            self._contents.warm(chunk)
-        prints = self._loader.fingerprints(_WARM_CHUNK)
-        while numbers := await self.ask_store(next, prints, []):
-            self._seen.warm(numbers)
-        self._contents.warmed()
-        self._seen.warmed()
-        if self.desk.near is not None:
-            await self.desk.near.warm(self._loader, self.ask_store)
 
     async def _watch_load(self) -> None:
         """Switch the selector's ratios with the load (`crawl.load` says what that is), and let late visits step aside

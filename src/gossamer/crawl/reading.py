@@ -8,6 +8,7 @@ from gossamer.clock import Clock
 from gossamer.crawl.hosts import HostWishes
 from gossamer.crawl.intake import TOO_LONG, Intake
 from gossamer.crawl.nearness import NEAR_DUPLICATE, NearDuplicates, NearMode, Originals
+from gossamer.crawl.recrawling import NEVER, Recrawling
 from gossamer.dedup.digest import payload_digest
 from gossamer.dedup.exact import ContentSeen, Known, Unknown
 from gossamer.dedup.near import Near
@@ -22,7 +23,7 @@ from gossamer.frontier.turns import Visit
 from gossamer.model.outcome import Failure, Response
 from gossamer.model.shown import LongLink
 from gossamer.model.states import UrlState
-from gossamer.model.task import Candidate
+from gossamer.model.task import Before, Candidate
 from gossamer.model.units import Instant, Url
 from gossamer.store.changes import Capture, PageLinks, Settlement
 
@@ -66,11 +67,16 @@ class Read(NamedTuple):
     candidates: list[Candidate]
     links: PageLinks | None
     excluded: Counter[str]
+    before: Before | None = None  # what the URL was before, if it was anything
 
     def counters(self) -> list[tuple[str, int]]:
         """What is counted of it."""
         counters = [("excluded:" + reason, n) for reason, n in self.excluded.items()]
         settlement = self.settlement
+        if settlement.kept:
+            return [("unchanged", 1)]
+        if self.before is not None and self.before.has_document:
+            counters.append(("changed", 1))
         if settlement.near_duplicate_of is not None:
             counters.append(("near_duplicates", 1))
         elif settlement.state is UrlState.DUPLICATE:
@@ -98,10 +104,11 @@ class DocumentReader:
         near: NearDuplicates | None = None,
         soft: SoftMissing | None = None,
         agent: str = OUR_NAME,
+        recrawling: Recrawling | None = None,
     ) -> None:
         """`hosts` say what is kept of each; `revisits` and `outlinks`, whether there are records of these; `near` and
         `soft` look for near-duplicates and soft 404s, if they are to be found; `agent` is the name under which pages
-        may address us."""
+        may address us; `recrawling` says when they are visited again."""
         self._intake = intake
         self._contents = contents
         self._large_pages = large_pages
@@ -113,6 +120,7 @@ class DocumentReader:
         self.near = near
         self._soft = soft
         self._agent = agent
+        self._recrawling = recrawling
 
     def open(self, document: Document) -> Opened:
         found = payload(document.response, self._max_body_bytes)
@@ -178,12 +186,27 @@ class DocumentReader:
             return True
         return kinds.wants_document(opened.document.response.headers, opened.payload.body[:RESOURCE_HEADER])
 
+    def is_unchanged(self, opened: Opened) -> bool:
+        """Whether it is what its URL had at the visit before: then it need not be read."""
+        before = opened.document.visit.task.before
+        return before is not None and before.digest == opened.digest and before.has_document
+
+    def unchanged(self, opened: Opened) -> Read:
+        """Fetched, and what it was: neither stored nor read again."""
+        document = opened.document
+        before = document.visit.task.before
+        assert before is not None and self._recrawling is not None
+        capture = Capture(document.response, _wire_digest(opened)) if self._revisits else None
+        kept = self._recrawling.unchanged(document.visit, before, document.response, document.finished, capture)
+        return Read(kept, [], None, Counter(), before)
+
     def duplicate(self, opened: Opened, owner: int) -> Read:
         """Fetched, but stored already under another URL: neither stored nor read again."""
         self._contents.learn(opened.digest, owner)
         capture = Capture(opened.document.response, _wire_digest(opened)) if self._revisits else None
         reason = self._soft_404(opened, None, owner)
-        return Read(self._settle(opened, UrlState.DUPLICATE, capture, None, owner, reason), [], None, Counter())
+        settlement = self._settle(opened, UrlState.DUPLICATE, capture, None, owner, reason)
+        return Read(settlement, [], None, Counter(), opened.document.visit.task.before)
 
     def bands_to_ask(self, opened: Opened, page: PageContent | None) -> list[int]:
         """What the store must be asked about before the page is `stored`: the bands of originals that may be near."""
@@ -203,14 +226,14 @@ class DocumentReader:
         visit = opened.document.visit
         if not self._is_wanted(opened):
             settlement = self._settle(opened, UrlState.EXCLUDED, reason=UNWANTED_TYPE)
-            return Read(settlement, [], None, Counter({UNWANTED_TYPE: 1}))
+            return Read(settlement, [], None, Counter({UNWANTED_TYPE: 1}), visit.task.before)
         near: Near | None = None
         if page is not None and page.signature is not None and self.near is not None:
             near = self.near.judge(visit.task.url_id, page.signature, originals)
         soft = None if page is None else self._soft_404(opened, page.title, near and near.owner)
         if near is not None and self.near is not None and self.near.mode is NearMode.SKIP:
             left_out = self._settle(opened, UrlState.DUPLICATE, page=page, reason=soft or NEAR_DUPLICATE, near=near)
-            return Read(left_out, [], None, Counter())
+            return Read(left_out, [], None, Counter(), visit.task.before)
         self._contents.learn(opened.digest, visit.task.url_id)
         excluded: Counter[str] = Counter()
         candidates: list[Candidate] = []
@@ -224,7 +247,7 @@ class DocumentReader:
         capture = self._archived(response, _wire_digest(opened), outlinks)
         too_long = self._intake.too_long(visit, page) if page is not None and TOO_LONG in excluded else ()
         settlement = self._settle(opened, UrlState.STORED, capture, page, None, soft, near, too_long)
-        return Read(settlement, candidates, links, excluded)
+        return Read(settlement, candidates, links, excluded, visit.task.before)
 
     def _settle(
         self,
@@ -239,17 +262,27 @@ class DocumentReader:
     ) -> Settlement:
         visit, response, finished, remark = opened.document
         headers = response.headers
+        mime = _mime(headers.get("content-type"))
+        signature = page.signature if page else None
+        recrawling, planned = self._recrawling, NEVER
+        if recrawling is not None and state is UrlState.EXCLUDED:
+            recrawling.left_out(visit)
+        elif recrawling is not None:
+            digest, is_near = opened.digest, near is not None
+            planned = recrawling.document(visit, response, finished, mime, digest, signature, is_near)
+            signature = planned.signature or signature
         return Settlement(
             visit.host_id,
             visit.task.url_id,
             visit.task.front,
             state,
             finished,
+            available_at=planned.at,
             reason=reason or remark or (Failure.BAD_ENCODING.value if opened.payload.bad_encoding else None),
             status=response.status,
             size=len(opened.payload.body),
             took=response.took,
-            mime=_mime(headers.get("content-type")),
+            mime=mime,
             digest=opened.digest,
             title=page.title if page else None,
             etag=_validator(headers.get("etag")),
@@ -261,11 +294,14 @@ class DocumentReader:
             replaced=page.replaced if page else 0,
             deep_links=page.deep_links if page else 0,
             long_links=long_links,
-            signature=page.signature if page else None,
+            signature=signature,
             near_duplicate_of=near.owner if near else None,
             distance=near.distance if near else None,
             language=page.language if page else None,
             canonical=self._intake.canonical_elsewhere(response.url, page) if page and page.canonical else None,
+            planned=planned.gap,
+            one=planned.one,
+            two=planned.two,
         )
 
 

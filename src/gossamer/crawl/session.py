@@ -13,6 +13,7 @@ from gossamer.assemble import Crawl, assemble
 from gossamer.clock import cpu_seconds
 from gossamer.config import Config
 from gossamer.crawl.hooks import Hook, HookRunner
+from gossamer.crawl.refreshing import REFRESHING
 from gossamer.errors import StoreFailed
 from gossamer.frontier.turns import FrontierStatistics, selector_shares
 from gossamer.observe.live import live_state, remove_live, write_live
@@ -174,8 +175,8 @@ class Watch:
             elapsed=crawl.clock.monotonic() - self._began,
             cpu_seconds=cpu_seconds() - self._cpu_before,
             max_rss_bytes=max_rss_bytes(),
-            pages=total["state:stored"],
-            run_pages=run["state:stored"],
+            pages=crawl.pipeline.pages,
+            run_pages=max(0, run["state:stored"] + run[REFRESHING]),
             fetched=total["fetched"],
             bytes=total["bytes"],
             discovered=total["discovered"],
@@ -184,6 +185,10 @@ class Watch:
             near_duplicates=total["near_duplicates"],
             sitemaps=total["sitemaps"],
             sitemap_urls=total["sitemap_urls"],
+            refreshed=total["refreshed"],
+            not_modified=total["not_modified"],
+            unchanged=total["unchanged"],
+            changed=total["changed"],
             missing=total["state:missing"],
             gone=total["state:gone"],
             redirects=total["state:redirect"],

@@ -93,7 +93,7 @@ class ListRead(NamedTuple):
             if settlement.truncated == Truncation.LENGTH.value and fault is Fault.BAD_XML:
                 fault = Fault.LIMIT  # it was we who cut it
             settlement = settlement._replace(reason=fault.value, detail=detail)
-        return Read(settlement, self.candidates, self.links, read.excluded + self.excluded)
+        return Read(settlement, self.candidates, self.links, read.excluded + self.excluded, read.before)
 
 
 class Sitemaps:

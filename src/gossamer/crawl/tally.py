@@ -32,6 +32,12 @@ class Tally:
         for old, new, n in moves:
             self.moved(old, new, n)
 
+    def queued_again(self, was: UrlState, urls: int) -> None:
+        """URLs were queued again and that is committed; the store counts this itself."""
+        for counts in (self.total, self.run):
+            counts[was.counter] -= urls
+            counts[UrlState.QUEUED.counter] += urls
+
     def discovered(self, urls: int, hosts: int) -> None:
         """New URLs and hosts were committed; the store counts this itself."""
         for counts in (self.total, self.run):

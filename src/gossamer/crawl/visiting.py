@@ -14,6 +14,8 @@ from gossamer.crawl.landing import Fate, Landing
 from gossamer.crawl.lessons import Lessons
 from gossamer.crawl.notes import HostNotes, Notes, is_current
 from gossamer.crawl.reading import Document
+from gossamer.crawl.recrawling import Recrawling
+from gossamer.crawl.refreshing import Refreshing
 from gossamer.crawl.tally import Tally
 from gossamer.extract.kinds import UNWANTED_TYPE
 from gossamer.fetch.dns.resolver import NotNow
@@ -43,6 +45,7 @@ class VisitLimits:
     max_redirects: int = 10
     max_per_domain: int | None = None
     max_crawl_delay: Seconds = Seconds(3600.0)
+    revisits: bool = True  # a record for every page that has not changed
 
 
 class Visitor:
@@ -61,6 +64,8 @@ class Visitor:
         intake: Intake,
         landing: Landing,
         lessons: Lessons,
+        recrawling: Recrawling,
+        refreshing: Refreshing,
         clock: Clock,
         limits: VisitLimits,
         hosts: HostWishes,
@@ -79,6 +84,8 @@ class Visitor:
         self._intake = intake
         self._landing = landing
         self._lessons = lessons
+        self._recrawling = recrawling
+        self._refreshing = refreshing
         self._clock = clock
         self._limits = limits
         self._hosts = hosts
@@ -125,7 +132,7 @@ class Visitor:
         if notes.hops and (hop := notes.hops.get(origin)) is not None and hop.host != visit.host:
             reason = await self._asking.ask_elsewhere(visit, notes, origin, hop)
             if reason is not None:
-                self._settle(self._landing.dead(visit.host_id, visit.task, reason, self._clock.now()))
+                self._settle(visit, self._landing.dead(visit.host_id, visit.task, reason, self._clock.now()))
             return
         way = await self._contacting.way_to(visit.host, visit.address)
         now = self._clock.now()
@@ -139,7 +146,7 @@ class Visitor:
             if answer is None or not is_current(answer, now):
                 reason = await self._asking.ask(visit, notes, origin, way)
                 if reason is not None:
-                    self._settle(self._landing.dead(visit.host_id, visit.task, reason, self._clock.now()))
+                    self._settle(visit, self._landing.dead(visit.host_id, visit.task, reason, self._clock.now()))
             elif answer.closed:
                 # Rules unknown until it is asked again: the host's URLs wait.
                 self._frontier.delay(visit.host_id, answer.expires_at)
@@ -189,7 +196,10 @@ class Visitor:
         self._store.batch.accesses[visit.domain_id] += 1
         wants = None if visit.task.sitemap else self._hosts.of(visit.host).wants
         contacting = self._contacting
-        outcome = await contacting.ask(visit.host_id, visit.host, visit.last_took, way, page.url, page.origin, wants)
+        conditions = self._recrawling.conditions(visit) if visit.task.before is not None else ()
+        outcome = await contacting.ask(
+            visit.host_id, visit.host, visit.last_took, way, page.url, page.origin, wants, headers=conditions
+        )
         now = self._clock.now()
         if contacting.is_elsewhere(visit.host, way, outcome, now):
             contacting.unreached(visit, way, now)
@@ -198,7 +208,7 @@ class Visitor:
         if isinstance(outcome, Failed):
             fate = self._judge(visit, notes, outcome.failure.value, now, RETRY_RULES[outcome.failure])
             contacting.ended(visit, notes, way, outcome, now, crawl_delay, wait)
-            self._settle(self._landing.failed(visit.host_id, visit.task, outcome, now, fate))
+            self._settle(visit, self._landing.failed(visit.host_id, visit.task, outcome, now, fate))
             return
         kind = status_class(outcome.status)
         fate = Fate.OWN
@@ -214,22 +224,26 @@ class Visitor:
         if kind is _DOCUMENT and wants is not None and not wants(outcome.status, outcome.headers):
             declared = outcome.headers.get("content-type", "")[:_MAX_DETAIL]
             unwanted = self._landing.excluded(visit.host_id, visit.task, UNWANTED_TYPE, now, declared)
-            self._settle(unwanted._replace(status=outcome.status, took=outcome.took))
+            self._settle(visit, unwanted._replace(status=outcome.status, took=outcome.took))
         elif kind is _DOCUMENT:
             if outcome.truncated is not _DISCONNECT or not self._tried_again(visit, outcome, now):
                 self._on_document(Document(visit, outcome, now))
         elif kind is _REDIRECT:
             await self._redirect(visit, outcome, now)
+        elif kind is StatusClass.NOT_MODIFIED and visit.task.before is not None:
+            self._tally.count(self._store.batch, "not_modified")
+            kept = self._recrawling.not_modified(visit, outcome, now, self._limits.revisits)
+            self._settle(visit, kept, counted=True)
         else:
             landed = self._landing.bad_status(visit.host_id, visit.task, outcome, wait, notes.rate_limited, now, fate)
-            self._settle(landed)
+            self._settle(visit, landed)
 
     def _tried_again(self, visit: Visit, response: Response, now: Instant) -> bool:
         """Whether a body that broke off is worth another try. After the last one, what there is of it is kept."""
         cut = Failed(Failure.INCOMPLETE_BODY, f"{len(response.wire_body)} bytes", response.took, contacted=True)
         landed = self._landing.failed(visit.host_id, visit.task, cut, now, Fate.OWN)
         if landed.state is _QUEUED:
-            self._settle(landed)
+            self._settle(visit, landed)
         return landed.state is _QUEUED
 
     async def _redirect(self, visit: Visit, response: Response, now: Instant) -> None:
@@ -244,18 +258,22 @@ class Visitor:
             landed = self._landing.redirected(visit.host_id, visit.task, response, target.shown, now, reason)
             if reason == TOO_LONG:
                 landed = landed._replace(redirect_to=shown(target.shown), long_links=(long_link(location),))
-            self._settle(landed, counted=True)
+            self._settle(visit, landed, counted=True)
         elif target.url == visit.task.url or await self._came_from(visit, target):
-            self._settle(self._landing.dead(visit.host_id, visit.task, "redirect_loop", now, response, target.url))
+            self._settle(
+                visit, self._landing.dead(visit.host_id, visit.task, "redirect_loop", now, response, target.url)
+            )
         elif visit.task.hops >= self._limits.max_redirects:
-            self._settle(self._landing.dead(visit.host_id, visit.task, "too_many_redirects", now, response, target.url))
+            self._settle(
+                visit, self._landing.dead(visit.host_id, visit.task, "too_many_redirects", now, response, target.url)
+            )
         else:
             batch = self._store.batch
             if isinstance(target, Candidate):
                 batch.candidates.append(target)
             if (link := self._intake.redirect_link(visit, target)) is not None:
                 batch.links.append(link)
-            self._settle(self._landing.redirected(visit.host_id, visit.task, response, target.url, now))
+            self._settle(visit, self._landing.redirected(visit.host_id, visit.task, response, target.url, now))
 
     async def _came_from(self, visit: Visit, target: Candidate | Canonical) -> bool:
         """Whether the target is one of those whose redirects led here."""
@@ -274,7 +292,7 @@ class Visitor:
             return
         fate = self._judge(visit, notes, failed.failure.value, now, RETRY_RULES[failed.failure])
         self._frontier.finish(visit, None, now)
-        self._settle(self._landing.failed(visit.host_id, visit.task, failed, now, fate))
+        self._settle(visit, self._landing.failed(visit.host_id, visit.task, failed, now, fate))
 
     def _judge(self, visit: Visit, notes: HostNotes, reason: str, now: Instant, rule: RetryRule) -> Fate | Instant:
         """What a failure means for its URL, beside the URL's own tries: that it is kept until a moment at which its
@@ -294,16 +312,18 @@ class Visitor:
     def _give_up(self, visit: Visit, reason: str, now: Instant) -> None:
         """The host has been down for too long to be asked for this URL."""
         self._frontier.finish(visit, None, now)
-        self._settle(self._landing.dead(visit.host_id, visit.task, reason, now))
+        self._settle(visit, self._landing.dead(visit.host_id, visit.task, reason, now))
 
     def _exclude(self, visit: Visit, reason: str, detail: str | None = None) -> None:
         now = self._clock.now()
         self._frontier.finish(visit, None, now)
-        self._settle(self._landing.excluded(visit.host_id, visit.task, reason, now, detail))
+        self._settle(visit, self._landing.excluded(visit.host_id, visit.task, reason, now, detail))
 
-    def _settle(self, settlement: Settlement, *, counted: bool = False) -> None:
-        """Hand a settlement to the open batch, and count it."""
+    def _settle(self, visit: Visit, settlement: Settlement, *, counted: bool = False) -> None:
+        """Hand a settlement to the open batch with the date of the next visit, and count it."""
         batch = self._store.batch
+        settlement = self._recrawling.settled(visit, settlement)
+        self._refreshing.settled(visit.task.before, settlement, batch)
         batch.settle(settlement)
         self._lessons.settled(settlement)
         if settlement.reason is not None and not counted:

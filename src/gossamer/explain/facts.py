@@ -155,6 +155,16 @@ class RobotsFact:
     body: bytes
 
 
+class RecrawlFact(NamedTuple):
+    """What the plan of the next visit rests on, as it is stored."""
+
+    planned: Seconds | None = None  # from the last visit to the next
+    one: float | None = None  # what the policy wrote down
+    two: float | None = None
+    changing: str | None = None  # of its host (`crawl.recrawling.HostChanging`)
+    price: str | None = None  # of the crawl (`crawl.recrawling.PRICE`)
+
+
 class LearntFact(NamedTuple):
     """A parameter that chooses no document at a place of the URL's host, and the evidence."""
 
@@ -175,6 +185,7 @@ class Facts:
     queue: QueueFact | None = None
     visit: VisitFact | None = None
     listing: ListingFact = ListingFact()
+    recrawl: RecrawlFact = RecrawlFact()
     long_links: tuple[LongLink, ...] = ()
     failures: tuple[FailureFact, ...] = ()  # the last MOST_ATTEMPTS, oldest first
     earlier_failures: bool = False  # there are more

@@ -200,6 +200,30 @@ class Archive:
 
 
 @dataclass(frozen=True, slots=True)
+class Recrawl:
+    """Why the next visit is planned when it is.
+
+    `gap` is from the last visit to the next. `change_interval` is what is estimated of the page, by `visits` of which
+    `changes` found it changed, or, with `assumed`, by the other pages of its host; `uncertainty` is the standard
+    deviation of the rate of change as a share of it. A visit is due when it is worth `price`; `importance` is what
+    the page's freshness counts. `rule`: what decides instead of the policy, or narrows what it may choose.
+    """
+
+    policy: str
+    gap: Seconds | None
+    visits: int
+    changes: int
+    change_interval: Seconds | None
+    uncertainty: float | None
+    assumed: bool
+    price: float
+    importance: float
+    rule: str | None
+    conditional: bool  # its server is asked whether anything has changed
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class Next:
     """The next visit: not before `due_at` (None: there is none), and why."""
 
@@ -227,4 +251,5 @@ class Story:
     tries: int = 0
     content: Content | None = None
     archive: Archive | None = None
+    recrawl: Recrawl | None = None
     next: Next

@@ -4,6 +4,7 @@ import base64
 from dataclasses import dataclass, field, replace
 
 from gossamer.explain.facts import MOST_STEPS, Facts, ListingFact, RecordCheck, UrlFact, VisitFact
+from gossamer.explain.recrawls import RecrawlTerms, recrawl_of
 from gossamer.explain.standing import ASSUMED_DEPTH, stands, would_stand
 from gossamer.explain.story import (
     Archive,
@@ -49,6 +50,7 @@ class CrawlRules:
     minimise: bool
     identities: Identities = field(default_factory=lambda: Identities(IdentityRules()))
     traps: TrapPolicy | None = None  # None: nothing is cut on this host
+    recrawl: RecrawlTerms | None = None
 
 
 def tell(
@@ -104,6 +106,7 @@ def tell(
         tries=known.tries,
         content=_content(known.state, visit, facts.long_links) if visit is not None else None,
         archive=_archive(known.url, visit, record) if visit is not None else None,
+        recrawl=None if rules.recrawl is None else recrawl_of(known, facts, rules.recrawl),
         next=next_visit(known, visit, against, politeness, running=running, now=now),
     )
 

@@ -9,9 +9,9 @@ from gossamer.model.states import UrlState
 from gossamer.model.units import Instant, Seconds
 
 _ENDS = {
-    UrlState.STORED: "it is stored; recrawls are not scheduled",
-    UrlState.DUPLICATE: "its document is stored already; recrawls are not scheduled",
-    UrlState.REDIRECT: "it lives elsewhere; recrawls are not scheduled",
+    UrlState.STORED: "it is stored, and has no date of another visit",
+    UrlState.DUPLICATE: "its document is stored already, and it has no date of another visit",
+    UrlState.REDIRECT: "it lives elsewhere, and has no date of another visit",
     UrlState.GONE: "gone for good: it is not asked for again",
     UrlState.DEAD: "its tries are used up: `gossamer dead requeue` gives it new ones",
 }

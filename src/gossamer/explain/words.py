@@ -6,7 +6,18 @@ from enum import Enum
 from itertools import zip_longest
 
 from gossamer.explain.facts import Bounded, Step
-from gossamer.explain.story import Attempt, Content, Finding, Listing, Politeness, Robots, Standing, Story, Verdict
+from gossamer.explain.story import (
+    Attempt,
+    Content,
+    Finding,
+    Listing,
+    Politeness,
+    Recrawl,
+    Robots,
+    Standing,
+    Story,
+    Verdict,
+)
 from gossamer.observe import words
 
 _LABEL = 12
@@ -70,6 +81,7 @@ def _parts(story: Story) -> Iterator[tuple[str, list[str]]]:
     yield "attempts", _attempts(story)
     yield "content", _content(story)
     yield "archive", _archive(story)
+    yield "recrawl", _recrawl(story.recrawl) if story.recrawl is not None else []
     at = words.timestamp(story.next.due_at)
     yield "next", [f"{at}: {story.next.why}" if at else story.next.why]
 
@@ -290,3 +302,12 @@ def _archive(story: Story) -> list[str]:
         return []
     checked = "the record is there and its digest is right" if archive.sound else f"damaged: {archive.problem}"
     return [f"{archive.file} at byte {archive.offset}, {words.count(archive.length)} bytes", checked]
+
+
+def _recrawl(recrawl: Recrawl) -> list[str]:
+    gap = "no date" if recrawl.gap is None else f"{words.span(recrawl.gap)} after its last visit"
+    lines = [f"{gap}, by {recrawl.policy}: {recrawl.why}"]
+    lines.append(f"price of a visit {recrawl.price:.4g}, importance {recrawl.importance:.3g}")
+    if not recrawl.conditional:
+        lines.append("asked for without conditions: its server has said 304 of what had changed")
+    return lines

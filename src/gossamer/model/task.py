@@ -4,6 +4,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from gossamer.model.facts import DomainFacts
+from gossamer.model.states import UrlState
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Url
 
 
@@ -14,6 +15,31 @@ class Via(IntEnum):
     LINK = 1
     REDIRECT = 2
     SITEMAP = 3
+
+
+class Before(NamedTuple):
+    """What is on record of a URL that was visited before: what its next visit is compared with."""
+
+    visits: int  # answered so far
+    changes: int  # of these, with other content than the time before
+    state: UrlState  # in which it was before it was queued
+    reason: str | None  # that came with that state
+    at: Instant  # of the visit, as everything below
+    digest: bytes | None = None  # of the document; None: there was none
+    mime: str | None = None
+    etag: str | None = None
+    last_modified: str | None = None
+    redirect_to: str | None = None
+    whole: bool = True  # the document was not cut off
+    signature: bytes | None = None  # of the text of a page
+    planned: float | None = None  # seconds after the visit at which it was to be visited again
+    one: float | None = None  # the two numbers that the recrawl policy has written down
+    two: float | None = None
+
+    @property
+    def has_document(self) -> bool:
+        """Whether the archive has what this URL last showed."""
+        return self.digest is not None and self.state in (UrlState.STORED, UrlState.DUPLICATE)
 
 
 class Task(NamedTuple):
@@ -29,6 +55,7 @@ class Task(NamedTuple):
     tries: int  # visits that failed so far
     hops: int  # redirects followed to get here
     sitemap: int = 0  # it is one: 1 if robots.txt names it, one more for every index on the way
+    before: Before | None = None  # None: it was never answered
 
 
 class Candidate(NamedTuple):
@@ -60,3 +87,4 @@ class HostRecord(NamedTuple):
     trouble: str | None = None
     budget: str | None = None  # what its shapes and its domain's hosts have cost (`filter.traps_budget`)
     domain_budget: str | None = None
+    changing: str | None = None  # how its pages change, and whether its validators can be relied on

@@ -60,6 +60,7 @@ def _totals(snapshot: Snapshot) -> list[tuple[str, str, str]]:
         ("still queued", words.count(snapshot.queued), ""),
         ("duplicates", words.count(snapshot.duplicates), "the same document under another URL"),
         ("near-duplicates", words.count(snapshot.near_duplicates), ""),
+        ("visited again", words.count(snapshot.refreshed), _again(snapshot)),
         ("redirects", words.count(snapshot.redirects), ""),
         (
             "missing",
@@ -68,7 +69,16 @@ def _totals(snapshot: Snapshot) -> list[tuple[str, str, str]]:
         ),
         ("dead letters", words.count(snapshot.dead), "tries used up"),
     ]
-    optional = {"by sitemaps", "near-duplicates", "redirects", "missing", "dead letters", "duplicates", "still queued"}
+    optional = {
+        "visited again",
+        "by sitemaps",
+        "near-duplicates",
+        "redirects",
+        "missing",
+        "dead letters",
+        "duplicates",
+        "still queued",
+    }
     rows = [row for row in rows if row[1] != "0" or row[0] not in optional]
     cpu = f"{words.rate(per_cpu)} pages a CPU-second" if snapshot.run_pages else ""
     return [
@@ -76,6 +86,11 @@ def _totals(snapshot: Snapshot) -> list[tuple[str, str, str]]:
         ("elapsed", words.clock_time(elapsed), f"{snapshot.cpu_seconds:.1f} s of CPU, {cpu}".rstrip(", ")),
         ("memory", words.size(snapshot.max_rss_bytes), "at most"),
     ]
+
+
+def _again(snapshot: Snapshot) -> str:
+    same = words.count(snapshot.not_modified + snapshot.unchanged)
+    return f"{words.count(snapshot.changed)} changed, {same} did not ({words.count(snapshot.not_modified)} by a 304)"
 
 
 def _reasons(counts: dict[str, int]) -> tuple[tuple[str, str, str], ...]:

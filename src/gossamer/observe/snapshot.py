@@ -25,6 +25,10 @@ class Snapshot:
     near_duplicates: int = 0
     sitemaps: int = 0  # that were read
     sitemap_urls: int = 0  # found in them
+    refreshed: int = 0  # visits to URLs that were visited before, of which ...
+    not_modified: int = 0  # ... the server said that nothing had changed
+    unchanged: int = 0  # ... nothing had
+    changed: int = 0
     missing: int = 0
     gone: int = 0
     redirects: int = 0
@@ -92,6 +96,10 @@ def to_contract(snapshot: Snapshot) -> dict[str, object]:
         "run_pages": snapshot.run_pages,
         "statuses": dict(snapshot.statuses),
         "redirects": snapshot.redirects,
+        "refreshed": snapshot.refreshed,
+        "not_modified": snapshot.not_modified,
+        "unchanged": snapshot.unchanged,
+        "changed": snapshot.changed,
         "missing": snapshot.missing,
         "gone": snapshot.gone,
         "robots_fetched": snapshot.robots_fetched,

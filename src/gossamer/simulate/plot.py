@@ -14,17 +14,17 @@ _NAME_HEIGHT = 17.0
 _SAMPLE = 30  # of the line, beside its name
 
 # The colours of Okabe and Ito, chosen to differ for all kinds of colour vision. Not their yellow: the ground is white.
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#777777")
-_DASHES: tuple[tuple[float, ...], ...] = ((), (9, 4), (2, 3), (9, 3, 2, 3), (15, 4), (5, 2))
-_GRID = "#dddddd"
-_AXIS = "#666666"
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#777777")
+DASHES: tuple[tuple[float, ...], ...] = ((), (9, 4), (2, 3), (9, 3, 2, 3), (15, 4), (5, 2))
+GRID = "#dddddd"
+AXIS = "#666666"
 
 
 def plot(title: str, curves: Sequence[Curve]) -> Drawing:
     """Both axes are in percent: pages fetched across, PageRank gathered up."""
     rests = list(dict.fromkeys(curve.rest for curve in curves))
     orders = list(dict.fromkeys(curve.order for curve in curves))
-    styles = {order: (_COLOURS[i % len(_COLOURS)], _DASHES[i % len(_DASHES)]) for i, order in enumerate(orders)}
+    styles = {order: (COLOURS[i % len(COLOURS)], DASHES[i % len(DASHES)]) for i, order in enumerate(orders)}
     across = _LEFT + _PANEL + _NAMES
     marks: list[Line | Words] = [Words((_LEFT, 26), title, size=16)]
     for i, rest in enumerate(rests):
@@ -46,9 +46,9 @@ def _panel(left: float, title: str, curves: Sequence[Curve], styles: _Styles) ->
     yield Words((left, _TOP - 12), title, size=13)
     for step in range(1, 6):
         x, y = left + _PANEL * step / 5, bottom - _HEIGHT * step / 5
-        yield Line(((left, y), (left + _PANEL, y)), _GRID)
-        yield Line(((x, _TOP), (x, bottom)), _GRID)
-    yield Line(((left, _TOP), (left, bottom), (left + _PANEL, bottom)), _AXIS)
+        yield Line(((left, y), (left + _PANEL, y)), GRID)
+        yield Line(((x, _TOP), (x, bottom)), GRID)
+    yield Line(((left, _TOP), (left, bottom), (left + _PANEL, bottom)), AXIS)
     for step in range(6):
         yield Words((left - 8, bottom - _HEIGHT * step / 5 + 4), f"{20 * step}", anchor="end")
         yield Words((left + _PANEL * step / 5, bottom + 18), f"{last * step / 5:g}", anchor="middle")
@@ -59,15 +59,15 @@ def _panel(left: float, title: str, curves: Sequence[Curve], styles: _Styles) ->
         yield Line(tuple(map(place, curve.line)), colour, 1.8, dashes)
     ranked = sorted(curves, key=lambda curve: -curve.line[-1][1])
     ends = [place(curve.line[-1])[1] for curve in ranked]
-    for curve, end, level in zip(ranked, ends, _apart(ends, bottom), strict=True):
+    for curve, end, level in zip(ranked, ends, apart(ends, bottom), strict=True):
         colour, dashes = styles[curve.order]
         right = left + _PANEL
-        yield Line(((right + 2, end), (right + 14, level)), _AXIS, 0.7)
+        yield Line(((right + 2, end), (right + 14, level)), AXIS, 0.7)
         yield Line(((right + 16, level), (right + 16 + _SAMPLE, level)), colour, 1.8, dashes)
         yield Words((right + 22 + _SAMPLE, level + 4), curve.order)
 
 
-def _apart(levels: Sequence[float], lowest: float) -> list[float]:
+def apart(levels: Sequence[float], lowest: float) -> list[float]:
     """Heights for names at these heights, which increase: pushed down where too close, then up from the lowest."""
     found: list[float] = []
     for level in levels:

@@ -1,6 +1,7 @@
 """What is to be committed, as values."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -62,6 +63,10 @@ class Settlement(NamedTuple):
     distance: int | None = None  # ... the bytes in which the two signatures differ
     language: str | None = None  # as the page declares it
     canonical: str | None = None  # the address that the page says it should have, where that is another
+    planned: float | None = None  # seconds until the next visit
+    one: float | None = None  # what the recrawl policy writes down (`recrawl.policy.Memory`)
+    two: float | None = None
+    kept: bool = False  # nothing has changed: what is on record of the last visit stays, but for its date
 
 
 class HostClock(NamedTuple):
@@ -147,6 +152,15 @@ class SitemapRecord(NamedTuple):
     dropped: int
 
 
+class Again(NamedTuple):
+    """An order to queue URLs again that have a date: those whose date has come, the earliest first."""
+
+    by: Instant
+    most: int
+    missing: bool = False  # those that answered 4xx too
+    ahead: bool = False  # before everything that waits in their front queues
+
+
 class SeedRecord(NamedTuple):
     """A URL that was given to us, as it was written."""
 
@@ -189,6 +203,8 @@ class Batch:
     hints: list[HintRecord] = field(default_factory=list)
     sitemap_names: list[SitemapName] = field(default_factory=list)
     sitemaps: list[SitemapRecord] = field(default_factory=list)
+    changing: dict[HostId, str] = field(default_factory=dict)  # how the pages of hosts change (`crawl.recrawling`)
+    again: Again | None = None
     orders: list[Order] = field(default_factory=list)
     facts: dict[str, str] = field(default_factory=dict)  # about the crawl itself, by name
     weight: int = 0  # bytes of the captures, roughly
@@ -205,6 +221,7 @@ class Batch:
             or self.seeds
             or self.hints
             or self.sitemap_names
+            or self.again
             or self.orders
             or self.facts
         )
@@ -254,6 +271,8 @@ class Committed(NamedTuple):
     new_hosts: int
     written_bytes: int
     seconds: float
+    again: Sequence[tuple[UrlState, int]] = ()  # URLs that were queued again, by the state in which they were ...
+    next_again: float | None = None  # ... and when the next one is due, if that was asked; infinity: never
     ordered: tuple[tuple[UrlState, UrlState, int], ...] = ()  # URLs that orders have moved: from, to, how many
     forgiven: frozenset[HostId] = frozenset()  # hosts that orders gave URLs back to
     new_seeds: frozenset[Url] = frozenset()  # seeds that were not known

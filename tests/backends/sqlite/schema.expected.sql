@@ -61,7 +61,7 @@ CREATE TABLE hosts (
     next_contact  REAL    NOT NULL DEFAULT 0,
     last_took     REAL    NOT NULL DEFAULT 0,
     address       TEXT
-, rest_reason TEXT, resolved TEXT, trouble TEXT);
+, rest_reason TEXT, resolved TEXT, trouble TEXT, changing TEXT);
 CREATE TABLE links (
     url_id        INTEGER PRIMARY KEY,
     targets       BLOB    NOT NULL       -- fingerprints, 64 bits each, little-endian
@@ -154,7 +154,7 @@ CREATE TABLE urls (
     found_on      INTEGER NOT NULL,      -- urls.id; 0 for a seed
     found_at      REAL    NOT NULL,
     reason        TEXT
-, place REAL NOT NULL DEFAULT 0, links INTEGER NOT NULL DEFAULT 0, links_from_others INTEGER NOT NULL DEFAULT 0, credit INTEGER NOT NULL DEFAULT 150000000, visits INTEGER NOT NULL DEFAULT 0, changes INTEGER NOT NULL DEFAULT 0, sitemap INTEGER NOT NULL DEFAULT 0, modified REAL);
+, place REAL NOT NULL DEFAULT 0, links INTEGER NOT NULL DEFAULT 0, links_from_others INTEGER NOT NULL DEFAULT 0, credit INTEGER NOT NULL DEFAULT 150000000, visits INTEGER NOT NULL DEFAULT 0, changes INTEGER NOT NULL DEFAULT 0, sitemap INTEGER NOT NULL DEFAULT 0, modified REAL, planned REAL, memory_one REAL, memory_two REAL, was INTEGER);
 CREATE TABLE visits (
     url_id        INTEGER PRIMARY KEY,
     at            REAL    NOT NULL,
@@ -190,6 +190,6 @@ CREATE INDEX urls_excluded ON urls (host_id, reason) WHERE state = 6;
 CREATE UNIQUE INDEX urls_identity ON urls (domain_id, fingerprint);
 CREATE INDEX urls_missing ON urls (available_at) WHERE state = 4;
 CREATE INDEX urls_queue ON urls (host_id, front, place) WHERE state = 0;
-CREATE INDEX urls_recrawls ON urls (available_at, state) WHERE state IN (1, 2, 3) AND available_at IS NOT NULL;
+CREATE INDEX urls_recrawls ON urls (available_at, state) WHERE state IN (1, 2, 3, 5) AND available_at IS NOT NULL;
 CREATE INDEX urls_retries ON urls (available_at, state, reason) WHERE state = 0 AND reason IS NOT NULL;
 CREATE INDEX urls_sitemaps ON urls (host_id) WHERE sitemap > 0;

@@ -18,7 +18,7 @@ class Facts:
 
     def settle_identity(self, now: Instant) -> None:
         """Give a new crawl its identity: a name for its files, and the secret key of its fingerprints."""
-        if self._fact("crawl_id") is None:
+        if self.fact("crawl_id") is None:
             values = {
                 "crawl_id": secrets.token_hex(8),
                 "fingerprint_key": str(secrets.randbits(63)),
@@ -29,24 +29,37 @@ class Facts:
             with self._db:
                 self._db.executemany(self._sql["set_fact"], list(values.items()))
 
-    def _fact(self, name: str) -> str | None:
+    def fact(self, name: str) -> str | None:
+        """What is remembered under a name."""
         row = self._db.execute(self._sql["fact"], (name,)).fetchone()
         return None if row is None else str(row[0])
 
     def fingerprint_key(self) -> int:
-        return int(self._fact("fingerprint_key") or 0)
+        return int(self.fact("fingerprint_key") or 0)
 
     def order(self) -> str | None:
         """The ordering under which the queue stands; None if it is yet to be put in order (`reordering`)."""
-        return self._fact("order")
+        return self.fact("order")
 
     def order_settings(self) -> str:
         """The weights and the like with which that ordering put the queue in order, in its own words."""
-        return self._fact("order_settings") or ""
+        return self.fact("order_settings") or ""
 
     def remember(self, options: Mapping[str, object]) -> None:
         """Keep the options that shape the crawl, for a resume without them."""
         self._db.execute(self._sql["set_fact"], ("options", json.dumps(options)))
+
+    def plan_by(self, policy: str) -> None:
+        """Keep under which recrawl policy next visits are planned. What another one wrote down of pages means nothing
+        to it and is forgotten, which goes over the table once."""
+        before = self.fact("recrawl_policy")
+        if before == policy:
+            return
+        self._db.execute("BEGIN IMMEDIATE")
+        with self._db:
+            if before is not None:
+                self._db.execute(self._sql["forget_memories"])
+            self._db.execute(self._sql["set_fact"], ("recrawl_policy", policy))
 
     def seeds(self) -> frozenset[Url]:
         return frozenset(Url(url) for (url,) in self._db.execute("SELECT url FROM seeds"))

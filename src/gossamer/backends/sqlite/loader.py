@@ -1,5 +1,6 @@
 """Reads what the frontier asks for. Every query follows an index; none looks at more rows than it returns."""
 
+import json
 import math
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -11,7 +12,8 @@ from gossamer.backends.sqlite.queries import named_queries
 from gossamer.crawl.ports import FrontLoaded, HostLoaded, Loaded, SitemapFacts
 from gossamer.frontier.front_queue import FrontWanted, HostWanted, LoadOrder
 from gossamer.model.facts import DomainFacts
-from gossamer.model.task import HostRecord, Task
+from gossamer.model.states import UrlState
+from gossamer.model.task import Before, HostRecord, Task
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant
 from gossamer.store.changes import RobotsRecord
 
@@ -61,9 +63,20 @@ class SqliteLoader:
         for front, cursor, count in wanted.classes:
             rows = self._db.execute(self._sql["host_queue"], (wanted.host_id, front, *cursor, count)).fetchall()
             due = sum(1 for row in rows if row[_PLACE] <= wanted.due_by)
-            tasks = [Task._make(row) for row in rows[:due]]
+            tasks = self._with_their_past([Task._make(row) for row in rows[:due]])
             classes.append((front, tasks, _next_due(rows, due, _PLACE, count)))
         return HostLoaded(wanted.host_id, record, robots, classes)
+
+    def _with_their_past(self, tasks: list[Task]) -> list[Task]:
+        """The same; those that were visited before know what came of it. Costs nothing where none was."""
+        again = [task.url_id for task in tasks if task.before is not None]
+        if not again:
+            return tasks
+        past = {
+            url_id: Before(visits, changes, UrlState(state), *rest)
+            for url_id, visits, changes, state, *rest in self._db.execute(self._sql["before"], (json.dumps(again),))
+        }
+        return [task if task.before is None else task._replace(before=past.get(task.url_id)) for task in tasks]
 
     def find_host(self, host: HostKey) -> HostLoaded | None:
         """A host's record and robots.txt files, if it has a row."""

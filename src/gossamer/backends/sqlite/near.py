@@ -41,7 +41,7 @@ class Signatures:
             if s.signature is not None:
                 rows.append((s.url_id, s.signature, s.near_duplicate_of, s.distance))
                 originals += s.near_duplicate_of is None
-            elif s.state is UrlState.STORED:
+            elif s.state is UrlState.STORED and not s.kept:
                 unsigned.append((s.url_id,))
         if unsigned:
             write_rows(self._db, self._sql["forget_signature"], unsigned)

@@ -61,10 +61,12 @@ SELECT front, min(place) FROM urls WHERE host_id = ? AND state = 0 GROUP BY fron
 DELETE FROM fronts WHERE host_id = ?
 
 -- name: settle_url
-WITH new (state, available_at, front, place, tries, reason, answered, digest, id) AS
-    (VALUES (/*rows*/)(?, ?, ?, ?, ?, ?, ?, ?, ?)(/*rows*/))
+WITH new (state, available_at, front, place, tries, reason, answered, digest, planned, one, two, id) AS
+    (VALUES (/*rows*/)(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)(/*rows*/))
 UPDATE OR ROLLBACK urls SET state = new.state, available_at = new.available_at, front = coalesce(new.front, urls.front),
     place = coalesce(new.place, urls.place), tries = new.tries, reason = new.reason,
+    memory_one = coalesce(new.one, urls.memory_one), memory_two = coalesce(new.two, urls.memory_two),
+    was = CASE WHEN new.state = 0 THEN urls.was END, planned = CASE WHEN new.state = 0 THEN urls.planned ELSE new.planned END,
     visits = urls.visits + new.answered,
     changes = urls.changes + CASE WHEN new.digest IS NULL OR urls.visits = 0 THEN 0 ELSE
         coalesce((SELECT v.digest <> new.digest FROM visits v WHERE v.url_id = urls.id), 0) END
@@ -75,13 +77,56 @@ WITH new (id) AS (VALUES (/*rows*/)(?)(/*rows*/))
 SELECT json_group_array(json_array(u.id, u.front)) FROM new CROSS JOIN urls u ON u.id = new.id
 
 -- name: due_missing
-SELECT id, url, depth, links, links_from_others, credit, visits, changes, modified, host_id
-FROM urls WHERE state = 4 AND available_at <= ? LIMIT ?
+SELECT id, url, depth, links, links_from_others, credit, visits, changes, modified, host_id, state, available_at
+FROM urls WHERE state = 4 AND available_at <= ? ORDER BY available_at LIMIT ?
+
+-- name: forget_memories
+UPDATE urls SET memory_one = NULL, memory_two = NULL WHERE memory_one IS NOT NULL OR memory_two IS NOT NULL
+
+-- name: due_again
+SELECT id, url, depth, links, links_from_others, credit, visits, changes, modified, host_id, state, available_at
+FROM urls WHERE state IN (1, 2, 3, 5) AND available_at <= ? ORDER BY available_at LIMIT ?
+
+-- name: next_again
+SELECT min(available_at) FROM urls WHERE state IN (1, 2, 3, 5) AND available_at IS NOT NULL
+
+-- name: next_missing
+SELECT min(available_at) FROM urls WHERE state = 4
 
 -- name: ask_again
-WITH new (front, place, priority, id) AS (VALUES (/*rows*/)(?, ?, ?, ?)(/*rows*/))
-UPDATE OR ROLLBACK urls SET state = 0, front = new.front, place = new.place, available_at = new.place, priority = new.priority
+WITH new (front, place, available_at, priority, id) AS (VALUES (/*rows*/)(?, ?, ?, ?, ?)(/*rows*/))
+UPDATE OR ROLLBACK urls SET was = urls.state, state = 0, front = new.front, place = new.place,
+    available_at = new.available_at, priority = new.priority
 FROM new WHERE urls.id = new.id
+
+-- What is compared with the next visit.
+-- name: before
+SELECT u.id, u.visits, u.changes, coalesce(u.was, u.state), u.reason, v.at, v.digest, v.mime, v.etag, v.last_modified,
+    v.redirect_to, v.truncated IS NULL, s.signature, u.planned, u.memory_one,
+    u.memory_two
+FROM json_each(?) wanted CROSS JOIN urls u ON u.id = wanted.value JOIN visits v ON v.url_id = u.id
+LEFT JOIN signatures s ON s.url_id = u.id
+
+-- Nothing has changed: what is on record stays.
+-- name: keep_visit
+WITH new (at, took, etag, last_modified, url_id) AS (VALUES (/*rows*/)(?, ?, ?, ?, ?)(/*rows*/))
+UPDATE OR ROLLBACK visits SET at = new.at, took = new.took, etag = coalesce(new.etag, visits.etag),
+    last_modified = coalesce(new.last_modified, visits.last_modified)
+FROM new WHERE visits.url_id = new.url_id
+
+-- A try that brought nothing: what is on record of a document stays.
+-- name: record_try
+INSERT INTO visits
+    (url_id, at, status, size, took, mime, digest, title, etag, last_modified, duplicate_of, redirect_to,
+     truncated, unverified, replaced, deep_links, language, canonical, warc_file, warc_offset, warc_length)
+VALUES (/*rows*/)(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)(/*rows*/)
+ON CONFLICT DO UPDATE SET at = excluded.at, status = excluded.status, size = excluded.size, took = excluded.took,
+    mime = excluded.mime, redirect_to = excluded.redirect_to, unverified = excluded.unverified
+WHERE visits.digest IS NULL
+
+-- name: save_changing
+WITH new (changing, id) AS (VALUES (/*rows*/)(?, ?)(/*rows*/))
+UPDATE OR ROLLBACK hosts SET changing = new.changing FROM new WHERE hosts.id = new.id
 
 -- name: links_of
 WITH new (id) AS (VALUES (/*rows*/)(?)(/*rows*/))
@@ -282,7 +327,7 @@ ORDER BY place, host_id LIMIT ?
 
 -- name: host_record
 SELECT h.id, h.host, h.domain_id, d.accesses, d.links, d.links_from_others, d.suffix_id, h.next_contact, h.last_took,
-    h.address, h.resolved, h.trouble, b.state, db.state
+    h.address, h.resolved, h.trouble, b.state, db.state, h.changing
 FROM hosts h JOIN domains d ON d.id = h.domain_id
 LEFT JOIN budgets b ON b.host_id = h.id LEFT JOIN domain_budgets db ON db.domain_id = h.domain_id
 WHERE h.id = ?
@@ -297,7 +342,7 @@ SELECT next_contact FROM hosts WHERE id = ?
 SELECT origin, host_id, status, fetched_at, expires_at, body, unreachable_since FROM robots WHERE host_id = ?
 
 -- name: host_queue
-SELECT id, fingerprint, url, front, place, priority, depth, tries, hops, sitemap FROM urls
+SELECT id, fingerprint, url, front, place, priority, depth, tries, hops, sitemap, nullif(visits, 0) FROM urls
 WHERE state = 0 AND host_id = ? AND front = ? AND (place, id) > (?, ?)
 ORDER BY place, id LIMIT ?
 

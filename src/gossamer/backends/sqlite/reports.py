@@ -63,13 +63,14 @@ def status(db: sqlite3.Connection) -> Json:
         dead_reasons = Counter({reason or "unknown": n for reason, n in db.execute(sql["dead_reasons"])})
     states = {state.word: totals.get("state:" + state.word, 0) for state in UrlState}
     return {
-        "pages": states["stored"],
+        "pages": states["stored"] + totals.get("refreshing", 0),
         "fetched": totals.get("fetched", 0),
         "bytes": totals.get("bytes", 0),
         "discovered": totals.get("discovered", 0),
         "queued": states["queued"],
         "duplicates": totals.get("duplicates", 0),
         "near_duplicates": totals.get("near_duplicates", 0),
+        **{name: totals.get(name, 0) for name in ("refreshed", "not_modified", "unchanged", "changed")},
         "sitemaps": totals.get("sitemaps", 0),
         "sitemap_urls": totals.get("sitemap_urls", 0),
         "errors": _by_reason(totals, "error"),

@@ -41,7 +41,21 @@ FROM (SELECT available_at FROM urls WHERE state = 0 AND reason IS NOT NULL AND a
 
 -- name: recrawls
 SELECT count(*), min(available_at)
-FROM (SELECT available_at FROM urls WHERE state IN (1, 2, 3) AND available_at IS NOT NULL ORDER BY available_at LIMIT :most)
+FROM (SELECT available_at FROM urls WHERE state IN (1, 2, 3, 5) AND available_at IS NOT NULL ORDER BY available_at LIMIT :most)
+
+-- name: overdue
+SELECT count(*) FROM (SELECT 1 FROM urls WHERE state IN (1, 2, 3, 5) AND available_at <= :now LIMIT :most)
+
+-- name: fact
+SELECT value FROM facts WHERE name = ?
+
+-- name: last_url
+SELECT coalesce(max(id), 0) FROM urls
+
+-- name: visited
+SELECT u.memory_one, u.memory_two, v.at, h.changing
+FROM urls u JOIN visits v ON v.url_id = u.id JOIN hosts h ON h.id = u.host_id
+WHERE u.id = ? AND u.visits > 0 AND v.digest IS NOT NULL
 
 -- name: next_missing
 SELECT min(available_at) FROM urls WHERE state = 4

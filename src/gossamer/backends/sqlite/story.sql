@@ -16,6 +16,10 @@ SELECT s.url, u.modified, h.changefreq, h.priority, u.sitemap,
        (SELECT group_concat(n.host, ' ') FROM sitemap_names n WHERE n.url_id = u.id)
 FROM urls u LEFT JOIN hints h ON h.url_id = u.id LEFT JOIN urls s ON s.id = h.listed_in WHERE u.id = ?
 
+-- name: recrawl
+SELECT u.planned, u.memory_one, u.memory_two, h.changing, (SELECT f.value FROM facts f WHERE f.name = 'recrawl')
+FROM urls u JOIN hosts h ON h.id = u.host_id WHERE u.id = ?
+
 -- name: last_url
 SELECT coalesce(max(id), 0) FROM urls
 

@@ -11,17 +11,18 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from gossamer.backends.sqlite.again import next_again, queue_again
 from gossamer.backends.sqlite.database import open_for_writing, translated
 from gossamer.backends.sqlite.hosts import DomainOf, HostRows
-from gossamer.backends.sqlite.learnt import facts_from
 from gossamer.backends.sqlite.lessons import save_lessons
 from gossamer.backends.sqlite.links import TARGETS_AT_ONCE, FirstLink, LinkCounts
 from gossamer.backends.sqlite.near import Signatures
 from gossamer.backends.sqlite.orders import carry_out
-from gossamer.backends.sqlite.originals import Originals
+from gossamer.backends.sqlite.originals import Originals, original_of
 from gossamer.backends.sqlite.queries import named_queries
 from gossamer.backends.sqlite.rows import read_rows, write_rows
 from gossamer.backends.sqlite.sitemaps import save_sitemaps
@@ -31,7 +32,7 @@ from gossamer.model.facts import BIRTH_CREDIT, UrlFacts
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate
 from gossamer.model.units import HostId, Instant, Url
-from gossamer.store.changes import Batch, Committed, RetiredHost, Settlement, Touched
+from gossamer.store.changes import Again, Batch, Capture, Committed, RetiredHost, Settlement, Touched
 from gossamer.store.ports import CaptureFiles, Location, Prioritiser
 
 _Touched = dict[tuple[HostId, int], float]  # host and front queue -> the first place that was added
@@ -112,6 +113,7 @@ class SqliteWriter:
                     forgiven.add(entry[0])
                     _touch(touched, *entry)
             news = self._links.take(batch.links, stamp)
+            again, next_date = self._again(batch.again, touched)
             self._enter_fronts(touched)
             self._retire(batch.retired, touched)
             write_rows(self._db, self._sql["count"], [(name, n) for name, n in counts.items() if n])
@@ -134,6 +136,8 @@ class SqliteWriter:
             ordered=tuple((order.state, order.to, order.done) for order in batch.orders),
             forgiven=frozenset(forgiven),
             new_seeds=new_seeds,
+            again=again,
+            next_again=next_date,
         )
 
     def _next_stamp(self, now: Instant) -> float:
@@ -208,16 +212,21 @@ class SqliteWriter:
         return frozenset(Url(url) for (url,) in self._db.execute(self._sql["seeds_since"], (since,)))
 
     def _settle(self, settlements: list[Settlement], counts: Counter[str], touched: _Touched) -> int:
-        updates, visits, failures, contents, captures = [], [], [], [], []
+        updates, failures, contents, captures = [], [], [], []
+        visits: list[tuple[object, ...]] = []
+        kept: list[tuple[object, ...]] = []
+        tries: list[tuple[object, ...]] = []  # answered, but in vain
         written = 0
         originals = Originals(self._db, self._sql, settlements)
-        queued, stored, duplicate = UrlState.QUEUED, UrlState.STORED, UrlState.DUPLICATE
+        queued, stored, duplicate, dead = UrlState.QUEUED, UrlState.STORED, UrlState.DUPLICATE, UrlState.DEAD
         fronts = self._fronts_of([s for s in settlements if s.state is queued])
         for s in settlements:
             at: Location | None = None
             warc_id: int | None = None
             capture = s.capture
-            if capture is not None and s.state is duplicate:
+            if capture is not None and s.kept:
+                capture = self._unchanged(capture, s.url_id)
+            elif capture is not None and s.state is duplicate:
                 capture = originals.revisit(capture, s.digest)
             if capture is not None:
                 at = self._captures.append(capture)
@@ -234,13 +243,17 @@ class SqliteWriter:
                 place = available_at = max(s.available_at or 0.0, self._stamp)
                 _touch(touched, s.host_id, front, place)
             answered = s.status is not None
-            digest = s.digest if answered else None
-            updates.append((s.state, available_at, front, place, s.tries, s.reason, answered, digest, s.url_id))
+            digest = s.digest if answered and not s.kept else None
+            learnt = (digest, s.planned, s.one, s.two)
+            updates.append((s.state, available_at, front, place, s.tries, s.reason, answered, *learnt, s.url_id))
             if s.state is not s.was:
                 counts[s.was.counter] -= 1
                 counts[s.state.counter] += 1
-            if answered:
-                visits.append(
+            if answered and s.kept:
+                kept.append((s.at, s.took, s.etag, s.last_modified, s.url_id))
+            elif answered:
+                in_vain = s.state is queued or s.state is dead
+                (tries if in_vain else visits).append(
                     (
                         *(s.url_id, s.at, s.status, s.size, s.took, s.mime, s.digest, s.title, s.etag, s.last_modified),
                         *(s.duplicate_of, s.redirect_to, s.truncated, s.unverified or None, s.replaced or None),
@@ -248,19 +261,29 @@ class SqliteWriter:
                         *((warc_id, at.offset, at.length) if at else (None, None, None)),
                     )
                 )
-            if s.state is stored and s.digest is not None:
+            if s.state is stored and s.digest is not None and not s.kept:
                 contents.append((s.digest, s.url_id, warc_id, at.offset if at else None))
-            if s.reason is not None:
+            if s.reason is not None and not (s.kept and answered):
                 failures.append((s.url_id, s.at, s.reason, s.status, s.detail))
         db, sql = self._db, self._sql
         write_rows(db, sql["settle_url"], updates)  # looks at the visit before this one, so it comes first
         write_rows(db, sql["record_visit"], visits)
+        write_rows(db, sql["record_try"], tries)
+        write_rows(db, sql["keep_visit"], kept)
         write_rows(db, sql["record_long_link"], [(s.url_id, *link) for s in settlements for link in s.long_links])
         write_rows(db, sql["record_failure"], failures)
         write_rows(db, sql["record_capture"], captures)
         write_rows(db, sql["own_content"], contents)
         self._signatures.save(settlements)
         return written
+
+    def _unchanged(self, capture: Capture, url_id: int) -> Capture | None:
+        """The capture of a page that is what it was; None if nobody noted when that was captured."""
+        original = original_of(self._db, self._sql, url_id)
+        if original is None:
+            return None
+        digest = original.payload_digest if capture.response.status == 304 else capture.payload_digest
+        return capture._replace(original=original, payload_digest=digest)
 
     def _fronts_of(self, settlements: list[Settlement]) -> dict[int, int]:
         """The front queues of URLs that may have moved while they were out."""
@@ -279,6 +302,7 @@ class SqliteWriter:
         if batch.robots:
             db.executemany(sql["save_robots"], batch.robots)
         save_lessons(db, sql, batch, self._stamp)
+        write_rows(db, sql["save_changing"], [(text, host_id) for host_id, text in batch.changing.items()])
 
     def _enter_fronts(self, touched: _Touched) -> None:
         rows = [(host_id, front, place) for (host_id, front), place in touched.items()]
@@ -306,23 +330,22 @@ class SqliteWriter:
             if rests:
                 db.execute(sql["rest_host"], (not_before, host_id))
 
+    def _again(self, order: Again | None, touched: _Touched) -> tuple[list[tuple[UrlState, int]], float | None]:
+        if order is None:
+            return [], None
+        found = queue_again(self._db, self._sql, self._prioritiser, order, self._stamp, partial(_touch, touched))
+        return found, next_again(self._db, self._sql, order)
+
     def ask_missing_again(self, now: Instant, most: int = 100_000) -> int:
         """Queue the missing URLs whose date has come, the oldest first. Returns how many."""
         stamp = self._next_stamp(now)
         touched: _Touched = {}
+        order = Again(now, most, missing=True)
+        touch = partial(_touch, touched)
         with self._transaction():
-            rows = []
-            for *facts, host_id in self._db.execute(self._sql["due_missing"], (now, most)).fetchall():
-                standing = self._prioritiser.standing(facts_from(facts, now))
-                front = self._prioritiser.front_until_due(standing.front)
-                rows.append((front, stamp, standing.priority, facts[0]))
-                _touch(touched, host_id, front, stamp)
-            write_rows(self._db, self._sql["ask_again"], rows)
+            found = queue_again(self._db, self._sql, self._prioritiser, order, stamp, touch, scheduled=False)
             self._enter_fronts(touched)
-            if rows:
-                moved = [("state:missing", -len(rows)), ("state:queued", len(rows))]
-                write_rows(self._db, self._sql["count"], moved)
-        return len(rows)
+        return sum(n for _, n in found)
 
     def _warc_id(self, name: str) -> int:
         known = self._warc_ids.get(name)

@@ -1,0 +1,47 @@
+"""How fresh the copies of a crawl are, as far as its store can tell. The crawl may be running."""
+
+import sqlite3
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gossamer.backends.sqlite.queries import named_queries
+from gossamer.backends.sqlite.reading import our_errors
+from gossamer.model.units import Instant
+
+MOST_OVERDUE = 10_000
+"""How far URLs are counted whose date has passed."""
+
+SAMPLE = 500
+"""Pages that are looked at, evenly spread over all that were discovered."""
+
+
+class Copied(NamedTuple):
+    """A page that we have: when it was visited, and what is known of its changes."""
+
+    one: float | None
+    two: float | None
+    at: Instant
+    changing: str | None  # of its host
+
+
+class RecrawlReport(NamedTuple):
+    overdue: int  # as large as MOST_OVERDUE: or more
+    price: str | None  # as `crawl.recrawling` writes it
+    sample: list[Copied]
+
+
+def recrawl_report(db: sqlite3.Connection, now: Instant) -> RecrawlReport:
+    """Costs the same however large the crawl is."""
+    sql = named_queries("reports.sql")
+    with our_errors(db):
+        (overdue,) = db.execute(sql["overdue"], {"now": now, "most": MOST_OVERDUE}).fetchone()
+        price = db.execute(sql["fact"], ("recrawl",)).fetchone()
+        (last,) = db.execute(sql["last_url"]).fetchone()
+        rows = [db.execute(sql["visited"], (url_id,)).fetchone() for url_id in _spread(last)]
+    return RecrawlReport(overdue, None if price is None else price[0], [Copied(*row) for row in rows if row])
+
+
+def _spread(last: int) -> Iterator[int]:
+    step = max(1.0, last / SAMPLE)
+    number = min(last, SAMPLE)
+    return (1 + int(each * step) for each in range(number))

@@ -1,0 +1,116 @@
+"""`gossamer simulate --recrawl`: how fresh would each recrawl policy keep the copies?"""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from math import inf
+from typing import TYPE_CHECKING
+
+from gossamer.commands import arguments as given
+from gossamer.errors import UsageError
+
+if TYPE_CHECKING:
+    from gossamer.simulate.freshness.compare import Comparison, Maker
+    from gossamer.simulate.freshness.world import World
+
+_CYCLE, _RECORDED_CYCLE = 14.0, 120.0
+_SETS = 3
+OPTIONS = ("changes", "policy", "days", "cycle", "cap", "redrawn", "zipf")
+"""Those that are of use only here; `--pages`, `--hosts`, `--seed`, `--sets`, `--plot` and `--json` are shared."""
+_NOT_HERE = ("graph", "sites", "crawl", "web", "order", "rest", "seeds")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--recrawl", action="store_true", help="compare recrawl policies instead, by freshness")
+    parser.add_argument("--changes", metavar="FILE", help="recorded change times instead of drawn ones")
+    parser.add_argument("--policy", metavar="NAME", action="append", help="only this recrawl policy (repeatable)")
+    parser.add_argument("--days", metavar="N", type=int, help="how long pages are drawn to change (default: 365)")
+    parser.add_argument("--cycle", metavar="DAYS", type=float, help="budget: each page once in so many days")
+    parser.add_argument("--cap", metavar="X", type=float, help="share of the budget that one host allows at most")
+    parser.add_argument("--redrawn", metavar="X", type=float, help="share of the pages whose rate changes on the way")
+    parser.add_argument("--zipf", metavar="X", type=float, help="how unequal importance is (default: 1; 0: not at all)")
+
+
+def run(arguments: argparse.Namespace, tell: Callable[[str], None]) -> "Comparison":
+    """The comparison that was asked for, printed. Raises UsageError naming what cannot be."""
+    from gossamer.simulate.freshness.compare import compare
+    from gossamer.simulate.freshness.tables import as_json, plain_table
+
+    for name in _NOT_HERE:
+        if getattr(arguments, name) is not None:
+            raise UsageError(f"--{name} is about orders: --recrawl takes none" if name != "graph" else "no GRAPH here")
+    makers = makers_of(arguments)
+    recorded = given.text(arguments, "changes") is not None
+    cycle = _positive(arguments, "cycle") or (_RECORDED_CYCLE if recorded else _CYCLE)
+    tell("drawing the world")
+    worlds = worlds_of(arguments, cycle)
+    name = f"{worlds[0].name}: {worlds[0].pages:,} pages, {worlds[0].days:g} days, each once in {cycle:g}"
+    comparison = compare(name, worlds, cycle, makers, tell)
+    tell("")
+    if given.flag(arguments, "json"):
+        print(json.dumps(as_json(comparison)))
+    else:
+        mean = f"; mean of {len(worlds)}" if len(worlds) > 1 else ""
+        print(f"{name}\npercent of the copies that are fresh, in the second half of the time{mean}\n")
+        sys.stdout.write(plain_table(comparison))
+    return comparison
+
+
+def makers_of(arguments: argparse.Namespace) -> "dict[str, Maker]":
+    """The policies that were asked for, or all. A plugin that is broken is told before the long part begins."""
+    from gossamer.plugins import recrawl_policies
+
+    found = recrawl_policies()
+    wanted = tuple(dict.fromkeys(given.texts(arguments, "policy"))) or tuple(found)
+    for name in wanted:
+        if name not in found:
+            raise UsageError(f"--policy: {name!r} is none of {', '.join(found)}")
+        found[name]()
+    return {name: found[name] for name in wanted}
+
+
+def worlds_of(arguments: argparse.Namespace, cycle: float) -> "list[World]":
+    """As many as `--sets` says: they differ in what is drawn."""
+    from gossamer.simulate.freshness.world import Drawn, capped, drawn_world, recorded_world
+
+    sets = given.at_least(1, given.whole(arguments, "sets"), "--sets") or _SETS
+    first = given.whole(arguments, "seed") or 1
+    zipf = _share(arguments, "zipf", most=inf)
+    zipf = 1.0 if zipf is None else zipf
+    cap = _share(arguments, "cap")
+    path = given.path(arguments, "changes")
+    if path is not None:
+        for name in ("pages", "hosts", "days", "redrawn"):
+            if getattr(arguments, name) is not None:
+                raise UsageError(f"--{name} is about drawn worlds, but --changes has recorded ones")
+        worlds = [recorded_world(path, zipf, seed) for seed in range(first, first + sets)]
+    else:
+        usual = Drawn()
+        wish = Drawn(
+            pages=given.at_least(1, given.whole(arguments, "pages"), "--pages") or usual.pages,
+            days=given.at_least(1, given.whole(arguments, "days"), "--days") or usual.days,
+            hosts=given.at_least(1, given.whole(arguments, "hosts"), "--hosts") or usual.hosts,
+            zipf=zipf,
+            redrawn=_share(arguments, "redrawn") or 0.0,
+        )
+        worlds = [drawn_world(wish.with_seed(seed)) for seed in range(first, first + sets)]
+    if cap is None:
+        return worlds
+    if cap == 0:
+        raise UsageError("--cap: a host that allows nothing is not worth visiting")
+    return [capped(world, cap * world.pages / cycle) for world in worlds]
+
+
+def _share(arguments: argparse.Namespace, name: str, most: float = 1.0) -> float | None:
+    value = getattr(arguments, name)
+    if value is not None and not 0 <= float(value) <= most:
+        raise UsageError(f"--{name}: must be from 0 to {most:g}, not {value}")
+    return None if value is None else float(value)
+
+
+def _positive(arguments: argparse.Namespace, name: str) -> float | None:
+    value = getattr(arguments, name)
+    if value is not None and not 0 < float(value) < inf:
+        raise UsageError(f"--{name}: must be more than 0, not {value}")
+    return None if value is None else float(value)

@@ -1,0 +1,374 @@
+"""After a visit: when is the next? And of a URL that was visited before: how is it asked, and what has changed?
+
+All that is known of a URL stands in its row, and of a host in its row; what is here is a copy for those that are in
+memory, and the price of a visit. `recrawl` has the policies, which are pure.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from gossamer.crawl.recrawl_rules import NEVER_AGAIN, standing_of
+from gossamer.fetch.http.headers import http_date
+from gossamer.frontier.turns import Visit
+from gossamer.model.outcome import Response
+from gossamer.model.states import UrlState
+from gossamer.model.task import Before, HostRecord
+from gossamer.model.units import HostId, Instant, Seconds
+from gossamer.recrawl.change import Content, Verdict, verdict_on
+from gossamer.recrawl.estimate import USUAL, Estimate
+from gossamer.recrawl.policies.optimal import Optimal
+from gossamer.recrawl.policy import DAY, NOTHING, Memory, RecrawlPolicy, Visited
+from gossamer.recrawl.price import Price
+from gossamer.recrawl.prior import HostRates
+from gossamer.recrawl.rules import PageFacts, RecrawlRules, Ruling, Standing
+from gossamer.recrawl.trust import HostTrust, usable_modified
+from gossamer.sections import RecrawlSection
+from gossamer.store.changes import Batch, Capture, Settlement
+
+PROBE: Final = 10
+"""Every so many visits a page is asked for without conditions: a server that always says 304 is found out."""
+
+PRICE: Final = "recrawl"
+"""The fact of a crawl's database that has the price and the demand which it steers (`PriceState`)."""
+
+REFRESHING: Final = "refreshing"
+"""The counter of URLs that are queued again and of which a document is stored."""
+
+_PLAIN = re.compile(r"[ -~]{1,512}").fullmatch
+_MOST_FIRST = 10_000
+_PAGE = Standing.PAGE
+_RETURN_LATER = frozenset({"redirect_loop", "too_many_redirects"})  # what is dead in itself, not for now
+
+
+class Planned(NamedTuple):
+    """The next visit of a URL, if it gets one, and what is written down until then."""
+
+    at: Instant | None
+    gap: float | None = None
+    one: float | None = None
+    two: float | None = None
+    signature: bytes | None = None  # the one to be kept of the page
+
+
+NEVER: Final = Planned(None)
+
+
+@dataclass(slots=True)
+class HostChanging:
+    """How the pages of a host change, and whether what its server says of that is true."""
+
+    rates: HostRates = HostRates()
+    trust: HostTrust = HostTrust()
+    lies: int = 0  # documents that changed under a validator that did not
+
+    def to_text(self) -> str:
+        return json.dumps([self.lies, self.rates, self.trust])
+
+    @staticmethod
+    def from_text(text: str) -> "HostChanging":
+        """What an earlier version reckoned with otherwise is learnt anew."""
+        lies, rates, trust = json.loads(text)
+        return HostChanging(
+            HostRates(*rates) if len(rates) == len(HostRates._fields) else HostRates(),
+            HostTrust(*trust) if len(trust) == len(HostTrust._fields) else HostTrust(),
+            lies,
+        )
+
+
+_UNKNOWN_HOST: Final = HostChanging()
+
+
+class Recrawling:
+    """Plans the next visit of everything that is visited. Owned by the event loop; does no IO."""
+
+    def __init__(
+        self,
+        wishes: RecrawlSection,
+        policy: RecrawlPolicy,
+        rules: RecrawlRules,
+        price: Price,
+        importance: Callable[[float], float] = lambda priority: 1.0,
+    ) -> None:
+        """`importance` makes one of a priority: 1 is usual."""
+        self._policy = policy
+        self._is_optimal = isinstance(policy, Optimal)
+        self._rules = rules
+        self._usual_ruling = None if rules.rules else rules.ruling(PageFacts("", ""))  # of a page, without rules
+        self._usual = Seconds(wishes.interval)
+        self._moves = wishes.budget is not None and policy.moved_by_price
+        self._importance = importance
+        self._hosts: dict[HostId, HostChanging] = {}
+        self._changed: dict[HostId, HostChanging] = {}
+        self._first: dict[tuple[Estimate, float], float] = {}  # gaps after a first visit, at this price
+        self.price = price
+        self._told = ""
+
+    # --- hosts ------------------------------------------------------------------------------------
+
+    def begin(self, record: HostRecord) -> None:
+        """A host has got a back queue; this is what the store remembers."""
+        if record.changing:
+            self._hosts[record.host_id] = HostChanging.from_text(record.changing)
+
+    def end(self, host_id: HostId) -> None:
+        """It has given that up, and everything of it is committed."""
+        self._hosts.pop(host_id, None)
+
+    def _host(self, host_id: HostId) -> HostChanging:
+        known = self._hosts.get(host_id)
+        if known is None:
+            known = self._hosts[host_id] = HostChanging()
+        self._changed[host_id] = known
+        return known
+
+    def hand_over(self, batch: Batch, now: Instant, waiting: int) -> None:
+        """Put what was learnt into a batch that is about to be committed. `waiting`: URLs never visited so far."""
+        if self._changed:
+            batch.changing = {host_id: known.to_text() for host_id, known in self._changed.items()}
+            self._changed.clear()
+        if self._moves and batch.settlements:
+            before = self.price.price
+            if self.price.step(now / DAY, 1.0 + max(0, waiting) / max(1, self.price.pages)) != before:
+                self._first.clear()
+        told = price_text(self.price)
+        if told != self._told:
+            self._told = batch.facts[PRICE] = told
+
+    # --- asking -----------------------------------------------------------------------------------
+
+    def conditions(self, visit: Visit) -> tuple[tuple[str, str], ...]:
+        """The fields by which a server may answer that nothing has changed."""
+        before = visit.task.before
+        if before is None or not before.has_document or not before.whole:
+            return ()
+        if before.visits % PROBE == PROBE - 1 or self._hosts.get(visit.host_id, _UNKNOWN_HOST).lies:
+            return ()
+        fields = []
+        if before.etag is not None and _PLAIN(before.etag):
+            fields.append(("If-None-Match", before.etag))
+        if before.last_modified is not None and _PLAIN(before.last_modified):
+            date = http_date(before.last_modified, before.at)
+            if date is not None and date <= before.at:
+                fields.append(("If-Modified-Since", before.last_modified))
+        return tuple(fields)
+
+    # --- what has come of it ----------------------------------------------------------------------
+
+    def not_modified(self, visit: Visit, response: Response, now: Instant, revisits: bool) -> Settlement:
+        """The server says that nothing has changed: what is on record stays."""
+        before = visit.task.before
+        assert before is not None  # or it would not have been asked so
+        capture = Capture(response, b"") if revisits else None
+        return self.unchanged(visit, before, response, now, capture)
+
+    def unchanged(
+        self, visit: Visit, before: Before, response: Response, now: Instant, capture: Capture | None
+    ) -> Settlement:
+        """The document is what it was."""
+        headers, task = response.headers, visit.task
+        modified = headers.get("last-modified")
+        if response.status != 304:
+            self._judge_modified(visit, before, modified, now, changed=False)
+        planned = self.plan(visit, _PAGE, now, before.mime, changed=False)
+        return Settlement(
+            visit.host_id,
+            task.url_id,
+            task.front,
+            before.state,
+            now,
+            available_at=planned.at,
+            reason=before.reason,
+            status=response.status,
+            took=response.took,
+            etag=_kept(headers.get("etag")),
+            last_modified=_kept(modified),
+            capture=capture,
+            planned=planned.gap,
+            one=planned.one,
+            two=planned.two,
+            kept=True,
+        )
+
+    def document(
+        self,
+        visit: Visit,
+        response: Response,
+        now: Instant,
+        mime: str | None,
+        digest: bytes,
+        signature: bytes | None,
+        near_duplicate: bool = False,
+    ) -> Planned:
+        """The plan after a document that is new, or not what it was."""
+        before = visit.task.before
+        standing = Standing.NEAR_DUPLICATE if near_duplicate else _PAGE
+        if before is None or not before.has_document:
+            return self.plan(visit, standing, now, mime)
+        assert before.digest is not None
+        verdict = verdict_on(Content(before.digest, before.signature), Content(digest, signature))
+        changed = verdict is Verdict.CHANGED
+        headers = response.headers
+        modified = headers.get("last-modified")
+        if changed and _same(before, headers.get("etag"), modified):
+            self._host(visit.host_id).lies += 1
+        at = self._judge_modified(visit, before, modified, now, changed=changed)
+        planned = self.plan(visit, standing, now, mime, changed=changed, modified=at if changed else None)
+        return planned._replace(signature=before.signature) if verdict is Verdict.NOISE else planned
+
+    def _judge_modified(
+        self, visit: Visit, before: Before, text: str | None, now: Instant, *, changed: bool
+    ) -> Instant | None:
+        """When the page was modified, if its host can be believed; and remember whether it can."""
+        if text is None or before.last_modified is None:
+            return None
+        was, at = http_date(before.last_modified, now), http_date(text, now)
+        known = self._host(visit.host_id)
+        believed = known.trust.believes_modified
+        known.trust = known.trust.judged_modified(before=was, after=at, served=now, changed=changed)
+        at = usable_modified(at, now)
+        return at if believed and at is not None and at > before.at else None
+
+    def settled(self, visit: Visit, settlement: Settlement) -> Settlement:
+        """What came of any other visit, with the date of the next one."""
+        state, before = settlement.state, visit.task.before
+        if settlement.kept or state is UrlState.QUEUED:
+            return settlement
+        if before is not None and before.has_document and state in (UrlState.DEAD, UrlState.EXCLUDED):
+            return self._stays(visit, before, settlement)
+        if state is UrlState.REDIRECT or state is UrlState.MISSING or state is UrlState.GONE:
+            standing = standing_of(state, settlement.status, near_duplicate=False)
+            planned = self._without_document(visit, standing, settlement)
+            return settlement._replace(available_at=planned.at, planned=planned.gap)
+        self._demand(before, None)
+        return settlement
+
+    def left_out(self, visit: Visit) -> Planned:
+        """It is not visited again."""
+        self._demand(visit.task.before, None)
+        return NEVER
+
+    def _stays(self, visit: Visit, before: Before, settlement: Settlement) -> Settlement:
+        """A page that we have could not be asked for. What we have stays; if it is not forbidden, it is asked for again
+        later, and later each time."""
+        if settlement.state is UrlState.EXCLUDED and settlement.reason != "domain_limit":
+            self._demand(before, None)
+            return settlement
+        if settlement.reason in _RETURN_LATER:
+            self._demand(before, None)
+            return settlement
+        longest = self._ruling(visit, before.mime, _PAGE).longest
+        gap = min(max(2 * (before.planned or 0.0), self._usual), longest)
+        at: Instant | None = Instant(settlement.at + gap)
+        if settlement.state is UrlState.EXCLUDED:
+            at, gap = None, 0.0
+        self._demand(before, gap or None)
+        return settlement._replace(
+            state=before.state, available_at=at, planned=gap or None, tries=0, status=None, kept=True
+        )
+
+    # --- plans ------------------------------------------------------------------------------------
+
+    def plan(
+        self,
+        visit: Visit,
+        standing: Standing,
+        now: Instant,
+        mime: str | None,
+        *,
+        changed: bool | None = None,
+        modified: Instant | None = None,
+    ) -> Planned:
+        """When a page is visited next. `changed` is None where there is nothing to compare with."""
+        before = visit.task.before
+        ruling = self._usual_ruling
+        if ruling is None or standing is not _PAGE:
+            ruling = self._ruling(visit, mime, standing)
+        if ruling.fixed == NEVER_AGAIN:
+            return self.left_out(visit)
+        if changed is None or before is None:
+            return self._after_first(visit, ruling, now)
+        known = self._host(visit.host_id)
+        terms = self._rules.terms(
+            ruling,
+            importance=self._importance(visit.task.priority),
+            price=self.price.price,
+            prior=known.rates.prior(),
+        )
+        memory = Memory(before.one or 0.0, before.two or 0.0, before.visits, before.changes)
+        visited = Visited(now, Seconds(max(0.0, now - before.at)), changed, modified)
+        plan = self._policy.after(visited, memory, terms)
+        one, two = plan.memory.one, plan.memory.two
+        if self._is_optimal and one > 0:
+            was = Estimate(memory.one, memory.two) if memory.one > 0 else None
+            known.rates = known.rates.learnt(was, Estimate(one, two))
+        gap = plan.gap(now)
+        self._demand(before, gap)
+        return Planned(plan.next_visit, gap, one or None, two or None)
+
+    def _ruling(self, visit: Visit, mime: str | None, standing: Standing) -> Ruling:
+        return self._rules.ruling(PageFacts(visit.host, visit.task.url, mime or "", standing))
+
+    def _after_first(self, visit: Visit, ruling: Ruling, now: Instant) -> Planned:
+        """Hot: of most pages of a first crawl the same is known, so the same follows."""
+        host_id, task = visit.host_id, visit.task
+        prior = self._hosts[host_id].rates.prior() if host_id in self._hosts else USUAL
+        importance = round(self._importance(task.priority), 2)
+        shared = ruling is self._usual_ruling and self._is_optimal
+        gap = self._first.get((prior, importance)) if shared else None
+        one = two = None
+        if gap is None:
+            terms = self._rules.terms(ruling, importance=importance, price=self.price.price, prior=prior)
+            plan = self._policy.after(Visited(now), NOTHING, terms)
+            gap, one, two = plan.gap(now), plan.memory.one or None, plan.memory.two or None
+            if shared:
+                if len(self._first) > _MOST_FIRST:
+                    self._first.clear()
+                self._first[prior, importance] = gap
+        self._demand(task.before, gap)
+        return Planned(Instant(now + gap), gap, one, two)
+
+    def _without_document(self, visit: Visit, standing: Standing, settlement: Settlement) -> Planned:
+        """For what is no page: the gap that a rule says, or the retry policy, or else the usual one of its kind."""
+        ruling = self._ruling(visit, settlement.mime, standing)
+        gap: float | None = ruling.fixed
+        if ruling.rule == standing.value and settlement.available_at is not None:
+            gap = settlement.available_at - settlement.at
+        elif ruling.rule == standing.value and standing is Standing.GONE:
+            gap = None  # its state says that it is not asked for; a rule of the user's may say otherwise
+        if gap is None or gap == NEVER_AGAIN:
+            return self.left_out(visit)
+        self._demand(visit.task.before, gap)
+        return Planned(Instant(settlement.at + gap), gap)
+
+    def _demand(self, before: Before | None, gap: float | None) -> None:
+        was = None if before is None or before.planned is None else before.planned / DAY
+        self.price.plan(was, None if gap is None else gap / DAY)
+
+
+def price_text(price: Price) -> str:
+    """What must survive of the price."""
+    return f"{price.price!r} {price.demand!r} {price.pages}"
+
+
+def price_from(text: str | None, budget: float | None, opening: float, now: Instant) -> Price:
+    """The price as it was, or the one to begin with. Without a budget it stays that one."""
+    value, demand, pages = opening, 0.0, 0
+    if text:
+        before, asked, planned = text.split()
+        demand, pages = float(asked), int(planned)
+        value = float(before) if budget is not None else opening
+    return Price(budget or 1.0, value, now=now / DAY, demand=demand, pages=pages)
+
+
+def _same(before: Before, etag: str | None, modified: str | None) -> bool:
+    """Whether a server says of another document that it is the same one."""
+    if etag is not None and before.etag is not None:
+        return etag == before.etag
+    return etag is None and before.etag is None and modified is not None and modified == before.last_modified
+
+
+def _kept(value: str | None) -> str | None:
+    return value if value is not None and len(value) <= 512 else None

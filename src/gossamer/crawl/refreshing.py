@@ -1,0 +1,175 @@
+"""When URLs that were visited are queued again: in bounded batches, within the budget, and not at the cost of new ones.
+
+A crawl that runs once looks at what was due when it began, and ends. One that keeps fresh goes on for as long as
+anything has a date. What is queued is served by the frontier like everything else.
+"""
+
+import math
+from typing import Final
+
+from gossamer.crawl.recrawling import REFRESHING, Recrawling
+from gossamer.crawl.tally import Tally
+from gossamer.model.states import UrlState
+from gossamer.model.task import Before
+from gossamer.model.units import Instant
+from gossamer.sections import RecrawlSection
+from gossamer.store.changes import Again, Batch, Committed, Settlement
+from gossamer.store.thread import StoreThread
+
+__all__ = ["REFRESHING", "Refreshing"]
+
+AT_ONCE: Final = 1_024
+"""URLs that are queued by one commit: some ten milliseconds of it."""
+LOW_MARK: Final = 256
+"""More are queued when fewer than these wait."""
+TOKENS: Final = "recrawl_tokens"
+"""The fact that has what may be spent of the budget, and since when that is so."""
+
+_DAY = 86_400.0
+_QUEUED, _STORED = UrlState.QUEUED, UrlState.STORED  # an enumeration takes its time to look a member up
+_SOON = 1.0  # seconds until we look again where something else must happen first
+_REMEMBERED = 4_096  # visits from which the shares are taken
+
+
+class Refreshing:
+    """Owned by the event loop. `look_at` says when `order` has something to decide; the caller waits for that."""
+
+    def __init__(
+        self,
+        wishes: RecrawlSection,
+        recrawling: Recrawling,
+        store: StoreThread,
+        tally: Tally,
+        now: Instant,
+        tokens: str | None = None,
+    ) -> None:
+        """`tokens`: what the crawl remembers of its budget."""
+        self.recrawling = recrawling
+        self._keep = wishes.keep_fresh
+        self._by = now
+        self._store = store
+        self._tally = tally
+        self._budget = wishes.budget
+        self._most = math.inf if wishes.budget is None else max(1.0, wishes.budget / (24 if self._keep else 1))
+        held, since = (float(part) for part in tokens.split()) if tokens else (self._most, now)
+        self._tokens, self._since = min(held, self._most), since
+        self._discovery, self._refresh = wishes.discovery_share, wishes.refresh_share
+        self._credit = float(AT_ONCE)  # visits to known URLs that new ones have left room for
+        self._uncredited = 0  # visits to new URLs that are not in it yet
+        self._again = self._new = 0  # visits of each kind, of late
+        self._waiting = 0  # queued again, and not visited yet
+        self._ordered = False
+        self._done = False
+        self._next = 0.0  # when the first date comes
+        self.look_at = 0.0
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing will be queued again by this run."""
+        return self._done if not self._keep else self._next == math.inf and not self._ordered
+
+    @property
+    def backlog(self) -> int:
+        """URLs that were queued again and wait for their visit."""
+        return self._waiting
+
+    @property
+    def share(self) -> float:
+        """Of late, which share of the visits was to URLs that were visited before."""
+        visits = self._again + self._new
+        return self._again / visits if visits else 0.0
+
+    def order(self, now: Instant) -> None:
+        """Queue what is due, as much of it as there is room for."""
+        self.look_at = math.inf
+        if self._ordered or self.is_over or self._waiting >= LOW_MARK:
+            return  # a commit or a visit comes first
+        if self._keep and self._next > now:
+            self.look_at = self._next
+            return
+        most = AT_ONCE
+        self._refill(now)
+        if self._tokens < 1.0:
+            if not self._keep:
+                self._done = True  # the rest of what is due is left to another day
+            else:
+                assert self._budget is not None
+                self.look_at = now + (1.0 - self._tokens) * _DAY / self._budget
+            return
+        most = int(min(most, self._tokens))
+        if self._discovery > 0 and self._tally.total["state:queued"] > self._waiting:
+            room = self._uncredited * (1 - self._discovery) / self._discovery
+            self._credit, self._uncredited = min(self._credit + room, float(AT_ONCE)), 0
+            if self._credit < 1.0:
+                self.look_at = now + _SOON
+                return
+            most = int(min(most, self._credit))
+        self._ordered = True
+        by = now if self._keep else self._by
+        self._store.batch.again = Again(
+            by, most, missing=self._keep, ahead=self.share < self._refresh and self._new > 0
+        )
+        self._store.nudge()
+
+    def _refill(self, now: Instant) -> None:
+        if self._budget is None:
+            self._tokens = math.inf
+        else:
+            self._tokens = min(self._tokens + max(0.0, now - self._since) * self._budget / _DAY, self._most)
+            self._since = now
+
+    def committed(self, committed: Committed) -> None:
+        """A batch is on record."""
+        if committed.next_again is None:
+            return
+        self._ordered = False
+        queued = 0
+        for state, n in committed.again:
+            queued += n
+            self._tally.queued_again(state, n)
+            if state is UrlState.STORED:
+                for counts in (self._tally.total, self._tally.run):
+                    counts[REFRESHING] += n
+        self._waiting += queued
+        self._credit -= queued
+        if self._budget is not None:
+            self._tokens -= queued
+        self._next = committed.next_again
+        if not self._keep and (not queued or self._next > self._by):
+            self._done = True
+        self.look_at = 0.0
+
+    def settled(self, before: Before | None, settlement: Settlement, batch: Batch) -> None:
+        """What came of any visit: of one to a new URL or of one that was queued again."""
+        date = settlement.available_at
+        if settlement.state is _QUEUED:
+            return
+        if date is not None and date < self._next:
+            self._next = date
+            self.look_at = 0.0
+        if before is None or before.state is _QUEUED:
+            self._new += 1
+            self._uncredited += 1
+        else:
+            self._again += 1
+            self._waiting = max(0, self._waiting - 1)
+            self._tally.count(batch, "refreshed")
+            if before.state is _STORED:
+                self._tally.count(batch, REFRESHING, -1)
+            if self._waiting < LOW_MARK:
+                self.look_at = min(self.look_at, self._next)
+        if self._again + self._new > _REMEMBERED:
+            self._again, self._new = self._again // 2, self._new // 2
+
+    def nothing_waits(self) -> bool:
+        """No URL is queued any more. Whether the crawl is over; if not, what comes due next is queued."""
+        if not self.is_over and not self._ordered and self._waiting:
+            self._waiting = 0  # some were settled without a visit of ours
+            self.look_at = 0.0
+        return self.is_over
+
+    def hand_over(self, batch: Batch, now: Instant) -> None:
+        """Remember what was learnt and what may be spent, with a batch that is about to be committed."""
+        self.recrawling.hand_over(batch, now, self._tally.total["state:queued"] - self._waiting)
+        if self._budget is not None and (batch.again is not None or batch.settlements):
+            batch.facts[TOKENS] = f"{self._tokens!r} {self._since!r}"

@@ -1,0 +1,64 @@
+"""Why a URL that was visited is visited again when it is."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from gossamer.explain.facts import Facts, UrlFact
+from gossamer.explain.story import Recrawl
+from gossamer.model.states import UrlState
+from gossamer.model.units import Seconds
+from gossamer.recrawl.policies import RecrawlPolicy
+from gossamer.recrawl.policies.optimal import Optimal, estimate_of
+from gossamer.recrawl.policy import DAY, Memory, Terms
+
+
+class Basis(NamedTuple):
+    """What a crawl with this configuration would reckon with for one URL."""
+
+    terms: Terms
+    fixed: Seconds | None  # the gap that a rule says
+    rule: str | None
+    trusted: bool  # its host's validators
+
+
+class RecrawlTerms(NamedTuple):
+    """The policy, and what it would be told of a URL by what is on record."""
+
+    policy: RecrawlPolicy
+    basis: Callable[[UrlFact, Facts], Basis]
+
+
+def recrawl_of(known: UrlFact, facts: Facts, by: RecrawlTerms) -> Recrawl | None:
+    """The plan on record and what it rests on. None for what has not been visited, or is not visited again."""
+    fact = facts.recrawl
+    if fact.planned is None:
+        return None
+    terms, fixed, rule, trusted = by.basis(known, facts)
+    memory = Memory(fact.one or 0.0, fact.two or 0.0, known.learnt.visits, known.learnt.changes)
+    interval = uncertainty = None
+    assumed = False
+    if isinstance(by.policy, Optimal) and facts.visit is not None and facts.visit.digest is not None:
+        estimate = estimate_of(memory)
+        assumed = estimate is None
+        believed = estimate or terms.prior
+        interval, uncertainty = Seconds(DAY / believed.rate), believed.uncertainty
+    if fixed is not None:
+        why = f"the interval of {rule}"
+    elif known.state is UrlState.MISSING:
+        why = "as [retry] says of what is missing"
+    else:
+        why = by.policy.words(memory, terms)
+    return Recrawl(
+        by.policy.name,
+        fact.planned,
+        known.learnt.visits,
+        known.learnt.changes,
+        interval,
+        uncertainty,
+        assumed,
+        terms.price,
+        terms.importance,
+        rule,
+        trusted,
+        why,
+    )

@@ -1,0 +1,123 @@
+"""What is a visit worth, and when is it worth its price? Hot: benchmarks/bench_recrawl.py.
+
+A page of importance w whose copy is `g` days old is worth
+
+    V(g) = w (G(g) - g (b / (b + g))^a),        G(s) = E[(1 - e^(-rate s)) / rate]
+                                                     = b (1 - (b / (b + s))^(a - 1)) / (a - 1)
+
+the freshness that a visit now gains over later ones, on the average of what its rate may be (`estimate`). V grows with
+g. Visiting every page whenever its V reaches one price is the best schedule that costs what it costs. With a <= 1 it
+grows without bound, so a page of which little is known is always visited again.
+
+Times are in days; V and prices are in units of importance times days.
+"""
+
+from math import copysign, exp, expm1, inf, isfinite, log, log1p, sqrt
+from typing import Final
+
+from gossamer.recrawl.estimate import Estimate
+
+HORIZON: Final = 365.0
+"""Days for which a page that we do not have yet would stay good (SCIENCE, 4.6)."""
+
+_SURELY_STALE = 1e6  # days: nothing is gained by waiting longer
+_NEAR_ONE = 1e-9  # shapes closer to 1 than this are moved away: the formulas have a limit there, but divide by zero
+
+
+def gain(estimate: Estimate, days: float) -> float:
+    """G: for how many of the next `days` a copy made now is fresh, on the average."""
+    a, b = estimate
+    m = _off_one(a - 1)
+    return -b * expm1(-m * log1p(days / b)) / m
+
+
+def value(estimate: Estimate, importance: float, gap: float) -> float:
+    """V: what a visit is worth `gap` days after the last one."""
+    a, b = estimate
+    return importance * (gain(estimate, gap) - gap * exp(-a * log1p(gap / b)))
+
+
+def value_of_new(estimate: Estimate, importance: float, horizon: float = HORIZON) -> float:
+    """What the first visit is worth: for the estimate, take the prior of the host."""
+    return importance * gain(estimate, horizon)
+
+
+def value_when_flagged(estimate: Estimate, importance: float) -> float:
+    """What a visit is worth when a trusted report says that the copy is stale."""
+    return importance * gain(estimate, _SURELY_STALE)
+
+
+def value_unflagged(estimate: Estimate, importance: float, gap: float, recall: float) -> float:
+    """V where the share `recall` of all changes would have been reported, and none was. With 0 it is `value`."""
+    if recall <= 0:
+        return value(estimate, importance, gap)
+    kept = 1 - recall
+    return importance * (gain(estimate, kept * gap) - kept * gain(estimate, gap)) / recall
+
+
+def gap_until(estimate: Estimate, importance: float, price: float, longest: float = inf) -> float:
+    """Days after a visit until the next is worth `price`; `longest` if that is later or never.
+
+    With u = log(1 + gap / b), m = a - 1 and d = 1 - e^-u, V = price is the same as T(u) = target where
+    T(u) = u - log(1 + m d) / m. T is convex and as good as linear from u = 1 on, so that Newton's method needs four
+    steps or so, from either side.
+    """
+    a, b = estimate
+    if price <= 0:
+        return 0.0
+    m = _off_one(a - 1)
+    share = m * price / (importance * b) if importance > 0 else inf
+    if share >= 1:
+        return longest  # not even a surely stale copy is worth that
+    target = -log1p(-share) / m
+    u = sqrt(2 * target / a) + min(target, 1.0) * 0.5  # T is a u² / 2 at first
+    for _ in range(50):
+        d = -expm1(-u)
+        inside = 1 + m * d
+        slope = 1 - (1 - d) / inside
+        if slope <= 0:
+            break  # so close to 0 that the first term is exact
+        step = (u - log1p(m * d) / m - target) / slope
+        u = max(u - step, u * 0.1)
+        if abs(step) <= 1e-7 * u:
+            break
+    if not u < 700:  # e^709 is the largest number there is
+        return longest
+    return min(b * expm1(u), longest)
+
+
+def gap_until_unflagged(
+    estimate: Estimate, importance: float, price: float, recall: float, longest: float = inf
+) -> float:
+    """The same where a share `recall` of all changes is reported, as long as no report has come."""
+    if recall <= 0:
+        return gap_until(estimate, importance, price, longest)
+    ceiling = longest if isfinite(longest) else _SURELY_STALE
+    if value_unflagged(estimate, importance, ceiling, recall) <= price:
+        return longest
+    # Newton's method on a scale of ratios, on which V is nearly a straight line, kept within bounds that close in.
+    # Reports make waiting cheaper, so the gap without them is a lower bound.
+    a, b = estimate
+    kept = 1 - recall
+    low, high = max(gap_until(estimate, importance, price, ceiling), 1e-12), ceiling
+    gap = min(low / sqrt(kept), high)  # exact while changes are rare
+    for _ in range(60):
+        worth = value_unflagged(estimate, importance, gap, recall)
+        if worth < price:
+            low = gap
+        else:
+            high = gap
+        slope = importance * kept / recall * (exp(-a * log1p(kept * gap / b)) - exp(-a * log1p(gap / b)))
+        nearer = 0.0
+        if worth > 0 and slope > 0:
+            nearer = gap * exp(min(max(log(price / worth) * worth / (gap * slope), -50.0), 50.0))
+        if not low < nearer < high:
+            nearer = sqrt(low * high)
+        if abs(nearer - gap) <= 1e-5 * gap:
+            break
+        gap = nearer
+    return min(nearer, longest)
+
+
+def _off_one(m: float) -> float:
+    return m if abs(m) > _NEAR_ONE else copysign(_NEAR_ONE, m)

@@ -1,0 +1,82 @@
+"""May a host's dates be believed? Counted for each host, from visits that showed what was true.
+
+Last-Modified is of use where it tells when the content changed. It does not where it is the time of the answer, or
+moves while the content stays. A sitemap's or feed's report of a change is of use where a visit confirms it; the time at
+which a sitemap was generated reports every page and confirms little (SCIENCE, 4.1 and 4.5).
+"""
+
+from typing import Final, NamedTuple
+
+from gossamer.model.units import Instant, Seconds
+
+MIN_AGE: Final = Seconds(60.0)
+"""A page that was modified less than this before it was served was made for us."""
+
+ENOUGH: Final = 10
+"""Visits that must have been judged before a host is believed."""
+
+MIN_TRUTH: Final = 0.9  # of the Last-Modified times that could be judged
+MIN_CONFIRMED: Final = 0.5  # of the reports: below, they are ignored
+MAX_RECALL: Final = 0.95  # nobody reports everything for ever
+
+
+class HostTrust(NamedTuple):
+    """What one host has said and what was found. A value: it lives in the host's row."""
+
+    honest: int = 0  # Last-Modified stayed while the content did, or moved when it changed
+    lying: int = 0
+    reports: int = 0  # reports of changes that a visit has looked into
+    confirmed: int = 0  # of which the page had changed indeed
+    changes: int = 0  # changes found on pages that a sitemap or feed lists
+    foretold: int = 0  # of which were reported before the visit
+
+    @property
+    def believes_modified(self) -> bool:
+        """Last-Modified tells when a page of this host changed."""
+        judged = self.honest + self.lying
+        return judged >= ENOUGH and self.honest >= MIN_TRUTH * judged
+
+    @property
+    def believes_reports(self) -> bool:
+        """A report of a change means that the page changed, more often than not."""
+        return self.reports >= ENOUGH and self.confirmed >= MIN_CONFIRMED * self.reports
+
+    @property
+    def recall(self) -> float:
+        """Which share of all changes is reported. 0 unless reports are believed."""
+        if not self.believes_reports or self.changes < ENOUGH:
+            return 0.0
+        return min(self.foretold / self.changes, MAX_RECALL)
+
+    def judged_modified(
+        self, *, before: Instant | None, after: Instant | None, served: Instant, changed: bool
+    ) -> "HostTrust":
+        """A second visit saw Last-Modified `after` where the first saw `before`; `served` is the answer's Date."""
+        if before is None or after is None:
+            return self
+        honest = usable_modified(after, served) is not None and (after > before) == changed
+        return self._replace(honest=self.honest + 1) if honest else self._replace(lying=self.lying + 1)
+
+    def judged_report(self, *, reported: bool, listed: bool, changed: bool) -> "HostTrust":
+        """A visit found the page changed or not, which had been `reported` since the last one or not.
+
+        `listed`: a sitemap or feed knows the page, so that it could have reported it.
+        """
+        if not listed:
+            return self
+        return self._replace(
+            reports=self.reports + reported,
+            confirmed=self.confirmed + (reported and changed),
+            changes=self.changes + changed,
+            foretold=self.foretold + (reported and changed),
+        )
+
+
+def usable_modified(modified: Instant | None, served: Instant) -> Instant | None:
+    """The time of the last change, if Last-Modified can be one: older than the answer by more than a minute."""
+    return modified if modified is not None and modified + MIN_AGE < served else None
+
+
+def reported_change(lastmod: Instant | None, last_visit: Instant) -> bool:
+    """A sitemap or feed says that the page changed after we saw it."""
+    return lastmod is not None and lastmod > last_visit

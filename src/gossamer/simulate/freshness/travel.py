@@ -1,0 +1,166 @@
+"""Time travel: a world is crawled for months in seconds, and how fresh the copies were is measured exactly.
+
+Visits come one at a time, as the budget allows; each takes the page that has been due the longest, of those whose host
+may be contacted. First visits fall due as fast as the budget allows, the important pages first. What a visit shows is
+whether the page changed since the visit before; when to come again is asked of the policy, which is the crawl's own.
+"""
+
+import heapq
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from math import inf, sqrt
+
+from gossamer.model.units import Instant, Seconds
+from gossamer.recrawl.estimate import MAX_SHAPE, USUAL, Estimate
+from gossamer.recrawl.policies.optimal import estimate_of
+from gossamer.recrawl.policy import DAY, NOTHING, Memory, Plan, RecrawlPolicy, Terms, Visited
+from gossamer.recrawl.price import Price, opening_price
+from gossamer.recrawl.prior import HostRates
+from gossamer.simulate.freshness.world import World
+
+LONGEST = 365.0
+EARLY = 0.5  # of its gap: no page is visited earlier than that
+_NOTED = 256
+
+
+@dataclass(slots=True)
+class Journey:
+    """What happened: for each visit its page, its time, and until when the copy stayed fresh (days)."""
+
+    pages: list[int] = field(default_factory=list)
+    starts: list[float] = field(default_factory=list)
+    ends: list[float] = field(default_factory=list)
+    prices: list[tuple[float, float]] = field(default_factory=list)  # (day, price of the crawl), now and then
+    late: float = 0.0  # days that a visit came after it was due, on the average
+
+
+class Known(RecrawlPolicy):
+    """The index with the true rates, which are handed to it as priors: what the best estimator could do."""
+
+    name = "known-rates"
+    moved_by_price = True
+
+    def __init__(self, optimal: RecrawlPolicy) -> None:
+        self._optimal = optimal
+
+    def after(self, visited: Visited, memory: Memory, terms: Terms) -> Plan:
+        return self._optimal.after(visited._replace(gap=None), NOTHING, terms)
+
+
+def travel(world: World, policy: RecrawlPolicy, budget: float) -> Journey:
+    """Crawl the world with `budget` visits a day."""
+    return _Traveller(world, policy, budget).go()
+
+
+class _Traveller:
+    def __init__(self, world: World, policy: RecrawlPolicy, budget: float) -> None:
+        self._world, self._policy, self._budget = world, policy, budget
+        self._capped = world.cap < inf
+        pages = world.pages
+        cycle = pages / budget
+        opening = opening_price(sorted(world.importance)[:: max(pages // 200, 1)], budget, pages)
+        self._price = Price(budget, opening)
+        lanes = world.hosts if self._capped else 1
+        self._lane_of = world.host_of if self._capped else [0] * pages
+        self._weights = [0.0] * lanes  # a page's demand goes with the root of its importance, as long as x is small
+        self._seen_weights = [0.0] * lanes
+        for page, lane in enumerate(self._lane_of):
+            self._weights[lane] += sqrt(world.importance[page])
+        self._weight, self._seen_weight = sum(self._weights), 0.0
+        self._lane_prices = [Price(world.cap, opening) for _ in range(lanes)] if self._capped else []
+        self._rates = [HostRates()] * world.hosts
+        self._priors = [USUAL] * world.hosts
+        self._known = isinstance(policy, Known)
+        self._memory = [NOTHING] * pages
+        self._last: list[float | None] = [None] * pages
+        self._gap: list[float | None] = [None] * pages
+        self._usual = Seconds(cycle * DAY)
+
+    def go(self) -> Journey:
+        world = self._world
+        due: list[list[tuple[float, int]]] = [[] for _ in self._weights]
+        order = sorted(range(world.pages), key=lambda page: -world.importance[page])
+        for k, page in enumerate(order):
+            due[self._lane_of[page]].append((k / self._budget, page))
+        # Every lane with pages stands in one of two heaps: by the page due first, or resting, by when it may go on.
+        line = [(pages[0], lane) for lane, pages in enumerate(due) if pages]
+        heapq.heapify(line)
+        resting: list[tuple[float, int]] = []
+        journey = Journey()
+        latest = [-1] * world.pages  # position of each page's latest visit
+        rest, late = 1 / world.cap, 0.0
+        slot, last_slot = 0, int(world.days * self._budget)
+        while slot < last_slot:
+            now = slot / self._budget
+            slot += 1
+            while resting and resting[0][0] <= now:
+                lane = heapq.heappop(resting)[1]
+                heapq.heappush(line, (due[lane][0], lane))
+            if not line:
+                continue
+            (when, page), lane = line[0]
+            if when > now and not self._may_be_early(page, when, now):
+                continue
+            late += max(now - when, 0.0)
+            times = world.changes[page]
+            k = bisect_right(times, now)
+            position = latest[page]
+            if position >= 0 and journey.ends[position] > now:
+                journey.ends[position] = now
+            latest[page] = len(journey.starts)
+            journey.pages.append(page)
+            journey.starts.append(now)
+            journey.ends.append(times[k] if k < len(times) else world.days)
+            heapq.heapreplace(due[lane], (now + self._visit(page, now, k, lane), page))
+            if rest:
+                heapq.heappop(line)
+                heapq.heappush(resting, (now + rest, lane))
+            else:
+                heapq.heapreplace(line, (due[lane][0], lane))
+            if slot % _NOTED == 0:
+                journey.prices.append((now, self._price.price))
+        journey.late = late / max(len(journey.starts), 1)
+        return journey
+
+    def _may_be_early(self, page: int, when: float, now: float) -> bool:
+        """Nothing is due and a visit is to be had: a policy that spends a budget takes the next page a little early."""
+        gap = self._gap[page]
+        return self._policy.moved_by_price and gap is not None and when - now <= EARLY * gap
+
+    def _visit(self, page: int, now: float, k: int, lane: int) -> float:
+        """The gap in days until the next visit."""
+        world, memory, last = self._world, self._memory[page], self._last[page]
+        host = world.host_of[page]
+        times = world.changes[page]
+        changed = last is not None and k > 0 and times[k - 1] > last
+        price = self._price.step(now, self._weight / (self._seen_weight or self._weight))
+        if self._capped:
+            own = self._lane_prices[lane]
+            own.price = max(own.price, price)
+            price = max(price, own.step(now, self._weights[lane] / (self._seen_weights[lane] or self._weights[lane])))
+        prior = self._true(page) if self._known else self._priors[host]
+        terms = Terms(world.importance[page], price, prior, 0.0, self._usual, Seconds(60.0), Seconds(LONGEST * DAY))
+        visited = Visited(
+            Instant(now * DAY),
+            None if last is None else Seconds((now - last) * DAY),
+            changed,
+        )
+        plan = self._policy.after(visited, memory, terms)
+        gap = plan.gap(visited.now) / DAY
+        if last is None:
+            self._seen_weight += sqrt(world.importance[page])
+            self._seen_weights[lane] += sqrt(world.importance[page])
+        before = self._gap[page]
+        self._price.plan(before, gap)
+        if self._capped:
+            self._lane_prices[lane].plan(before, gap)
+        if self._policy.moved_by_price and not self._known:
+            after = estimate_of(plan.memory)
+            if after is not None:
+                self._rates[host] = self._rates[host].learnt(estimate_of(memory), after)
+                self._priors[host] = self._rates[host].prior()
+        self._memory[page], self._last[page], self._gap[page] = plan.memory, now, gap
+        return gap
+
+    def _true(self, page: int) -> Estimate:
+        return Estimate(MAX_SHAPE, MAX_SHAPE / max(self._world.rates[page], 1e-6))

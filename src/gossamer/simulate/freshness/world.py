@@ -1,0 +1,143 @@
+"""A world of pages that change: when each does, how important it is, and which host it is on.
+
+Drawn (log-normal rates, Zipf importance) or read from a file of recorded change times. Times are in days from the
+start.
+"""
+
+import gzip
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from math import exp, inf, log
+from pathlib import Path
+
+from gossamer.errors import UsageError
+
+MEDIAN_DAYS, SIGMA = 30.0, 2.0
+"""Of drawn rates: 35 % of the pages change within a week, close to what was measured on the Web (SCIENCE, 5)."""
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """Pages and their histories. `rates` are the true ones, in changes a day, at the end of the time."""
+
+    name: str
+    days: float
+    changes: Sequence[Sequence[float]]  # of each page, increasing
+    importance: Sequence[float]  # of each page, 1 in all
+    rates: Sequence[float]
+    host_of: Sequence[int]
+    cap: float = inf  # visits a day that a host allows
+
+    @property
+    def pages(self) -> int:
+        return len(self.changes)
+
+    @property
+    def hosts(self) -> int:
+        return max(self.host_of) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """How to draw a world. The same numbers give the same world on every machine."""
+
+    pages: int = 5_000
+    days: float = 365.0
+    hosts: int = 50
+    zipf: float = 1.0  # importance of the page of rank r: 1 / r ** zipf; 0: all alike
+    cap: float = inf
+    redrawn: float = 0.0  # share of the pages that take another rate after a quarter of the time
+    seed: int = 1
+
+    def with_seed(self, seed: int) -> "Drawn":
+        return replace(self, seed=seed)
+
+
+def drawn_world(wish: Drawn) -> World:
+    """A page's rank, rate and host have nothing to do with each other; hosts have Zipf sizes."""
+    chance = random.Random(wish.seed)
+    rates = [_rate(chance) for _ in range(wish.pages)]
+    moved = [chance.random() < wish.redrawn for _ in range(wish.pages)]
+    later = [_rate(chance) if moves else rate for rate, moves in zip(rates, moved, strict=True)]
+    turn = wish.days / 4
+    changes = [
+        _process(chance, rate, 0.0, wish.days)
+        if rate == then
+        else _process(chance, rate, 0.0, turn) + _process(chance, then, turn, wish.days)
+        for rate, then in zip(rates, later, strict=True)
+    ]
+    sizes = list(accumulate(1 / (rank + 1) for rank in range(wish.hosts)))
+    hosts = chance.choices(range(wish.hosts), cum_weights=sizes, k=wish.pages)
+    return World(
+        name="drawn",
+        days=wish.days,
+        changes=changes,
+        importance=zipf_importance(wish.pages, wish.zipf, chance),
+        rates=later,
+        host_of=hosts,
+        cap=wish.cap,
+    )
+
+
+def recorded_world(path: Path, zipf: float = 1.0, seed: int = 1) -> World:
+    """Recorded change times: a line `site TAB page TAB day day ...` for each page, plain or gzip.
+
+    Importance is drawn, because a file has none. Rates are changes by time. Raises UsageError.
+    """
+    opener = gzip.open if path.suffix == ".gz" else open
+    sites: dict[str, int] = {}
+    host_of, changes = [], []
+    try:
+        with opener(path, "rt", encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                try:
+                    site, _, recorded = line.rstrip("\n").split("\t")
+                    times = [float(day) for day in recorded.split()]
+                except ValueError as error:
+                    raise UsageError(f"{path}, line {number}: not `site TAB page TAB days`: {line[:60]!r}") from error
+                if times != sorted(times) or (times and times[0] < 0):
+                    raise UsageError(f"{path}, line {number}: days must increase from 0")
+                host_of.append(sites.setdefault(site, len(sites)))
+                changes.append(times)
+    except (OSError, UnicodeDecodeError, EOFError) as error:
+        raise UsageError(f"cannot read {path}: {error}") from error
+    last = max((times[-1] for times in changes if times), default=0.0)
+    if last <= 0:
+        raise UsageError(f"{path} tells of no change")
+    days = float(int(last) + 1)
+    return World(
+        name=path.name.partition(".")[0],
+        days=days,
+        changes=changes,
+        importance=zipf_importance(len(changes), zipf, random.Random(seed)),
+        rates=[len(times) / days for times in changes],
+        host_of=host_of,
+    )
+
+
+def capped(world: World, cap: float) -> World:
+    """The same world where no host allows more than `cap` visits a day."""
+    return replace(world, cap=cap)
+
+
+def zipf_importance(pages: int, exponent: float, chance: random.Random) -> list[float]:
+    """Ranks dealt out at random; 1 in all."""
+    weights = [(rank + 1) ** -exponent for rank in range(pages)]
+    chance.shuffle(weights)
+    total = sum(weights)
+    return [weight / total for weight in weights]
+
+
+def _rate(chance: random.Random) -> float:
+    return exp(chance.gauss(-log(MEDIAN_DAYS), SIGMA))
+
+
+def _process(chance: random.Random, rate: float, start: float, end: float) -> list[float]:
+    times = []
+    t = start + chance.expovariate(rate)
+    while t < end:
+        times.append(t)
+        t += chance.expovariate(rate)
+    return times

@@ -1,0 +1,198 @@
+"""URLs that have a date: they are queued when it comes, know their past, and keep what is on record of them."""
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlite_store import START, Store, candidate, settlement
+
+from gossamer.backends.sqlite.facts import Facts
+from gossamer.backends.sqlite.queries import named_queries
+from gossamer.frontier.front_queue import HostWanted, LoadOrder
+from gossamer.model.states import UrlState
+from gossamer.model.task import Before, Task
+from gossamer.model.units import HostId, Instant, Seconds
+from gossamer.store.changes import Again, Batch, Settlement
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    store = Store(tmp_path / "crawl.db")
+    yield store
+    store.close()
+
+
+def stored_with_dates(store: Store, dates: list[float]) -> None:
+    """A page of its own for each date, stored."""
+    store.writer.commit(Batch(candidates=[candidate("a.test", n) for n in range(1, len(dates) + 1)]), store.now)
+    pages = [
+        settlement(n, body=b"page %d" % n)._replace(available_at=Instant(START + date), planned=date, etag='"1"')
+        for n, date in enumerate(dates, 1)
+    ]
+    store.writer.commit(Batch(settlements=pages), store.now)
+
+
+def tasks_of(store: Store) -> list[Task]:
+    wanted = HostWanted(HostId(1), False, ((0, (-math.inf, 0), 1000),), Instant(math.inf))
+    return store.loader.load(LoadOrder((), (wanted,))).hosts[0].classes[0][1]
+
+
+def test_what_is_due_is_queued_the_longest_overdue_first(store: Store) -> None:
+    stored_with_dates(store, [50.0, 10.0, 99.0, 30.0])
+    store.clock.advance(Seconds(60.0))
+
+    committed = store.writer.commit(Batch(again=Again(store.now, 100)), store.now)
+
+    assert list(committed.again) == [(UrlState.STORED, 3)]
+    assert committed.next_again == START + 99.0
+    assert [task.url_id for task in tasks_of(store)] == [2, 4, 1]
+    rows = store.rows("SELECT name, value FROM counters WHERE name LIKE 'state:%' OR name = 'refreshing'")
+    counts = {row[0]: row[1] for row in rows}
+    assert (counts["state:queued"], counts["state:stored"], counts["refreshing"]) == (3, 1, 3)
+
+
+def test_no_more_are_queued_than_are_ordered(store: Store) -> None:
+    stored_with_dates(store, [10.0, 20.0, 30.0])
+    store.clock.advance(Seconds(60.0))
+
+    first = store.writer.commit(Batch(again=Again(store.now, 2)), store.now)
+    second = store.writer.commit(Batch(again=Again(store.now, 2)), store.now)
+    third = store.writer.commit(Batch(again=Again(store.now, 2)), store.now)
+
+    assert [list(each.again) for each in (first, second, third)] == [
+        [(UrlState.STORED, 2)],
+        [(UrlState.STORED, 1)],
+        [],
+    ]
+    assert third.next_again == math.inf
+
+
+def test_what_goes_ahead_stands_before_everything_that_waits(store: Store) -> None:
+    stored_with_dates(store, [10.0])
+    store.writer.commit(Batch(candidates=[candidate("a.test", 9)]), store.now)
+    store.clock.advance(Seconds(60.0))
+
+    store.writer.commit(Batch(again=Again(store.now, 9, ahead=True)), store.now)
+
+    assert [task.url_id for task in tasks_of(store)] == [1, 2]
+
+
+def test_the_missing_are_queued_where_they_are_meant(store: Store) -> None:
+    store.writer.commit(Batch(candidates=[candidate("a.test", 1)]), store.now)
+    gone = settlement(1, UrlState.MISSING)._replace(status=404, available_at=Instant(START + 5))
+    store.writer.commit(Batch(settlements=[gone]), store.now)
+    store.clock.advance(Seconds(60.0))
+
+    without = store.writer.commit(Batch(again=Again(store.now, 9)), store.now)
+    with_them = store.writer.commit(Batch(again=Again(store.now, 9, missing=True)), store.now)
+
+    assert (list(without.again), without.next_again) == ([], math.inf)
+    assert list(with_them.again) == [(UrlState.MISSING, 1)]
+
+
+def test_a_url_knows_what_came_of_its_last_visit(store: Store) -> None:
+    stored_with_dates(store, [10.0])
+    store.writer.commit(Batch(candidates=[candidate("a.test", 9)]), store.now)
+    store.clock.advance(Seconds(60.0))
+    store.writer.commit(Batch(again=Again(store.now, 9)), store.now)
+
+    new, again = tasks_of(store)
+
+    assert again.before == Before(1, 0, UrlState.STORED, None, Instant(START), b"page 1", etag='"1"', planned=10.0)
+    assert again.before.has_document
+    assert new.before is None
+
+
+def test_what_has_not_changed_keeps_everything_but_its_date(store: Store) -> None:
+    stored_with_dates(store, [10.0])
+    before = store.rows("SELECT size, digest, title, warc_offset FROM visits")
+    store.clock.advance(Seconds(60.0))
+    store.writer.commit(Batch(again=Again(store.now, 9)), store.now)
+    again = Settlement(HostId(1), 1, 0, UrlState.STORED, store.now, status=304, kept=True, one=0.5, two=7.0)
+
+    store.writer.commit(Batch(settlements=[again]), store.now)
+
+    assert store.rows("SELECT size, digest, title, warc_offset FROM visits") == before
+    assert store.rows("SELECT at, etag FROM visits") == [(START + 60.0, '"1"')]
+    assert store.rows("SELECT state, visits, changes, memory_one, memory_two, was FROM urls") == [
+        (1, 2, 0, 0.5, 7.0, None)
+    ]
+
+
+@pytest.mark.parametrize("state", [UrlState.QUEUED, UrlState.DEAD])
+def test_a_try_in_vain_leaves_what_is_on_record_of_a_document(store: Store, state: UrlState) -> None:
+    stored_with_dates(store, [10.0])
+    before = store.rows("SELECT * FROM visits")
+    store.clock.advance(Seconds(60.0))
+    store.writer.commit(Batch(again=Again(store.now, 9)), store.now)
+    failed = Settlement(HostId(1), 1, 0, state, store.now, 1, Instant(store.now + 5), "server_error", status=503)
+
+    store.writer.commit(Batch(settlements=[failed]), store.now)
+
+    assert store.rows("SELECT * FROM visits") == before
+    if state is UrlState.QUEUED:
+        (task,) = tasks_of(store)
+        assert task.before is not None and task.before.has_document
+
+
+def test_a_url_that_is_queued_for_another_reason_is_not_taken_for_one_that_we_have(store: Store) -> None:
+    stored_with_dates(store, [10.0])
+    store.writer._db.execute("UPDATE urls SET state = 0")  # as `verify --repair` does when a record is lost
+
+    (task,) = tasks_of(store)
+
+    assert task.before is not None and not task.before.has_document
+
+
+def test_what_was_learnt_and_decided_is_committed_with_the_batch(store: Store) -> None:
+    stored_with_dates(store, [10.0])
+
+    store.writer.commit(
+        Batch(changing={HostId(1): "[1]"}, facts={"recrawl": "2.0"}, again=Again(store.now, 1)), store.now
+    )
+
+    assert store.value("SELECT changing FROM hosts") == "[1]"
+    assert store.value("SELECT value FROM facts WHERE name = 'recrawl'") == "2.0"
+
+
+def test_what_a_policy_wrote_down_is_forgotten_under_another_one_only(store: Store) -> None:
+    stored_with_dates(store, [10.0])
+    known = settlement(1, body=b"page 1")._replace(one=0.5, two=7.0)
+    facts = Facts(store.writer._db)
+    facts.plan_by("optimal")
+    store.writer.commit(Batch(settlements=[known]), store.now)
+
+    memories = []
+    for policy in ("optimal", "fixed"):
+        facts.plan_by(policy)
+        memories.append(store.rows("SELECT memory_one, memory_two FROM urls"))
+
+    assert memories == [[(0.5, 7.0)], [(None, None)]]
+
+
+@pytest.mark.parametrize("name", ["due_again", "due_missing", "next_again", "next_missing"])
+def test_dates_are_found_without_looking_at_more_rows_than_are_due(tmp_path: Path, name: str) -> None:
+    sql = named_queries("queries.sql")[name]
+    values = (START + 20.0, 10)[: sql.count("?")]
+    steps = []
+    for number in (1_000, 20_000):
+        store = Store(tmp_path / f"{number}.db")
+        store.writer.commit(Batch(candidates=[candidate("a.test", n) for n in range(1, number + 1)]), store.now)
+        store.writer._db.execute(
+            "UPDATE urls SET state = CASE id % 2 WHEN 0 THEN 1 ELSE 4 END, available_at = ? + id", (START,)
+        )
+        counted = 0
+
+        def count() -> int:
+            nonlocal counted
+            counted += 1
+            return 0
+
+        store.db.set_progress_handler(count, 1)
+        store.db.execute(sql, values).fetchall()
+        store.db.set_progress_handler(None, 0)
+        steps.append(counted)
+        store.close()
+
+    assert steps[1] <= 1.2 * steps[0]

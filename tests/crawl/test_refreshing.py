@@ -1,0 +1,209 @@
+"""Which URLs are queued again, how many at a time, and when a crawl is over. On a real store and a virtual clock."""
+
+import math
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "backends" / "sqlite"))
+from sqlite_store import START, Store, candidate, settlement
+
+from gossamer.crawl.recrawl_rules import recrawl_rules_of
+from gossamer.crawl.recrawling import Recrawling, price_from
+from gossamer.crawl.refreshing import AT_ONCE, LOW_MARK, TOKENS, Refreshing
+from gossamer.crawl.tally import Tally
+from gossamer.model.states import UrlState
+from gossamer.model.task import Before
+from gossamer.model.units import Instant, Seconds
+from gossamer.recrawl.policies import RECRAWL_POLICIES
+from gossamer.sections import RecrawlSection
+from gossamer.store.changes import Batch, Committed
+from gossamer.store.thread import StoreThread
+
+KEEP = RecrawlSection(keep_fresh=True, discovery_share=0.0)
+ONCE = RecrawlSection(discovery_share=0.0)
+LONG = Instant(START + 10**9)
+
+
+class Scene:
+    """A store with stored pages, and what queues them again. Commits happen when the test says so."""
+
+    def __init__(self, store: Store, wishes: RecrawlSection, tokens: str | None = None) -> None:
+        self.store = store
+        self.tally = Tally(store.loader.counters())
+        self.thread = StoreThread(store.writer, store.clock, before_commit=lambda _: None, on_commit=lambda _: None)
+        price = price_from(None, wishes.budget, 1.0, store.now)
+        plans = Recrawling(wishes, RECRAWL_POLICIES["fixed"](), recrawl_rules_of(wishes), price)
+        self.refreshing = Refreshing(wishes, plans, self.thread, self.tally, store.now, tokens)
+
+    def step(self) -> int:
+        """What the crawl does when `look_at` has come, and the commit of it. How many URLs were queued."""
+        if self.store.now >= self.refreshing.look_at:
+            self.refreshing.order(self.store.now)
+        batch, self.thread.batch = self.thread.batch, Batch()
+        if batch.again is None:
+            return 0
+        self.refreshing.hand_over(batch, self.store.now)
+        committed: Committed = self.store.writer.commit(batch, self.store.now)
+        self.refreshing.committed(committed)
+        return sum(n for _, n in committed.again)
+
+    def visited(self, number: int, again: Instant | None = LONG, *, new: bool = False) -> None:
+        """So many visits, each of which comes to a stored page."""
+        before = None if new else Before(1, 0, UrlState.STORED, None, Instant(START), b"x")
+        batch = self.thread.batch
+        for _ in range(number):
+            self.refreshing.settled(before, settlement(1)._replace(available_at=again), batch)
+            self.tally.moved(UrlState.QUEUED, UrlState.STORED)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    store = Store(tmp_path / "crawl.db")
+    yield store
+    store.close()
+
+
+def with_pages(store: Store, dates: list[float]) -> Store:
+    count = len(dates)
+    store.writer.commit(Batch(candidates=[candidate("a.test", n) for n in range(1, count + 1)]), store.now)
+    pages = [
+        settlement(n, body=b"%d" % n)._replace(available_at=Instant(START + date)) for n, date in enumerate(dates, 1)
+    ]
+    store.writer.commit(Batch(settlements=pages), store.now)
+    return store
+
+
+def test_a_crawl_without_dates_is_over_at_once(store: Store) -> None:
+    for wishes in (ONCE, KEEP):
+        scene = Scene(with_pages(store, []), wishes)
+
+        assert scene.step() == 0
+        assert scene.refreshing.is_over
+
+
+def test_one_that_runs_once_queues_what_was_due_when_it_began_and_no_more(store: Store) -> None:
+    with_pages(store, [-5.0, 5.0])
+    scene = Scene(store, ONCE)
+
+    queued = scene.step()
+    store.clock.advance(Seconds(60.0))  # now the other one is due as well
+
+    assert (queued, scene.step()) == (1, 0)
+    assert scene.refreshing.is_over
+
+
+def test_one_that_keeps_fresh_waits_for_the_next_date(store: Store) -> None:
+    with_pages(store, [-5.0, 50.0])
+    scene = Scene(store, KEEP)
+
+    queued = scene.step()
+    scene.refreshing.order(store.now)
+
+    assert queued == 1
+    assert not scene.refreshing.is_over
+    assert scene.refreshing.look_at == START + 50.0
+    store.clock.advance(Seconds(50.0))
+    assert scene.step() == 1
+
+
+def test_a_date_that_a_visit_brings_may_be_the_next_one(store: Store) -> None:
+    with_pages(store, [50.0])
+    scene = Scene(store, KEEP)
+    scene.step()
+
+    scene.visited(1, Instant(START + 20.0), new=True)
+    scene.refreshing.order(store.now)
+
+    assert scene.refreshing.look_at == START + 20.0
+
+
+def test_no_more_wait_than_a_batch_and_the_mark_below_which_more_are_queued(store: Store) -> None:
+    with_pages(store, [-1.0] * (2 * AT_ONCE))
+    scene = Scene(store, KEEP)
+
+    first, second = scene.step(), scene.step()
+    scene.visited(AT_ONCE - LOW_MARK + 1)
+    third = scene.step()
+
+    assert (first, second, third) == (AT_ONCE, 0, AT_ONCE)
+
+
+def test_a_budget_is_never_exceeded_and_used_as_far_as_anything_is_due(store: Store) -> None:
+    with_pages(store, [-1.0] * 900)
+    scene = Scene(store, RecrawlSection(keep_fresh=True, discovery_share=0.0, budget=240.0))
+    total = 0
+    for hour in range(48):
+        total += scene.step()
+        scene.visited(scene.refreshing.backlog)
+        assert total <= 240.0 / 24 * (hour + 1) + 1e-6
+        store.clock.advance(Seconds(3600.0))
+
+    assert total == 480
+
+
+def test_what_was_spent_of_a_budget_is_remembered(store: Store) -> None:
+    with_pages(store, [-1.0] * 50)
+    wishes = RecrawlSection(keep_fresh=True, discovery_share=0.0, budget=240.0)
+    scene = Scene(store, wishes)
+    spent = scene.step()
+    batch = Batch(settlements=[settlement(1)])
+    scene.refreshing.hand_over(batch, store.now)
+
+    again = Scene(store, wishes, batch.facts[TOKENS])
+
+    assert spent == 10
+    assert again.step() == 0
+
+
+def test_one_that_runs_once_leaves_what_its_budget_does_not_pay_for(store: Store) -> None:
+    with_pages(store, [-1.0] * 50)
+    scene = Scene(store, RecrawlSection(budget=20.0))
+
+    assert scene.step() == 20
+    scene.visited(20)
+    scene.refreshing.order(store.now)
+    assert scene.refreshing.is_over
+
+
+def test_while_new_urls_wait_they_get_their_share(store: Store) -> None:
+    with_pages(store, [-1.0] * 1_100)
+    wishes = RecrawlSection(keep_fresh=True, discovery_share=0.5, refresh_share=0.0)
+    store.writer.commit(Batch(candidates=[candidate("b.test", n) for n in range(5_000, 8_000)]), store.now)
+    scene = Scene(store, wishes)
+
+    first = scene.step()
+    scene.visited(first)
+    store.clock.advance(Seconds(2.0))
+    without_credit = scene.step()
+    scene.visited(40, new=True)
+    store.clock.advance(Seconds(2.0))
+
+    assert first == AT_ONCE
+    assert without_credit == 0
+    assert scene.step() == 40
+
+
+def test_where_known_urls_get_less_than_their_share_they_go_ahead(store: Store) -> None:
+    with_pages(store, [-1.0])
+    scene = Scene(store, RecrawlSection(keep_fresh=True, refresh_share=0.2))
+    scene.visited(10, new=True)
+
+    scene.refreshing.order(store.now)
+
+    assert scene.thread.batch.again is not None and scene.thread.batch.again.ahead
+
+
+def test_a_crawl_is_not_held_up_by_urls_that_were_settled_otherwise(store: Store) -> None:
+    with_pages(store, [-1.0] * (LOW_MARK + 5) + [70.0])
+    scene = Scene(store, KEEP)
+    scene.step()
+    scene.tally.total["state:queued"] = 0
+
+    over = scene.refreshing.nothing_waits()
+    scene.refreshing.order(store.now)
+
+    assert not over
+    assert scene.refreshing.look_at == START + 70.0 < math.inf
