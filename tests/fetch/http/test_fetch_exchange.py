@@ -6,6 +6,7 @@ import os
 import pytest
 from scripted_server import AGENT, HEAD, PAGE, Talk, always, answered, failed, fetching, outcome_of, run, serving
 
+from gossamer.fetch.http.ports import FetchLimits
 from gossamer.fetch.http.request import wire_parts
 from gossamer.model.outcome import Failed, Failure, Response
 from gossamer.model.units import HostKey, Url
@@ -244,7 +245,7 @@ def test_many_fetches_at_once_keep_their_answers_apart() -> None:
             await talk.say(HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body)
 
     async def main() -> list[bool]:
-        async with serving(echo) as server, fetching() as fetcher:
+        async with serving(echo) as server, fetching(FetchLimits()) as fetcher:
 
             async def one(number: int) -> bool:
                 path = f"/{number:04}"
