@@ -91,7 +91,7 @@ def test_hf_03_a_line_without_a_colon_is_dropped_at_the_next_try(place: str) -> 
     good, bad = b"Content-Type: text/html\r\nContent-Length: %d\r\n" % len(GOOD_PAGE), b"X-Broken\r\n"
     head = OK + (bad + good if place == "first" else good + bad) + b"\r\n"
 
-    story = fetched(always(head + GOOD_PAGE), times=3)
+    story = fetched(always(head + GOOD_PAGE), times=3, limits=FetchLimits())
 
     first = story.outcomes[0]
     assert isinstance(first, Failed) and first.failure is Failure.BAD_HEADER  # worth another try

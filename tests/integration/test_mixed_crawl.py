@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from mixed_web import HOSTILE, MixedWeb
 from running import Command, Ended, Json, gossamer, wait_until
-from survival import check_crawl, check_memory, on_a_loop, under_watch
+from survival import MIB, check_crawl, check_memory, on_a_loop, under_watch
 
 from gossamer.assemble import assemble
 from gossamer.config import make_config
@@ -60,7 +60,7 @@ def test_healthy_hosts_are_crawled_completely_among_hostile_ones(tmp_path: Path)
     assert web.unmet() == set()
     # States add up (G6), no gap was too short by the crawler's own audit (G11), its log is clean (G10).
     check_crawl(tmp_path / "crawl")
-    check_memory(ended.report)
+    check_memory(ended.report, usual=110 * MIB)  # of so many healthy hosts: `make demo` reports it of 150
     assert ended.report["politeness_violations"] == 0
     healthy = Counter(str(each["state"]) for each in pages if str(each["url"]).startswith("http://healthy"))
     assert healthy == {"stored": HEALTHY * PAGES}

@@ -99,7 +99,7 @@ def test_a_crawl_that_was_killed_before_it_had_its_seeds_is_not_taken_for_finish
 
 
 def test_a_directory_in_use_is_refused_at_once_and_the_crawl_in_it_goes_on(tmp_path: Path) -> None:
-    with scene(tmp_path / "web", SLOW, toml=RETRY + "[politeness]\nmax_adaptive_delay = 0.05\n") as stage:
+    with scene(tmp_path / "web", SLOW, toml=RETRY + "[politeness]\nmax_adaptive_delay = 0.6\n") as stage:
         with Command(*stage.command) as first:
             wait_for_requests(stage, first, 5)
             again = gossamer(*stage.command)

@@ -25,8 +25,8 @@ PAGE = HEAD + b"Content-Length: 5\r\n\r\nhello"
 QUICK = FetchLimits(
     connect=Seconds(0.4),
     tls=Seconds(0.4),
-    head=Seconds(0.8),
-    idle=Seconds(0.8),
+    head=Seconds(0.4),
+    idle=Seconds(0.4),
     rate_window=Seconds(0.6),
     total=Seconds(3.0),
 )
