@@ -218,6 +218,8 @@ class Pipeline:
             if self.refreshing.nothing_waits() and not self.keep_open:
                 self.finished = True
                 self.over.set()
+            elif self.refreshing.look_at == 0.0:  # something is to be queued, and the timer does not know
+                self.pump_soon()
         elif not self._looked_again:
             self._looked_again = True
             self._frontier.look_again()
