@@ -142,6 +142,26 @@ def test_documents_are_read_in_the_order_in_which_they_were_put_down() -> None:
     assert all(len(read.candidates) == 1 for read in desk.reads)
 
 
+def test_more_than_the_desk_has_room_for_is_read_all_the_same() -> None:
+    """Whatever was in flight when the desk was full arrives as well: bounded, but over the bound."""
+    body = bytes(1 << 20)
+    documents = [document(body, content_type="application/octet-stream") for _ in range(70)]
+
+    desk = on_a_desk(lambda desk: desk.read_all(*documents))
+
+    assert len(desk.reads) == 70
+    assert desk.desk.saturation == 0.0
+
+
+def test_little_to_carry_and_much_to_unpack_is_read_in_several_handfuls_and_in_order() -> None:
+    packed = [document(gzip.compress(b"%d " % n + bytes(400_000)), content_encoding="gzip") for n in range(9)]
+
+    desk = on_a_desk(lambda desk: desk.read_all(*packed))
+
+    assert sorted(ids(desk.reads)) == [each.visit.task.url_id for each in packed]
+    assert desk.pauses >= 3
+
+
 def test_a_body_that_takes_long_holds_up_neither_the_event_loop_nor_its_neighbours() -> None:
     long, short = long_document(), document(PAGE % (1, 1))
     turns = 0

@@ -22,9 +22,7 @@ from gossamer.fetch.http.body import takes_long
 T = TypeVar("T")
 
 HANDFUL = 24  # documents at a time, and ...
-HANDFUL_BYTES = (
-    600_000  # ... no more bytes than this, unless it is one document: some 20 milliseconds of the event loop
-)
+HANDFUL_BYTES = 600_000  # ... no more than this, unless it is one document: some 20 ms of the event loop
 HANDFUL_UNPACKED = 1_000_000  # bytes of documents without their codings, after which a handful is full
 LONG_IN_HAND = 2  # bodies that take long: while one is read the next is unpacked, and no more lie unpacked in memory
 
@@ -65,7 +63,8 @@ class ReadingDesk:
         self._on_failure = on_failure
         self._lists = lists
         self._waiting: deque[Document] = deque()
-        self._bytes = 0
+        self._bytes = 0  # as they came
+        self._unpacked = 0  # of large documents that wait for the other process
         self._in_hand = 0
         self._ready = asyncio.Event()
         self._aside: set[asyncio.Task[None]] = set()  # reading what would hold up a handful
@@ -83,7 +82,7 @@ class ReadingDesk:
 
     @property
     def saturation(self) -> float:
-        return max(len(self) / self._limits.max_documents, self._bytes / self._limits.max_bytes)
+        return max(len(self) / self._limits.max_documents, (self._bytes + self._unpacked) / self._limits.max_bytes)
 
     def put(self, document: Document) -> None:
         self._waiting.append(document)
@@ -97,7 +96,7 @@ class ReadingDesk:
                 await self._ready.wait()
                 self._ready.clear()
                 while self._waiting:
-                    if self._bytes > self._limits.max_bytes:  # much lies here unpacked: what is packed stays so
+                    if self._unpacked > self._limits.max_bytes:  # what is packed stays so until some of it is read
                         await asyncio.sleep(0.05)
                         continue
                     await self._read_handful()
@@ -185,12 +184,12 @@ class ReadingDesk:
 
     async def _read_large(self, opened: Opened) -> None:
         """In another process, one after the other; those that wait lie here unpacked, and count by that."""
-        unpacked = len(opened.payload.body)
-        self._bytes += unpacked
+        size = len(opened.payload.body)
+        self._unpacked += size
         try:
             page = await self._reader.extract_elsewhere(opened)
         finally:
-            self._bytes -= unpacked
+            self._unpacked -= size
         await self._finish_alone(opened, page)
 
     async def _finish_alone(self, opened: Opened, page: PageContent | None) -> None:
