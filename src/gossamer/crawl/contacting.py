@@ -132,23 +132,13 @@ class Contacting:
         self._journal.started(host_id, started, last_took, address)
         self._audit.request_starts(host, address, started)
         options = self._hosts.of(host).options
+        patience = None
         if way.found is None:
-            return await self._fetcher.fetch(
-                Request(url, host, port_of(origin), "", headers, options, wants, body_bytes=body_bytes)
-            )
-        patience = self._dialling.patience(way.found, address, started)
+            address = ""  # what stands for it is never dialled
+        else:
+            patience = self._dialling.patience(way.found, address, started)
         return await self._fetcher.fetch(
-            Request(
-                url,
-                host,
-                port_of(origin),
-                address,
-                headers,
-                options,
-                wants,
-                patience,
-                body_bytes,
-            )
+            Request(url, host, port_of(origin), address, headers, options, wants, patience, body_bytes)
         )
 
     async def ask_for_rules(

@@ -95,6 +95,21 @@ class ReadLimits:
     max_token: int = 256 * 1024  # bytes of one tag, comment or declaration
 
 
+class Gathering:
+    """What the readers of all kinds of lists have gathered so far; the parser puts text here and takes entries away."""
+
+    def __init__(self, kind: ListKind, limits: ReadLimits, now: Instant) -> None:
+        self.kind = kind
+        self.text: list[str] = []
+        self.text_cut = False
+        self.entries: list[Entry] = []
+        self.found = 0
+        self.dropped = 0
+        self.home: str | None = None
+        self._limits = limits
+        self._now = now
+
+
 class Stopped(Exception):
     """Raised in a handler to end the parse; never leaves this package."""
 

@@ -13,6 +13,7 @@ from gossamer.extract.sitemaps.entries import (
     MAX_RELATED,
     Entry,
     Fault,
+    Gathering,
     ListKind,
     ReadLimits,
     Related,
@@ -34,19 +35,11 @@ _PREFIXES: Final = frozenset({"atom", "a10", "rss", "dc", "dcterms"})
 _WEB: Final = ("http://", "https://")
 
 
-class Feeds:
+class Feeds(Gathering):
     """Gathers the items of a feed."""
 
     def __init__(self, kind: ListKind, root: str, attributes: list[str], limits: ReadLimits, now: Instant) -> None:
-        self.kind = kind
-        self.text: list[str] = []
-        self.text_cut = False
-        self.entries: list[Entry] = []
-        self.found = 0
-        self.dropped = 0
-        self.home: str | None = None
-        self._limits = limits
-        self._now = now
+        super().__init__(kind, limits, now)
         self._names = Names(_NAMES, _PREFIXES | {root.rpartition(":")[0].lower()})
         meaning = self._names.meaning(root)
         self._path = [meaning]  # of the elements that are open, by meaning

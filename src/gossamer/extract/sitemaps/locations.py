@@ -8,6 +8,7 @@ from gossamer.extract.sitemaps.entries import (
     MAX_RELATED,
     Entry,
     Fault,
+    Gathering,
     ListKind,
     ReadLimits,
     Related,
@@ -26,19 +27,11 @@ _FIELDS: Final = ("loc", "lastmod", "changefreq", "priority")
 _ROOT, _ITEM, _FIELD, _WITHIN = 1, 2, 3, 4  # depths
 
 
-class Locations:
+class Locations(Gathering):
     """Gathers entries. A field counts directly in its entry only, and with the prefix of the root or none."""
 
     def __init__(self, kind: ListKind, root: str, limits: ReadLimits, now: Instant) -> None:
-        self.kind = kind
-        self.text: list[str] = []
-        self.text_cut = False
-        self.entries: list[Entry] = []
-        self.found = 0
-        self.dropped = 0
-        self.home: str | None = None
-        self._limits = limits
-        self._now = now
+        super().__init__(kind, limits, now)
         self._meaning = Names(frozenset((*_ITEMS, *_FIELDS)), frozenset({root.rpartition(":")[0].lower()})).meaning
         self._depth = _ROOT
         self._in_item = False
