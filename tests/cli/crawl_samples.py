@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from gossamer.backends.sqlite.database import open_for_writing
 from gossamer.backends.sqlite.writer import SqliteWriter
 from gossamer.clock import VirtualClock
 from gossamer.frontier.orderings import Ordering
@@ -54,3 +55,10 @@ def small_crawl(directory: Path) -> Path:
     writer.commit(visited, NOW)
     writer.close()
     return directory
+
+
+def change(crawl: Path, sql: str, *values: object) -> None:
+    """Run one statement on the database of a crawl at rest."""
+    db = open_for_writing(crawl / "crawl.db")
+    db.execute(sql, values)
+    db.close()

@@ -4,9 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from crawl_samples import NOW, small_crawl
+from crawl_samples import NOW, change, small_crawl
 
-from gossamer.backends.sqlite.database import open_for_writing
 from gossamer.cli import main
 from gossamer.filter.shapes import Shape
 from gossamer.filter.traps_budget import HostBudget, TrapPolicy, Worth
@@ -18,12 +17,6 @@ Captured = pytest.CaptureFixture[str]
 def crawl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return small_crawl(tmp_path / "crawl")
-
-
-def change(crawl: Path, sql: str, *values: object) -> None:
-    db = open_for_writing(crawl / "crawl.db")
-    db.execute(sql, values)
-    db.close()
 
 
 def another(crawl: Path, host: str, number: int, **columns: object) -> None:

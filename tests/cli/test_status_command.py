@@ -5,9 +5,8 @@ import os
 from pathlib import Path
 
 import pytest
-from crawl_samples import small_crawl
+from crawl_samples import change, small_crawl
 
-from gossamer.backends.sqlite.database import open_for_writing
 from gossamer.cli import main
 from gossamer.clock import SteadyClock
 from gossamer.crawl.directory import CrawlDirectory
@@ -23,12 +22,6 @@ def crawl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """One URL is queued and due; one is dead, one a duplicate."""
     monkeypatch.chdir(tmp_path)
     return small_crawl(tmp_path / "crawl")
-
-
-def change(crawl: Path, sql: str, *values: object) -> None:
-    db = open_for_writing(crawl / "crawl.db")
-    db.execute(sql, values)
-    db.close()
 
 
 def status(capsys: Captured) -> dict[str, object]:
