@@ -2,6 +2,7 @@
 
 import math
 import random
+from itertools import pairwise
 
 import pytest
 from frontier_world import noted_in
@@ -153,3 +154,31 @@ def test_a_host_delayed_again_and_again_leaves_no_trail() -> None:
     assert len(heap) == 1
     assert len(noted_in(heap)) + len(heap._long) < 5000
     assert heap.next == host.not_before
+
+
+def test_hosts_are_counted_by_how_long_they_still_rest() -> None:
+    gone, back = resting(6, 0.5), resting(7, 2.0)
+    heap = heap_of(*[resting(n, rest) for n, rest in enumerate((0.5, 1.0, 1.5, 30.0, 1e9), 1)], gone, back)
+    heap.leave(gone)
+    heap.leave(back)
+    heap.push(back, Instant(NOW + 2.0), NOW)
+
+    assert heap.lengths(NOW, (1.0, 5.0, 60.0)) == [2, 2, 1, 1]
+    assert heap.lengths(Instant(NOW + 1.0), (1.0, 5.0, 60.0)) == [4, 0, 1, 1]
+    assert sum(heap.lengths(NOW, ())) == len(heap) == 6
+
+
+def test_counting_rests_gives_what_counting_one_by_one_gives() -> None:
+    for seed in range(30):
+        chance = random.Random(seed)
+        rests = [chance.choice((0.1, 3.0, 70.0, 5000.0)) * chance.random() for _ in range(200)]
+        heap = heap_of(*[resting(n, rest) for n, rest in enumerate(rests)])
+        bounds = sorted(chance.uniform(0.0, 100.0) for _ in range(4))
+        come_back = 0
+        while heap.pop_due(Instant(NOW + 1.0)) is not None:
+            come_back += 1
+        left = [rest - 1.0 for rest in rests if rest > 1.0]
+
+        counted = [sum(low < rest <= high for rest in left) for low, high in pairwise((-1.0, *bounds, math.inf))]
+        assert heap.lengths(Instant(NOW + 1.0), bounds) == counted, f"seed {seed}"
+        assert come_back == len(rests) - len(left), f"seed {seed}"

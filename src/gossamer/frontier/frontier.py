@@ -63,7 +63,7 @@ class Frontier:
         self._router.places = self
         self._hosts = self._router.hosts
         self._later = self._router.later
-        self._rests = PolitenessHeap(Seconds(limits.long_rest))
+        self.rests = self._rests = PolitenessHeap(Seconds(limits.long_rest))  # public for its `lengths`
         self._gates = AddressGates()
         self.errands = Errands(politeness, self._hosts, self)
         self._out = 0

@@ -6,9 +6,11 @@ later pages costs nothing.
 """
 
 import math
-from bisect import insort
+from bisect import bisect_right, insort
 from collections import deque
+from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
+from itertools import chain, pairwise
 
 from gossamer.frontier.back_queue import WAITING, HostQueue
 from gossamer.model.units import Instant, Seconds
@@ -131,6 +133,14 @@ class PolitenessHeap:
             self._open.pop()
             self._stale -= 1
         return math.inf
+
+    def lengths(self, now: Instant, bounds: Sequence[float]) -> list[int]:
+        """How many hosts rest for at most so many seconds more, by `bounds`, which rise, and how many for longer: one
+        figure more than there are bounds. Reads every entry, so it is for those who watch, not for every turn."""
+        entries = chain(self._open, *self._pages.values())
+        ends = sorted([-minus_until for minus_until, _, turn, host in entries if turn == host.turn])
+        upto = [0, *(bisect_right(ends, now + bound) for bound in bounds), len(ends)]
+        return [after - before for before, after in pairwise(upto)]
 
     def long_resting(self, now: Instant) -> HostQueue | None:
         """A waiting host that rests long from now on and that nothing ties to its back queue; None if there is none."""
