@@ -211,8 +211,10 @@ def _add_watching(app: FastAPI, parts: Parts) -> None:
 
 async def _events(parts: Parts) -> AsyncIterator[bytes]:
     yield b"retry: 2000\n\n"
+    yield _event("history", parts.feed.history())
     async for snapshot, outcomes in parts.feed.pictures():
         yield _event("status", picture(snapshot, state_of(parts)))
+        yield _event("moment", parts.feed.moment(snapshot))
         if outcomes:
             yield _event("visits", [_told(outcome) for outcome in outcomes])
     yield _event("end", {})

@@ -7,10 +7,13 @@ from contextlib import contextmanager
 
 from gossamer.crawl.audience import Audience, Outcome
 from gossamer.observe.snapshot import Snapshot
+from gossamer.service.moments import Moments, Sights
 
 MOST_WATCHERS = 20
 PAGES_KEPT = 50
-"""Outcomes that are shown with a picture; of a fast crawl the last ones."""
+"""Outcomes that are shown with a picture; of a fast crawl the last ones ..."""
+MOST_TEXT = 32_768
+"""... and of those no more than have so many characters together: an address may be as long as a book."""
 
 
 class Feed:
@@ -24,6 +27,9 @@ class Feed:
         self._look: Callable[[], Snapshot] | None = None
         self._commits: Callable[[], int] = lambda: 0
         self._as_of = 0
+        self._moments = Moments()
+        self._sights = Sights()
+        self._shown: tuple[Snapshot, dict[str, object]] | None = None  # the same for all who watch
         self._news = asyncio.Event()
         self._audience: Audience | None = None
         self._recent: deque[tuple[int, Outcome]] = deque(maxlen=PAGES_KEPT)
@@ -31,9 +37,13 @@ class Feed:
         self._watchers = 0
         self._closed = False
 
-    def open(self, audience: Audience, look: Callable[[], Snapshot], commits: Callable[[], int]) -> None:
-        """The crawl is there: whom it tells, how to look at it, and how many commits it has made."""
+    def open(
+        self, audience: Audience, look: Callable[[], Snapshot], commits: Callable[[], int], sights: Sights | None = None
+    ) -> None:
+        """The crawl is there: whom it tells, how to look at it, how many commits it has made, and what is asked of it
+        only while somebody watches."""
         self._audience, self._look, self._commits = audience, look, commits
+        self._sights = sights or Sights()
 
     @property
     def latest(self) -> Snapshot | None:
@@ -48,6 +58,7 @@ class Feed:
 
     def update(self, snapshot: Snapshot) -> None:
         self._latest, self._as_of = snapshot, self._commits()
+        self._moments.note(snapshot)
         news, self._news = self._news, asyncio.Event()
         news.set()
 
@@ -59,6 +70,18 @@ class Feed:
     def tell(self, outcome: Outcome) -> None:
         self._number += 1
         self._recent.append((self._number, outcome._replace(response=None)))
+
+    # --- what only a watcher sees ----------------------------------------------------------------
+
+    def history(self) -> list[list[float]]:
+        """The last minutes, for whoever comes to watch."""
+        return self._moments.history()
+
+    def moment(self, snapshot: Snapshot) -> dict[str, object]:
+        """What goes with a picture, made once however many watch."""
+        if self._shown is None or self._shown[0] is not snapshot:
+            self._shown = snapshot, self._moments.moment(snapshot, self._sights)
+        return self._shown[1]
 
     # --- who watches -----------------------------------------------------------------------------
 
@@ -88,10 +111,19 @@ class Feed:
             told = self._number
             while True:
                 if (latest := self.latest) is not None:
-                    outcomes = [outcome for number, outcome in self._recent if number > told]
+                    outcomes = within([outcome for number, outcome in self._recent if number > told])
                     told = self._number
                     yield latest, outcomes
                 for _ in range(every):
                     if self._closed:
                         return
                     await self._news.wait()
+
+
+def within(outcomes: list[Outcome], room: int = MOST_TEXT) -> list[Outcome]:
+    """The last ones, as many as have no more than `room` characters together."""
+    for at in range(len(outcomes) - 1, -1, -1):
+        room -= len(outcomes[at].url) + len(outcomes[at].title or "")
+        if room < 0:
+            return outcomes[at + 1 :]
+    return outcomes

@@ -29,6 +29,7 @@ from gossamer.service.asking import Questions
 from gossamer.service.feed import Feed
 from gossamer.service.gate import Gate, Policy, names_for
 from gossamer.service.metrics import Metrics
+from gossamer.service.moments import Sights
 from gossamer.service.operator import Operator
 from gossamer.service.parts import Parts
 from gossamer.service.standing import FACT, StandingOrders, from_text
@@ -74,7 +75,7 @@ async def _run(
     crawl.store.patience, crawl.store.outlasts_full_disk = config.service.patience, True
     token = token_in(crawl.directory.path)
     operator = Operator(opened, config, orders, patience=COMMIT_PATIENCE)
-    feed.open(crawl.pipeline.audience, opened.watch.snapshot, lambda: crawl.store.commits)
+    feed.open(crawl.pipeline.audience, opened.watch.snapshot, lambda: crawl.store.commits, sights_of(opened, config))
     feed.update(opened.watch.snapshot())
     questions = Questions(crawl.directory.path, SteadyClock())
     loop = asyncio.get_running_loop()
@@ -113,6 +114,15 @@ async def _run(
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.remove_signal_handler(number)
     return 0
+
+
+def sights_of(opened: Session, config: Config) -> Sights:
+    """What those who watch are shown of a crawl besides its figures."""
+    frontier = config.frontier
+    return Sights(
+        rests=opened.crawl.frontier.rests.lengths,
+        shares=lambda load: frontier.shares_under_load if load == "high" else frontier.shares,
+    )
 
 
 def orders_in(directory: Path) -> StandingOrders:

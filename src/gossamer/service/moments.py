@@ -1,0 +1,74 @@
+"""What only whoever watches a crawl wants to see: its last minutes, for charts, and where hosts and classes stand."""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from gossamer.model.units import Instant
+from gossamer.observe.rates import Rates
+from gossamer.observe.snapshot import Snapshot
+
+KEPT: Final = 300
+"""Samples, one a second: whoever comes to watch sees the last five minutes at once."""
+REST_BOUNDS: Final = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 600.0, 3600.0)
+"""Seconds until the next contact: up to each of these, hosts are counted together."""
+
+
+class Sample(NamedTuple):
+    """One second of a crawl. Rates are those of the last few seconds."""
+
+    at: float
+    pages: float  # stored, a second
+    bytes: float  # received, a second
+
+
+@dataclass(frozen=True, slots=True)
+class Sights:
+    """What is asked of a running crawl, and only while somebody watches.
+
+    `rests` counts hosts by how long they are still left alone; `shares` are what classes get, by load.
+    """
+
+    rests: Callable[[Instant, Sequence[float]], list[int]] = lambda now, bounds: [0] * (len(bounds) + 1)
+    shares: Callable[[str], Sequence[float]] = lambda load: ()
+
+
+class Moments:
+    """Keeps the last minutes of a crawl. Costs a few microseconds a look, whoever watches or not."""
+
+    def __init__(self) -> None:
+        self._rates = Rates()
+        self._samples: deque[Sample] = deque(maxlen=KEPT)
+        self._next = float("-inf")  # seconds of the run at which the next sample is due
+
+    def note(self, snapshot: Snapshot) -> None:
+        """Snapshots come in order of time, as often as they like; one a second is kept."""
+        self._rates.note(snapshot)
+        if snapshot.elapsed < self._next:
+            return
+        self._next = snapshot.elapsed + 0.9  # looks come late rather than early, and none is to be skipped for it
+        self._samples.append(Sample(snapshot.at, self._rates.pages_now, self._rates.bytes_now))
+
+    def history(self) -> list[list[float]]:
+        """The samples so far, the oldest first, as `moment` tells one."""
+        return [_plain(sample) for sample in self._samples]
+
+    def moment(self, snapshot: Snapshot, sights: Sights) -> dict[str, object]:
+        """The last sample, and what `/status` does not tell."""
+        return {
+            "sample": _plain(self._samples[-1]) if self._samples else None,
+            "rests": {"bounds": REST_BOUNDS, "hosts": sights.rests(snapshot.at, REST_BOUNDS)},
+            "targets": targets(sights.shares(snapshot.load), len(snapshot.urls_by_front)),
+            "hosts_parked": snapshot.hosts_parked,
+        }
+
+
+def targets(shares: Sequence[float], classes: int) -> list[float]:
+    """Shares in percent. None for an ordering that has other classes than the shares are meant for."""
+    total = sum(shares)
+    return [round(100.0 * share / total, 2) for share in shares] if len(shares) == classes and total else []
+
+
+def _plain(sample: Sample) -> list[float]:
+    return [round(figure, 3) for figure in sample]

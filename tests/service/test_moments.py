@@ -1,0 +1,68 @@
+"""What whoever watches is shown: the last minutes, how things stand, and never more than a page can bear."""
+
+from collections.abc import Sequence
+
+from gossamer.crawl.audience import Outcome
+from gossamer.model.states import UrlState
+from gossamer.model.units import Instant, Url
+from gossamer.observe.snapshot import Snapshot
+from gossamer.service.feed import within
+from gossamer.service.moments import KEPT, REST_BOUNDS, Moments, Sights, targets
+
+
+def at(second: float, pages: int = 0, **figures: int) -> Snapshot:
+    return Snapshot(at=Instant(1_000_000.0 + second), elapsed=second, run_pages=pages, **figures)
+
+
+def told(url: str) -> Outcome:
+    return Outcome(Url(url), UrlState.STORED, Instant(0.0), 0, 200, None, "title", None, None)
+
+
+def test_a_sample_a_second_is_kept_however_often_somebody_looks() -> None:
+    moments = Moments()
+    for look in range(41):
+        moments.note(at(look / 4, pages=look * 25))
+
+    history = moments.history()
+
+    assert [round(sample[0] - 1_000_000.0) for sample in history] == list(range(11))
+    assert {sample[1] for sample in history[1:]} == {100.0}
+
+
+def test_no_more_than_the_last_minutes_are_kept() -> None:
+    moments = Moments()
+    for second in range(3 * KEPT):
+        moments.note(at(second))
+
+    assert len(moments.history()) == KEPT
+    assert moments.history()[-1][0] == 1_000_000.0 + 3 * KEPT - 1
+
+
+def test_a_moment_tells_where_hosts_and_classes_stand() -> None:
+    asked: list[float] = []
+
+    def rests(now: Instant, bounds: Sequence[float]) -> list[int]:
+        asked.append(now)
+        return list(range(len(bounds) + 1))
+
+    moments = Moments()
+    now = at(1.0, hosts_parked=7)
+    moments.note(now)
+    found = moments.moment(now, Sights(rests, lambda load: (6, 3, 1) if load == "normal" else (1, 1, 1)))
+
+    assert found["rests"] == {"bounds": REST_BOUNDS, "hosts": list(range(len(REST_BOUNDS) + 1))}
+    assert asked == [now.at] and found["hosts_parked"] == 7
+    assert found["sample"] == [1_000_001.0, 0.0, 0.0]
+
+
+def test_targets_are_shares_of_a_hundred_and_only_for_the_classes_they_are_meant_for() -> None:
+    assert targets((6, 3, 1), 3) == [60.0, 30.0, 10.0]
+    assert targets((6, 3, 1), 2) == [] and targets((), 0) == []
+
+
+def test_of_long_addresses_only_the_last_are_shown() -> None:
+    few = [told(f"http://a.test/{n}/" + "x" * 900) for n in range(9)]
+
+    assert within(few, room=100_000) == few
+    assert within(few, room=3_000) == few[-3:]
+    assert within(few, room=10) == [] and within([], room=10) == []
