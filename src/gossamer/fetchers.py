@@ -7,6 +7,7 @@ from gossamer.config import Config
 from gossamer.fetch.ftp.fetcher import FtpFetcher
 from gossamer.fetch.http.curl import CurlFetcher
 from gossamer.fetch.http.ports import Fetcher, FetchLimits
+from gossamer.fetch.http.room import BodyRoom
 from gossamer.fetch.schemes import SchemeFetcher
 from gossamer.model.units import Seconds
 
@@ -23,8 +24,12 @@ def fetch_limits_for(config: Config) -> FetchLimits:
     )
 
 
-def fetcher_for(config: Config, clock: Clock, allow: Callable[[str], bool]) -> SchemeFetcher:
-    """The fetcher of a crawl; `allow` is asked about every address before it is dialled."""
+def fetcher_for(
+    config: Config, clock: Clock, allow: Callable[[str], bool], room: BodyRoom | None = None
+) -> SchemeFetcher:
+    """The fetcher of a crawl; `allow` is asked about every address before it is dialled. `room` is for the bodies under
+    way of all schemes together."""
+    room = room or BodyRoom()
     limits = fetch_limits_for(config)
     web = CurlFetcher(
         config.user_agent,
@@ -33,8 +38,9 @@ def fetcher_for(config: Config, clock: Clock, allow: Callable[[str], bool]) -> S
         allow=allow,
         max_connections=config.fetch.max_connections,
         ca_file=config.fetch.ca_bundle,
+        room=room,
     )
     speaking: dict[str, Fetcher] = {"http": web, "https": web}
     if config.fetch.ftp:
-        speaking["ftp"] = FtpFetcher(config.user_agent, limits, clock, allow=allow)
+        speaking["ftp"] = FtpFetcher(config.user_agent, limits, clock, allow=allow, room=room)
     return SchemeFetcher(speaking)

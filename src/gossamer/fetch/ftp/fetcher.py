@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
 from typing import Final
 
@@ -13,9 +13,10 @@ from gossamer.fetch.ftp.listing import read_listing
 from gossamer.fetch.ftp.paths import FtpPath, as_directory, ftp_path
 from gossamer.fetch.ftp.replies import Reply, extended_port, passive_port, status_of_refusal
 from gossamer.fetch.ftp.session import ControlSession, Trouble
-from gossamer.fetch.http.deadlines import Pace, Progress, overdue
+from gossamer.fetch.http.deadlines import Pace, Progress, held_up, overdue
 from gossamer.fetch.http.failures import OUR_OWN_ERRNO
 from gossamer.fetch.http.ports import FetchLimits, Request
+from gossamer.fetch.http.room import BodyRoom
 from gossamer.model.outcome import Failed, Failure, FetchOutcome, Response, Truncation
 from gossamer.model.units import Seconds
 
@@ -39,12 +40,34 @@ class _Answer:
     truncated: Truncation | None = None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Received:
-    """What a data connection gave so far."""
+    """What a data connection gave so far. Shares room with the bodies of other visits."""
 
-    data: bytearray
+    room: BodyRoom
+    deadline: asyncio.Timeout  # of the visit
+    data: bytearray = field(default_factory=bytearray)
     truncated: Truncation | None = None
+    _again: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def wait_for_room(self) -> bool:
+        """Whether that took any time. It is none of the host's."""
+        if self.room.taken <= self.room.most or not self.room.must_wait(self, len(self.data)):
+            return False
+        loop = asyncio.get_running_loop()
+        due, since = self.deadline.when(), loop.time()
+        self.deadline.reschedule(None)
+        await self._again.wait()
+        self._again.clear()
+        self.deadline.reschedule(None if due is None else due + loop.time() - since)
+        return True
+
+    def go_on(self) -> None:
+        self._again.set()
+
+    def take(self, piece: bytes) -> None:
+        self.data += piece
+        self.room.taken += len(piece)
 
 
 class FtpFetcher:
@@ -55,11 +78,20 @@ class FtpFetcher:
     through a proxy is not visited: FTP here goes directly or not at all.
     """
 
-    def __init__(self, user_agent: str, limits: FetchLimits, clock: Clock, *, allow: Callable[[str], bool]) -> None:
+    def __init__(
+        self,
+        user_agent: str,
+        limits: FetchLimits,
+        clock: Clock,
+        *,
+        allow: Callable[[str], bool],
+        room: BodyRoom | None = None,
+    ) -> None:
         if not _PLAIN_LINE(user_agent):
             raise ValueError(f"a user agent is printable ASCII on one line: {user_agent!r}")
         self._limits, self._clock, self._allow = limits, clock, allow
         self._name = user_agent.encode("ascii")
+        self._room = room or BodyRoom()
 
     async def fetch(self, request: Request) -> FetchOutcome:
         """One visit; see `Fetcher.fetch`."""
@@ -71,10 +103,11 @@ class FtpFetcher:
         if not _is_numeric(request.address) or not self._allow(request.address):
             return Failed(Failure.BLOCKED_ADDRESS, f"may not dial {request.address}", Seconds(0.0), contacted=False)
         started, begun = self._clock.now(), self._clock.monotonic()
-        received = _Received(bytearray())
+        deadline = asyncio.timeout(self._limits.total)
+        received = _Received(self._room, deadline)
         session: ControlSession | None = None
         try:
-            async with asyncio.timeout(self._limits.total):
+            async with deadline:
                 session = await self._connect(request)
                 answer = await self._converse(session, request, path, received)
             session.leave()
@@ -88,6 +121,7 @@ class FtpFetcher:
         except _OurOwnFault as fault:
             return replace(self._failed(Failure.CONN_REFUSED, str(fault), begun), contacted=False)
         finally:
+            self._room.leave(received, len(received.data))
             if session is not None:
                 session.abort()  # does nothing after `leave`
         headers = {"content-type": answer.content_type, "location": answer.location}
@@ -233,11 +267,13 @@ class FtpFetcher:
                 return
             if not piece:
                 return
-            data += piece[: cap - len(data) + 1]
-            if len(data) > cap:
-                del data[cap:]
+            if await received.wait_for_room():
+                held_up(pace, len(data), self._clock.monotonic())
+            if len(data) + len(piece) > cap:
+                received.take(piece[: cap - len(data)])
                 received.truncated = Truncation.LENGTH
                 return
+            received.take(piece)
             progress = Progress(False, True, Seconds(0.0), head_complete=True, body_bytes=len(data))
             late = overdue(self._limits, pace, progress, self._clock.monotonic())
             if late is not None and late is not Failure.TOTAL_TIMEOUT:  # the whole visit has its own deadline

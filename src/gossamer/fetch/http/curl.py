@@ -8,7 +8,7 @@ from typing import Final
 import pycurl
 
 from gossamer.clock import Clock
-from gossamer.fetch.http.deadlines import Pace, overdue, sweep_interval
+from gossamer.fetch.http.deadlines import Pace, held_up, overdue, sweep_interval
 from gossamer.fetch.http.exchange import Exchange
 from gossamer.fetch.http.failures import PROXY_WANTS_CREDENTIALS, Trouble, contacted, failure_of
 from gossamer.fetch.http.handle import MICROSECONDS, Handle, all_fields, session_store, usual_fields
@@ -18,6 +18,7 @@ from gossamer.fetch.http.options import HostOptions, shown
 from gossamer.fetch.http.ports import FetchLimits, Request
 from gossamer.fetch.http.request import head_of, header_line, wire_parts
 from gossamer.fetch.http.resting import Place, RestingSockets
+from gossamer.fetch.http.room import BodyRoom
 from gossamer.model.outcome import Failed, Failure, FetchOutcome, Response, Truncation
 from gossamer.model.units import HostKey, Seconds
 
@@ -55,8 +56,11 @@ class CurlFetcher:
         max_connections: int = 4096,
         ca_file: str | None = None,
         usual: HostOptions | None = None,
+        room: BodyRoom | None = None,
     ) -> None:
-        """`ca_file` holds the trusted roots, in PEM; without it, the system's. `usual` is for hosts without options."""
+        """`ca_file` holds the trusted roots, in PEM; without it, the system's. `usual` is for hosts without options.
+        `room` is what all bodies under way share."""
+        self._room = room or BodyRoom()
         self._limits, self._clock, self._allow = limits, clock, allow
         self._fields = usual_fields(user_agent)
         self._usual = usual or HostOptions()
@@ -80,7 +84,7 @@ class CurlFetcher:
             return Failed(Failure.BLOCKED_ADDRESS, f"may not dial {address}", Seconds(0.0), contacted=False)
         if self._odd and options.proxy is None and (request.host, request.port) in self._odd:
             return await self._fetch_leniently(request, options)
-        handle = self._idle.pop() if self._idle else Handle(self._limits, self._ca_file)
+        handle = self._idle.pop() if self._idle else Handle(self._limits, self._ca_file, self._room)
         try:
             if handle.options is not options:
                 handle.follow(options, self._fields)
@@ -148,6 +152,7 @@ class CurlFetcher:
         except BaseException:
             pool.stop(handle.curl)
             del self._active[handle]
+            exchange.clear()
             handle.curl.close()
             raise
         del self._active[handle]
@@ -180,13 +185,19 @@ class CurlFetcher:
 
     async def _fetch_leniently(self, request: Request, options: HostOptions) -> FetchOutcome:
         """The same for a host whose last head libcurl refused."""
+        exchange = Exchange(self._limits, self._room)
+        try:
+            return await self._ask_leniently(request, options, exchange)
+        finally:
+            exchange.clear()
+
+    async def _ask_leniently(self, request: Request, options: HostOptions, exchange: Exchange) -> FetchOutcome:
         scheme, where, target = wire_parts(request.url, request.host, request.port)
         for name, value in request.headers:
             header_line(name, value)
         fields = [*all_fields(self._fields, options), *request.headers, ("Connection", "close")]
         trust = self._trust_for(options) if scheme == "https" else None
         started, begun = self._clock.now(), self._clock.monotonic()
-        exchange = Exchange(self._limits)
         if request.body_bytes is not None:
             exchange.body_limit = min(exchange.body_limit, request.body_bytes)
         exchange.wants = request.wants
@@ -296,6 +307,9 @@ class CurlFetcher:
                 continue
             if handle.pace is None:
                 handle.pace = Pace(handle.begun)
+            if handle.exchange.held:
+                held_up(handle.pace, handle.exchange.body_bytes, now)
+                continue
             failure = overdue(self._limits, handle.pace, handle.progress(), now)
             if failure is not None:
                 future.set_exception(_Overdue(failure))

@@ -29,6 +29,7 @@ class Pace:
     grew_at: float = 0.0  # 0 until the head is complete
     window_bytes: int = 0
     window_at: float = 0.0
+    looked_at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,7 @@ def sweep_interval(limits: FetchLimits) -> Seconds:
 def overdue(limits: FetchLimits, pace: Pace, progress: Progress, now: float) -> Failure | None:
     """The deadline that has passed, or None. Updates `pace` with what was seen."""
     age = now - pace.started
+    pace.looked_at = now
     if age > limits.total:
         return Failure.TOTAL_TIMEOUT
     if progress.head_complete:
@@ -64,6 +66,13 @@ def overdue(limits: FetchLimits, pace: Pace, progress: Progress, now: float) -> 
     if progress.secure and now - pace.connected_at > limits.tls:
         return Failure.TLS_HANDSHAKE_TIMEOUT
     return None
+
+
+def held_up(pace: Pace, body_bytes: int, now: float) -> None:
+    """It was we who did not read, since the last look: that time is not the host's, and no deadline counts it."""
+    pace.started += now - max(pace.looked_at, pace.started)
+    pace.looked_at = pace.grew_at = pace.window_at = now
+    pace.seen_bytes = pace.window_bytes = body_bytes
 
 
 def _late_body(limits: FetchLimits, pace: Pace, body_bytes: int, now: float) -> Failure | None:

@@ -1,7 +1,8 @@
 """Hot: one answer while it arrives (benchmarks/bench_fetch.py).
 
 libcurl calls `on_head` for each line of the head and `on_body` for each piece of the body; returning 0 ends the
-exchange and closes the connection. Everything that ends one early is decided here, on the bytes themselves.
+exchange and closes the connection, and HOLD makes the piece come again later. Everything that ends one early is decided
+here, on the bytes themselves.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,9 +11,11 @@ from gossamer.fetch.http.body import is_chunked
 from gossamer.fetch.http.chunked import ChunkScanner
 from gossamer.fetch.http.headers import parse_fields
 from gossamer.fetch.http.ports import FetchLimits
+from gossamer.fetch.http.room import BodyRoom
 from gossamer.model.outcome import Failure, Truncation
 
 _STOP = 0  # libcurl expects the number of bytes taken, and reads any other as an order to abort
+HOLD = 0x10000001  # CURL_WRITEFUNC_PAUSE: not now
 _BLANK = (b"\r\n", b"\n")
 _SWITCHING_PROTOCOLS = 101
 _PROTOCOLS = {b"HTTP/1.1": "http/1.1", b"HTTP/1.0": "http/1.0"}
@@ -22,7 +25,7 @@ class Exchange:
     """What has been received of one answer.
 
     Invariants: `head` is empty until the final head is complete; `wire_body` never exceeds the body limit;
-    at most one of `failure` and `truncated` is set.
+    at most one of `failure` and `truncated` is set; `room` counts `body_bytes` of this one until `clear`.
     """
 
     __slots__ = (
@@ -30,6 +33,7 @@ class Exchange:
         "_limits",
         "_lines",
         "_pieces",
+        "_room",
         "_scanner",
         "body_bytes",
         "body_limit",
@@ -38,16 +42,21 @@ class Exchange:
         "failure",
         "head",
         "headers",
+        "held",
         "on_head",
         "protocol",
+        "resume",
         "secure",
         "status",
         "truncated",
         "wants",
     )
 
-    def __init__(self, limits: FetchLimits) -> None:
+    def __init__(self, limits: FetchLimits, room: BodyRoom | None = None) -> None:
         self._limits = limits
+        self._room = room or BodyRoom()
+        self.resume: Callable[[], None] = lambda: None  # told when a piece that was not taken may come again
+        self.body_bytes = 0
         self._lines: list[bytes] = []
         self._pieces: list[bytes] = []
         self.wants: Callable[[int, Mapping[str, str]], bool] | None = None  # asked when the head is complete
@@ -61,7 +70,9 @@ class Exchange:
         self._pieces.clear()
         self._head_room = self._limits.head_bytes
         self._scanner: ChunkScanner | None = None
+        self._room.leave(self, self.body_bytes)
         self.body_bytes = 0
+        self.held = False  # for want of room: nothing is read
         self.body_limit = self._limits.body_bytes
         self.ended = False  # the body's end was seen before the end of the bytes, or nobody wants the body
         self.failure: Failure | None = None
@@ -156,11 +167,16 @@ class Exchange:
         return None
 
     def on_body(self, piece: bytes) -> int | None:
-        room = self.body_limit - self.body_bytes
-        if len(piece) > room:
-            piece = piece[:room]
+        room = self._room
+        if room.taken > room.most and room.must_wait(self, self.body_bytes):
+            self.held = True
+            return HOLD
+        left = self.body_limit - self.body_bytes
+        if len(piece) > left:
+            piece = piece[:left]
             self.truncated = Truncation.LENGTH
         self.body_bytes += len(piece)
+        room.taken += len(piece)
         if self._scanner is None:
             self._pieces.append(piece)
         else:
@@ -170,11 +186,17 @@ class Exchange:
             if end is not None and (end < len(piece) or self.truncated):
                 # Bytes after the end belong to nobody: stop, so that the connection is not used again.
                 self.body_bytes -= len(piece) - end
+                room.taken -= len(piece) - end
                 piece, self.ended, self.truncated = piece[:end], True, None
             elif self._scanner.too_many:
                 self.truncated = Truncation.LENGTH
             self._pieces.append(piece)
         return _STOP if self.truncated is not None or self.ended else None
+
+    def go_on(self) -> None:
+        """There is room again."""
+        self.held = False
+        self.resume()
 
     def _refuse(self, failure: Failure) -> int:
         self.failure, self.truncated = failure, None

@@ -10,6 +10,7 @@ from gossamer.fetch.http.exchange import Exchange
 from gossamer.fetch.http.options import HostOptions, shown
 from gossamer.fetch.http.ports import FetchLimits, Request
 from gossamer.fetch.http.request import header_line, wire_parts
+from gossamer.fetch.http.room import BodyRoom
 from gossamer.model.units import Seconds
 
 MICROSECONDS: Final = 1e6
@@ -68,8 +69,9 @@ class Handle:
         "sessions",
     )
 
-    def __init__(self, limits: FetchLimits, ca_file: str | None) -> None:
-        self.exchange = Exchange(limits)
+    def __init__(self, limits: FetchLimits, ca_file: str | None, room: BodyRoom) -> None:
+        self.exchange = Exchange(limits, room)
+        self.exchange.resume = self._resume
         self.begun = 0.0
         self.pace: Pace | None = None  # made by the sweep, which most exchanges never meet
         self.secure = False
@@ -103,6 +105,10 @@ class Handle:
             curl.setopt(pycurl.PROXY_CAINFO, ca_file)
         curl.setopt(pycurl.HEADERFUNCTION, self.exchange.on_head)
         curl.setopt(pycurl.WRITEFUNCTION, self.exchange.on_body)
+
+    def _resume(self) -> None:
+        """Take the piece that was not taken, and read on."""
+        self.curl.pause(pycurl.PAUSE_CONT)
 
     def follow(self, options: HostOptions, usual: Fields) -> None:
         """Ask as these options say, from now on. `usual` are the fields that every request carries."""

@@ -11,8 +11,8 @@ import ssl
 from dataclasses import dataclass
 
 from gossamer.clock import Clock
-from gossamer.fetch.http.deadlines import Pace, Progress, overdue, sweep_interval
-from gossamer.fetch.http.exchange import Exchange
+from gossamer.fetch.http.deadlines import Pace, Progress, held_up, overdue, sweep_interval
+from gossamer.fetch.http.exchange import HOLD, Exchange
 from gossamer.fetch.http.ports import FetchLimits
 from gossamer.model.outcome import Failure, Truncation
 from gossamer.model.units import Seconds
@@ -44,6 +44,8 @@ class LenientReader:
         self._line_bytes = 0
         self._rest = b""  # the beginning of a line
         self._left: int | None = None  # bytes of the body to come, if a length says so
+        self._room = asyncio.Event()
+        exchange.resume = self._room.set
 
     async def run(self, request_head: bytes) -> Failure | None:
         """None when the exchange holds an answer, perhaps a truncated one."""
@@ -95,7 +97,7 @@ class LenientReader:
             if not exchange.head:
                 piece = self._take_head(piece)
             if exchange.head and exchange.failure is None and (piece or self._is_complete()):
-                self._take_body(piece)
+                await self._take_body(piece)
             if exchange.failure is not None:
                 return exchange.failure
             if exchange.truncated is not None or exchange.ended or (exchange.head and self._is_complete()):
@@ -163,12 +165,14 @@ class LenientReader:
             else:
                 self._left = int(length)
 
-    def _take_body(self, piece: bytes) -> None:
+    async def _take_body(self, piece: bytes) -> None:
         if self._left is not None:
             piece = piece[: self._left]
             self._left -= len(piece)
-        if piece:
-            self._exchange.on_body(piece)
+        while piece and self._exchange.on_body(piece) == HOLD:
+            await self._room.wait()
+            self._room.clear()
+            held_up(self._pace, self._exchange.body_bytes, self._clock.monotonic())
 
     def _is_complete(self) -> bool:
         return self._left == 0 or self._exchange.last_chunk_seen
