@@ -16,7 +16,7 @@ from gossamer.backends.sqlite.reordering import reorder
 from gossamer.backends.sqlite.writer import SqliteWriter
 from gossamer.backends.warcfile.captures import WarcEncoder
 from gossamer.backends.warcfile.record import RecordIds
-from gossamer.clock import Clock, SteadyClock
+from gossamer.clock import Clock
 from gossamer.config import Config, shape_of
 from gossamer.crawl.asking import RobotsAsking
 from gossamer.crawl.contacting import Contacting
@@ -34,6 +34,7 @@ from gossamer.crawl.reading import DocumentReader
 from gossamer.crawl.recovery import contacts_before_the_crash
 from gossamer.crawl.recrawling import PRICE
 from gossamer.crawl.refreshing import TOKENS, Refreshing
+from gossamer.crawl.rehearsal import clock_for, may_dial_for
 from gossamer.crawl.sitemaps import Sitemaps
 from gossamer.crawl.tally import Tally
 from gossamer.crawl.visiting import VisitLimits, Visitor
@@ -128,10 +129,9 @@ def assemble(config: Config, seeds: Iterable[Seed], *, add_seeds: bool = False, 
     check_config(config)
     hosts = host_wishes_for(config, os.environ)
     seeds = list(seeds)
-    clock = SteadyClock()
     directory = CrawlDirectory(Path(config.dir))
     try:
-        return _assemble(config, hosts, seeds, directory, clock, add_seeds, may_be_empty)
+        return _assemble(config, hosts, seeds, directory, clock_for(directory, config), add_seeds, may_be_empty)
     except BaseException:
         directory.close()
         raise
@@ -230,10 +230,11 @@ def _assemble(
     large_pages = LargePages()
     journal = ContactJournal(directory.path)
     addresses = AddressPolicy(allow_private=config.allow_private, allowed_networks=config.allow_networks)
+    may_dial = may_dial_for(clock, addresses.may_dial)
     chance = random.Random(key)
     resolver = Resolver(config.name_servers or None, clock, chance=chance, domain_of=registrable_domain)
     notes = Notes(config.robots_agent, lambda host, text: recall(resolver, host, text))
-    fetcher = fetcher_for(config, clock, addresses.may_dial)
+    fetcher = fetcher_for(config, clock, may_dial)
     audit = audit_for(config)
     for address, until in resting:
         audit.must_rest(None, address, min(until, longest))
@@ -287,7 +288,7 @@ def _assemble(
     contacting = Contacting(
         frontier=frontier,
         resolver=resolver,
-        dialling=Dialling(addresses.may_dial),
+        dialling=Dialling(may_dial),
         fetcher=fetcher,
         journal=journal,
         audit=audit,

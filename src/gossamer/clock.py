@@ -1,7 +1,10 @@
 """Time as a parameter. The only module that imports `time`."""
 
+import mmap
+import os
 import time
-from typing import Protocol
+from pathlib import Path
+from typing import Final, Protocol
 
 from gossamer.model.units import Instant, Seconds
 
@@ -33,6 +36,70 @@ class SteadyClock:
 
     def monotonic(self) -> float:
         return time.monotonic()
+
+
+CLOCK_FILE: Final = "rehearsal.clock"
+"""In a crawl's directory: its dates are those of a rehearsal, and this says how far ahead of real time they are."""
+
+
+class SharedClock(SteadyClock):
+    """Wall-clock time, and as much more as a file says: all on this machine who have it open agree (docs/RECRAWL.md).
+
+    The file is eight bytes, seconds as a double, which are read and written as one.
+    """
+
+    def __init__(self, file: Path) -> None:
+        """Makes the file, zero ahead, if it is not there. Raises OSError."""
+        super().__init__()
+        descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            if os.fstat(descriptor).st_size < 8:
+                os.ftruncate(descriptor, 8)
+            self._ahead = memoryview(mmap.mmap(descriptor, 8)).cast("d")
+        finally:
+            os.close(descriptor)
+
+    def now(self) -> Instant:
+        return Instant(time.monotonic() + self._offset + self._ahead[0])
+
+    def advance(self, by: Seconds) -> None:
+        """For everybody. There must be only one who does."""
+        if by < 0:
+            raise ValueError(f"time does not run backwards: {by}")
+        self._ahead[0] += by
+
+
+class FastClock(SharedClock):
+    """A clock that runs fast while its owner waits, and at the pace of the world while it works.
+
+    So what is done takes as long on this clock as it takes in fact, however slow the machine is; only the time in which
+    nothing is done passes quickly.
+    """
+
+    def __init__(self, file: Path, speed: float) -> None:
+        super().__init__(file)
+        self.speed = speed
+        self._resting: tuple[float, float] | None = None  # since when, and for how long at most; real time
+
+    def rest(self, wait: Seconds, least: Seconds) -> Seconds:
+        """Begin to wait. Returns how long that is in real time: at least `least`, which may be more than `wait`."""
+        real = max(wait / self.speed, least)
+        self._resting = (time.monotonic(), real)
+        return Seconds(real)
+
+    def wake(self) -> None:
+        """End the wait, if there is one. Who wakes late has rested for no longer than was said."""
+        if self._resting is not None:
+            since, most = self._resting
+            self._resting = None
+            passed = time.monotonic() - since
+            self.advance(Seconds(max(min(passed, most) * self.speed - passed, 0.0)))
+
+
+def clock_of(directory: Path) -> Clock:
+    """The clock by which the dates in a crawl's directory are to be read."""
+    file = directory / CLOCK_FILE
+    return SharedClock(file) if file.exists() else SteadyClock()
 
 
 class VirtualClock:

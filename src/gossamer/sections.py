@@ -56,7 +56,7 @@ class RecrawlSection(Section, frozen=True, kw_only=True):
     """When URLs are visited again. Times are in seconds."""
 
     policy: str = "optimal"
-    keep_fresh: bool = False  # go on for ever, and visit again whatever comes due
+    keep_fresh: bool = False  # go on for ever, and visit again whatever comes due; `serve` does unless told otherwise
     interval: float = 1_209_600.0  # two weeks: of policies that do not reckon, and where nothing is known of a page
     shortest: float = 300.0
     longest: float = 31_536_000.0
@@ -64,10 +64,12 @@ class RecrawlSection(Section, frozen=True, kw_only=True):
     discovery_share: float = 0.1  # of all visits, at least this much for URLs that are new, while there are any
     refresh_share: float = 0.1  # and this much for the others, while any are due
     rules: tuple[RecrawlRuleSection, ...] = ()  # the first that fits counts
+    rehearse: float | None = None  # so many times as fast time passes while a crawl of this machine waits
 
     def __post_init__(self) -> None:
         at_least(self, 0.001, "interval", "shortest", "longest", "budget")
         at_least(self, 0, "discovery_share", "refresh_share")
+        at_least(self, 1, "rehearse")
         if self.shortest > self.longest:
             raise ValueError(f"shortest must be no longer than longest, {self.longest:g}, not {self.shortest:g}")
         if self.discovery_share + self.refresh_share > 1:

@@ -66,6 +66,7 @@ EXAMPLES = {
     "dns": ("127.0.0.1:53", "127.0.0.1:53"),
     "allow_private": (None, True),
     "recrawl.keep_fresh": (None, True),
+    "recrawl.rehearse": ("2.5", 2.5),
     "allow_networks": ("10.1.0.0/16", ("10.1.0.0/16",)),
     "hooks": ("watcher", ("watcher",)),
     "json": (None, True),

@@ -47,6 +47,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("allow_private", bool, "", "permit private and loopback addresses"),
     Option("allow_networks", str, "NETWORK", "permit private addresses of NETWORK (repeatable)", "allow-network", True),
     Option("recrawl.keep_fresh", bool, "", "go on for ever: visit again what comes due ([recrawl])", "keep-fresh"),
+    Option("recrawl.rehearse", float, "X", "on loopback only: time passes X times as fast while it waits", "rehearse"),
     Option("hooks", str, "NAME", "call the hook NAME of an installed package (repeatable)", "hook", True),
     Option("json", bool, "", "the last line on standard output is one JSON object; the report goes to standard error"),
     Option("quiet", bool, "", "no progress and no report"),

@@ -17,7 +17,8 @@ DESCRIPTION = """\
 Crawl as long as the service runs, and take orders over HTTP: seeds, limits,
 pause and resume, dead letters; see docs/SERVICE.md. It listens on this machine
 only, unless told otherwise. Changes need the token in DIR/service.token.
-With nothing left to do it waits for seeds. Ctrl-C ends it; nothing is lost."""
+What was visited is visited again when it comes due, unless --no-keep-fresh is
+given; with nothing to do it waits for seeds. Ctrl-C ends it; nothing is lost."""
 EXAMPLE = """\
   gossamer serve --dir news --port 8470
   curl -H "Authorization: Bearer $(cat news/service.token)" -H 'Content-Type: application/json' \\
@@ -37,7 +38,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     file = given.path(arguments, "config")
-    config = config_from(arguments, file, remembered_by_crawl(arguments, file))
+    unless_said = {"recrawl": {"keep_fresh": True}}
+    config = config_from(arguments, file, {**remembered_by_crawl(arguments, file), **unless_said})
     check_config(config)
     seeds: list[Seed] = read_arguments(given.texts(arguments, "urls"), canonicaliser_for(config).canonicalise)
     as_json = given.flag(arguments, "json")

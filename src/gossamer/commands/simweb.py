@@ -2,7 +2,9 @@
 
 import argparse
 from dataclasses import replace
+from pathlib import Path
 
+from gossamer.clock import SharedClock
 from gossamer.commands import arguments as given
 from gossamer.errors import UsageError
 
@@ -40,6 +42,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="with --tls: write the certificate to be trusted there (default: a temporary file)",
     )
+    parser.add_argument(
+        "--clock", metavar="FILE", help="the clock of a crawl that is rehearsed: rehearsal.clock in its --dir"
+    )
     parser.add_argument("--log", metavar="FILE", help="write a JSON line per request")
 
 
@@ -59,7 +64,19 @@ def run(arguments: argparse.Namespace) -> int:
         dns_port=_port(arguments, "dns_port"),
         log=given.path(arguments, "log"),
         ca_file=ca_file,
+        clock=_clock(given.path(arguments, "clock")),
     )
+
+
+def _clock(file: Path | None) -> SharedClock | None:
+    """Its directory is made too, since the crawl comes later. Raises UsageError."""
+    if file is None:
+        return None
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        return SharedClock(file)
+    except OSError as error:
+        raise UsageError(f"--clock: cannot use {file}: {error.strerror}") from error
 
 
 def _port(arguments: argparse.Namespace, name: str) -> int:

@@ -5,9 +5,10 @@ import fcntl
 import os
 from pathlib import Path
 
+from gossamer.clock import CLOCK_FILE
 from gossamer.errors import DirectoryError, DirectoryInUse, NotThisCrawl
 
-_OURS = frozenset({"crawl.db", "crawl.db-wal", "crawl.db-shm", "crawl.lock", "status.json", "warc"})
+_OURS = frozenset({"crawl.db", "crawl.db-wal", "crawl.db-shm", "crawl.lock", "status.json", "warc", CLOCK_FILE})
 
 
 class CrawlDirectory:

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from gossamer.clock import Clock
+from gossamer.crawl.alarm import Alarm
 from gossamer.crawl.audience import Audience
 from gossamer.crawl.desk import ReadingDesk
 from gossamer.crawl.lessons import Lessons
@@ -34,7 +35,6 @@ from gossamer.store.changes import Batch, Committed, RetiredHost
 from gossamer.store.thread import StoreThread
 
 T = TypeVar("T")
-_LONGEST_TIMER = 3600.0  # seconds; then we look again
 
 
 class Pipeline:
@@ -93,7 +93,7 @@ class Pipeline:
         self._reads = ThreadPoolExecutor(1, thread_name_prefix="gossamer-load")
         self._loading = False
         self._pumping = False  # a call of `pump` is on its way
-        self._timer: asyncio.TimerHandle | None = None
+        self._alarm = Alarm(clock, self.pump)
         self._looked_again = False
         self._failure: BaseException | None = None
         self.over = asyncio.Event()
@@ -111,11 +111,9 @@ class Pipeline:
         self._pumping = False
         if self.over.is_set():
             return
-        idle = False
+        idle, wait = False, math.inf
         loop = asyncio.get_running_loop()
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._alarm.clear()
         now = self._clock.now()
         if now >= self.refreshing.look_at and not self.stopping:
             self.refreshing.order(now)
@@ -134,13 +132,13 @@ class Pipeline:
                 continue
             idle = not isinstance(turn, WaitUntil)
             wait = min(self.refreshing.look_at, turn.when if isinstance(turn, WaitUntil) else math.inf) - now
-            if wait < math.inf:
-                # Many hosts come due one by one; letting a few gather saves a turn of the loop for each.
-                least = 0.002 if self._frontier.resting > 200 else 0.0005
-                self._timer = loop.call_later(min(max(least, wait), _LONGEST_TIMER), self.pump)
             break
         self._retire()
         self._load(now)
+        if wait < math.inf:
+            # Many hosts come due one by one; letting a few gather saves a turn of the loop for each.
+            least = 0.002 if self._frontier.resting > 200 else 0.0005
+            self._alarm.set(wait, least, idle=self._alarm.runs_fast and self._nothing_under_way())
         if idle and not self._loading:
             self._nothing_to_start()
         elif self.stopping or (self._page_limit_reached() and not self.keep_open):
@@ -207,12 +205,7 @@ class Pipeline:
 
     def _nothing_to_start(self) -> None:
         """The frontier is idle. An empty queue while anything is under way is not the end."""
-        if len(self._slots) or len(self.desk) or self._loading:
-            return
-        if not self._store.is_idle:
-            self._store.hasten()  # nothing can happen until it is committed
-            return
-        if not self._frontier.is_quiet:
+        if not self._nothing_under_way() or not self._frontier.is_quiet:
             return
         if self._tally.total["state:queued"] == 0:
             if self.refreshing.nothing_waits() and not self.keep_open:
@@ -227,6 +220,13 @@ class Pipeline:
         else:
             waiting = self._tally.total["state:queued"]
             self.fail(GossamerError(f"{waiting} URLs are queued, but the frontier cannot find them"))
+
+    def _nothing_under_way(self) -> bool:
+        """Whether nothing can happen before a date comes. What has to be committed first is, without delay."""
+        if len(self._slots) or len(self.desk) or self._loading:
+            return False
+        self._store.hasten()
+        return self._store.is_idle
 
     def only_silence_left(self) -> bool:
         """Whether all that is left to do is to wait for hosts that have never answered. Looks at every host."""
@@ -365,8 +365,7 @@ class Pipeline:
             if self._failure is not None:
                 raise self._failure
         finally:
-            if self._timer is not None:
-                self._timer.cancel()
+            self._alarm.clear()
             tasks = (*side, *self._slots.all, storing)
             for task in tasks:
                 task.cancel()

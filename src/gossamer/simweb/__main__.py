@@ -8,6 +8,7 @@ import os
 import sys
 from pathlib import Path
 
+from gossamer.clock import SharedClock
 from gossamer.errors import GossamerError
 from gossamer.simweb.config import from_json
 from gossamer.simweb.run import run_forever
@@ -22,6 +23,7 @@ def main() -> int:
             dns_port=int(order["dns_port"]),
             log=Path(order["log"]) if order["log"] else None,
             until_eof_of=sys.stdin.fileno(),
+            clock=SharedClock(Path(order["clock"])) if order["clock"] else None,
         )
     except GossamerError as error:
         print(error, file=sys.stderr)

@@ -53,6 +53,15 @@ def version_at(key: int, per_day: float, time: Instant) -> Version:
     return Version(0, Instant(1_262_304_000.0 + (key & 0xFFFFFFFF) % 315_000_000))
 
 
+def changes_between(key: int, per_day: float, start: Instant, end: Instant) -> list[Instant]:
+    """The moments after `start`, up to `end`, at which the page with hash `key` changes, in order."""
+    if per_day <= 0.0:
+        return []
+    length = _MEAN_PER_SLOT * _DAY / per_day
+    slots = range(int(start // length), int(end // length) + 1)
+    return [moment for slot in slots for moment in changes_in(key, slot, length) if start < moment <= end]
+
+
 def changes_in(key: int, slot: int, length: float) -> list[Instant]:
     """The moments of change in a slot, in order."""
     first, *others = draws(b"%d/%d" % (key, slot), 1 + _MOST_PER_SLOT)

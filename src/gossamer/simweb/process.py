@@ -23,11 +23,19 @@ class SimwebProcess:
 
     `config` is the one given until the block is entered; then it has the server's port. (Its epoch stays as
     given: only transient faults depend on it.) Where it is https, `ca_file` is whom to trust, as long as the server
-    lives. The server also ends by itself when this process dies.
+    lives. The server also ends by itself when this process dies. `clock` is the file of a `SharedClock`.
     Raises `CannotListen` if it does not come up.
     """
 
-    def __init__(self, config: SimWebConfig, log: Path | None = None, *, http_port: int = 0, dns_port: int = 0) -> None:
+    def __init__(
+        self,
+        config: SimWebConfig,
+        log: Path | None = None,
+        *,
+        http_port: int = 0,
+        dns_port: int = 0,
+        clock: Path | None = None,
+    ) -> None:
         self.config = config
         self.http_port = http_port
         self.dns_address = ""
@@ -36,6 +44,7 @@ class SimwebProcess:
         self.cpu_seconds_at_exit = 0.0
         self._dns_port = dns_port
         self._log = log
+        self._clock = clock
         self._process: subprocess.Popen[str] | None = None
 
     def __enter__(self) -> "SimwebProcess":
@@ -96,6 +105,7 @@ class SimwebProcess:
             "http_port": self.http_port,
             "dns_port": self._dns_port,
             "log": str(self._log) if self._log is not None else None,
+            "clock": str(self._clock) if self._clock is not None else None,
         }
         with contextlib.suppress(BrokenPipeError):  # it died: its last words follow
             process.stdin.write(json.dumps(order) + "\n")

@@ -121,6 +121,7 @@ def run_forever(
     log: Path | None,
     until_eof_of: int | None = None,
     ca_file: Path | None = None,
+    clock: Clock | None = None,
 ) -> int:
     """The command `gossamer simweb`: serve until SIGINT or SIGTERM, then return 0.
 
@@ -129,7 +130,7 @@ def run_forever(
     certificate to be trusted, which stays. Raises `CannotListen`.
     """
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_serve_until_told(config, http_port, dns_port, log, until_eof_of, ca_file))
+        runner.run(_serve_until_told(config, http_port, dns_port, log, until_eof_of, ca_file, clock))
     return 0
 
 
@@ -140,6 +141,7 @@ async def _serve_until_told(
     log: Path | None,
     until_eof_of: int | None,
     ca_file: Path | None,
+    clock: Clock | None,
 ) -> None:
     loop = asyncio.get_running_loop()
     told = asyncio.Event()
@@ -147,7 +149,8 @@ async def _serve_until_told(
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, told.set)
     # Nobody could read what is kept in memory here.
-    async with await serve(config, http_port=http_port, dns_port=dns_port, log=log, keep=False) as running:
+    serving = serve(config, http_port=http_port, dns_port=dns_port, log=log, keep=False, clock=clock)
+    async with await serving as running:
         trusted = running.ca_file
         if ca_file is not None and trusted is not None:
             trusted = _copied(Path(trusted), ca_file)
