@@ -121,7 +121,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "rich": ("observe",),
     "starlette": ("service",),
     "turbohtml": ("extract", "seed.duckduckgo"),
-    "uvicorn": ("service.server",),
+    "uvicorn": ("service.server", "service.repeated"),
     "uvloop": ("crawl.supervisor", "library", "service.server", "simweb"),
     "xxhash": ("filter", "seen", "simweb"),
     "zstandard": ("fetch.http",),

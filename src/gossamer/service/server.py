@@ -32,6 +32,7 @@ from gossamer.service.metrics import Metrics
 from gossamer.service.moments import Sights
 from gossamer.service.operator import Operator
 from gossamer.service.parts import Parts
+from gossamer.service.repeated import Answers, Remembering, Repeating
 from gossamer.service.standing import FACT, StandingOrders, from_text
 from gossamer.service.token import token_in
 
@@ -175,13 +176,14 @@ def is_loopback(host: str) -> bool:
 # --- connections -----------------------------------------------------------------------------------------
 
 
-def server_config(app: Gate, section: ServiceSection) -> uvicorn.Config:
-    class Connection(PatientConnection):
+def server_config(gate: Gate, section: ServiceSection) -> uvicorn.Config:
+    class Connection(Repeating, PatientConnection):
+        answers = Answers(SteadyClock(), gate.counts)
         head_timeout = section.head_timeout
         most = section.max_connections
 
     return uvicorn.Config(
-        app,
+        Remembering(gate, Connection.answers),
         http=Connection,
         ws="none",
         lifespan="off",
