@@ -1,0 +1,150 @@
+"""The same question, asked again within a moment: answered with the same bytes. Hot: benchmarks/bench_service.py.
+
+Scrapers and dashboards ask the same thing, to the byte, many times a second. A whole answer is kept under the exact
+bytes of its request, credentials included: nobody is told what he has not just been allowed to ask. It is good for a
+quarter of a second, as old as the picture that it tells of may be anyway, and never longer than until a change is
+acknowledged: whoever has changed something and asks is told of it. A repeated call counts like any other.
+"""
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from gossamer.clock import Clock
+from gossamer.service.gate import App, Message, Receive, Scope, Send
+
+FRESH: Final = 0.25
+"""Seconds for which an answer is good."""
+LONGEST: Final = 128 * 1024
+MOST_BYTES: Final = 8 * 1024 * 1024
+"""Of all answers that are kept."""
+
+_ASKED: Final = "gossamer.asked"
+_END: Final = b"\r\n\r\n"
+# What makes a request more than its head, or the answer to it the last one of its connection.
+_NOT_PLAIN: Final = frozenset({b"content-length", b"transfer-encoding", b"connection", b"upgrade", b"expect"})
+
+
+class _Kept(NamedTuple):
+    path: str
+    until: float
+    answer: bytes  # what follows the status line and the date
+
+
+class Answers:
+    """Answers of the last moment, by the bytes of their requests. `counts` is asked for every repetition whether the
+    caller may call once more. Bounded."""
+
+    def __init__(self, clock: Clock, counts: Callable[[str], bool]) -> None:
+        self._clock = clock
+        self._counts = counts
+        self._kept: dict[bytes, _Kept] = {}
+        self._bytes = 0
+        self.changes = 0
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def repeated(self, asked: bytes) -> bytes | None:
+        """The answer to this request, if it was given a moment ago."""
+        kept = self._kept.get(asked)
+        if kept is None or self._clock.monotonic() >= kept.until or not self._counts(kept.path):
+            return None
+        return kept.answer
+
+    def keep(self, asked: bytes, path: str, answer: bytes, changes: int) -> None:
+        """An answer, begun when so many changes had been made: if there was another since, it may not know of it."""
+        size = len(asked) + len(answer)
+        if changes != self.changes or size > LONGEST:
+            return
+        if self._bytes + size > MOST_BYTES:
+            self._forget()  # most of it is stale by now
+        if asked in self._kept:
+            self._bytes -= len(asked) + len(self._kept[asked].answer)
+        self._kept[asked] = _Kept(path, self._clock.monotonic() + FRESH, answer)
+        self._bytes += size
+
+    def changed(self) -> None:
+        """Something was changed: what was told before may not be so any more."""
+        self.changes += 1
+        self._forget()
+
+    def _forget(self) -> None:
+        self._kept.clear()
+        self._bytes = 0
+
+
+class Remembering:
+    """The application around all others: keeps what they answer, and forgets it when they change something."""
+
+    def __init__(self, app: App, answers: Answers) -> None:
+        self._app = app
+        self._answers = answers
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        if scope["method"] != "GET":
+            await self._app(scope, receive, self._changing(send))
+        elif _ASKED in scope and scope["http_version"] == "1.1" and not _NOT_PLAIN & {n for n, _ in scope["headers"]}:
+            await self._app(scope, receive, self._keeping(scope[_ASKED], scope["path"], send))
+        else:
+            await self._app(scope, receive, send)
+
+    def _changing(self, send: Send) -> Send:
+        async def sending(message: Message) -> None:
+            self._answers.changed()  # before the caller knows, and again for what was asked meanwhile
+            await send(message)
+
+        return sending
+
+    def _keeping(self, asked: bytes, path: str, send: Send) -> Send:
+        changes = self._answers.changes
+        head = b""
+
+        async def sending(message: Message) -> None:
+            nonlocal head
+            if message["type"] == "http.response.start":
+                if message["status"] == 200:
+                    head = b"".join([b"%b: %b\r\n" % field for field in message["headers"]]) + b"\r\n"
+            elif head and not message.get("more_body", False) and b"content-length:" in head:
+                self._answers.keep(asked, path, head + message["body"], changes)
+            else:
+                head = b""  # a stream
+            await send(message)
+
+        return sending
+
+
+class Repeating(HttpToolsProtocol):
+    """A connection that answers what was just asked by itself. `answers` is set by whoever makes the class."""
+
+    answers: Answers
+    _within = False  # a request
+
+    def on_message_begin(self) -> None:
+        self._within = True
+        super().on_message_begin()
+        if self._asked is not None:
+            self.scope[_ASKED] = self._asked  # type: ignore[typeddict-unknown-key]
+
+    def on_message_complete(self) -> None:
+        self._within = False
+        super().on_message_complete()
+
+    def data_received(self, data: bytes) -> None:
+        self._asked: bytes | None = None
+        idle = not self._within and (self.cycle is None or self.cycle.response_complete)
+        if idle and data.startswith(b"GET ") and data.find(_END) == len(data) - len(_END):
+            answer = None if self.flow.write_paused else self.answers.repeated(data)
+            if answer is not None:
+                self._repeat(answer)
+                return
+            self._asked = data
+        super().data_received(data)
+
+    def _repeat(self, answer: bytes) -> None:
+        head = b"".join([b"%b: %b\r\n" % field for field in self.server_state.default_headers])
+        self.transport.write(b"HTTP/1.1 200 OK\r\n" + head + answer)
+        self.on_response_complete()

@@ -1,0 +1,171 @@
+"""A question asked again within a moment gets the same answer, and nobody gets an answer that is not for him."""
+
+import asyncio
+import http.client
+import re
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from serving import Service
+
+from gossamer.clock import VirtualClock
+from gossamer.model.units import Seconds
+from gossamer.service.repeated import FRESH, LONGEST, MOST_BYTES, Answers, Remembering
+
+ASKED = b"GET /status HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+def everybody_may(_: str) -> bool:
+    return True
+
+
+def test_an_answer_is_good_for_a_moment_and_not_longer() -> None:
+    clock = VirtualClock()
+    answers = Answers(clock, everybody_may)
+
+    answers.keep(ASKED, "/status", b"answer", answers.changes)
+
+    assert answers.repeated(ASKED) == b"answer"
+    clock.advance(Seconds(FRESH))
+    assert answers.repeated(ASKED) is None
+
+
+def test_only_the_very_same_request_gets_it() -> None:
+    answers = Answers(VirtualClock(), everybody_may)
+    answers.keep(ASKED.replace(b"\r\n\r\n", b"\r\nAuthorization: Bearer t\r\n\r\n"), "/status", b"answer", 0)
+
+    assert answers.repeated(ASKED) is None
+
+
+def test_nothing_outlasts_a_change_not_even_what_was_asked_before_it() -> None:
+    answers = Answers(VirtualClock(), everybody_may)
+    answers.keep(ASKED, "/status", b"before", answers.changes)
+    begun = answers.changes
+
+    answers.changed()
+    answers.keep(ASKED, "/status", b"as it was before", begun)
+
+    assert answers.repeated(ASKED) is None
+
+
+def test_who_may_not_call_once_more_gets_nothing() -> None:
+    answers = Answers(VirtualClock(), lambda path: path == "/healthz")
+    answers.keep(ASKED, "/status", b"answer", 0)
+
+    assert answers.repeated(ASKED) is None
+
+
+def test_what_is_kept_is_bounded() -> None:
+    answers = Answers(VirtualClock(), everybody_may)
+
+    answers.keep(ASKED, "/status", b"x" * LONGEST, 0)
+    assert len(answers) == 0
+    for number in range(3 * MOST_BYTES // (LONGEST // 2)):
+        answers.keep(b"%d" % number, "/status", b"x" * (LONGEST // 2), 0)
+        answers.keep(b"%d" % number, "/status", b"x" * (LONGEST // 2), 0)
+        assert len(answers) * LONGEST // 2 <= MOST_BYTES
+
+
+def asked_of(app: Any, *, method: str = "GET", headers: tuple[tuple[bytes, bytes], ...] = ()) -> None:
+    scope = {"type": "http", "method": method, "path": "/status", "http_version": "1.1", "headers": headers}
+
+    async def send(_: object) -> None:
+        pass
+
+    asyncio.run(app({**scope, "gossamer.asked": ASKED}, None, send))
+
+
+def answering(status: int, *bodies: bytes) -> Any:
+    async def app(scope: object, receive: object, send: Any) -> None:
+        head = [(b"content-length", b"%d" % sum(map(len, bodies)))]
+        await send({"type": "http.response.start", "status": status, "headers": head})
+        for left, body in zip(range(len(bodies) - 1, -1, -1), bodies, strict=True):
+            await send({"type": "http.response.body", "body": body, "more_body": left > 0})
+
+    return app
+
+
+def test_a_whole_good_answer_is_kept_with_its_head() -> None:
+    answers = Answers(VirtualClock(), everybody_may)
+
+    asked_of(Remembering(answering(200, b"abc"), answers))
+
+    assert answers.repeated(ASKED) == b"content-length: 3\r\n\r\nabc"
+
+
+@pytest.mark.parametrize(
+    ("app", "headers"),
+    [
+        (answering(404, b"no"), ()),
+        (answering(200, b"a", b"b"), ()),
+        (answering(200, b"abc"), ((b"connection", b"close"),)),
+        (answering(200, b"abc"), ((b"content-length", b"7"),)),
+    ],
+    ids=["an error", "a stream", "the last of its connection", "an answer to more than a head"],
+)
+def test_other_answers_are_not_kept(app: Any, headers: tuple[tuple[bytes, bytes], ...]) -> None:
+    answers = Answers(VirtualClock(), everybody_may)
+
+    asked_of(Remembering(app, answers), headers=headers)
+
+    assert answers.repeated(ASKED) is None
+
+
+def test_a_change_forgets_what_was_told() -> None:
+    answers = Answers(VirtualClock(), everybody_may)
+    asked_of(Remembering(answering(200, b"abc"), answers))
+
+    asked_of(Remembering(answering(200, b"done"), answers), method="POST")
+
+    assert answers.repeated(ASKED) is None
+
+
+# --- the whole service -----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    with Service(tmp_path_factory.mktemp("repeated") / "crawl") as running:
+        yield running
+
+
+@pytest.mark.service
+def test_one_connection_asks_many_times_and_is_always_answered_in_full(service: Service) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=60)
+    heads, bodies = [], []
+    for _ in range(50):
+        connection.request("GET", "/healthz")
+        answer = connection.getresponse()
+        heads.append({name.lower() for name, _ in answer.getheaders()})
+        bodies.append(answer.read())
+    connection.close()
+
+    assert set(bodies) == {b'{"status":"ok"}'}
+    assert all({"date", "content-security-policy", "cache-control"} <= head for head in heads)
+
+
+@pytest.mark.service
+def test_whoever_changes_something_is_told_of_it_at_once(service: Service) -> None:
+    for action, state in (("pause", "paused"), ("resume", "idle")) * 5:
+        service.get("/crawl")
+        service.post("/crawl", {"action": action})
+
+        assert service.get("/crawl").json == {"state": state}
+
+
+@pytest.mark.service
+def test_requests_sent_one_after_the_other_are_answered_in_order(service: Service) -> None:
+    head = b" HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+    lot = [b"GET /healthz" + head + b"\r\n", b"GET /nothing" + head + b"\r\n", b"GET /crawl" + head]
+    with socket.create_connection(("127.0.0.1", service.port), timeout=60) as raw:
+        for _ in range(3):
+            raw.sendall(lot[0])
+            assert raw.recv(65536).startswith(b"HTTP/1.1 200")
+        raw.sendall(b"".join(lot) + b"Connection: close\r\n\r\n")
+        told = b""
+        while piece := raw.recv(65536):
+            told += piece
+
+    assert re.findall(rb"HTTP/1.1 ([0-9]+)", told) == [b"200", b"404", b"200"]
