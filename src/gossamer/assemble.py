@@ -36,6 +36,7 @@ from gossamer.crawl.recrawling import PRICE
 from gossamer.crawl.refreshing import TOKENS, Refreshing
 from gossamer.crawl.rehearsal import clock_for, may_dial_for
 from gossamer.crawl.sitemaps import Sitemaps
+from gossamer.crawl.store_reads import StoreReads
 from gossamer.crawl.tally import Tally
 from gossamer.crawl.visiting import VisitLimits, Visitor
 from gossamer.dedup.exact import ContentSeen
@@ -46,6 +47,7 @@ from gossamer.fetch.dns.dialling import Dialling
 from gossamer.fetch.dns.policy import AddressPolicy
 from gossamer.fetch.dns.resolver import Resolver
 from gossamer.fetch.http.ports import Fetcher
+from gossamer.fetch.http.room import ROOM_BYTES, BodyRoom
 from gossamer.fetch.robots import RobotsPolicy, parse_robots
 from gossamer.fetchers import fetcher_for
 from gossamer.filter.domains import registrable_domain
@@ -98,6 +100,8 @@ class Crawl:
     scope_seeds: tuple[HostKey, ...]
     controls: HostControls
     notes: Notes
+    reads: StoreReads
+    bodies: BodyRoom
 
     def change_rules(self, config: Config) -> None:
         """Take the rules of entry from another configuration, at once and for queued URLs too, and what it wishes for
@@ -189,8 +193,10 @@ def _assemble(
     reorder(directory.database, ordering.name, ordering, clock.now(), settings=ordering.settings)
     if frees_any(config):
         lift_cuts(directory.database, is_free_of_traps(config), ordering, clock.now())
-    writer = SqliteWriter(directory.database, captures, domain_of, ordering, clock)
-    loader = SqliteLoader(directory.database)
+    writer = SqliteWriter(
+        directory.database, captures, domain_of, ordering, clock, when_reported=recrawling.when_reported
+    )
+    loader, reads = SqliteLoader(directory.database), StoreReads()
     canonicaliser = canonicaliser_for(config)
     scope_seeds = (*hosts_of(known_seeds, canonicaliser), *(seed.host for seed in seeds))
     scope = parse_scope(config.scope).with_seeds(scope_seeds)
@@ -234,7 +240,8 @@ def _assemble(
     chance = random.Random(key)
     resolver = Resolver(config.name_servers or None, clock, chance=chance, domain_of=registrable_domain)
     notes = Notes(config.robots_agent, lambda host, text: recall(resolver, host, text))
-    fetcher = fetcher_for(config, clock, may_dial)
+    bodies = BodyRoom(max(ROOM_BYTES, 2 * config.fetch.max_body_bytes))
+    fetcher = fetcher_for(config, clock, may_dial, bodies)
     audit = audit_for(config)
     for address, until in resting:
         audit.must_rest(None, address, min(until, longest))
@@ -251,12 +258,15 @@ def _assemble(
         tally=tally,
         wishes=config.sitemaps,
         agent=config.robots_agent,
-        ask=lambda url_id, host_id: pipeline.ask_store(loader.sitemap_facts, url_id, host_id),
+        ask=lambda url_id, host_id: reads.ask(loader.sitemap_facts, url_id, host_id),
+        believes=recrawling.believes_reports_of,
     )
     pipeline = Pipeline(
         frontier=frontier,
         loader=loader,
+        reads=reads,
         store=store,
+        bodies=bodies,
         reader=DocumentReader(
             intake,
             contents,
@@ -317,7 +327,7 @@ def _assemble(
             agent=config.robots_agent,
             policy=RobotsPolicy(first_retry=Seconds(retry.delay), longest_retry=Seconds(retry.max_delay)),
             max_crawl_delay=Seconds(config.politeness.max_crawl_delay),
-            find_host=lambda host: pipeline.ask_store(loader.find_host, host),
+            find_host=lambda host: reads.ask(loader.find_host, host),
             on_sitemaps=sitemaps.named,
         ),
         health=health,
@@ -337,7 +347,7 @@ def _assemble(
         ),
         hosts=hosts,
         controls=controls,
-        redirects_to=lambda url_id, most: pipeline.ask_store(loader.redirects_to, url_id, most),
+        redirects_to=lambda url_id, most: reads.ask(loader.redirects_to, url_id, most),
         on_document=pipeline.desk.put,
     )
     pipeline.visitor = visitor
@@ -360,4 +370,6 @@ def _assemble(
         scope_seeds,
         controls,
         notes,
+        reads,
+        bodies,
     )

@@ -13,7 +13,8 @@ from gossamer.backends.sqlite.story import StoryReader
 from gossamer.clock import SteadyClock
 from gossamer.config import Config
 from gossamer.crawl.recrawl_rules import NEVER_AGAIN, recrawl_rules_of, standing_of
-from gossamer.crawl.recrawling import HostChanging, price_from
+from gossamer.crawl.recrawling import price_from
+from gossamer.crawl.signals import HostChanging
 from gossamer.explain.facts import DomainFact, Facts, HostFact, RecordCheck, UrlFact, VisitFact
 from gossamer.explain.form import fingerprints_of, form_of
 from gossamer.explain.recrawls import Basis, RecrawlTerms

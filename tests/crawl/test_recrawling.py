@@ -5,7 +5,8 @@ import random
 import pytest
 
 from gossamer.crawl.recrawl_rules import recrawl_rules_of
-from gossamer.crawl.recrawling import PROBE, HostChanging, Recrawling, price_from, price_text
+from gossamer.crawl.recrawling import PROBE, Recrawling, price_from, price_text
+from gossamer.crawl.signals import HostChanging
 from gossamer.frontier.turns import Visit
 from gossamer.model.facts import DomainFacts
 from gossamer.model.outcome import Response

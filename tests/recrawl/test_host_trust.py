@@ -78,6 +78,17 @@ def test_pages_that_no_sitemap_lists_do_not_count() -> None:
     assert HostTrust().judged_report(reported=False, listed=False, changed=True) == HostTrust()
 
 
+def test_a_host_that_begins_to_lie_is_found_out_however_long_it_was_honest() -> None:
+    trust = reports(true=10_000)
+    for _ in range(600):
+        trust = trust.judged_report(reported=True, listed=True, changed=False)
+    dated = after_visits(10_000, moves=False, changes=False)
+    for _ in range(200):
+        dated = dated.moved_in_vain()
+
+    assert (trust.recall, dated.believes_modified) == (0.0, False)
+
+
 def test_a_date_after_our_visit_reports_a_change() -> None:
     assert reported_change(Instant(11.0), Instant(10.0))
     assert not reported_change(Instant(10.0), Instant(10.0))

@@ -12,7 +12,7 @@ from gossamer.clock import SteadyClock
 from gossamer.commands import arguments as given
 from gossamer.commands.reading import add_directory_option, directory_of, holder_of, reading
 from gossamer.config import Config, known_shape, shape_of
-from gossamer.crawl.recrawling import HostChanging
+from gossamer.crawl.signals import HostChanging
 from gossamer.model.units import Instant
 from gossamer.observe import words
 from gossamer.observe.live import Live, read_live

@@ -75,7 +75,9 @@ class Read(NamedTuple):
         settlement = self.settlement
         if settlement.kept:
             return [("unchanged", 1)]
-        if self.before is not None and self.before.has_document:
+        if settlement.noise:
+            counters.append(("unchanged", 1))
+        elif self.before is not None and self.before.has_document:
             counters.append(("changed", 1))
         if settlement.near_duplicate_of is not None:
             counters.append(("near_duplicates", 1))
@@ -302,6 +304,7 @@ class DocumentReader:
             planned=planned.gap,
             one=planned.one,
             two=planned.two,
+            noise=planned.noise,
         )
 
 

@@ -4,29 +4,36 @@ All that is known of a URL stands in its row, and of a host in its row; what is 
 memory, and the price of a visit. `recrawl` has the policies, which are pure.
 """
 
-import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from gossamer.crawl.recrawl_rules import NEVER_AGAIN, standing_of
+from gossamer.crawl.signals import (
+    HUB_WEIGHT,
+    NOTHING_SAID,
+    HostChanging,
+    Said,
+    age_of,
+    is_hub,
+    judge,
+    judge_not_modified,
+)
 from gossamer.fetch.http.headers import http_date
 from gossamer.frontier.turns import Visit
 from gossamer.model.outcome import Response
 from gossamer.model.states import UrlState
 from gossamer.model.task import Before, HostRecord
-from gossamer.model.units import HostId, Instant, Seconds
+from gossamer.model.units import HostId, HostKey, Instant, Seconds
 from gossamer.recrawl.change import Content, Verdict, verdict_on
 from gossamer.recrawl.estimate import USUAL, Estimate
+from gossamer.recrawl.index import value_when_flagged
 from gossamer.recrawl.policies.optimal import Optimal
 from gossamer.recrawl.policy import DAY, NOTHING, Memory, RecrawlPolicy, Visited
 from gossamer.recrawl.price import Price
-from gossamer.recrawl.prior import HostRates
-from gossamer.recrawl.rules import PageFacts, RecrawlRules, Ruling, Standing
-from gossamer.recrawl.trust import HostTrust, usable_modified
+from gossamer.recrawl.rules import PageFacts, RecrawlRules, Ruling, Standing, prior_of
 from gossamer.sections import RecrawlSection
-from gossamer.store.changes import Batch, Capture, Settlement
+from gossamer.store.changes import Batch, Capture, Reported, Settlement
 
 PROBE: Final = 10
 """Every so many visits a page is asked for without conditions: a server that always says 304 is found out."""
@@ -50,32 +57,11 @@ class Planned(NamedTuple):
     gap: float | None = None
     one: float | None = None
     two: float | None = None
-    signature: bytes | None = None  # the one to be kept of the page
+    signature: bytes | None = None  # the one to be kept of the page, where it is not that of this visit
+    noise: bool = False  # the document is another, but what it says is not
 
 
 NEVER: Final = Planned(None)
-
-
-@dataclass(slots=True)
-class HostChanging:
-    """How the pages of a host change, and whether what its server says of that is true."""
-
-    rates: HostRates = HostRates()
-    trust: HostTrust = HostTrust()
-    lies: int = 0  # documents that changed under a validator that did not
-
-    def to_text(self) -> str:
-        return json.dumps([self.lies, self.rates, self.trust])
-
-    @staticmethod
-    def from_text(text: str) -> "HostChanging":
-        """What an earlier version reckoned with otherwise is learnt anew."""
-        lies, rates, trust = json.loads(text)
-        return HostChanging(
-            HostRates(*rates) if len(rates) == len(HostRates._fields) else HostRates(),
-            HostTrust(*trust) if len(trust) == len(HostTrust._fields) else HostTrust(),
-            lies,
-        )
 
 
 _UNKNOWN_HOST: Final = HostChanging()
@@ -102,6 +88,8 @@ class Recrawling:
         self._importance = importance
         self._hosts: dict[HostId, HostChanging] = {}
         self._changed: dict[HostId, HostChanging] = {}
+        self._ids: dict[HostKey, HostId] = {}  # of the hosts that have back queues
+        self._names: dict[HostId, HostKey] = {}
         self._first: dict[tuple[Estimate, float], float] = {}  # gaps after a first visit, at this price
         self.price = price
         self._told = ""
@@ -110,12 +98,32 @@ class Recrawling:
 
     def begin(self, record: HostRecord) -> None:
         """A host has got a back queue; this is what the store remembers."""
+        self._ids[record.host] = record.host_id
+        self._names[record.host_id] = record.host
         if record.changing:
             self._hosts[record.host_id] = HostChanging.from_text(record.changing)
 
     def end(self, host_id: HostId) -> None:
         """It has given that up, and everything of it is committed."""
         self._hosts.pop(host_id, None)
+        if (host := self._names.pop(host_id, None)) is not None:
+            self._ids.pop(host, None)
+
+    def believes_reports_of(self, host: HostKey) -> bool:
+        """Whether a page of this host has changed if a sitemap or a feed that may speak for it says so."""
+        known = self._hosts.get(self._ids.get(host, HostId(0)))
+        return self._is_optimal and known is not None and known.trust.recall > 0
+
+    def when_reported(self, page: Reported) -> Instant | None:
+        """When a page is due of which a trusted list says that it has changed; None: as it was planned. Any thread may
+        ask: of what changes, nothing but the price is looked at."""
+        ruling = self._rules.ruling(PageFacts(page.host, page.url, page.mime or ""))
+        if ruling.fixed is not None:
+            return None
+        known = Estimate(page.one, page.two) if page.one and page.two else USUAL
+        if value_when_flagged(known, self._importance(page.priority)) < self.price.price:
+            return None  # it changes so often that not even a visit at the right time is worth it
+        return Instant(max(page.modified, page.visited + ruling.shortest))
 
     def _host(self, host_id: HostId) -> HostChanging:
         known = self._hosts.get(host_id)
@@ -123,6 +131,11 @@ class Recrawling:
             known = self._hosts[host_id] = HostChanging()
         self._changed[host_id] = known
         return known
+
+    @property
+    def moves_price(self) -> bool:
+        """Whether the price of a visit follows a budget."""
+        return self._moves
 
     def hand_over(self, batch: Batch, now: Instant, waiting: int) -> None:
         """Put what was learnt into a batch that is about to be committed. `waiting`: URLs never visited so far."""
@@ -170,8 +183,10 @@ class Recrawling:
         """The document is what it was."""
         headers, task = response.headers, visit.task
         modified = headers.get("last-modified")
-        if response.status != 304:
-            self._judge_modified(visit, before, modified, now, changed=False)
+        if response.status == 304:
+            judge_not_modified(self._host(visit.host_id), task, before, modified, now)
+        else:
+            judge(self._host(visit.host_id), task, before, modified, now, changed=False)
         planned = self.plan(visit, _PAGE, now, before.mime, changed=False)
         return Settlement(
             visit.host_id,
@@ -206,7 +221,9 @@ class Recrawling:
         before = visit.task.before
         standing = Standing.NEAR_DUPLICATE if near_duplicate else _PAGE
         if before is None or not before.has_document:
-            return self.plan(visit, standing, now, mime)
+            modified = response.headers.get("last-modified")
+            at = age_of(self._hosts.get(visit.host_id), visit.task, modified, now)
+            return self.plan(visit, standing, now, mime, said=Said(at))
         assert before.digest is not None
         verdict = verdict_on(Content(before.digest, before.signature), Content(digest, signature))
         changed = verdict is Verdict.CHANGED
@@ -214,22 +231,9 @@ class Recrawling:
         modified = headers.get("last-modified")
         if changed and _same(before, headers.get("etag"), modified):
             self._host(visit.host_id).lies += 1
-        at = self._judge_modified(visit, before, modified, now, changed=changed)
-        planned = self.plan(visit, standing, now, mime, changed=changed, modified=at if changed else None)
-        return planned._replace(signature=before.signature) if verdict is Verdict.NOISE else planned
-
-    def _judge_modified(
-        self, visit: Visit, before: Before, text: str | None, now: Instant, *, changed: bool
-    ) -> Instant | None:
-        """When the page was modified, if its host can be believed; and remember whether it can."""
-        if text is None or before.last_modified is None:
-            return None
-        was, at = http_date(before.last_modified, now), http_date(text, now)
-        known = self._host(visit.host_id)
-        believed = known.trust.believes_modified
-        known.trust = known.trust.judged_modified(before=was, after=at, served=now, changed=changed)
-        at = usable_modified(at, now)
-        return at if believed and at is not None and at > before.at else None
+        said = judge(self._host(visit.host_id), visit.task, before, modified, now, changed=changed)
+        planned = self.plan(visit, standing, now, mime, changed=changed, said=said)
+        return planned._replace(signature=before.signature, noise=True) if verdict is Verdict.NOISE else planned
 
     def settled(self, visit: Visit, settlement: Settlement) -> Settlement:
         """What came of any other visit, with the date of the next one."""
@@ -279,26 +283,30 @@ class Recrawling:
         mime: str | None,
         *,
         changed: bool | None = None,
-        modified: Instant | None = None,
+        said: Said = NOTHING_SAID,
     ) -> Planned:
         """When a page is visited next. `changed` is None where there is nothing to compare with."""
-        before = visit.task.before
+        task = visit.task
+        before = task.before
         ruling = self._usual_ruling
         if ruling is None or standing is not _PAGE:
             ruling = self._ruling(visit, mime, standing)
         if ruling.fixed == NEVER_AGAIN:
             return self.left_out(visit)
         if changed is None or before is None:
-            return self._after_first(visit, ruling, now)
+            return self._after_first(visit, ruling, now, mime, said.modified)
         known = self._host(visit.host_id)
+        hub = is_hub(task, mime)
         terms = self._rules.terms(
             ruling,
-            importance=self._importance(visit.task.priority),
+            importance=HUB_WEIGHT if hub else self._importance(task.priority),
             price=self.price.price,
-            prior=known.rates.prior(),
+            prior=prior_of(task.changefreq, known.rates.prior()),
+            recall=0.0 if task.modified is None else known.trust.recall,
+            hub=hub,
         )
         memory = Memory(before.one or 0.0, before.two or 0.0, before.visits, before.changes)
-        visited = Visited(now, Seconds(max(0.0, now - before.at)), changed, modified)
+        visited = Visited(now, Seconds(max(0.0, now - before.at)), changed, *said)
         plan = self._policy.after(visited, memory, terms)
         one, two = plan.memory.one, plan.memory.two
         if self._is_optimal and one > 0:
@@ -311,18 +319,27 @@ class Recrawling:
     def _ruling(self, visit: Visit, mime: str | None, standing: Standing) -> Ruling:
         return self._rules.ruling(PageFacts(visit.host, visit.task.url, mime or "", standing))
 
-    def _after_first(self, visit: Visit, ruling: Ruling, now: Instant) -> Planned:
+    def _after_first(
+        self, visit: Visit, ruling: Ruling, now: Instant, mime: str | None, changed_at: Instant | None
+    ) -> Planned:
         """Hot: of most pages of a first crawl the same is known, so the same follows."""
         host_id, task = visit.host_id, visit.task
-        prior = self._hosts[host_id].rates.prior() if host_id in self._hosts else USUAL
-        importance = round(self._importance(task.priority), 2)
-        shared = ruling is self._usual_ruling and self._is_optimal
+        known = self._hosts.get(host_id)
+        prior = USUAL if known is None else known.rates.prior()
+        if task.changefreq is not None:
+            prior = prior_of(task.changefreq, prior)
+        hub = is_hub(task, mime)
+        importance = HUB_WEIGHT if hub else round(self._importance(task.priority), 2)
+        shared = ruling is self._usual_ruling and self._is_optimal and changed_at is None and not hub
         gap = self._first.get((prior, importance)) if shared else None
         one = two = None
         if gap is None:
-            terms = self._rules.terms(ruling, importance=importance, price=self.price.price, prior=prior)
-            plan = self._policy.after(Visited(now), NOTHING, terms)
+            terms = self._rules.terms(ruling, importance=importance, price=self.price.price, prior=prior, hub=hub)
+            plan = self._policy.after(Visited(now, changed_at=changed_at), NOTHING, terms)
             gap, one, two = plan.gap(now), plan.memory.one or None, plan.memory.two or None
+            if changed_at is not None and self._is_optimal and one and two:
+                learning = self._host(host_id)
+                learning.rates = learning.rates.learnt(None, Estimate(one, two))
             if shared:
                 if len(self._first) > _MOST_FIRST:
                     self._first.clear()

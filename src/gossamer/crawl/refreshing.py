@@ -11,7 +11,7 @@ from gossamer.crawl.recrawling import REFRESHING, Recrawling
 from gossamer.crawl.tally import Tally
 from gossamer.model.states import UrlState
 from gossamer.model.task import Before
-from gossamer.model.units import Instant
+from gossamer.model.units import Instant, Seconds
 from gossamer.sections import RecrawlSection
 from gossamer.store.changes import Again, Batch, Committed, Settlement
 from gossamer.store.thread import StoreThread
@@ -29,6 +29,13 @@ _DAY = 86_400.0
 _QUEUED, _STORED = UrlState.QUEUED, UrlState.STORED  # an enumeration takes its time to look a member up
 _SOON = 1.0  # seconds until we look again where something else must happen first
 _REMEMBERED = 4_096  # visits from which the shares are taken
+
+
+def _least_gap(wishes: RecrawlSection) -> Seconds | None:
+    """What no visit comes sooner than after the last one. None where a rule says for some pages when it comes."""
+    if any(rule.interval is not None for rule in wishes.rules):
+        return None
+    return Seconds(max(wishes.shortest, *(rule.shortest or 0.0 for rule in wishes.rules), 0.0))
 
 
 class Refreshing:
@@ -53,6 +60,8 @@ class Refreshing:
         self._most = math.inf if wishes.budget is None else max(1.0, wishes.budget / (24 if self._keep else 1))
         held, since = (float(part) for part in tokens.split()) if tokens else (self._most, now)
         self._tokens, self._since = min(held, self._most), since
+        self._early = _least_gap(wishes) if recrawling.moves_price else None
+        self._not_early = 0.0
         self._discovery, self._refresh = wishes.discovery_share, wishes.refresh_share
         self._credit = float(AT_ONCE)  # visits to known URLs that new ones have left room for
         self._uncredited = 0  # visits to new URLs that are not in it yet
@@ -84,11 +93,15 @@ class Refreshing:
         self.look_at = math.inf
         if self._ordered or self.is_over or self._waiting >= LOW_MARK:
             return  # a commit or a visit comes first
-        if self._keep and self._next > now:
-            self.look_at = self._next
-            return
-        most = AT_ONCE
+        most, early = AT_ONCE, False
         self._refill(now)
+        if self._keep and self._next > now:
+            early = self._early is not None and self._tokens >= self._most and now >= self._not_early
+            if not early:
+                self.look_at = min(self._next, self._may_be_early_at(now))
+                return
+            most = max(1, int(self._most / 2))  # what comes due in a moment is still paid for
+            self._not_early = now + most * _DAY / (self._budget or 1.0)  # if there is nothing, there will be none soon
         if self._tokens < 1.0:
             if not self._keep:
                 self._done = True  # the rest of what is due is left to another day
@@ -106,10 +119,16 @@ class Refreshing:
             most = int(min(most, self._credit))
         self._ordered = True
         by = now if self._keep else self._by
-        self._store.batch.again = Again(
-            by, most, missing=self._keep, ahead=self.share < self._refresh and self._new > 0
-        )
+        ahead = self.share < self._refresh and self._new > 0
+        self._store.batch.again = Again(by, most, missing=self._keep, ahead=ahead, early=self._early if early else None)
         self._store.nudge()
+
+    def _may_be_early_at(self, now: Instant) -> float:
+        """When the budget is left unused for so long that what comes due next may be visited already."""
+        if self._early is None or self._budget is None:
+            return math.inf
+        full = now + (self._most - self._tokens) * _DAY / self._budget
+        return max(full, self._not_early)
 
     def _refill(self, now: Instant) -> None:
         if self._budget is None:
@@ -120,6 +139,10 @@ class Refreshing:
 
     def committed(self, committed: Committed) -> None:
         """A batch is on record."""
+        if committed.reported:
+            self._tally.total["reported"] += committed.reported
+            self._tally.run["reported"] += committed.reported
+            self._next, self._done, self.look_at = 0.0, False, 0.0
         if committed.next_again is None:
             return
         self._ordered = False

@@ -34,7 +34,7 @@ from gossamer.filter.canonical import Canonical, Refusal
 from gossamer.frontier.turns import Visit
 from gossamer.model.outcome import Truncation
 from gossamer.model.task import Candidate, Via
-from gossamer.model.units import Fingerprint, HostId, HostKey, Origin, Url
+from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Origin, Url
 from gossamer.sections import SitemapsSection
 from gossamer.store.changes import HintRecord, PageLinks, SitemapName, SitemapRecord
 from gossamer.store.thread import StoreThread
@@ -108,7 +108,9 @@ class Sitemaps:
         wishes: SitemapsSection,
         agent: str,
         ask: AskFacts,
+        believes: Callable[[HostKey], bool] = lambda host: False,
     ) -> None:
+        """`believes`: whether a page of a host has changed if a list says so."""
         self._intake = intake
         self._store = store
         self._tally = tally
@@ -116,6 +118,7 @@ class Sitemaps:
         self._limits = ReadLimits(wishes.max_bytes, wishes.max_entries)
         self._agent = agent
         self._ask = ask
+        self._believes = believes
         self._one_at_a_time = asyncio.Lock()
 
     # --- which ---------------------------------------------------------------------------------------
@@ -267,7 +270,10 @@ class Sitemaps:
                 continue
             dates[fp] = entry
             if sitemap or entry.lastmod is not None:
-                hints.append(HintRecord(target.host, fp, url_id, entry.lastmod, entry.changefreq, entry.priority))
+                believed = entry.lastmod is not None and self._believes(target.host)
+                hints.append(
+                    HintRecord(target.host, fp, url_id, entry.lastmod, entry.changefreq, entry.priority, believed)
+                )
         course.lot.candidates.extend(
             c._replace(modified=dates[c.fingerprint].lastmod) if c.fingerprint in dates else c for c in candidates
         )
@@ -307,14 +313,23 @@ class Sitemaps:
         if level > self._wishes.max_levels:
             room = 0
         course.excluded[SITEMAP_LIMIT] += max(0, len(entries) - room)
-        found = [self._intake.canonical(entry.url, course.base) for entry in entries[:room] if entry.url is not None]
-        targets = [target for target in found if isinstance(target, Canonical)]
-        for target in found:
+        targets: list[Canonical] = []
+        dates: list[Instant | None] = []
+        for entry in entries[:room]:
+            target = None if entry.url is None else self._intake.canonical(entry.url, course.base)
             if isinstance(target, Refusal):
                 course.excluded[target.reason] += 1
+            elif target is not None:
+                targets.append(target)
+                dates.append(entry.lastmod)
         course.listed += len(targets)
         prints, candidates = self._admit_files(visit, targets, level, course.excluded)
         course.lot.candidates.extend(candidates)
+        course.lot.hints.extend(
+            HintRecord(target.host, fp, visit.task.url_id, date, None, None, self._believes(target.host))
+            for target, fp, date in zip(targets, prints, dates, strict=True)
+            if date is not None
+        )
         course.lot.names.extend(
             SitemapName(target.host, fp, host)
             for target, fp in zip(targets, prints, strict=True)

@@ -56,6 +56,8 @@ class Task(NamedTuple):
     hops: int  # redirects followed to get here
     sitemap: int = 0  # it is one: 1 if robots.txt names it, one more for every index on the way
     before: Before | None = None  # None: it was never answered
+    modified: Instant | None = None  # when it was modified last, as a sitemap or a feed says
+    changefreq: str | None = None  # how often it changes, as a sitemap says
 
 
 class Candidate(NamedTuple):

@@ -86,6 +86,22 @@ def gap_until(estimate: Estimate, importance: float, price: float, longest: floa
     return min(b * expm1(u), longest)
 
 
+def gap_of_hub(estimate: Estimate, importance: float, price: float, longest: float = inf) -> float:
+    """Days between visits to a page that others are found by: a sitemap, a feed.
+
+    Every version of such a page counts, so it is not given up when it changes fast: the penalty of a stale copy is
+    harmonic (SCIENCE, 3.5), and the gap is never longer than its importance pays for.
+    """
+    rate = estimate.rate
+    if price <= 0:
+        return 0.0
+    if importance <= 0:
+        return longest
+    root = sqrt(rate * rate + 4 * importance * rate / price)
+    # 2 / (root - rate), written so that nothing is lost where the two are close.
+    return min((root + rate) * price / (2 * importance * rate), longest)
+
+
 def gap_until_unflagged(
     estimate: Estimate, importance: float, price: float, recall: float, longest: float = inf
 ) -> float:

@@ -50,6 +50,7 @@ class Terms(NamedTuple):
     usual: Seconds = Seconds(14 * DAY)  # gap of policies that do not reckon, and of a page of which nothing is known
     shortest: Seconds = Seconds(300.0)
     longest: Seconds = Seconds(365 * DAY)
+    hub: bool = False  # a list of other pages: however often it changes, it is not given up
 
 
 class Why(StrEnum):

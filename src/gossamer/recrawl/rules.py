@@ -123,12 +123,21 @@ class RecrawlRules:
         fixed = self.gaps.get(page.standing)
         return Ruling(self.shortest, self.longest, fixed, None if fixed is None else page.standing.value)
 
-    def terms(self, ruling: Ruling, *, importance: float, price: float, prior: Estimate, recall: float = 0.0) -> Terms:
+    def terms(
+        self,
+        ruling: Ruling,
+        *,
+        importance: float,
+        price: float,
+        prior: Estimate,
+        recall: float = 0.0,
+        hub: bool = False,
+    ) -> Terms:
         """The terms of a decision under a ruling. A fixed gap is a limit on both sides, which every policy keeps."""
         shortest, longest = ruling.shortest, ruling.longest
         if ruling.fixed is not None:
             shortest = longest = ruling.fixed
-        return Terms(importance, price, prior, recall, self.usual, shortest, longest)
+        return Terms(importance, price, prior, recall, self.usual, shortest, longest, hub)
 
 
 def prior_of(changefreq: str | None, host_prior: Estimate = USUAL) -> Estimate:

@@ -18,6 +18,8 @@ ENOUGH: Final = 10
 MIN_TRUTH: Final = 0.9  # of the Last-Modified times that could be judged
 MIN_CONFIRMED: Final = 0.5  # of the reports: below, they are ignored
 MAX_RECALL: Final = 0.95  # nobody reports everything for ever
+MANY: Final = 400
+"""Visits after which what was judged counts half: a host that begins to lie is found out in weeks, not in years."""
 
 
 class HostTrust(NamedTuple):
@@ -55,7 +57,14 @@ class HostTrust(NamedTuple):
         if before is None or after is None:
             return self
         honest = usable_modified(after, served) is not None and (after > before) == changed
-        return self._replace(honest=self.honest + 1) if honest else self._replace(lying=self.lying + 1)
+        judged = self._replace(honest=self.honest + 1) if honest else self._replace(lying=self.lying + 1)
+        if judged.honest + judged.lying > MANY:
+            return judged._replace(honest=judged.honest // 2, lying=judged.lying // 2)
+        return judged
+
+    def moved_in_vain(self) -> "HostTrust":
+        """The server says that nothing has changed, and yet its Last-Modified is another."""
+        return self._replace(lying=self.lying + 1)
 
     def judged_report(self, *, reported: bool, listed: bool, changed: bool) -> "HostTrust":
         """A visit found the page changed or not, which had been `reported` since the last one or not.
@@ -64,12 +73,14 @@ class HostTrust(NamedTuple):
         """
         if not listed:
             return self
-        return self._replace(
-            reports=self.reports + reported,
-            confirmed=self.confirmed + (reported and changed),
-            changes=self.changes + changed,
-            foretold=self.foretold + (reported and changed),
-        )
+        true = reported and changed
+        reports, confirmed = self.reports + reported, self.confirmed + true
+        changes, foretold = self.changes + changed, self.foretold + true
+        if reports > MANY:
+            reports, confirmed = reports // 2, confirmed // 2
+        if changes > MANY:
+            changes, foretold = changes // 2, foretold // 2
+        return self._replace(reports=reports, confirmed=confirmed, changes=changes, foretold=foretold)
 
 
 def usable_modified(modified: Instant | None, served: Instant) -> Instant | None:

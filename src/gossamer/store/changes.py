@@ -67,6 +67,7 @@ class Settlement(NamedTuple):
     one: float | None = None  # what the recrawl policy writes down (`recrawl.policy.Memory`)
     two: float | None = None
     kept: bool = False  # nothing has changed: what is on record of the last visit stays, but for its date
+    noise: bool = False  # another document than before, but not to a reader: it does not count as changed
 
 
 class HostClock(NamedTuple):
@@ -132,6 +133,21 @@ class HintRecord(NamedTuple):
     modified: Instant | None
     changefreq: str | None
     priority: float | None
+    believed: bool = False  # its host's reports of changes are: a page that it says has changed is due
+
+
+class Reported(NamedTuple):
+    """A page that we have, and that a list says was modified after our visit."""
+
+    url_id: int
+    host: HostKey
+    url: Url
+    mime: str | None
+    visited: Instant
+    modified: Instant
+    one: float | None  # as `Settlement` has them
+    two: float | None
+    priority: float
 
 
 class SitemapName(NamedTuple):
@@ -159,6 +175,7 @@ class Again(NamedTuple):
     most: int
     missing: bool = False  # those that answered 4xx too
     ahead: bool = False  # before everything that waits in their front queues
+    early: Seconds | None = None  # pages too that come due next: half of their gap, and at least so long, has passed
 
 
 class SeedRecord(NamedTuple):
@@ -184,6 +201,10 @@ class Order:
     done: int = 0  # URLs that were moved
 
 
+CANDIDATE_BYTES, LINK_BYTES = 350, 52
+"""What they take in memory, measured: a batch of pages with thousands of links each is large without their bodies."""
+
+
 @dataclass(slots=True)
 class Batch:
     """One transaction in the making."""
@@ -207,7 +228,7 @@ class Batch:
     again: Again | None = None
     orders: list[Order] = field(default_factory=list)
     facts: dict[str, str] = field(default_factory=dict)  # about the crawl itself, by name
-    weight: int = 0  # bytes of the captures, roughly
+    weight: int = 0  # bytes of the captures and of what they link to, roughly
 
     def __bool__(self) -> bool:
         return bool(
@@ -230,6 +251,14 @@ class Batch:
         self.settlements.append(settlement)
         if settlement.capture is not None:
             self.weight += len(settlement.capture.response.wire_body)
+
+    def found(self, candidates: list[Candidate], links: PageLinks | None) -> None:
+        """What a document links to: what is new, and all of it."""
+        self.candidates += candidates
+        self.weight += CANDIDATE_BYTES * len(candidates)
+        if links is not None:
+            self.links.append(links)
+            self.weight += LINK_BYTES * len(links.prints)
 
 
 class Touched(NamedTuple):
@@ -276,3 +305,4 @@ class Committed(NamedTuple):
     ordered: tuple[tuple[UrlState, UrlState, int], ...] = ()  # URLs that orders have moved: from, to, how many
     forgiven: frozenset[HostId] = frozenset()  # hosts that orders gave URLs back to
     new_seeds: frozenset[Url] = frozenset()  # seeds that were not known
+    reported: int = 0  # pages whose next visit was brought forward, because a list says that they have changed

@@ -1,11 +1,15 @@
 """What the store needs from a backend."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 
 from gossamer.model.facts import Standing, UrlFacts
 from gossamer.model.units import Instant
-from gossamer.store.changes import Batch, Capture, Committed
+from gossamer.store.changes import Batch, Capture, Committed, Reported
+
+WhenReported = Callable[[Reported], Instant | None]
+"""When a page is due of which a trusted list says that it has changed; None: as it was planned. Called from the store's
+thread."""
 
 
 class Location(NamedTuple):

@@ -10,18 +10,22 @@ from concurrent.futures import ThreadPoolExecutor
 
 from gossamer.clock import Clock
 from gossamer.errors import DiskFull, StoreFailed
+from gossamer.model.fill import Fill
 from gossamer.store.changes import Batch, Committed
 from gossamer.store.ports import BatchWriter
 
 FIRST_RETRY, LONGEST_RETRY = 0.25, 5.0
 """Seconds between the tries of a commit that fails; they double."""
+SLOW_AFTER = 5.0
+"""Seconds after which a commit that is still under way counts as slow. Most take some tens of milliseconds."""
 
 
 class StoreThread:
     """Owns the open batch. Everything but the commit itself happens on the event loop.
 
     A breaker is built in: while a commit fails it is tried again, and the batch counts as full, so that nothing is
-    fetched that could not be stored. Nothing is lost meanwhile, and the first commit that succeeds closes it.
+    fetched that could not be stored; the same while a commit takes very long. Nothing is lost meanwhile, and the first
+    commit that succeeds closes it.
     """
 
     def __init__(
@@ -36,6 +40,7 @@ class StoreThread:
         max_settlements: int = 2048,
         max_weight: int = 64 * 1024 * 1024,
         patience: float = 30.0,
+        slow_after: float = SLOW_AFTER,
     ) -> None:
         """`patience`: seconds for which a failing store is borne; a full disk is not, unless `outlasts_full_disk`."""
         self._writer = writer
@@ -53,9 +58,12 @@ class StoreThread:
         self._waiters: list[asyncio.Future[None]] = []  # for the commit of the open batch
         self._closing = False
         self.patience = patience
+        self.slow_after = slow_after
         self.outlasts_full_disk = False
         self.failing: StoreFailed | None = None  # why the last try to commit did not succeed
         self.on_failing: Callable[[StoreFailed | None], None] = lambda error: None  # told when that begins and ends
+        self.slow = False  # the commit under way takes very long
+        self.on_slow: Callable[[bool], None] = lambda slow: None  # the same for this
         self.batch = Batch()
         self.last: Committed | None = None
         self.commits = 0
@@ -65,9 +73,15 @@ class StoreThread:
     def saturation(self) -> float:
         """How full the open batch is; 1.0 is the bound, at which nothing more should be fetched."""
         batch = self.batch
-        if self.failing is not None:
+        if self.failing is not None or self.slow:
             return 1.0
         return max(len(batch.settlements) / self._max_settlements, batch.weight / self._max_weight)
+
+    @property
+    def fill(self) -> Fill:
+        """Of the open batch. The one that is being committed is no larger."""
+        batch = self.batch
+        return Fill(len(batch.settlements), self._max_settlements, batch.weight, self._max_weight)
 
     @property
     def is_idle(self) -> bool:
@@ -124,11 +138,10 @@ class StoreThread:
 
     async def _commit(self, batch: Batch) -> Committed:
         """Commit it, if need be after some tries. Raises StoreFailed when patience is at its end."""
-        loop = asyncio.get_running_loop()
         began, pause = self._clock.monotonic(), FIRST_RETRY
         while True:
             try:
-                committed = await loop.run_in_executor(self._executor, self._writer.commit, batch, self._clock.now())
+                committed = await self._try_to_commit(batch)
             except StoreFailed as error:
                 if isinstance(error, DiskFull) and not self.outlasts_full_disk:
                     raise
@@ -144,6 +157,20 @@ class StoreThread:
                     self.failing = None
                     self.on_failing(None)
                 return committed
+
+    async def _try_to_commit(self, batch: Batch) -> Committed:
+        loop = asyncio.get_running_loop()
+        slow = loop.call_later(self.slow_after, self._is_slow, True)
+        try:
+            return await loop.run_in_executor(self._executor, self._writer.commit, batch, self._clock.now())
+        finally:
+            slow.cancel()
+            self._is_slow(False)
+
+    def _is_slow(self, slow: bool) -> None:
+        if slow is not self.slow:
+            self.slow = slow
+            self.on_slow(slow)
 
     async def _company(self) -> None:
         """Let the batch grow for a moment, unless it is large enough or somebody waits for it."""

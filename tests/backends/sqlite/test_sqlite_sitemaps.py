@@ -4,14 +4,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlite_store import Store, candidate
+from sqlite_store import START, Store, candidate, settlement
 
 from gossamer.backends.sqlite.reordering import reorder
 from gossamer.crawl.ports import SitemapFacts
+from gossamer.frontier.front_queue import HostWanted, LoadOrder
 from gossamer.frontier.orderings.mercator import Mercator
 from gossamer.model.facts import UrlFacts
-from gossamer.model.units import Fingerprint, HostId, HostKey, Instant
-from gossamer.store.changes import Batch, HintRecord, SitemapName, SitemapRecord
+from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Seconds
+from gossamer.store.changes import Batch, HintRecord, Reported, SitemapName, SitemapRecord
 
 DAY = 86_400.0
 HOST = HostKey("h.test")
@@ -81,5 +82,68 @@ def test_a_host_knows_how_many_sitemaps_it_has_and_what_they_list(store: Store) 
         Batch(candidates=[*maps, candidate("h.test", 3)], sitemap_names=names, sitemaps=records), store.now
     )
 
-    assert store.loader.sitemap_facts(1, HostId(1)) == SitemapFacts((HostKey("a.test"), HOST), 30, 2)
+    assert store.loader.sitemap_facts(2, HostId(1)) == SitemapFacts((), 30, 2)
     assert store.loader.sitemap_facts(2, HostId(2)) == SitemapFacts((), 500, 0)
+    itself = store.loader.sitemap_facts(1, HostId(1))
+    assert itself == SitemapFacts((HostKey("a.test"), HOST), 0, 2), "read again, it takes no room from itself"
+
+
+# --- reports of changes --------------------------------------------------------------------------------------
+
+
+def with_pages(store: Store, *numbers: int) -> None:
+    """Pages that were visited at START, and are planned ten days later."""
+    store.writer.commit(Batch(candidates=[candidate("h.test", n) for n in numbers]), store.now)
+    pages = [settlement(n, body=b"%d" % n)._replace(available_at=Instant(START + 10 * DAY)) for n in numbers]
+    store.writer.commit(Batch(settlements=pages), store.now)
+
+
+def dates(store: Store) -> list[float]:
+    return [(date - START) / DAY for (date,) in store.db.execute("SELECT available_at FROM urls ORDER BY id")]
+
+
+def test_a_page_that_a_trusted_list_says_has_changed_is_due_when_it_changed(store: Store) -> None:
+    with_pages(store, 1, 2, 3, 4)
+    store.clock.advance(Seconds(2 * DAY))
+    told = [
+        hint(1, START + DAY)._replace(believed=True),
+        hint(2, START + DAY),  # not trusted
+        hint(3, START - DAY)._replace(believed=True),  # we have seen that
+        hint(4, START + 3 * DAY)._replace(believed=True),  # tomorrow's news
+    ]
+
+    committed = store.writer.commit(Batch(hints=told), store.now)
+
+    assert dates(store) == [1.0, 10.0, 10.0, 10.0]
+    assert committed.reported == store.value("SELECT value FROM counters WHERE name = 'reported'") == 1
+
+
+def test_the_date_of_a_visit_is_brought_forward_and_never_put_off(store: Store) -> None:
+    with_pages(store, 1, 2)
+    store.clock.advance(Seconds(2 * DAY))
+    asked: list[Reported] = []
+
+    def when(page: Reported) -> Instant | None:
+        asked.append(page)
+        return None if page.url_id == 1 else Instant(START + 99 * DAY)
+
+    store.writer._when_reported = when
+    told = [hint(number, START + DAY)._replace(believed=True) for number in (1, 2)]
+
+    committed = store.writer.commit(Batch(hints=told), store.now)
+
+    assert (committed.reported, dates(store)) == (0, [10.0, 10.0])
+    assert [(page.url_id, page.host, page.visited, page.modified) for page in asked] == [
+        (number, HOST, START, START + DAY) for number in (1, 2)
+    ]
+
+
+def test_what_lists_say_of_a_url_comes_with_its_task(store: Store) -> None:
+    store.writer.commit(Batch(candidates=[candidate("h.test", n) for n in (1, 2)]), store.now)
+    store.writer.commit(Batch(hints=[hint(1, 1e9, "daily")]), store.now)
+
+    classes = tuple((front, (-1.0, 0), 9) for front in range(3))
+    loaded = store.loader.load(LoadOrder((), (HostWanted(HostId(1), False, classes, Instant(2 * START)),)))
+
+    tasks = [task for host in loaded.hosts for _, tasks, _ in host.classes for task in tasks]
+    assert [(task.url_id, task.modified, task.changefreq) for task in tasks] == [(1, 1e9, "daily"), (2, None, None)]

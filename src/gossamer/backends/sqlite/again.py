@@ -6,7 +6,8 @@ Follows the indexes of dates, so it reads no more rows than it queues.
 import math
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from gossamer.backends.sqlite.learnt import FACTS, facts_from
 from gossamer.backends.sqlite.rows import write_rows
@@ -41,6 +42,8 @@ def queue_again(
     due = db.execute(sql["due_again"], (order.by, order.most)).fetchall() if scheduled else []
     if order.missing:
         due += db.execute(sql["due_missing"], (order.by, order.most - len(due))).fetchall()
+    if order.early is not None:
+        due += _early(db.execute(sql["due_early"], (order.by, order.most - len(due))), order.by, order.early)
     rows = []
     counts: Counter[UrlState] = Counter()
     for row in due:
@@ -56,6 +59,16 @@ def queue_again(
     totals += [(UrlState.QUEUED.counter, len(rows)), (REFRESHING, counts[UrlState.STORED])]
     write_rows(db, sql["count"], [(name, n) for name, n in totals if n])
     return list(counts.items())
+
+
+def _early(coming: Iterable[tuple[Any, ...]], by: float, least: float) -> list[tuple[Any, ...]]:
+    """Of what comes due next, the pages that may be visited already: no sooner than half of their gap allows."""
+    found = []
+    for *row, planned in coming:
+        passed = (planned or 0.0) - (row[-1] - by)
+        if row[-2] == UrlState.STORED and passed >= max((planned or 0.0) / 2, least):
+            found.append(tuple(row))
+    return found
 
 
 def next_again(db: sqlite3.Connection, sql: Mapping[str, str], order: Again) -> float:

@@ -88,9 +88,9 @@ class SqliteLoader:
         return [row[0] for row in self._db.execute(self._sql["redirects_to"], (url_id, most)).fetchall()]
 
     def sitemap_facts(self, url_id: int, host_id: HostId) -> SitemapFacts:
-        """Whose robots.txt names this sitemap, and what the sitemaps of its host have come to so far."""
+        """Whose robots.txt names this sitemap, and what the other sitemaps of its host have come to so far."""
         names = self._db.execute(self._sql["sitemap_names"], (url_id, _MOST_NAMES)).fetchall()
-        listed, files = self._db.execute(self._sql["sitemap_counts"], (host_id,)).fetchone()
+        listed, files = self._db.execute(self._sql["sitemap_counts"], (host_id, url_id)).fetchone()
         return SitemapFacts(tuple(HostKey(name) for (name,) in names), listed, files)
 
     def content_owners(self, digests: list[bytes]) -> list[int | None]:

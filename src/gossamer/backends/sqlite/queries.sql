@@ -87,6 +87,10 @@ UPDATE urls SET memory_one = NULL, memory_two = NULL WHERE memory_one IS NOT NUL
 SELECT id, url, depth, links, links_from_others, credit, visits, changes, modified, host_id, state, available_at
 FROM urls WHERE state IN (1, 2, 3, 5) AND available_at <= ? ORDER BY available_at LIMIT ?
 
+-- name: due_early
+SELECT id, url, depth, links, links_from_others, credit, visits, changes, modified, host_id, state, available_at, planned
+FROM urls WHERE state IN (1, 2, 3, 5) AND available_at > ? ORDER BY available_at LIMIT ?
+
 -- name: next_again
 SELECT min(available_at) FROM urls WHERE state IN (1, 2, 3, 5) AND available_at IS NOT NULL
 
@@ -342,8 +346,9 @@ SELECT next_contact FROM hosts WHERE id = ?
 SELECT origin, host_id, status, fetched_at, expires_at, body, unreachable_since FROM robots WHERE host_id = ?
 
 -- name: host_queue
-SELECT id, fingerprint, url, front, place, priority, depth, tries, hops, sitemap, nullif(visits, 0) FROM urls
-WHERE state = 0 AND host_id = ? AND front = ? AND (place, id) > (?, ?)
+SELECT id, fingerprint, url, front, place, priority, depth, tries, hops, sitemap, nullif(visits, 0), modified,
+    (SELECT changefreq FROM hints WHERE url_id = urls.id)
+FROM urls WHERE state = 0 AND host_id = ? AND front = ? AND (place, id) > (?, ?)
 ORDER BY place, id LIMIT ?
 
 -- name: redirects_to
@@ -392,6 +397,19 @@ UPDATE OR ROLLBACK urls SET modified = new.modified
 FROM new WHERE urls.domain_id = new.domain_id AND urls.fingerprint = new.fingerprint
     AND urls.modified IS NOT new.modified
 
+-- Pages that we have, and of which a list now says that they were modified after our visit.
+-- name: reported
+WITH new (domain_id, fingerprint, modified) AS (VALUES (/*rows*/)(?, ?, ?)(/*rows*/))
+SELECT json_group_array(json_array(u.available_at, u.id, h.host, u.url, v.mime, v.at, new.modified, u.memory_one,
+    u.memory_two, u.priority))
+FROM new CROSS JOIN urls u ON u.domain_id = new.domain_id AND u.fingerprint = new.fingerprint
+    CROSS JOIN visits v ON v.url_id = u.id CROSS JOIN hosts h ON h.id = u.host_id
+WHERE u.state IN (1, 2) AND u.available_at > ? AND v.at < new.modified
+
+-- name: bring_forward
+WITH new (available_at, id) AS (VALUES (/*rows*/)(?, ?)(/*rows*/))
+UPDATE OR ROLLBACK urls SET available_at = new.available_at FROM new WHERE urls.id = new.id
+
 -- name: name_sitemaps
 WITH new (domain_id, fingerprint, host) AS (VALUES (/*rows*/)(?, ?, ?)(/*rows*/))
 INSERT OR IGNORE INTO sitemap_names (url_id, host)
@@ -404,5 +422,5 @@ INSERT OR REPLACE INTO sitemaps (url_id, host_id, kind, entries, dropped) VALUES
 SELECT host FROM sitemap_names WHERE url_id = ? LIMIT ?
 
 -- name: sitemap_counts
-SELECT (SELECT coalesce(sum(entries), 0) FROM sitemaps WHERE host_id = ?1 AND kind <> 'sitemapindex'),
+SELECT (SELECT coalesce(sum(entries), 0) FROM sitemaps WHERE host_id = ?1 AND kind <> 'sitemapindex' AND url_id <> ?2),
     (SELECT count(*) FROM urls WHERE host_id = ?1 AND sitemap > 0)

@@ -4,8 +4,9 @@ import sqlite3
 from collections.abc import Mapping
 
 from gossamer.backends.sqlite.hosts import HostRows
-from gossamer.backends.sqlite.rows import write_rows
-from gossamer.store.changes import Batch
+from gossamer.backends.sqlite.rows import read_rows, write_rows
+from gossamer.store.changes import Batch, Reported
+from gossamer.store.ports import WhenReported
 
 
 def save_sitemaps(db: sqlite3.Connection, sql: Mapping[str, str], hosts: HostRows, batch: Batch) -> None:
@@ -28,3 +29,27 @@ def save_sitemaps(db: sqlite3.Connection, sql: Mapping[str, str], hosts: HostRow
         write_rows(db, sql["name_sitemaps"], named)
     if batch.sitemaps:
         write_rows(db, sql["save_sitemaps"], batch.sitemaps)
+
+
+def bring_forward(
+    db: sqlite3.Connection,
+    sql: Mapping[str, str],
+    hosts: HostRows,
+    batch: Batch,
+    when: WhenReported,
+    stamp: float,
+) -> int:
+    """Pages that trusted lists say have changed since our visit are due when `when` says. Returns how many."""
+    told = [
+        (hosts.ids_of(hint.host)[1], hint.fingerprint, hint.modified)
+        for hint in batch.hints
+        if hint.believed and hint.modified is not None and hint.modified <= stamp
+    ]
+    rows = []
+    for planned, *row in read_rows(db, sql["reported"], told, stamp):
+        page = Reported(*row)
+        date = when(page)
+        if date is not None and date < planned:
+            rows.append((date, page.url_id))
+    write_rows(db, sql["bring_forward"], rows)
+    return len(rows)

@@ -25,7 +25,7 @@ from gossamer.backends.sqlite.orders import carry_out
 from gossamer.backends.sqlite.originals import Originals, original_of
 from gossamer.backends.sqlite.queries import named_queries
 from gossamer.backends.sqlite.rows import read_rows, write_rows
-from gossamer.backends.sqlite.sitemaps import save_sitemaps
+from gossamer.backends.sqlite.sitemaps import bring_forward, save_sitemaps
 from gossamer.clock import Clock
 from gossamer.errors import StoreFailed
 from gossamer.model.facts import BIRTH_CREDIT, UrlFacts
@@ -33,7 +33,7 @@ from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate
 from gossamer.model.units import HostId, Instant, Url
 from gossamer.store.changes import Again, Batch, Capture, Committed, RetiredHost, Settlement, Touched
-from gossamer.store.ports import CaptureFiles, Location, Prioritiser
+from gossamer.store.ports import CaptureFiles, Location, Prioritiser, WhenReported
 
 _Touched = dict[tuple[HostId, int], float]  # host and front queue -> the first place that was added
 
@@ -50,11 +50,13 @@ class SqliteWriter:
         clock: Clock,
         *,
         targets_at_once: int = TARGETS_AT_ONCE,
+        when_reported: WhenReported = lambda page: page.modified,
     ) -> None:
         self._path = path
         self._captures = captures
         self._prioritiser = prioritiser
         self._clock = clock
+        self._when_reported = when_reported
         self._sql = named_queries("queries.sql")
         self._db = open_for_writing(path)
         self._hosts = HostRows(self._db, self._sql, domain_of)
@@ -100,6 +102,7 @@ class SqliteWriter:
             new_urls = self._add_urls(batch.candidates, self._links.to_be_counted(batch.links), touched, now)
             new_seeds = self._new_seeds(before) if batch.seeds else frozenset()
             save_sitemaps(self._db, self._sql, self._hosts, batch)
+            reported = self._bring_forward(batch, counts)
             new_hosts = self._hosts.made - hosts_before
             counts["discovered"] += new_urls
             counts["hosts"] += new_hosts
@@ -138,6 +141,7 @@ class SqliteWriter:
             new_seeds=new_seeds,
             again=again,
             next_again=next_date,
+            reported=reported,
         )
 
     def _next_stamp(self, now: Instant) -> float:
@@ -243,7 +247,7 @@ class SqliteWriter:
                 place = available_at = max(s.available_at or 0.0, self._stamp)
                 _touch(touched, s.host_id, front, place)
             answered = s.status is not None
-            digest = s.digest if answered and not s.kept else None
+            digest = s.digest if answered and not s.kept and not s.noise else None
             learnt = (digest, s.planned, s.one, s.two)
             updates.append((s.state, available_at, front, place, s.tries, s.reason, answered, *learnt, s.url_id))
             if s.state is not s.was:
@@ -335,6 +339,13 @@ class SqliteWriter:
             return [], None
         found = queue_again(self._db, self._sql, self._prioritiser, order, self._stamp, partial(_touch, touched))
         return found, next_again(self._db, self._sql, order)
+
+    def _bring_forward(self, batch: Batch, counts: Counter[str]) -> int:
+        if not batch.hints:
+            return 0
+        found = bring_forward(self._db, self._sql, self._hosts, batch, self._when_reported, self._stamp)
+        counts["reported"] += found
+        return found
 
     def ask_missing_again(self, now: Instant, most: int = 100_000) -> int:
         """Queue the missing URLs whose date has come, the oldest first. Returns how many."""

@@ -4,7 +4,7 @@ from math import sqrt
 from typing import ClassVar
 
 from gossamer.recrawl.estimate import Estimate, aged, changed, changed_at, flagged, not_flagged, unchanged
-from gossamer.recrawl.index import gap_until, gap_until_unflagged, value
+from gossamer.recrawl.index import gap_of_hub, gap_until, gap_until_unflagged, value
 from gossamer.recrawl.policy import DAY, Memory, Plan, RecrawlPolicy, Terms, Visited, Why, counted, in_words, planned
 
 
@@ -63,6 +63,8 @@ def estimate_of(memory: Memory) -> Estimate | None:
 
 def _gap(estimate: Estimate, terms: Terms) -> float:
     longest = terms.longest / DAY
+    if terms.hub:
+        return gap_of_hub(estimate, terms.importance, terms.price, longest)
     if terms.recall > 0:
         return gap_until_unflagged(estimate, terms.importance, terms.price, terms.recall, longest)
     return gap_until(estimate, terms.importance, terms.price, longest)
