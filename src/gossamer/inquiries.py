@@ -14,18 +14,18 @@ from gossamer.clock import SteadyClock
 from gossamer.config import Config
 from gossamer.crawl.recrawl_rules import NEVER_AGAIN, recrawl_rules_of, standing_of
 from gossamer.crawl.recrawling import price_from
-from gossamer.crawl.signals import HostChanging
+from gossamer.crawl.signals import FEEDS, HUB_WEIGHT, HostChanging
 from gossamer.explain.facts import DomainFact, Facts, HostFact, RecordCheck, UrlFact, VisitFact
 from gossamer.explain.form import fingerprints_of, form_of
 from gossamer.explain.recrawls import Basis, RecrawlTerms
 from gossamer.explain.scoping import scope_near
-from gossamer.explain.story import Story
+from gossamer.explain.story import Form, Story
 from gossamer.explain.tell import CrawlRules, refused, tell
 from gossamer.explain.trapped import cuts_of, identities_with
 from gossamer.explain.waiting import Caps, politeness_of
 from gossamer.model.units import Domain, HostKey, Instant, Seconds
 from gossamer.observe import words
-from gossamer.recrawl.rules import PageFacts
+from gossamer.recrawl.rules import PageFacts, prior_of
 from gossamer.seed.lists import with_scheme
 from gossamer.wishes import (
     canonicaliser_for,
@@ -55,20 +55,34 @@ HOST_SORTS: dict[str, Callable[[HostRow], tuple[float, str]]] = {
 
 def story_of(config: Config, text: str, *, running: bool) -> Story:
     """The whole story of a URL, as a person writes it, under the rules of a configuration. Raises StoreFailed."""
-    directory = Path(config.dir)
-    form = form_of(text, with_scheme(text), canonicaliser_for(config))
-    if form.url is None or form.host is None or form.origin is None:
+    form = _form(config, text)
+    if form.url is None:
         return refused(form)
+    path = Path(config.dir) / "crawl.db"
+    with closing(open_for_reading(path)) as db:
+        return _story(StoryReader(db, path), config, form, running)
+
+
+def story_from(reader: StoryReader, config: Config, text: str, *, running: bool) -> Story:
+    """The same by a reader of its database."""
+    form = _form(config, text)
+    return refused(form) if form.url is None else _story(reader, config, form, running)
+
+
+def _form(config: Config, text: str) -> Form:
+    return form_of(text, with_scheme(text), canonicaliser_for(config))
+
+
+def _story(reader: StoryReader, config: Config, form: Form, running: bool) -> Story:
+    assert form.url is not None and form.host is not None and form.origin is not None
     domain, _, suffix = domain_of(form.host)
-    with closing(open_for_reading(directory / "crawl.db")) as db:
-        reader = StoryReader(db, directory / "crawl.db")
-        learnt = reader.learnt_parameters(form.host) if config.identity.learn else ()
-        identities = identities_with(identity_rules_for(config), learnt)
-        sought = fingerprints_of(form.url, form.host, reader.fingerprint_key(), identities)
-        facts = reader.facts(form.host, domain, suffix, form.origin, sought)
-        rules = rules_of(config, reader, facts.host.host if facts.host is not None else form.host, domain)
-        rules = replace(rules, identities=identities)
-    record = None if facts.visit is None else checked_record(directory / "warc", facts.visit)
+    learnt = reader.learnt_parameters(form.host) if config.identity.learn else ()
+    identities = identities_with(identity_rules_for(config), learnt)
+    sought = fingerprints_of(form.url, form.host, reader.fingerprint_key(), identities)
+    facts = reader.facts(form.host, domain, suffix, form.origin, sought)
+    rules = rules_of(config, reader, facts.host.host if facts.host is not None else form.host, domain)
+    rules = replace(rules, identities=identities)
+    record = None if facts.visit is None else checked_record(Path(config.dir) / "warc", facts.visit)
     # The clock is read last, so that nothing on record is younger than now.
     return tell(form, facts, rules, now=SteadyClock().now(), running=running, record=record)
 
@@ -98,9 +112,17 @@ def _basis(config: Config, known: UrlFact, facts: Facts) -> Basis:
     ruling = rules.ruling(PageFacts(host, known.url, mime or "", standing))
     changing = HostChanging.from_text(fact.changing) if fact.changing else HostChanging()
     price = price_from(fact.price, wishes.budget, opening_price_for(config), Instant(0.0)).price
-    importance, prior = importance_for(config)(known.priority), changing.rates.prior()
-    terms = rules.terms(ruling, importance=importance, price=price, prior=prior)
-    return Basis(terms, None if ruling.fixed in (None, NEVER_AGAIN) else ruling.fixed, ruling.rule, not changing.lies)
+    hub = facts.listing.sitemap > 0 or mime in FEEDS
+    terms = rules.terms(
+        ruling,
+        importance=HUB_WEIGHT if hub else importance_for(config)(known.priority),
+        price=price,
+        prior=prior_of(facts.listing.changefreq, changing.rates.prior()),
+        recall=0.0 if facts.listing.modified_at is None else changing.trust.recall,
+        hub=hub,
+    )
+    fixed = None if ruling.fixed in (None, NEVER_AGAIN) else ruling.fixed
+    return Basis(terms, fixed, ruling.rule, not changing.lies, changing.rates, changing.trust)
 
 
 def checked_record(folder: Path, visit: VisitFact) -> RecordCheck | None:

@@ -4,12 +4,16 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from gossamer.explain.facts import Facts, UrlFact
-from gossamer.explain.story import Recrawl
+from gossamer.explain.story import Recrawl, Signals
 from gossamer.model.states import UrlState
 from gossamer.model.units import Seconds
 from gossamer.recrawl.policies import RecrawlPolicy
 from gossamer.recrawl.policies.optimal import Optimal, estimate_of
 from gossamer.recrawl.policy import DAY, Memory, Terms
+from gossamer.recrawl.prior import HostRates
+from gossamer.recrawl.trust import HostTrust
+
+_SOONER = 1.0  # seconds by which a visit must be before its plan to have been brought forward
 
 
 class Basis(NamedTuple):
@@ -19,6 +23,8 @@ class Basis(NamedTuple):
     fixed: Seconds | None  # the gap that a rule says
     rule: str | None
     trusted: bool  # its host's validators
+    rates: HostRates = HostRates()  # of its host's pages
+    trust: HostTrust = HostTrust()  # in what is said of their changes
 
 
 class RecrawlTerms(NamedTuple):
@@ -33,7 +39,7 @@ def recrawl_of(known: UrlFact, facts: Facts, by: RecrawlTerms) -> Recrawl | None
     fact = facts.recrawl
     if fact.planned is None:
         return None
-    terms, fixed, rule, trusted = by.basis(known, facts)
+    terms, fixed, rule, trusted, rates, trust = by.basis(known, facts)
     memory = Memory(fact.one or 0.0, fact.two or 0.0, known.learnt.visits, known.learnt.changes)
     interval = uncertainty = None
     assumed = False
@@ -61,4 +67,27 @@ def recrawl_of(known: UrlFact, facts: Facts, by: RecrawlTerms) -> Recrawl | None
         rule,
         trusted,
         why,
+        rates.pages,
+        Seconds(DAY / rates.prior().rate),
+        _signals(known, facts, trust),
+    )
+
+
+def _signals(known: UrlFact, facts: Facts, trust: HostTrust) -> Signals:
+    planned, visit, date = facts.recrawl.planned, facts.visit, known.available_at
+    forwarded = False
+    if planned is not None and visit is not None and date is not None and facts.listing.modified_at is not None:
+        reported = facts.listing.modified_at > visit.at
+        forwarded = reported and date < visit.at + planned - _SOONER
+    return Signals(
+        trust.believes_modified,
+        trust.honest,
+        trust.honest + trust.lying,
+        trust.recall > 0,
+        trust.confirmed,
+        trust.reports,
+        trust.recall,
+        facts.listing.changefreq,
+        facts.listing.modified_at,
+        forwarded,
     )

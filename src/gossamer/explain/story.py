@@ -200,13 +200,36 @@ class Archive:
 
 
 @dataclass(frozen=True, slots=True)
+class Signals:
+    """What is said of a page's changes, and whether its host is believed in that.
+
+    Of `dates_judged` Last-Modified times that a second visit could check, `dates_true` were right; of `reports_judged`
+    reports of changes by sitemaps and feeds, `reports_true`. `recall` is the share of changes that are reported; 0:
+    reports are not relied on. `reported_at` is when this page changed last, as a list says; `forwarded`: that brought
+    its visit forward.
+    """
+
+    dates_believed: bool
+    dates_true: int
+    dates_judged: int
+    reports_believed: bool
+    reports_true: int
+    reports_judged: int
+    recall: float
+    changefreq: str | None
+    reported_at: Instant | None
+    forwarded: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Recrawl:
     """Why the next visit is planned when it is.
 
     `gap` is from the last visit to the next. `change_interval` is what is estimated of the page, by `visits` of which
     `changes` found it changed, or, with `assumed`, by the other pages of its host; `uncertainty` is the standard
-    deviation of the rate of change as a share of it. A visit is due when it is worth `price`; `importance` is what
-    the page's freshness counts. `rule`: what decides instead of the policy, or narrows what it may choose.
+    deviation of the rate of change as a share of it. `host_pages` of the host have estimates, by which one changes
+    every `host_interval`. A visit is due when it is worth `price`; `importance` is what the page's freshness counts.
+    `rule`: what decides instead of the policy, or narrows what it may choose.
     """
 
     policy: str
@@ -221,6 +244,9 @@ class Recrawl:
     rule: str | None
     conditional: bool  # its server is asked whether anything has changed
     why: str
+    host_pages: int
+    host_interval: Seconds
+    signals: Signals
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,11 +14,13 @@ from gossamer.explain.story import (
     Politeness,
     Recrawl,
     Robots,
+    Signals,
     Standing,
     Story,
     Verdict,
 )
 from gossamer.observe import words
+from gossamer.recrawl.policy import in_words
 
 _LABEL = 12
 _CUT = {
@@ -50,9 +52,14 @@ def story_object(story: Story) -> Json:
 # --- JSON ----------------------------------------------------------------------------------------------
 
 
+_AS_THEY_ARE = frozenset({str, int, bool, type(None)})
+
+
 def _plain(value: object, name: str = "") -> object:
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: _plain(getattr(value, f.name), f.name) for f in dataclasses.fields(value)}
+    if type(value) in _AS_THEY_ARE:  # most of them
+        return value
+    if fields := _fields_of(type(value)):
+        return {field: _plain(getattr(value, field), field) for field in fields}
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, tuple):
@@ -62,6 +69,18 @@ def _plain(value: object, name: str = "") -> object:
     if isinstance(value, float) and name.endswith("_at"):
         return words.timestamp(value)
     return value
+
+
+_FIELDS: dict[type, tuple[str, ...]] = {}
+
+
+def _fields_of(kind: type) -> tuple[str, ...]:
+    """The fields of a data class; none of anything else."""
+    found = _FIELDS.get(kind)
+    if found is None:
+        found = tuple(field.name for field in dataclasses.fields(kind)) if dataclasses.is_dataclass(kind) else ()
+        _FIELDS[kind] = found
+    return found
 
 
 # --- lines ---------------------------------------------------------------------------------------------
@@ -308,6 +327,27 @@ def _recrawl(recrawl: Recrawl) -> list[str]:
     gap = "no date" if recrawl.gap is None else f"{words.span(recrawl.gap)} after its last visit"
     lines = [f"{gap}, by {recrawl.policy}: {recrawl.why}"]
     lines.append(f"price of a visit {recrawl.price:.4g}, importance {recrawl.importance:.3g}")
+    if recrawl.host_pages:
+        pages = words.number_of(recrawl.host_pages, "page")
+        lines.append(f"{pages} of its host with estimates: one changes about every {in_words(recrawl.host_interval)}")
     if not recrawl.conditional:
         lines.append("asked for without conditions: its server has said 304 of what had changed")
+    return lines + _signals(recrawl.signals)
+
+
+def _signals(said: Signals) -> list[str]:
+    lines = []
+    if said.forwarded:
+        lines.append(f"brought forward: a list says that it was modified at {words.timestamp(said.reported_at)}")
+    if said.dates_judged:
+        share = f"{said.dates_true} of {said.dates_judged} were right"
+        lines.append(f"Last-Modified of its host is {'used' if said.dates_believed else 'not used'}: {share}")
+    if said.reports_judged:
+        share = f"{said.reports_true} of {said.reports_judged} were right"
+        if said.reports_believed:
+            share += f", and {100 * said.recall:.0f} % of the changes are reported"
+        used = "used" if said.reports_believed else "not used"
+        lines.append(f"what sitemaps and feeds say of changes on its host is {used}: {share}")
+    if said.changefreq is not None:
+        lines.append(f"its sitemap says that it changes {said.changefreq}, which counts half at first")
     return lines

@@ -4,7 +4,7 @@ from math import sqrt
 from typing import ClassVar
 
 from gossamer.recrawl.estimate import Estimate, aged, changed, changed_at, flagged, not_flagged, unchanged
-from gossamer.recrawl.index import gap_of_hub, gap_until, gap_until_unflagged, value
+from gossamer.recrawl.index import gap_of_hub, gap_until, gap_until_unflagged, value_unflagged
 from gossamer.recrawl.policy import DAY, Memory, Plan, RecrawlPolicy, Terms, Visited, Why, counted, in_words, planned
 
 
@@ -46,14 +46,20 @@ class Optimal(RecrawlPolicy):
         known = estimate_of(memory)
         rests = f"{memory.visits} visits, {memory.changes} of which found a change" if known else "its host only"
         believed = known or terms.prior
-        gap = min(max(DAY * _gap(believed, terms), terms.shortest), terms.longest)
+        wanted = DAY * _gap(believed, terms)
+        gap = min(max(wanted, terms.shortest), terms.longest)
         spread = 1 + 1 / sqrt(believed.a)
         every = DAY / believed.rate
-        worth = value(believed, terms.importance, gap / DAY)
-        return (
-            f"changes about every {in_words(every)} (give or take a factor of {spread:.2g}; rests on {rests}); "
-            f"{in_words(gap)} after a visit the next is worth {worth:.3g}, and the price is {terms.price:.3g}"
-        )
+        told = f"changes about every {in_words(every)} (give or take a factor of {spread:.2g}; rests on {rests}); "
+        if terms.hub:
+            return f"{told}it lists other pages: visited about every {in_words(gap)} at a price of {terms.price:.3g}"
+        worth = value_unflagged(believed, terms.importance, gap / DAY, terms.recall)
+        told += f"{in_words(gap)} after a visit the next is worth {worth:.3g}, and the price is {terms.price:.3g}"
+        if terms.recall > 0:
+            told += f"; {100 * terms.recall:.0f} % of its changes would be reported"
+        if not terms.shortest < wanted < terms.longest:
+            told += f"; that is the {'shortest' if gap > wanted else 'longest'} gap allowed"
+        return told
 
 
 def estimate_of(memory: Memory) -> Estimate | None:
