@@ -6,14 +6,24 @@ from typing import Any
 import msgspec
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import StreamingResponse
+from fastapi.responses import JSONResponse, StreamingResponse
 from starlette.exceptions import HTTPException as AnyHTTPException
+from starlette.routing import Match
 
 from gossamer.crawl.audience import Outcome
 from gossamer.errors import ConfigError, StoreFailed
 from gossamer.observe.snapshot import Snapshot, to_contract
 from gossamer.observe.words import timestamp
-from gossamer.service.bodies import CrawlAction, CrawlAnswer, Health, Problem, described, problem, read_body
+from gossamer.service.bodies import (
+    CrawlAction,
+    CrawlAnswer,
+    Health,
+    Problem,
+    StatusAnswer,
+    described,
+    problem,
+    read_body,
+)
 from gossamer.service.dashboard import add_dashboard
 from gossamer.service.gate import TooLarge
 from gossamer.service.metrics import CONTENT_TYPE
@@ -29,6 +39,7 @@ ERRORS: dict[int | str, dict[str, Any]] = {
     401: {"model": Problem, "description": "a token is needed"},
     403: {"model": Problem, "description": "called under a strange name, or from another site"},
     404: {"model": Problem, "description": "not known"},
+    405: {"model": Problem, "description": "not in this way; `Allow` says how"},
     413: {"model": Problem, "description": "the body is too large"},
     415: {"model": Problem, "description": "the body is not JSON"},
     422: {"model": Problem, "description": "a value that cannot be; `field` names it"},
@@ -37,10 +48,8 @@ ERRORS: dict[int | str, dict[str, Any]] = {
 }
 
 
-class Json(Response):
+class Json(JSONResponse):
     """JSON by the encoder that the project uses. Values are plain already."""
-
-    media_type = "application/json"
 
     def render(self, content: object) -> bytes:
         return _ENCODE(content)
@@ -107,11 +116,21 @@ async def _wrong_parameter(_: Request, error: Exception) -> Response:
     return Json({"error": str(first["msg"])[:200], "field": ".".join(map(str, first["loc"][1:]))}, 422)
 
 
-async def _http_error(_: Request, error: Exception) -> Response:
+async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, AnyHTTPException)
     detail: object = error.detail
     said = detail if isinstance(detail, dict) else {"error": str(detail).lower(), "field": None}
-    return Json(said, error.status_code, dict(error.headers or {}))
+    headers = dict(error.headers or {})
+    if error.status_code == 405:
+        headers["Allow"] = ", ".join(_ways_to_ask(request))
+    return Json(said, error.status_code, headers)
+
+
+def _ways_to_ask(request: Request) -> list[str]:
+    """The methods of a path. Each route knows only its own."""
+    routes: list[Any] = request.app.router.routes
+    fitting = [route for route in routes if route.matches(request.scope)[0] is not Match.NONE]
+    return sorted({method for route in fitting for method in route.methods})
 
 
 async def _unavailable(_: Request, error: Exception) -> Response:
@@ -163,11 +182,11 @@ def state_of(parts: Parts) -> str:
 
 
 def _add_watching(app: FastAPI, parts: Parts) -> None:
-    @app.get("/status", summary="The totals of the crawl, and what it does at the moment")
-    async def status() -> dict[str, Any]:
+    @app.get("/status", summary="The totals of the crawl, and what it does at the moment", response_model=StatusAnswer)
+    async def status() -> Response:
         if parts.feed.latest is None:
             raise problem(503, "the crawl has only begun", retry=True)
-        return picture(parts.feed.latest, state_of(parts))
+        return Json(picture(parts.feed.latest, state_of(parts)))
 
     @app.get(
         "/metrics",
@@ -241,7 +260,9 @@ def _add_health(app: FastAPI, parts: Parts) -> None:
     async def alive() -> Response:
         return Json({"status": "ok"})
 
-    @app.get("/readyz", summary="Whether it takes changes", response_model=Health)
+    not_ready = {"model": Health, "description": "not now; try again"}
+
+    @app.get("/readyz", summary="Whether it takes changes", response_model=Health, responses={503: not_ready})
     async def ready() -> Response:
         if parts.feed.latest is None or not parts.operator.available:
             return Json({"status": "not ready"}, 503, {"Retry-After": "1"})

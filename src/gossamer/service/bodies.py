@@ -4,12 +4,20 @@ from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 from fastapi import HTTPException, Request
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
 
 M = TypeVar("M", bound=BaseModel)
 
 MOST_URLS = 100_000
 _MOST_DEPTH = 1_000_000
+
+
+def _whole(value: object) -> object:
+    """20.0 is a whole number to JSON, and to us."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Whole = Annotated[int, BeforeValidator(_whole)]
 
 
 class Body(BaseModel):
@@ -18,16 +26,27 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
+_ONE_LINE = r"^[^\x00-\x1f\x7f]*$"
+_SOME_URL = r"^[^\x00-\x1f\x7f]*[^\x00-\x1f\x7f\s,][^\x00-\x1f\x7f]*$"
+
+
 class Seeds(Body):
-    urls: list[str] | str = Field(description="a list of URLs, or one string of URLs separated by commas")
+    # The patterns are for whoever reads the description: a hundred thousand URLs are checked in `routes`, at once.
+    urls: (
+        Annotated[
+            list[Annotated[str, WithJsonSchema({"type": "string", "pattern": _ONE_LINE})]],
+            Field(min_length=1, max_length=MOST_URLS),
+        ]
+        | Annotated[str, WithJsonSchema({"type": "string", "pattern": _SOME_URL})]
+    ) = Field(description="a list of URLs, or one string of URLs separated by commas")
 
 
 class NewLimits(Body):
-    excludedDomains: list[str] | None = Field(
+    excludedDomains: list[Annotated[str, WithJsonSchema({"type": "string", "format": "domain"})]] | None = Field(
         default=None, max_length=100_000, description="with all names below them; if absent they stay as they are"
     )
-    depthLimit: int = Field(ge=0, le=_MOST_DEPTH, description="links followed from a seed")
-    urlLengthLimit: int = Field(ge=16, le=65_536, description="bytes of a URL in its canonical form")
+    depthLimit: Whole = Field(ge=0, le=_MOST_DEPTH, description="links followed from a seed")
+    urlLengthLimit: Whole = Field(ge=16, le=65_536, description="bytes of a URL in its canonical form")
 
 
 class HostAction(Body):
@@ -77,8 +96,36 @@ class LimitsAnswer(BaseModel):
     returned: int = Field(default=0, description="URLs that are queued again because a limit was lifted")
 
 
+class HostAnswer(BaseModel):
+    """As `gossamer hosts --json` has it, and what was ordered for it. Moments are ISO 8601 in UTC, durations are
+    seconds."""
+
+    host: str
+    domain: str
+    state: Literal["failing", "done", "new", "resting", "ready"]
+    queued: int
+    fetched: int
+    stored: int
+    known: int
+    address: str | None
+    delay: float = Field(description="the usual gap after an answer")
+    next_contact: str | None
+    wait: float = Field(description="until it may be contacted")
+    rest_reason: str | None
+    last_took: float
+    trouble: str | None
+    excluded: dict[str, int] = Field(description="by reason")
+    cuts: list[dict[str, str]] = Field(description="what was cut as a trap")
+    paused: bool
+    dropped: bool
+
+
+class SteeredHost(HostAnswer):
+    returned: int = Field(description="URLs that are queued again because the host was resumed")
+
+
 class HostsAnswer(BaseModel):
-    hosts: list[dict[str, Any]] = Field(description="as `gossamer hosts --json` has them")
+    hosts: list[HostAnswer]
     total: int
     next: int | None = Field(description="the offset of the next page")
 
@@ -97,8 +144,40 @@ class Done(BaseModel):
     done: int = Field(description="how many URLs were moved")
 
 
+StateOfCrawl = Literal["running", "idle", "paused", "stopping", "store failing"]
+
+
 class CrawlAnswer(BaseModel):
-    state: Literal["running", "idle", "paused", "stopping", "store failing"]
+    state: StateOfCrawl
+
+
+class StatusAnswer(BaseModel):
+    """The object of `gossamer crawl --json`, and figures of the moment; there are more than are named here."""
+
+    model_config = ConfigDict(extra="allow")
+
+    pages: int = Field(description="documents stored")
+    fetched: int = Field(description="responses received")
+    bytes: int
+    discovered: int
+    queued: int
+    duplicates: int
+    near_duplicates: int
+    errors: dict[str, int] = Field(description="by reason")
+    excluded: dict[str, int] = Field(description="by reason")
+    dead: int
+    hosts: int
+    seconds: float
+    cpu_seconds: float
+    max_rss_bytes: int
+    politeness_violations: int = Field(description="by our own audit; must be 0")
+    finished: bool
+    at: str = Field(description="when this was so: ISO 8601, UTC")
+    state: StateOfCrawl
+    in_flight: int
+    hosts_ready: int
+    hosts_waiting: int
+    waiting_for: str
 
 
 class Health(BaseModel):
@@ -109,8 +188,16 @@ def problem(status: int, error: str, field: str | None = None, retry: bool = Fal
     return HTTPException(status, {"error": error, "field": field}, {"Retry-After": "1"} if retry else None)
 
 
+def type_of(request: Request) -> str:
+    """The type of the body, without its parameters."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
 async def read_body(request: Request, kind: type[M]) -> M:
-    """The body as a value. Raises HTTPException: 400 for what is no JSON, 422 naming the field that cannot be."""
+    """The body as a value. Raises HTTPException: 415 for one that is not called JSON, as a form of another site in a
+    browser would send it; 400 for what is no JSON, 422 naming the field that cannot be."""
+    if type_of(request) != "application/json":
+        raise problem(415, "the body must be application/json")
     raw = await request.body()
     try:
         found = msgspec.json.decode(raw)

@@ -93,8 +93,6 @@ def judged(policy: Policy, call: Call) -> Refused | None:
     changes = call.method in CHANGING
     if (changes or not policy.on_loopback) and not shows(policy.token, call.authorization):
         return Refused(401, "a token is needed", ((b"www-authenticate", b"Bearer"),))
-    if changes and call.content_type not in ("application/json", LINES):
-        return Refused(415, "the body must be application/json")
     if call.content_length is not None and call.content_length > policy.max_body_bytes and not call.is_endless:
         return Refused(413, f"the body may have {policy.max_body_bytes} bytes")
     return None

@@ -16,15 +16,18 @@ from gossamer.service.bodies import (
     DeadAnswer,
     Done,
     HostAction,
+    HostAnswer,
     HostsAnswer,
     LimitsAnswer,
     NewLimits,
     PagesAnswer,
     Seeds,
     SeedsAnswer,
+    SteeredHost,
     described,
     problem,
     read_body,
+    type_of,
 )
 from gossamer.service.gate import LINES
 from gossamer.service.operator import Answered, Operator
@@ -66,7 +69,7 @@ def _add_seeds(app: FastAPI, parts: Parts) -> None:
         """Answers, when it is on record, what became of each: `accepted`, `known`, or `refused` with the reason. As
         `application/x-ndjson`, a URL a line (as it is, or a JSON string), the body may be as long as it likes; then
         only the first refusals are told."""
-        if request.headers.get("content-type", "").partition(";")[0].strip().lower() == LINES:
+        if type_of(request) == LINES:
             return await _streamed(parts.operator, request)
         urls = _urls_of(await read_body(request, Seeds))
         answers: list[Answered] = []
@@ -196,11 +199,16 @@ def _add_hosts(app: FastAPI, parts: Parts) -> None:
             each.update(_ordered_for(operator, HostKey(str(each["host"]))))
         return {"hosts": found, "total": total, "next": offset + most if offset + most < total else None}
 
-    @app.get("/hosts/{host}", summary="Everything known of a host")
+    @app.get("/hosts/{host}", summary="Everything known of a host", response_model=HostAnswer)
     async def host(host: HostName) -> dict[str, Any]:
         return await _known_host(parts, _host(host))
 
-    @app.post("/hosts/{host}", summary="Pause, resume, delay or drop a host", openapi_extra=described(HostAction))
+    @app.post(
+        "/hosts/{host}",
+        summary="Pause, resume, delay or drop a host",
+        response_model=SteeredHost,
+        openapi_extra=described(HostAction),
+    )
     async def steer(host: HostName, request: Request) -> dict[str, Any]:
         """`pause`: it is not contacted until it is resumed. `drop`: its URLs become excluded when their turn comes;
         they come back when it is resumed. `delay`: at least so many seconds after each answer, never less than the
@@ -239,7 +247,7 @@ def _ordered_for(operator: Operator, host: HostKey) -> dict[str, bool]:
 def _host(name: str) -> HostKey:
     found = read_host(name)
     if found is None:
-        raise problem(422, "this is no name of a host", "host")
+        raise problem(404, "this is no name of a host", "host")
     return found
 
 

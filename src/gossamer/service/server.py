@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import gc
 import ipaddress
+import json
 import logging
 import signal
 import socket
@@ -27,7 +28,7 @@ from gossamer.seed.lists import Seed
 from gossamer.service.app import make_app
 from gossamer.service.asking import Questions
 from gossamer.service.feed import Feed
-from gossamer.service.gate import Gate, Policy, names_for
+from gossamer.service.gate import HEADERS, Gate, Policy, names_for
 from gossamer.service.metrics import Metrics
 from gossamer.service.moments import Sights
 from gossamer.service.operator import Operator
@@ -245,6 +246,15 @@ class PatientConnection(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._head_is_there()
         super().on_headers_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        """What is no HTTP, or has a path of more than 64 KB, is answered in JSON like everything else."""
+        body = json.dumps({"error": "this is no HTTP request that can be read", "field": None}).encode("ascii")
+        own = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode("ascii"))]
+        fields = [*self.server_state.default_headers, *own, *HEADERS, (b"connection", b"close")]
+        lines = [b"HTTP/1.1 400 Bad Request", *(name + b": " + value for name, value in fields), b"", body]
+        self.transport.write(b"\r\n".join(lines))
+        self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._head_is_there()

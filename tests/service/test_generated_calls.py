@@ -1,0 +1,83 @@
+"""The service called by its own description: schemathesis makes thousands of requests of it, right ones and wrong ones,
+and holds every answer against it. `GOSSAMER_CALLS` asks for more of them."""
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import generated_calls
+import pytest
+from running import wait_until
+from serving import Service
+from small_server import Answer, SmallServer, links, page
+
+pytestmark = pytest.mark.service
+
+CALLS = int(os.environ.get("GOSSAMER_CALLS", "5000"))
+OF_ONE = 22  # calls come of one more example for every operation, since some of them lead to others
+SEED = "1"
+
+
+def everything(url: str, before: int) -> Answer:
+    """The web as the only proxy sees it: no address but this machine's is ever dialled."""
+    if url.endswith("/robots.txt"):
+        return Answer("", 404)
+    if url == "http://known.test/":
+        return links("/a", "/broken", "http://other.test/")
+    return Answer("sorry", 500) if url.endswith("/broken") else page(url)
+
+
+def test_no_generated_call_is_answered_with_a_5xx_or_in_a_way_that_is_not_described(tmp_path: Path) -> None:
+    counts = tmp_path / "counts.json"
+    with SmallServer(everything) as proxy:
+        (tmp_path / "gossamer.toml").write_text(
+            f'[fetch]\nproxy = "{proxy.base}"\n[retry]\nmax_tries = 1\n[service]\nmax_requests = 100000\n'
+        )
+        options = ["--config", tmp_path / "gossamer.toml", "--delay", 0, "--scope", "any", "http://known.test/"]
+        with Service(tmp_path / "crawl", *options) as service:
+            wait_until(lambda: service.get("/status").json["pages"] >= 3, "three pages")
+            wait_until(lambda: bool(service.get("/dead").json["dead"]), "a dead letter")
+            called = subprocess.run(
+                command(service, CALLS // OF_ONE + 10),
+                cwd=tmp_path,
+                env={
+                    **os.environ,
+                    "PYTHONPATH": str(Path(__file__).parent),
+                    "SCHEMATHESIS_HOOKS": generated_calls.__name__,
+                    generated_calls.COUNTS: str(counts),
+                },
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                timeout=60 + CALLS / 10,
+                check=False,
+            )
+            assert called.returncode == 0, "\n".join(line[:300] for line in called.stdout.splitlines())
+            answered: Counter[str] = Counter(json.loads(counts.read_text()))
+            assert service.get("/healthz").status == 200
+            assert service.get("/status").json["politeness_violations"] == 0
+
+    statuses = {call.split()[-1] for call in answered}
+    assert answered.total() >= CALLS
+    assert not any(status.startswith("5") for status in statuses)
+    # It got behind the door: every kind of answer that callers can bring about was given.
+    assert {"200", "400", "401", "404", "405", "415", "422"} <= statuses
+    assert answered["POST /hosts/{host} 200"] and answered["POST /seed/urls 200"] and answered["POST /dead 200"]
+    assert "crawl.failed" not in (tmp_path / "crawl" / "crawl.log").read_text()
+
+
+def command(service: Service, examples: int) -> list[str]:
+    """`/events` never ends, and is tested by itself. Wrong tokens have a rate of their own, so that 429 is an answer to
+    them as well."""
+    Path(service.directory.parent / "schemathesis.toml").write_text(
+        "[checks.missing_required_header]\nexpected-statuses = [401, 429]\n"
+    )
+    return [
+        *(sys.executable, "-m", "schemathesis.cli", "run", f"http://127.0.0.1:{service.port}/openapi.json"),
+        *("--header", f"Authorization: Bearer {service.token}", "--exclude-path", "/events"),
+        *("--checks", "all", "--max-examples", str(examples), "--seed", SEED, "--generation-database", "none"),
+        *("--continue-on-failure", "--no-color", "--no-shrink", "--suppress-health-check", "all"),
+    ]
