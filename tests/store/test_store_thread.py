@@ -10,8 +10,8 @@ from gossamer.clock import VirtualClock
 from gossamer.errors import DiskFull, StoreFailed
 from gossamer.model.outcome import Response
 from gossamer.model.states import UrlState
-from gossamer.model.units import HostId, Instant, Seconds, Url
-from gossamer.store.changes import Batch, Capture, Committed, Settlement
+from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Seconds, Url
+from gossamer.store.changes import Batch, Capture, Committed, PageLinks, Settlement
 from gossamer.store.thread import StoreThread
 
 LONG = 3600.0  # a linger that no test outlasts
@@ -295,6 +295,65 @@ def test_a_store_that_fails_for_a_while_counts_as_full_and_loses_nothing() -> No
         scene.store.close()
 
     playing(play)
+
+
+def test_a_commit_that_takes_very_long_counts_as_full_until_it_ends() -> None:
+    async def play() -> None:
+        scene = Scene()
+        scene.store.slow_after = 0.01
+        told: list[bool] = []
+        began = asyncio.Event()
+
+        def tell(slow: bool) -> None:
+            told.append(slow)
+            began.set()
+
+        scene.store.on_slow = tell
+        running = asyncio.create_task(scene.store.run())
+        scene.settle(1)
+        await asyncio.wait_for(began.wait(), 30)
+
+        assert scene.store.slow and scene.store.saturation == 1.0
+        assert scene.store.failing is None
+
+        scene.let()
+        await scene.until_reported(1)
+        assert not scene.store.slow and scene.store.saturation < 0.1
+        assert scene.sizes == [1] and told == [True, False]
+        scene.store.finish()
+        await running
+        scene.store.close()
+
+    playing(play)
+
+
+def test_commits_that_end_in_time_are_not_slow() -> None:
+    async def play() -> None:
+        scene = Scene()
+        scene.let()
+        told: list[bool] = []
+        scene.store.on_slow = told.append
+        running = asyncio.create_task(scene.store.run())
+        for url_id in range(5):
+            scene.settle(url_id)
+            await scene.until_reported(url_id + 1)
+        scene.store.finish()
+        await running
+        scene.store.close()
+
+        assert told == []
+
+    playing(play)
+
+
+def test_a_batch_weighs_what_its_pages_link_to_and_not_only_their_bodies() -> None:
+    scene = Scene(max_weight=1_000_000)
+    prints, hosts = [Fingerprint(n) for n in range(10_000)], [HostKey("x.test")] * 10_000
+
+    scene.store.batch.found([], PageLinks(1, 1, prints, hosts))
+
+    assert scene.store.fill.bytes == scene.store.batch.weight > 400_000
+    assert scene.store.saturation == scene.store.fill.saturation > 0.4
 
 
 def test_a_store_that_fails_for_longer_than_patience_lasts_ends_the_run() -> None:

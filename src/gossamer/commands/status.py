@@ -90,6 +90,8 @@ def with_live(waits: Waits, live: Live | None, *, running: bool) -> Waits:
         ready_hosts=ready,
         dns_failing=live.get("dns_failing") is True,
         proxy_failing=live.get("proxy_failing") is True,
+        store_failing=live.get("store_failing") is True,
+        store_slow=live.get("store_slow") is True,
     )
 
 

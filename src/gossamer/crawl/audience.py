@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import NamedTuple, Protocol
 
 from gossamer.frontier.turns import Visit
+from gossamer.model.fill import Fill
 from gossamer.model.outcome import Response
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant, Url
@@ -38,6 +39,10 @@ class Listener(Protocol):
     def saturation(self) -> float:
         """How full it is; 1.0 is its bound."""
 
+    @property
+    def fill(self) -> Fill:
+        """The same in figures."""
+
     def tell(self, outcome: Outcome) -> None: ...
 
 
@@ -63,6 +68,11 @@ class Audience:
     @property
     def saturation(self) -> float:
         return max((listener.saturation for listener in self._listeners), default=0.0)
+
+    @property
+    def fill(self) -> Fill:
+        """Of the fullest."""
+        return max((listener.fill for listener in self._listeners), key=lambda fill: fill.saturation, default=Fill(0))
 
     def visit_begins(self, visit: Visit) -> None:
         self._under_way[visit.task.url_id] = visit
@@ -113,6 +123,10 @@ class PageQueue:
     @property
     def saturation(self) -> float:
         return max(len(self._pages) / self._max_pages, self._bytes / self._max_bytes)
+
+    @property
+    def fill(self) -> Fill:
+        return Fill(len(self._pages), self._max_pages, self._bytes, self._max_bytes)
 
     def tell(self, outcome: Outcome) -> None:
         if outcome.response is not None:

@@ -7,7 +7,8 @@ a slice at a time: neither holds anybody up.
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -18,6 +19,7 @@ from gossamer.crawl.sitemaps import ListRead, Sitemaps
 from gossamer.dedup.exact import Known, Unknown
 from gossamer.extract.links import PageContent
 from gossamer.fetch.http.body import takes_long
+from gossamer.model.fill import Fill
 
 T = TypeVar("T")
 
@@ -64,7 +66,7 @@ class ReadingDesk:
         self._lists = lists
         self._waiting: deque[Document] = deque()
         self._bytes = 0  # as they came
-        self._unpacked = 0  # of large documents that wait for the other process
+        self._unpacked = 0  # of large documents and lists, which lie open until it is their turn
         self._in_hand = 0
         self._ready = asyncio.Event()
         self._aside: set[asyncio.Task[None]] = set()  # reading what would hold up a handful
@@ -83,6 +85,10 @@ class ReadingDesk:
     @property
     def saturation(self) -> float:
         return max(len(self) / self._limits.max_documents, (self._bytes + self._unpacked) / self._limits.max_bytes)
+
+    @property
+    def fill(self) -> Fill:
+        return Fill(len(self), self._limits.max_documents, self._bytes + self._unpacked, self._limits.max_bytes)
 
     def put(self, document: Document) -> None:
         self._waiting.append(document)
@@ -180,17 +186,25 @@ class ReadingDesk:
 
     async def _read_list(self, opened: Opened) -> None:
         assert self._lists is not None
-        self._finish(opened, None, None, listed=await self._lists.read(opened))
+        with self._lying_open(opened):
+            listed = await self._lists.read(opened)
+        self._finish(opened, None, None, listed=listed)
 
     async def _read_large(self, opened: Opened) -> None:
-        """In another process, one after the other; those that wait lie here unpacked, and count by that."""
+        """In another process, one after the other."""
+        with self._lying_open(opened):
+            page = await self._reader.extract_elsewhere(opened)
+        await self._finish_alone(opened, page)
+
+    @contextmanager
+    def _lying_open(self, opened: Opened) -> Iterator[None]:
+        """What waits for its turn lies here unpacked, and counts by that."""
         size = len(opened.payload.body)
         self._unpacked += size
         try:
-            page = await self._reader.extract_elsewhere(opened)
+            yield
         finally:
             self._unpacked -= size
-        await self._finish_alone(opened, page)
 
     async def _finish_alone(self, opened: Opened, page: PageContent | None) -> None:
         bands = self._reader.bands_to_ask(opened, page)

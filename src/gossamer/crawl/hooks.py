@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from gossamer.crawl.audience import Outcome
 from gossamer.crawl.page import Page
+from gossamer.model.fill import Fill
 
 MAX_WAITING = 256
 MAX_BYTES = 64 * 1024 * 1024
@@ -53,6 +54,10 @@ class HookRunner:
     @property
     def saturation(self) -> float:
         return max(self._waiting / MAX_WAITING, self._bytes / MAX_BYTES)
+
+    @property
+    def fill(self) -> Fill:
+        return Fill(self._waiting, MAX_WAITING, self._bytes, MAX_BYTES)
 
     @property
     def asks_about_links(self) -> bool:

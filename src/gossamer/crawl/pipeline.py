@@ -3,8 +3,6 @@
 import asyncio
 import math
 from collections.abc import Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
 
 from gossamer.clock import Clock
 from gossamer.crawl.alarm import Alarm
@@ -19,22 +17,23 @@ from gossamer.crawl.reading import DocumentReader, Read
 from gossamer.crawl.refreshing import REFRESHING, Refreshing
 from gossamer.crawl.sitemaps import Sitemaps
 from gossamer.crawl.slots import Slots, open_file_limit, room_aside
+from gossamer.crawl.store_reads import StoreReads
 from gossamer.crawl.tally import Tally
 from gossamer.crawl.visiting import Visitor
 from gossamer.crawl.warming import warm
 from gossamer.dedup.exact import ContentSeen
 from gossamer.errors import GossamerError
+from gossamer.fetch.http.room import BodyRoom
 from gossamer.frontier.front_queue import LoadOrder
 from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.selector import Load
 from gossamer.frontier.turns import Visit, WaitUntil
+from gossamer.model.fill import Fill
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant
 from gossamer.seen.tiers import SeenTest
 from gossamer.store.changes import Batch, Committed, RetiredHost
 from gossamer.store.thread import StoreThread
-
-T = TypeVar("T")
 
 
 class Pipeline:
@@ -49,7 +48,9 @@ class Pipeline:
         *,
         frontier: Frontier,
         loader: TaskSource,
+        reads: StoreReads,
         store: StoreThread,
+        bodies: BodyRoom,
         reader: DocumentReader,
         seen: SeenTest,
         contents: ContentSeen[int],
@@ -66,6 +67,7 @@ class Pipeline:
         self._frontier = frontier
         self._loader = loader
         self._store = store
+        self._bodies = bodies
         self._seen = seen
         self._contents = contents
         self._notes = notes
@@ -85,12 +87,12 @@ class Pipeline:
             limits=limits.desk,
             on_read=self._was_read,
             on_pause=self._paused_reading,
-            ask_owners=lambda digests: self.ask_store(loader.content_owners, digests),
-            ask_originals=lambda bands: self.ask_store(loader.originals_by_band, bands),
+            ask_owners=lambda digests: reads.ask(loader.content_owners, digests),
+            ask_originals=lambda bands: reads.ask(loader.originals_by_band, bands),
             on_failure=self.fail,
             lists=lists,
         )
-        self._reads = ThreadPoolExecutor(1, thread_name_prefix="gossamer-load")
+        self._reads = reads
         self._loading = False
         self._pumping = False  # a call of `pump` is on its way
         self._alarm = Alarm(clock, self.pump)
@@ -176,7 +178,7 @@ class Pipeline:
     @property
     def saturation(self) -> float:
         """How full the fullest queue is."""
-        return max(self.desk.saturation, self._store.saturation, self.audience.saturation)
+        return max(self.desk.saturation, self._store.saturation, self.audience.saturation, self._bodies.saturation)
 
     def _page_limit_reached(self) -> bool:
         return self._limits.max_pages is not None and self.pages >= self._limits.max_pages
@@ -200,6 +202,11 @@ class Pipeline:
     @property
     def in_flight(self) -> int:
         return len(self._slots)
+
+    @property
+    def fills(self) -> tuple[Fill, Fill]:
+        """Of the hosts that have a back queue, and of the visits that are out."""
+        return Fill(len(self._notes), self._limits.max_hosts), Fill(len(self._slots), self._slots.bound)
 
     # --- the end ---------------------------------------------------------------------------------
 
@@ -273,7 +280,7 @@ class Pipeline:
         if not order:
             return
         self._loading = True
-        future = asyncio.get_running_loop().run_in_executor(self._reads, self._loader.load, order)
+        future = self._reads.ask(self._loader.load, order)
         future.add_done_callback(lambda done: self._loaded(order, done))
 
     def _loaded(self, order: LoadOrder, done: "asyncio.Future[Loaded]") -> None:
@@ -307,18 +314,12 @@ class Pipeline:
         self._store.nudge()
         self.pump()
 
-    async def ask_store(self, function: Callable[..., T], *args: object) -> T:
-        """What one of the loader's functions answers, asked in its thread."""
-        return await asyncio.get_running_loop().run_in_executor(self._reads, function, *args)
-
     def _was_read(self, read: Read) -> None:
         batch = self._store.batch
         batch.settle(read.settlement)
         self.refreshing.settled(read.before, read.settlement, batch)
         self._lessons.settled(read.settlement, read)
-        batch.candidates.extend(read.candidates)
-        if read.links is not None:
-            batch.links.append(read.links)
+        batch.found(read.candidates, read.links)
         for name, n in read.counters():
             self._tally.count(batch, name, n)
         self._tally.moved(UrlState.QUEUED, read.settlement.state)
@@ -353,7 +354,7 @@ class Pipeline:
     async def run(self) -> None:
         """Crawl until nothing is left, a limit is reached, or `stop`. Everything is committed on return."""
         storing = asyncio.create_task(self._guard(self._store.run()))
-        warming = warm(self._loader, self.ask_store, self._contents, self._seen, self.desk.near)
+        warming = warm(self._loader, self._reads.ask, self._contents, self._seen, self.desk.near)
         side = [asyncio.create_task(self._guard(job)) for job in (self.desk.run(), warming, self._watch_load())]
         try:
             self.pump()
@@ -370,7 +371,7 @@ class Pipeline:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            self._reads.shutdown()
+            self._reads.close()
 
     async def _guard(self, job: Coroutine[None, None, None]) -> None:
         """A side task that dies stops the crawl."""

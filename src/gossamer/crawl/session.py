@@ -12,6 +12,7 @@ from typing import Protocol
 from gossamer.assemble import Crawl, assemble
 from gossamer.clock import cpu_seconds
 from gossamer.config import Config
+from gossamer.crawl.gauges import queues_of
 from gossamer.crawl.hooks import Hook, HookRunner
 from gossamer.crawl.refreshing import REFRESHING
 from gossamer.errors import StoreFailed
@@ -62,9 +63,10 @@ async def session(
     named += [(type(hook).__name__, hook) for hook in hooks]
     crawl = assemble(config, seeds, add_seeds=add_seeds, may_be_empty=may_be_empty)
     log = EventLog(crawl.directory.log, crawl.clock)
-    watch = Watch(crawl)
+    watch = Watch(crawl, log)
     crawl.audit.on_violation = lambda found: log.event("politeness.violated", kind=found.kind, key=found.key)
     crawl.store.on_failing = lambda error: _log_store(log, error)
+    crawl.store.on_slow = lambda slow: _log_slow_store(log, slow, crawl.store.slow_after)
     crawl.pipeline.on_load = lambda load, reason: log.event("selector.load", mode=load.value, reason=reason)
     hooked = _hooked(crawl, named, log) if named else None
     log.event("crawl.started", dir=config.dir, seeds=len(seeds), queued=crawl.tally.total["state:queued"])
@@ -94,6 +96,13 @@ def _log_store(log: EventLog, error: StoreFailed | None) -> None:
         log.event("store.recovered")
     else:
         log.event("store.failing", error=str(error))
+
+
+def _log_slow_store(log: EventLog, slow: bool, after: float) -> None:
+    if slow:
+        log.event("store.slow", after_s=after)
+    else:
+        log.event("store.recovered")
 
 
 def _hooked(crawl: Crawl, hooks: Sequence[tuple[str, Hook]], log: EventLog) -> HookRunner:
@@ -147,8 +156,9 @@ def _log_progress(log: EventLog, snapshot: Snapshot) -> None:
 class Watch:
     """Looks at a running crawl without disturbing it."""
 
-    def __init__(self, crawl: Crawl) -> None:
+    def __init__(self, crawl: Crawl, log: EventLog) -> None:
         self._crawl = crawl
+        self._log = log
         self._began = crawl.clock.monotonic()
         self._cpu_before = cpu_seconds()
         self._lag = 0.0
@@ -215,6 +225,8 @@ class Watch:
                     len(crawl.pipeline.desk),
                     dns_failing=dns.sick,
                     proxy_failing=crawl.visitor.proxy_failing,
+                    store_failing=crawl.store.failing is not None,
+                    store_slow=crawl.store.slow,
                 ),
                 now,
             ),
@@ -226,6 +238,10 @@ class Watch:
             documents_waiting=len(crawl.pipeline.desk),
             store_saturation=crawl.store.saturation,
             store_failing=crawl.store.failing is not None,
+            store_slow=crawl.store.slow,
+            queues=queues_of(crawl.pipeline, dns, crawl.bodies, crawl.reads, crawl.store, self._log),
+            bodies_held=crawl.bodies.held,
+            log_lost=self._log.lost,
             commits=crawl.store.commits,
             commit_seconds=crawl.store.commit_seconds,
             loop_lag=self._lag,
@@ -255,6 +271,8 @@ def waits_of(
     *,
     dns_failing: bool = False,
     proxy_failing: bool = False,
+    store_failing: bool = False,
+    store_slow: bool = False,
 ) -> Waits:
     """What a crawl waits for, as far as its frontier knows: of tries due later only the nearest date."""
     return Waits(
@@ -267,4 +285,6 @@ def waits_of(
         next_retry=frontier.next_due,
         dns_failing=dns_failing,
         proxy_failing=proxy_failing,
+        store_failing=store_failing,
+        store_slow=store_slow,
     )

@@ -50,6 +50,11 @@ class Slots(Generic[V]):
         return (*self._in, *self._aside)
 
     @property
+    def bound(self) -> int:
+        """How many can be out."""
+        return self.most + self._room_aside
+
+    @property
     def busy(self) -> float:
         """The share of slots that are taken."""
         return len(self._in) / self.most

@@ -37,6 +37,9 @@ def live_state(snapshot: Snapshot, process: int) -> Live:
         "waiting_for": snapshot.waiting_for,
         "dns_failing": snapshot.dns_failing,
         "proxy_failing": snapshot.proxy_failing,
+        "store_failing": snapshot.store_failing,
+        "store_slow": snapshot.store_slow,
+        "queues": {name: round(fill.saturation, 4) for name, fill in snapshot.queues.items()},
         "stopping": snapshot.stopping,
     }
 

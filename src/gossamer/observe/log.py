@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from gossamer.clock import Clock, SteadyClock
+from gossamer.model.fill import Fill
 from gossamer.observe.secrets import HIDDEN, names_a_secret, without_secrets
 from gossamer.observe.words import timestamp
 
@@ -63,6 +64,11 @@ class EventLog:
                 return
             self._waiting.append(line)
             self._waiting_bytes += len(line)
+
+    @property
+    def fill(self) -> Fill:
+        """What waits to be written. When that is full, events are lost and counted: the crawl does not wait for it."""
+        return Fill(len(self._waiting), 0, self._waiting_bytes, _MAX_WAITING_BYTES)
 
     def flush(self) -> None:
         """Write what is waiting now."""

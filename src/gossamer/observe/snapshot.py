@@ -1,7 +1,9 @@
 """One moment of a crawl, as the pipeline saw it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from gossamer.model.fill import Fill
 from gossamer.model.units import Instant
 
 
@@ -61,6 +63,10 @@ class Snapshot:
     documents_waiting: int = 0
     store_saturation: float = 0.0  # 1.0: nothing more is fetched until a batch is committed
     store_failing: bool = False  # commits fail: nothing is fetched until one succeeds
+    store_slow: bool = False  # a commit takes very long: nothing is fetched until it ends
+    queues: Mapping[str, Fill] = field(default_factory=dict)  # every bounded queue by its name (`crawl.gauges`)
+    bodies_held: int = 0  # answers that are not read on until there is room
+    log_lost: int = 0  # events that could not be written
     commits: int = 0
     commit_seconds: float = 0.0  # in total
     loop_lag: float = 0.0  # worst delay of the event loop in the last second
@@ -110,6 +116,7 @@ def to_contract(snapshot: Snapshot) -> dict[str, object]:
         "selector_shares": [round(share, 2) for share in snapshot.selector_shares],
         "load": snapshot.load,
         "store_failing": snapshot.store_failing,
+        "store_slow": snapshot.store_slow,
         "commits": snapshot.commits,
         "commit_seconds": round(snapshot.commit_seconds, 3),
         "worst_loop_lag": round(snapshot.worst_loop_lag, 4),

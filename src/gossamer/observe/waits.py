@@ -35,6 +35,8 @@ class Waits:
     hosts_counted_to: int | None = None
     dns_failing: bool = False  # hosts whose addresses are not known wait for a name server
     proxy_failing: bool = False  # hosts that are asked through a proxy wait for it
+    store_failing: bool = False  # nothing is fetched until a commit succeeds
+    store_slow: bool = False  # nothing is fetched until a commit ends that takes very long
 
 
 def or_more(count: int, counted_to: int | None) -> str:
@@ -44,8 +46,12 @@ def or_more(count: int, counted_to: int | None) -> str:
 
 def waiting_for(waits: Waits, now: Instant) -> str:
     """What keeps a running crawl from going on, in a few words. Empty while a host may be contacted, and at the end;
-    that name servers or a proxy fail is always told."""
-    found = ["DNS is failing: new hosts wait"] if waits.dns_failing else []
+    that the store, name servers or a proxy fail is always told."""
+    found = ["the store is failing: nothing is fetched"] if waits.store_failing else []
+    if waits.store_slow:
+        found.append("the store is slow: nothing is fetched until its commit ends")
+    if waits.dns_failing:
+        found.append("DNS is failing: new hosts wait")
     if waits.proxy_failing:
         found.append("a proxy is failing: its hosts wait")
     if waits.ready_hosts:

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 
 from gossamer.crawl.audience import Audience, Outcome
+from gossamer.model.fill import Fill
 from gossamer.observe.snapshot import Snapshot
 from gossamer.service.moments import Moments, Sights
 
@@ -21,6 +22,7 @@ class Feed:
     watches. Never full: whoever is slow misses pictures, not the crawl its pace."""
 
     saturation = 0.0
+    fill = Fill(0)
 
     def __init__(self) -> None:
         self._latest: Snapshot | None = None

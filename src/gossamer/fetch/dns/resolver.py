@@ -18,6 +18,8 @@ from gossamer.model.outcome import Failed, Failure
 from gossamer.model.units import Domain, HostKey, Instant, Seconds
 
 ANSWER_TIME = Seconds(5.0)
+MOST_ASKED = 2048
+"""Names that are looked up at the same time. Beyond that they come back: a slow name server must not fill memory."""
 _DEFAULT_LIMITS, _DEFAULT_BREAKER, _DEFAULT_SETBACKS = CacheLimits(), BreakerRules(), SetbackRules()
 _CANARIES = 4
 # A resolver that works knows the answer to a probe by heart. Who waits for one holds up a visit.
@@ -56,6 +58,7 @@ class ResolverStatistics:
     breaker_opened: int = 0
     cached_hosts: int = 0
     servers_avoided: int = 0
+    asking: int = 0  # names that are being looked up
     sick: bool = False
 
 
@@ -78,6 +81,7 @@ class Resolver:
         domain_of: Callable[[HostKey], Domain] | None = None,
         breaker: BreakerRules = _DEFAULT_BREAKER,
         setbacks: SetbackRules = _DEFAULT_SETBACKS,
+        most_asked: int = MOST_ASKED,
     ) -> None:
         self._questions = Questions(nameservers, clock, answer_time)
         self._clock = clock
@@ -87,6 +91,7 @@ class Resolver:
         self._domain_of = domain_of
         self._breaker = ResolverBreaker(breaker)
         self._pause = breaker.pause
+        self._most_asked = most_asked
         self._setbacks = Setbacks(setbacks, self._chance)
         self._asking: dict[HostKey, asyncio.Task[Addresses | Absence | _PutOff]] = {}
         self._probing: asyncio.Task[bool] | None = None
@@ -178,6 +183,7 @@ class Resolver:
             breaker_opened=self._breaker.opened,
             cached_hosts=len(self._cache),
             servers_avoided=self._questions.resting(),
+            asking=len(self._asking),
             sick=not self._breaker.is_closed,
         )
 
@@ -185,6 +191,8 @@ class Resolver:
 
     def _told_without_asking(self, host: HostKey, now: Instant) -> Addresses | _PutOff | None:
         """What a name gets that may not be asked for now; None: ask."""
+        if len(self._asking) >= self._most_asked:
+            return self._cache.stale(host, now) or _PutOff(Failure.DNS_TIMEOUT, self._a_little_later(now))
         if self._breaker.is_closed:
             until = self._setbacks.domain_rests_until(self._domain(host), now)
             if until is None:
@@ -196,8 +204,10 @@ class Resolver:
 
     def _after_the_next_probe(self, now: Instant) -> Instant:
         """When to come back while the resolver is sick; not all at once."""
-        soon = min(max(self._breaker.until, now), now + self._pause)
-        return Instant(soon + self._pause * (0.25 + 0.75 * self._chance.random()))
+        return self._a_little_later(Instant(min(max(self._breaker.until, now), now + self._pause)))
+
+    def _a_little_later(self, when: Instant) -> Instant:
+        return Instant(when + self._pause * (0.25 + 0.75 * self._chance.random()))
 
     def _not_now(self, host: HostKey, put_off: _PutOff, begun: float) -> NotNow:
         self._put_off += 1
