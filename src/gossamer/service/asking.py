@@ -3,25 +3,28 @@
 import asyncio
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import TypeVar
 
 from gossamer.backends.sqlite.database import open_for_reading
 from gossamer.backends.sqlite.host_reports import HostReports, HostRow
 from gossamer.backends.sqlite.reports import DeadFilter, PageFilter, status
+from gossamer.backends.sqlite.story import StoryReader
 from gossamer.backends.sqlite.windows import Window, dead_window, host_number, page_window
 from gossamer.clock import Clock
 from gossamer.config import Config
 from gossamer.explain.words import story_object
-from gossamer.inquiries import HOST_SORTS, Json, host_object, story_of
+from gossamer.inquiries import HOST_SORTS, Json, host_object, story_from
 from gossamer.model.units import HostKey, Instant
 
 T = TypeVar("T")
 AT_ONCE = 4
 """Questions that are answered at the same time; more wait, so that callers do not starve the crawl of threads."""
 HOSTS_KEPT = 2.0
-"""Seconds for which the counts of hosts are good: making them reads every URL once."""
+"""Seconds for which the counts of hosts are good: making them reads every URL once ..."""
+HOSTS_WORTH = 20.0
+"""... or so many times as long as that took, if this is longer: a twentieth of a thread goes into it at most."""
+_CACHE_KIB = 4_096
 
 
 class Questions:
@@ -29,18 +32,38 @@ class Questions:
 
     def __init__(self, directory: Path, clock: Clock) -> None:
         self._directory = directory
+        self._path = directory / "crawl.db"
         self._clock = clock
         self._turn = asyncio.Semaphore(AT_ONCE)
+        self._free: list[sqlite3.Connection] = []  # to open one takes longer than most questions
         self._counting = asyncio.Lock()
-        self._hosts: tuple[float, list[HostRow]] = (float("-inf"), [])
+        self._good_until = float("-inf")
+        self._rows: list[HostRow] = []
+        self._sorted: dict[str, list[HostRow]] = {}
 
     async def _ask(self, question: Callable[[sqlite3.Connection], T]) -> T:
-        def asked() -> T:
-            with closing(open_for_reading(self._directory / "crawl.db")) as db:
-                return question(db)
-
         async with self._turn:
-            return await asyncio.to_thread(asked)
+            return await asyncio.to_thread(self._asked, question)
+
+    def _asked(self, question: Callable[[sqlite3.Connection], T]) -> T:
+        db = self._free.pop() if self._free else self._opened()
+        try:
+            found = question(db)
+        except BaseException:
+            db.close()  # whatever is wrong with it, the next question does not meet it
+            raise
+        self._free.append(db)
+        return found
+
+    def _opened(self) -> sqlite3.Connection:
+        db = open_for_reading(self._path)
+        db.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+        return db
+
+    def close(self) -> None:
+        """Nothing more is asked."""
+        while self._free:
+            self._free.pop().close()
 
     async def status(self) -> Json:
         return await self._ask(status)
@@ -52,20 +75,26 @@ class Questions:
         return await self._ask(lambda db: dead_window(db, wanted, after=after, most=most))
 
     async def explain(self, config: Config, url: str) -> Json:
-        async with self._turn:
-            return await asyncio.to_thread(lambda: story_object(story_of(config, url, running=True)))
+        return await self._ask(
+            lambda db: story_object(story_from(StoryReader(db, self._path), config, url, running=True))
+        )
 
     async def hosts(self, config: Config, sort: str, offset: int, most: int, contains: str) -> tuple[list[Json], int]:
         """So many hosts from `offset` on, and how many there are."""
-        rows = await self._rows()
+        await self._count_hosts()
         now = Instant(self._clock.now())
+        rows, ordered = self._rows, self._sorted
 
         def chosen() -> tuple[list[Json], int]:
-            meant = [row for row in rows if contains in row.host] if contains else rows
-            ordered = sorted(meant, key=HOST_SORTS[sort])
-            return [host_object(row, config, now) for row in ordered[offset : offset + most]], len(meant)
+            if sort not in ordered:
+                ordered[sort] = sorted(rows, key=HOST_SORTS[sort])
+            meant = ordered[sort]
+            if contains:
+                meant = [row for row in meant if contains in row.host]
+            return [host_object(row, config, now) for row in meant[offset : offset + most]], len(meant)
 
-        return await asyncio.to_thread(chosen)
+        async with self._turn:
+            return await asyncio.to_thread(chosen)
 
     async def host(self, config: Config, host: HostKey) -> Json | None:
         """Everything known of a host; None if it is not known."""
@@ -74,20 +103,22 @@ class Questions:
             number = host_number(db, host)
             if number is None:
                 return None
-            reports = HostReports(db, self._directory / "crawl.db")
+            reports = HostReports(db, self._path)
             return reports.row(number, reports.counts_of(number))
 
         row = await self._ask(counted)
         return None if row is None else host_object(row, config, Instant(self._clock.now()))
 
-    async def _rows(self) -> list[HostRow]:
+    async def _count_hosts(self) -> None:
         async with self._counting:
-            made, rows = self._hosts
-            if self._clock.monotonic() - made >= HOSTS_KEPT:
-                rows = await self._ask(self._all_rows)
-                self._hosts = self._clock.monotonic(), rows
-            return rows
+            begun = self._clock.monotonic()
+            if begun < self._good_until:
+                return
+            rows = await self._ask(self._all_rows)
+            now = self._clock.monotonic()
+            self._rows, self._sorted = rows, {}
+            self._good_until = now + max(HOSTS_KEPT, HOSTS_WORTH * (now - begun))
 
     def _all_rows(self, db: sqlite3.Connection) -> list[HostRow]:
-        reports = HostReports(db, self._directory / "crawl.db")
+        reports = HostReports(db, self._path)
         return list(reports.rows(reports.counts()))

@@ -113,6 +113,7 @@ async def _run(
                 raise
         opened.log.event("service.ended")
     finally:
+        questions.close()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.remove_signal_handler(number)
     return 0

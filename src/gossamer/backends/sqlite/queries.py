@@ -15,6 +15,7 @@ def named_queries(file: str) -> dict[str, str]:
     return {name: body.strip() for name, body in zip(parts[1::2], parts[2::2], strict=True)}
 
 
+@cache
 def migrations() -> list[tuple[int, str]]:
     """(number, script) of every migration, in order."""
     folder = files("gossamer.backends.sqlite").joinpath("migrations")

@@ -127,7 +127,7 @@ def pages(db: sqlite3.Connection, wanted: PageFilter) -> Iterator[Json]:
     with _our_errors(db):
         for ids in _page_ids(db, sql, wanted):
             for url_id in ids:
-                row = db.execute(sql["page"], (url_id,)).fetchone()
+                row = db.execute(sql["pages"], (f"[{url_id}]",)).fetchone()
                 if wanted.state is not None and row[2] != wanted.state:
                     continue
                 if wanted.limit is not None and shown >= wanted.limit:

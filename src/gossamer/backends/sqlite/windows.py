@@ -35,7 +35,8 @@ def page_window(
             upto = min(end, after + _STEP) if host_id is None else last  # a host's URLs are found by index
             values = {"after": after, "upto": upto, "state": wanted.state, "host_id": host_id}
             rows = db.execute(statement, {**values, "text": contains, "most": most - len(items)}).fetchall()
-            items += [page_object(db.execute(reports["page"], row).fetchone()) for row in rows]
+            found = db.execute(reports["pages"], (json.dumps([number for (number,) in rows]),)) if rows else ()
+            items += [page_object(row) for row in found]
             if len(items) >= most:
                 return Window(items, rows[-1][0])
             after = upto

@@ -6,6 +6,7 @@ Classes of priority, served by the biased selector; the oldest first within a cl
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from itertools import pairwise
 from math import frexp
 
@@ -154,6 +155,7 @@ class Mercator(Ordering):
         return {name: weight * value / total for name, (weight, value) in known.items()}
 
 
+@cache
 def _table(signal: Callable[[int], float], weight: float) -> list[float]:
     return [weight * signal(count) for count in range(_TABLED)]
 
