@@ -7,6 +7,7 @@ anything has a date. What is queued is served by the frontier like everything el
 import math
 from typing import Final
 
+from gossamer.crawl.pace import PACE, Pace
 from gossamer.crawl.recrawling import REFRESHING, Recrawling
 from gossamer.crawl.tally import Tally
 from gossamer.model.states import UrlState
@@ -49,9 +50,12 @@ class Refreshing:
         tally: Tally,
         now: Instant,
         tokens: str | None = None,
+        pace: str | None = None,
     ) -> None:
-        """`tokens`: what the crawl remembers of its budget."""
+        """`tokens` and `pace`: what the crawl remembers of its budget, and of how it was spent."""
         self.recrawling = recrawling
+        self.pace = Pace(now, pace)
+        self.pace.budget = wishes.budget
         self._keep = wishes.keep_fresh
         self._by = now
         self._store = store
@@ -96,12 +100,13 @@ class Refreshing:
         most, early = AT_ONCE, False
         self._refill(now)
         if self._keep and self._next > now:
-            early = self._early is not None and self._tokens >= self._most and now >= self._not_early
+            early = self._may_be_early_at(now) <= now
             if not early:
                 self.look_at = min(self._next, self._may_be_early_at(now))
                 return
+            assert self._budget is not None
             most = max(1, int(self._most / 2))  # what comes due in a moment is still paid for
-            self._not_early = now + most * _DAY / (self._budget or 1.0)  # if there is nothing, there will be none soon
+            self._not_early = now + most * _DAY / self._budget  # if there is nothing now, there will be none soon
         if self._tokens < 1.0:
             if not self._keep:
                 self._done = True  # the rest of what is due is left to another day
@@ -127,7 +132,8 @@ class Refreshing:
         """When the budget is left unused for so long that what comes due next may be visited already."""
         if self._early is None or self._budget is None:
             return math.inf
-        full = now + (self._most - self._tokens) * _DAY / self._budget
+        missing = self._most - self._tokens
+        full = now if missing < 1e-6 else now + missing * _DAY / self._budget
         return max(full, self._not_early)
 
     def _refill(self, now: Instant) -> None:
@@ -173,8 +179,10 @@ class Refreshing:
         if before is None or before.state is _QUEUED:
             self._new += 1
             self._uncredited += 1
+            self.pace.discoveries += 1
         else:
             self._again += 1
+            self.pace.refreshes += 1
             self._waiting = max(0, self._waiting - 1)
             self._tally.count(batch, "refreshed")
             if before.state is _STORED:
@@ -196,3 +204,6 @@ class Refreshing:
         self.recrawling.hand_over(batch, now, self._tally.total["state:queued"] - self._waiting)
         if self._budget is not None and (batch.again is not None or batch.settlements):
             batch.facts[TOKENS] = f"{self._tokens!r} {self._since!r}"
+        if batch.settlements:
+            self.pace.fold(now)
+            batch.facts[PACE] = self.pace.to_text()

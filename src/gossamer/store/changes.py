@@ -9,7 +9,7 @@ from gossamer.model.outcome import Response
 from gossamer.model.shown import LongLink
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate
-from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Origin, Url
+from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Origin, Seconds, Url
 
 
 class Original(NamedTuple):
