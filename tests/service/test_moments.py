@@ -1,8 +1,10 @@
 """What whoever watches is shown: the last minutes, how things stand, and never more than a page can bear."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from gossamer.crawl.audience import Outcome
+from gossamer.model.fill import Fill
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant, Url
 from gossamer.observe.snapshot import Snapshot
@@ -46,12 +48,13 @@ def test_a_moment_tells_where_hosts_and_classes_stand() -> None:
         return list(range(len(bounds) + 1))
 
     moments = Moments()
-    now = at(1.0, hosts_parked=7)
+    now = replace(at(1.0, hosts_parked=7), queues={"documents": Fill(30, 40)})
     moments.note(now)
     found = moments.moment(now, Sights(rests, lambda load: (6, 3, 1) if load == "normal" else (1, 1, 1)))
 
     assert found["rests"] == {"bounds": REST_BOUNDS, "hosts": list(range(len(REST_BOUNDS) + 1))}
     assert asked == [now.at] and found["hosts_parked"] == 7
+    assert found["queues"] == [["documents", 30, 0.75]]
     assert found["sample"] == [1_000_001.0, 0.0, 0.0]
 
 

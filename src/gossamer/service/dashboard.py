@@ -7,22 +7,22 @@ from fastapi import FastAPI
 from fastapi.responses import Response
 
 FOLDER = Path(__file__).parent / "page"
-FILES = {
-    "/": ("index.html", "text/html"),
-    "/page/main.js": ("main.js", "text/javascript"),
-    "/page/style.css": ("style.css", "text/css"),
-}
+KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+MODULES = ("main", "api", "charts", "dom", "figures", "forms", "lists", "stream", "text", "theme")
+NAMES = ("icon.svg", "style.css", *(f"{module}.js" for module in MODULES))
+FILES = {"/": "index.html", **{f"/page/{name}": name for name in NAMES}}
+"""Path -> file. No path of a caller ever names a file."""
 
 
 @cache
 def file_at(path: str) -> tuple[bytes, str]:
     """The file that a path means, and its type."""
-    name, kind = FILES[path]
-    return (FOLDER / name).read_bytes(), f"{kind}; charset=utf-8"
+    found = FOLDER / FILES[path]
+    return found.read_bytes(), f"{KINDS[found.suffix]}; charset=utf-8"
 
 
 def add_dashboard(app: FastAPI) -> None:
-    """Routes for the files, each by its name: no path of a caller ever names a file."""
+    """A route for each file."""
     for path in FILES:
         _add_file(app, path)
 

@@ -61,6 +61,8 @@ class Moments:
             "rests": {"bounds": REST_BOUNDS, "hosts": sights.rests(snapshot.at, REST_BOUNDS)},
             "targets": targets(sights.shares(snapshot.load), len(snapshot.urls_by_front)),
             "hosts_parked": snapshot.hosts_parked,
+            "queues": [[name, fill.items, round(fill.saturation, 4)] for name, fill in snapshot.queues.items()],
+            "phases": [],
         }
 
 

@@ -1,0 +1,104 @@
+// The few ways in which this page touches its document. Text is only ever set as text.
+export const $ = (id) => document.getElementById(id);
+
+export function put(node, text) {
+  const said = String(text);
+  if (node.textContent !== said) node.textContent = said;
+}
+
+export function made(tag, fields = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(fields)) {
+    if (name === "class") node.className = value;
+    else if (name === "on") for (const [event, act] of Object.entries(value)) node.addEventListener(event, act);
+    else if (value !== null && value !== undefined && value !== false) node.setAttribute(name, value === true ? "" : value);
+  }
+  node.append(...children);
+  return node;
+}
+
+export function button(text, label, act, kind = "") {
+  return made("button", { type: "button", class: kind, "aria-label": label, "data-act": text.toLowerCase(), on: { click: act } }, text);
+}
+
+// As many children as there are items: those that are there are filled anew, so nothing flickers and nothing piles up.
+export function fill(parent, items, make, update) {
+  while (parent.childElementCount > items.length) parent.lastElementChild.remove();
+  while (parent.childElementCount < items.length) parent.append(make());
+  items.forEach((item, at) => update(parent.children[at], item, at));
+}
+
+// Rows of a table by their key. A row keeps its node as long as its key is shown. While somebody points at the rows or
+// is among them with the keyboard, none moves, so that nobody hits the wrong one; `now` shows the new order at once.
+export class Rows {
+  constructor(body, { key, make, update, most }) {
+    Object.assign(this, { body, key, make, update, most });
+    this.nodes = new Map();
+    this.none = made("tr", { class: "none" }, made("td", { colspan: body.closest("table").tHead.rows[0].cells.length }));
+    this.held = false;
+    const hold = () => { this.held = true; };
+    const release = () => { this.held = body.contains(document.activeElement) || body.matches(":hover"); };
+    body.addEventListener("pointerenter", hold);
+    body.addEventListener("pointerleave", () => setTimeout(release));
+    body.addEventListener("focusin", hold);
+    body.addEventListener("focusout", () => setTimeout(release));
+  }
+
+  show(items, { now = false, empty = "nothing" } = {}) {
+    const wanted = new Map(items.slice(0, this.most).map((item) => [this.key(item), item]));
+    for (const [key, node] of this.nodes) if (wanted.has(key)) this.update(node, wanted.get(key));
+    if (this.held && !now && this.nodes.size) return;
+    const focused = this._focused();
+    for (const [key, node] of this.nodes) if (!wanted.has(key)) { node.remove(); this.nodes.delete(key); }
+    let place = this.body.firstElementChild;
+    for (const [key, item] of wanted) {
+      let node = this.nodes.get(key);
+      if (!node) { node = this.make(item); this.nodes.set(key, node); this.update(node, item); }
+      if (node === place) place = place.nextElementSibling;
+      else this.body.insertBefore(node, place);
+    }
+    put(this.none.firstElementChild, empty);
+    if (wanted.size) this.none.remove();
+    else this.body.append(this.none);
+    this._refocus(focused);
+  }
+
+  _focused() {
+    const active = document.activeElement;
+    if (!active || !this.body.contains(active)) return null;
+    const row = active.closest("tr");
+    return { active, act: active.dataset.act, at: [...this.body.rows].indexOf(row) };
+  }
+
+  // Whoever is among the rows with the keyboard stays there: on the same button, or on that of the row that came up.
+  _refocus(focused) {
+    if (!focused || document.activeElement === focused.active) return;
+    if (focused.active.isConnected) { focused.active.focus(); return; }
+    const row = this.body.rows[Math.min(focused.at, this.body.rows.length - 1)];
+    const next = row?.querySelector(`[data-act="${focused.act}"]`) ?? row?.querySelector("button, a");
+    if (next) next.focus();
+    else { const heading = this.body.closest("section").querySelector("h2"); heading.tabIndex = -1; heading.focus(); }
+  }
+}
+
+// --- what is said to people ------------------------------------------------------------------------------
+
+const MOST_NOTICES = 4;
+
+export function say(text, bad = false) {
+  const close = button("×", "dismiss this notice", () => notice.remove());
+  const notice = made("p", { class: bad ? "notice bad" : "notice" }, made("span", {}, text), close);
+  const all = $("notices");
+  all.append(notice);
+  while (all.childElementCount > MOST_NOTICES) all.firstElementChild.remove();
+  if (!bad) setTimeout(() => notice.remove(), 6000);
+}
+
+export function sure(text, yes) {
+  const dialog = $("sure-dialog");
+  put($("sure-text"), text);
+  put($("sure-yes"), yes);
+  dialog.returnValue = "no";
+  dialog.showModal();
+  return new Promise((done) => dialog.addEventListener("close", () => done(dialog.returnValue === "yes"), { once: true }));
+}

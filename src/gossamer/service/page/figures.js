@@ -1,0 +1,207 @@
+// Everything that is drawn from a picture of the crawl: tiles, charts, front queues, politeness, answers, engine.
+import { Chart, SPAN } from "./charts.js";
+import { $, fill, made, put } from "./dom.js";
+import { bytes, count, percent, plural, rate, seconds, short } from "./text.js";
+
+const CLASSES = ["high", "medium", "low"];
+const MOST_REASONS = 6;
+const TONES = { running: "good", idle: "calm", paused: "warn", stopping: "warn", "store failing": "bad" };
+
+// --- the last minutes ------------------------------------------------------------------------------------
+
+let samples = [];
+let charts = null;
+
+// What the service remembers wins; what it cannot know, from before it was started, is kept.
+export function history(told) {
+  const first = told.length ? told[0][0] : Infinity;
+  samples = [...samples.filter((sample) => sample[0] < first), ...told];
+  trim();
+}
+
+function trim() {
+  const end = samples.at(-1)?.[0] ?? 0;
+  samples = samples.filter((sample) => end - sample[0] <= SPAN + 2);
+}
+
+function drawCharts(moment) {
+  charts ??= [
+    new Chart($("throughput"), $("throughput-legend"),
+      [{ name: "pages/s", at: 1, kind: "one", words: rate }, { name: "bytes/s", at: 2, kind: "two", scale: 1 }],
+      [{ words: short, least: 3 }, { words: bytes, least: 3000 }]),
+    new Chart($("latency"), $("latency-legend"),
+      [{ name: "median", at: 3, kind: "one" }, { name: "p95", at: 4, kind: "two" }, { name: "p99", at: 5, kind: "three" }],
+      [{ words: seconds, least: 0.03 }]),
+  ];
+  if (moment?.sample && moment.sample[0] > (samples.at(-1)?.[0] ?? 0)) { samples.push(moment.sample); trim(); }
+  for (const chart of charts) chart.draw(samples);
+  const now = samples.at(-1);
+  put($("rate"), now ? rate(now[1]) : "–");
+  put($("rate-note"), now ? `${bytes(now[2])}/s` : "");
+}
+
+// --- one picture -----------------------------------------------------------------------------------------
+
+export function draw(status, moment) {
+  drawState(status);
+  drawTiles(status);
+  drawCharts(moment);
+  drawFronts(status, moment);
+  if (moment) { drawRests(status, moment); drawPhases(moment.phases); drawQueues(moment.queues); }
+  drawAnswers(status);
+  drawTrouble(status);
+  drawEngine(status);
+}
+
+function drawState(status) {
+  const state = $("state");
+  put(state, status.state);
+  state.className = `pill ${TONES[status.state] ?? ""}`;
+  const crawl = $("crawl");
+  crawl.disabled = false;
+  put(crawl, status.state === "paused" ? "Resume crawl" : "Pause crawl");
+  const empty = status.discovered === 0;
+  const slow = (samples.at(-1)?.[1] ?? 0) < 1; // otherwise a polite crawl would flicker between the two
+  put($("doing"), empty ? "Nothing to crawl yet: add seeds below." : status.state === "paused" ? "No visits are started until it is resumed."
+    : slow && status.waiting_for ? `Waits for ${status.waiting_for}.` : `Up for ${seconds(status.seconds)}; ${plural(status.in_flight, "visit", "visits")} in flight, ${plural(status.hosts_waiting, "host", "hosts")} left alone for a while.`);
+}
+
+function tile(id, figure, note, tone = "") {
+  const shown = $(id);
+  put(shown, figure);
+  shown.className = tone;
+  put(shown.nextElementSibling, note);
+}
+
+function drawTiles(s) {
+  tile("pages", count(s.pages), `${count(s.run_pages)} in this run`);
+  tile("queued", short(s.queued), `of ${short(s.discovered)} known`);
+  tile("in-flight", count(s.in_flight), `${count(s.documents_waiting)} to be read`);
+  tile("hosts-known", short(s.hosts), `${count(s.hosts_in_memory)} in memory`);
+  tile("duplicates", short(s.duplicates), `${count(s.near_duplicates)} nearly`);
+  tile("dead-count", count(s.dead), `${count(Object.values(s.errors).reduce((a, b) => a + b, 0))} failures in all`, s.dead ? "warn" : "");
+  const broken = s.politeness_violations;
+  tile("polite", broken ? count(broken) : "kept", broken ? "gaps were too short" : "no gap too short", broken ? "bad" : "good");
+}
+
+// --- queues ----------------------------------------------------------------------------------------------
+
+function drawFronts(s, moment) {
+  const targets = moment?.targets ?? [];
+  put($("load"), s.load === "high" ? "high load" : "normal load");
+  $("load").className = s.load === "high" ? "badge warn" : "badge";
+  put($("load-reason"), s.load_reason ? `Last change of load: ${s.load_reason}.` : "");
+  const make = () => made("li", {}, made("span", { class: "name" }), made("span", { class: "figure" }), made("span", { class: "track", "aria-hidden": "true" }, made("i"), made("u")));
+  fill($("fronts"), s.urls_by_front, make, (row, urls, at) => {
+    const observed = s.selector_shares[at] ?? 0, target = targets[at];
+    put(row.children[0], s.urls_by_front.length === 3 ? CLASSES[at] : `class ${at + 1}`);
+    put(row.children[1], `${percent(observed)}${target === undefined ? "" : ` of ${percent(target)}`}, ${plural(urls, "URL", "URLs")}`);
+    const [bar, mark] = row.children[2].children;
+    bar.style.width = `${observed}%`;
+    mark.hidden = target === undefined;
+    if (target !== undefined) mark.style.left = `${target}%`;
+  });
+}
+
+const until = (bound) => (bound < 60 ? `${bound} s` : bound < 3600 ? `${bound / 60} m` : `${bound / 3600} h`);
+
+// Hosts in memory from left to right: those that are asked now, those that may be, those that are left alone.
+function drawRests(s, moment) {
+  const { bounds, hosts } = moment.rests;
+  const columns = [
+    { name: "in flight", hosts: s.in_flight, kind: "out" },
+    { name: "ready", hosts: s.hosts_ready, kind: "ready" },
+    ...hosts.map((n, at) => ({ name: at < bounds.length ? until(bounds[at]) : "later", hosts: n, kind: "resting" })),
+    { name: "same IP", hosts: moment.hosts_parked, kind: "parked" },
+  ];
+  const top = Math.max(1, ...columns.map((column) => column.hosts));
+  const make = () => made("li", {}, made("b"), made("i", { "aria-hidden": "true" }), made("span"));
+  fill($("rests"), columns, make, (li, column) => {
+    li.className = column.kind;
+    put(li.children[0], short(column.hosts));
+    li.children[1].style.height = `${column.hosts ? Math.max(2, (100 * column.hosts) / top) : 0}%`;
+    put(li.children[2], column.name);
+  });
+  put($("rests-note"), `${plural(s.hosts_in_memory, "host", "hosts")} in memory of ${count(s.hosts)}. Each column: how soon they may be contacted again.`);
+}
+
+// --- answers ---------------------------------------------------------------------------------------------
+
+function drawAnswers(s) {
+  const kinds = ["2xx", "3xx", "4xx", "5xx"];
+  const counts = kinds.map((kind) => s.statuses[kind] ?? 0), total = counts.reduce((a, b) => a + b, 0);
+  put($("answers-total"), plural(s.fetched, "answer", "answers"));
+  fill($("answers-bar"), kinds, () => made("i"), (bar, kind, at) => {
+    bar.className = `s${kind[0]}`;
+    bar.style.width = total ? `${(100 * counts[at]) / total}%` : "0";
+  });
+  const rows = [...kinds.map((kind, at) => [kind, `s${kind[0]}`, counts[at]]), ["no answer", "s0", Object.entries(s.errors).reduce((n, [reason, m]) => (["server_error", "rate_limited"].includes(reason) ? n : n + m), 0)]];
+  const make = () => made("li", {}, made("span", { class: "key" }), made("span", { class: "name" }), made("b"), made("span", { class: "hint" }));
+  fill($("answers"), rows, make, (row, [kind, tone, n]) => {
+    row.children[0].className = `key ${tone}`;
+    put(row.children[1], kind);
+    put(row.children[2], count(n));
+    put(row.children[3], total && tone !== "s0" ? percent((100 * n) / total) : "");
+  });
+}
+
+function drawTrouble(s) {
+  const rows = [
+    ...Object.entries(s.errors).map(([reason, n]) => [reason, n, "s5"]),
+    ...Object.entries(s.excluded).map(([reason, n]) => [reason, n, "s3"]),
+  ].sort((a, b) => b[1] - a[1]).slice(0, MOST_REASONS);
+  const make = () => made("li", {}, made("span", { class: "key" }), made("span", { class: "name" }), made("b"));
+  fill($("trouble"), rows.length ? rows : [["none so far", null, "s2"]], make, (row, [reason, n, tone]) => {
+    row.children[0].className = `key ${tone}`;
+    put(row.children[1], reason.replaceAll("_", " "));
+    put(row.children[2], n === null ? "" : count(n));
+  });
+}
+
+// --- the machine -----------------------------------------------------------------------------------------
+
+function drawPhases(phases) {
+  const make = () => made("tr", {}, made("th", { scope: "row" }), ...Array.from({ length: 4 }, () => made("td", { class: "n" })));
+  fill($("phases"), phases, make, (row, [name, often, ...times]) => {
+    put(row.children[0], name);
+    put(row.children[1], rate(often));
+    times.forEach((time, at) => put(row.children[2 + at], seconds(time)));
+  });
+}
+
+function drawQueues(queues) {
+  const make = () => made("li", {}, made("span", { class: "name" }), made("span", { class: "track", "aria-hidden": "true" }, made("i")), made("b"), made("span", { class: "hint" }));
+  fill($("queues"), queues, make, (row, [name, items, full]) => {
+    const tone = full >= 1 ? "bad" : full >= 0.8 ? "warn" : "";
+    put(row.children[0], name.replaceAll("_", " "));
+    row.children[1].className = `track ${tone}`;
+    row.children[1].firstElementChild.style.width = `${Math.min(100, 100 * full)}%`;
+    put(row.children[2], percent(100 * full));
+    row.children[2].className = tone;
+    put(row.children[3], short(items));
+  });
+}
+
+let before = null;
+let busy = 0;
+
+function drawEngine(s) {
+  if (before && s.seconds > before.seconds) busy = (100 * (s.cpu_seconds - before.cpu_seconds)) / (s.seconds - before.seconds);
+  before = s;
+  const full = 100 * Math.min(1, s.store_saturation);
+  const failing = [s.store_failing && "store", s.dns_failing && "name servers", s.proxy_failing && "proxy"].filter(Boolean);
+  const rows = [
+    ["open batch", percent(full), full >= 80 ? "warn" : ""],
+    ["a commit", s.commits ? seconds(s.commit_seconds / s.commits) : "–", ""],
+    ["event loop delay", seconds(s.loop_lag), s.loop_lag > 0.25 ? "warn" : ""],
+    ["processor", percent(busy), ""],
+    ["most memory", bytes(s.max_rss_bytes), ""],
+    ["robots.txt read", count(s.robots_fetched), ""],
+    ["failing", failing.join(", ") || "nothing", failing.length ? "bad" : "good"],
+  ];
+  fill($("engine"), rows, () => made("div", {}, made("dt"), made("dd")), (row, [name, value, tone]) => {
+    put(row.children[0], name);
+    put(row.children[1], value);
+    row.children[1].className = tone;
+  });
+}

@@ -1,0 +1,29 @@
+// Figures in words for people.
+const whole = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
+const compact = new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 });
+
+export const count = (n) => whole.format(n ?? 0);
+export const short = (n) => (n < 10_000 ? whole.format(n) : compact.format(n));
+export const rate = (n) => (n < 9.95 ? n.toFixed(1) : short(Math.round(n)));
+export const percent = (n) => `${n < 9.95 && n > 0 ? n.toFixed(1) : Math.round(n)} %`;
+
+export function bytes(n) {
+  const units = ["B", "kB", "MB", "GB", "TB"];
+  let at = 0;
+  while (n >= 999.5 && at < units.length - 1) { n /= 1000; at += 1; }
+  return `${n < 9.95 && at > 0 ? n.toFixed(1) : Math.round(n)} ${units[at]}`;
+}
+
+export function seconds(s) {
+  if (s === null || s === undefined) return "–";
+  if (s < 0.0095) return `${(s * 1000).toFixed(1)} ms`;
+  if (s < 0.9995) return `${Math.round(s * 1000)} ms`;
+  if (s < 9.95) return `${s.toFixed(1)} s`;
+  if (s < 99.5) return `${Math.round(s)} s`;
+  if (s < 5940) return `${Math.round(s / 60)} min`;
+  if (s < 172_800) return `${Math.round(s / 3600)} h`;
+  return `${Math.round(s / 86_400)} days`;
+}
+
+export const clock = (at) => new Date(at * 1000).toLocaleTimeString("en-GB");
+export const plural = (n, one, many) => `${count(n)} ${n === 1 ? one : many}`;
