@@ -18,24 +18,25 @@ from gossamer.model.states import UrlState
 from gossamer.model.task import Before
 from gossamer.model.units import Instant, Seconds
 from gossamer.recrawl.policies import RECRAWL_POLICIES
-from gossamer.sections import RecrawlSection
+from gossamer.sections import RecrawlRuleSection, RecrawlSection
 from gossamer.store.changes import Batch, Committed
 from gossamer.store.thread import StoreThread
 
 KEEP = RecrawlSection(keep_fresh=True, discovery_share=0.0)
 ONCE = RecrawlSection(discovery_share=0.0)
 LONG = Instant(START + 10**9)
+HOUR = 3600.0
 
 
 class Scene:
     """A store with stored pages, and what queues them again. Commits happen when the test says so."""
 
-    def __init__(self, store: Store, wishes: RecrawlSection, tokens: str | None = None) -> None:
+    def __init__(self, store: Store, wishes: RecrawlSection, tokens: str | None = None, policy: str = "fixed") -> None:
         self.store = store
         self.tally = Tally(store.loader.counters())
         self.thread = StoreThread(store.writer, store.clock, before_commit=lambda _: None, on_commit=lambda _: None)
         price = price_from(None, wishes.budget, 1.0, store.now)
-        plans = Recrawling(wishes, RECRAWL_POLICIES["fixed"](), recrawl_rules_of(wishes), price)
+        plans = Recrawling(wishes, RECRAWL_POLICIES[policy](), recrawl_rules_of(wishes), price)
         self.refreshing = Refreshing(wishes, plans, self.thread, self.tally, store.now, tokens)
 
     def step(self) -> int:
@@ -70,7 +71,8 @@ def with_pages(store: Store, dates: list[float]) -> Store:
     count = len(dates)
     store.writer.commit(Batch(candidates=[candidate("a.test", n) for n in range(1, count + 1)]), store.now)
     pages = [
-        settlement(n, body=b"%d" % n)._replace(available_at=Instant(START + date)) for n, date in enumerate(dates, 1)
+        settlement(n, body=b"%d" % n)._replace(available_at=Instant(START + date), planned=date)
+        for n, date in enumerate(dates, 1)
     ]
     store.writer.commit(Batch(settlements=pages), store.now)
     return store
@@ -142,6 +144,32 @@ def test_a_budget_is_never_exceeded_and_used_as_far_as_anything_is_due(store: St
         store.clock.advance(Seconds(3600.0))
 
     assert total == 480
+
+
+def test_a_budget_that_is_left_unused_pays_for_early_visits(store: Store) -> None:
+    with_pages(store, [8 * HOUR] * 400)  # all planned for the same moment
+    scene = Scene(store, RecrawlSection(keep_fresh=True, discovery_share=0.0, budget=240.0), policy="optimal")
+    made = []
+    for _ in range(8):
+        store.clock.advance(Seconds(HOUR - 1.0))
+        made.append(sum(scene.step() for _ in range(3)))
+        scene.visited(scene.refreshing.backlog)
+
+    assert made[:3] == [0, 0, 0]  # half of the gap has not passed
+    assert all(5 <= number <= 10 for number in made[4:])  # of ten in an hour
+
+
+@pytest.mark.parametrize("policy", ["fixed", "optimal"])
+def test_without_a_price_or_with_a_gap_that_is_a_rule_nothing_is_early(store: Store, policy: str) -> None:
+    with_pages(store, [8 * HOUR] * 40)
+    rules = () if policy == "fixed" else (RecrawlRuleSection(pattern="*", interval=8 * HOUR),)
+    wishes = RecrawlSection(keep_fresh=True, discovery_share=0.0, budget=240.0, rules=rules)
+    scene = Scene(store, wishes, policy=policy)
+    scene.step()
+    store.clock.advance(Seconds(7 * HOUR))
+
+    assert scene.step() == 0
+    assert scene.refreshing.look_at == START + 8 * HOUR
 
 
 def test_what_was_spent_of_a_budget_is_remembered(store: Store) -> None:

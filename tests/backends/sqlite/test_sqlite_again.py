@@ -68,6 +68,20 @@ def test_no_more_are_queued_than_are_ordered(store: Store) -> None:
     assert third.next_again == math.inf
 
 
+def test_what_comes_due_next_may_be_queued_early_after_half_of_its_gap_and_the_shortest_one(store: Store) -> None:
+    stored_with_dates(store, [100.0, 119.0, 121.0, 130.0])
+    store.clock.advance(Seconds(60.0))
+
+    not_yet = store.writer.commit(Batch(again=Again(store.now, 10, early=Seconds(61.0))), store.now)
+    committed = store.writer.commit(Batch(again=Again(store.now, 10, early=Seconds(5.0))), store.now)
+
+    assert list(not_yet.again) == []
+    assert list(committed.again) == [(UrlState.STORED, 2)]
+    assert committed.next_again == START + 121.0
+    assert [task.url_id for task in tasks_of(store)] == [1, 2]
+    assert store.rows("SELECT max(available_at - ?) FROM urls WHERE state = 0", START)[0][0] < 61.0
+
+
 def test_what_goes_ahead_stands_before_everything_that_waits(store: Store) -> None:
     stored_with_dates(store, [10.0])
     store.writer.commit(Batch(candidates=[candidate("a.test", 9)]), store.now)
