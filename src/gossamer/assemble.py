@@ -29,6 +29,7 @@ from gossamer.crawl.landing import Landing
 from gossamer.crawl.limits import PipelineLimits
 from gossamer.crawl.nearness import NearDuplicates, NearMode
 from gossamer.crawl.notes import Notes
+from gossamer.crawl.pace import PACE
 from gossamer.crawl.pipeline import Pipeline
 from gossamer.crawl.reading import DocumentReader
 from gossamer.crawl.recovery import contacts_before_the_crash
@@ -184,7 +185,7 @@ def _assemble(
     parameters = learnt_parameters(db)
     facts.plan_by(config.recrawl.policy)
     recrawling = recrawling_for(config, facts.fact(PRICE), clock.now())
-    tokens = facts.fact(TOKENS)
+    tokens, pace = facts.fact(TOKENS), facts.fact(PACE)
     db.close()
 
     ids = RecordIds(random.Random(secrets.randbits(128)))
@@ -251,7 +252,7 @@ def _assemble(
         before_commit=lambda batch: pipeline.before_commit(batch),
         on_commit=lambda c: pipeline.on_commit(c),
     )
-    refreshing = Refreshing(config.recrawl, recrawling, store, tally, clock.now(), tokens)
+    refreshing = Refreshing(config.recrawl, recrawling, store, tally, clock.now(), tokens, pace)
     sitemaps = Sitemaps(
         intake=intake,
         store=store,

@@ -4,7 +4,7 @@ import asyncio
 import os
 import resource
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -12,11 +12,14 @@ from typing import Protocol
 from gossamer.assemble import Crawl, assemble
 from gossamer.clock import cpu_seconds
 from gossamer.config import Config
+from gossamer.crawl.freshness import freshness_of
 from gossamer.crawl.gauges import queues_of
 from gossamer.crawl.hooks import Hook, HookRunner
 from gossamer.crawl.refreshing import REFRESHING
 from gossamer.errors import StoreFailed
 from gossamer.frontier.turns import FrontierStatistics, selector_shares
+from gossamer.model.units import Instant
+from gossamer.observe.freshening import Freshening
 from gossamer.observe.live import live_state, remove_live, write_live
 from gossamer.observe.log import EventLog
 from gossamer.observe.snapshot import Snapshot
@@ -25,6 +28,7 @@ from gossamer.plugins import hook_named
 from gossamer.seed.lists import Seed
 
 HEARTBEAT_SECONDS = 0.02
+SAMPLE_SECONDS = 60.0
 
 
 class Display(Protocol):
@@ -72,6 +76,7 @@ async def session(
     log.event("crawl.started", dir=config.dir, seeds=len(seeds), queued=crawl.tally.total["state:queued"])
     ticking = asyncio.create_task(_tick(watch, display, log, crawl.directory.path))
     beating = asyncio.create_task(watch.heartbeat())
+    sampling = asyncio.create_task(watch.sample())
     try:
         yield Session(crawl, log, watch)
     except BaseException as error:
@@ -80,10 +85,11 @@ async def session(
     finally:
         ticking.cancel()
         beating.cancel()
+        sampling.cancel()
         last = watch.snapshot()
         display.update(last)
         display.close()
-        await asyncio.gather(ticking, return_exceptions=True)
+        await asyncio.gather(ticking, sampling, return_exceptions=True)
         if hooked is not None:
             await hooked.close()
         await crawl.close()
@@ -163,6 +169,8 @@ class Watch:
         self._cpu_before = cpu_seconds()
         self._lag = 0.0
         self._worst_lag = 0.0
+        self._fresh: float | None = None  # as of the last sample
+        self._overdue = 0
 
     async def heartbeat(self) -> None:
         """Learn how late the event loop wakes us: that long it was held by something."""
@@ -173,6 +181,32 @@ class Watch:
             late = monotonic() - before - HEARTBEAT_SECONDS
             self._lag = max(late, self._lag * 0.98)
             self._worst_lag = max(late, self._worst_lag)
+
+    async def sample(self) -> None:
+        """Look now and then how fresh the copies are. Costs the thread that reads the store some ten milliseconds."""
+        crawl = self._crawl
+        while True:
+            now = crawl.clock.now()
+            with suppress(StoreFailed):  # then the figures stay what they were
+                report = await crawl.reads.ask(crawl.loader.recrawl_report, now)
+                self._fresh, self._overdue = freshness_of(report.sample, now), report.overdue
+            await asyncio.sleep(SAMPLE_SECONDS)
+
+    def _freshening(self, now: Instant) -> Freshening:
+        refreshing = self._crawl.pipeline.refreshing
+        price, pace = refreshing.recrawling.price, refreshing.pace
+        discoveries, refreshes = pace.a_day(now)
+        return Freshening(
+            fresh=self._fresh,
+            price=price.price,
+            scheduled=price.pages,
+            asked=price.demand,
+            budget=pace.budget,
+            refreshes=refreshes,
+            discoveries=discoveries,
+            overdue=self._overdue,
+            waiting=refreshing.backlog,
+        )
 
     def snapshot(self) -> Snapshot:
         crawl = self._crawl
@@ -199,6 +233,8 @@ class Watch:
             not_modified=total["not_modified"],
             unchanged=total["unchanged"],
             changed=total["changed"],
+            reported=total["reported"],
+            freshening=self._freshening(now),
             missing=total["state:missing"],
             gone=total["state:gone"],
             redirects=total["state:redirect"],
