@@ -22,6 +22,7 @@ from gossamer.fetch.dns.policy import AddressPolicy
 from gossamer.filter.canonical import Refusal
 from gossamer.filter.rules import EntryRules
 from gossamer.filter.scope import parse_scope
+from gossamer.model.reasons import meaning_of
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostKey, Url
 from gossamer.seed.lists import with_scheme
@@ -42,6 +43,11 @@ class Answered(NamedTuple):
     status: str
     url: str | None = None
     reason: str | None = None
+
+    @property
+    def meaning(self) -> str | None:
+        """The reason in words."""
+        return None if self.reason is None else meaning_of(self.reason)
 
 
 class Unavailable(Exception):
