@@ -32,7 +32,7 @@ OURS: dict[str, tuple[str, ...]] = {
         *("model", "errors", "clock", "sketch", "store.changes", "store.ports", "crawl.ports", "frontier.front_queue"),
         *("explain.facts", "observe.waits"),
     ),
-    "observe": ("model", "errors", "clock"),
+    "observe": ("model", "errors", "clock", "sketch"),
     # The judge of the crawler shares none of its code: an error of ours must not be excused by the same error there.
     "simweb": ("model", "errors", "clock"),
     # Orders and recrawl policies are judged outside a crawl: it knows the orderings that it replays, and `recrawl`.
@@ -76,6 +76,7 @@ OURS: dict[str, tuple[str, ...]] = {
     "service": (
         *("model", "errors", "clock", "config", "sections", "crawl", "seed", "filter", "store.changes", "observe"),
         *("fetch.dns.policy", "backends.sqlite", "explain.words", "inquiries", "wishes", "version"),
+        "sketch",
     ),
     "cli": ("commands", "errors", "observe", "version"),
     "__main__": ("cli",),

@@ -47,9 +47,9 @@ from gossamer.extract.elsewhere import LargePages
 from gossamer.fetch.dns.dialling import Dialling
 from gossamer.fetch.dns.policy import AddressPolicy
 from gossamer.fetch.dns.resolver import Resolver
-from gossamer.fetch.http.ports import Fetcher
 from gossamer.fetch.http.room import ROOM_BYTES, BodyRoom
 from gossamer.fetch.robots import RobotsPolicy, parse_robots
+from gossamer.fetch.schemes import SchemeFetcher
 from gossamer.fetchers import fetcher_for
 from gossamer.filter.domains import registrable_domain
 from gossamer.filter.links import LinkResolver
@@ -89,7 +89,7 @@ class Crawl:
     visitor: Visitor
     store: StoreThread
     loader: SqliteLoader
-    fetcher: Fetcher
+    fetcher: SchemeFetcher
     resolver: Resolver
     large_pages: LargePages
     journal: ContactJournal

@@ -16,6 +16,7 @@ from gossamer.crawl.freshness import freshness_of
 from gossamer.crawl.gauges import queues_of
 from gossamer.crawl.hooks import Hook, HookRunner
 from gossamer.crawl.refreshing import REFRESHING
+from gossamer.crawl.workings import workings_of
 from gossamer.errors import StoreFailed
 from gossamer.frontier.turns import FrontierStatistics, selector_shares
 from gossamer.model.units import Instant
@@ -24,10 +25,14 @@ from gossamer.observe.live import live_state, remove_live, write_live
 from gossamer.observe.log import EventLog
 from gossamer.observe.snapshot import Snapshot
 from gossamer.observe.waits import Waits, waiting_for
+from gossamer.observe.workings import Workings
 from gossamer.plugins import hook_named
 from gossamer.seed.lists import Seed
+from gossamer.sketch.durations import Durations
 
 HEARTBEAT_SECONDS = 0.02
+LOOKS_AT_HOSTS = 8
+"""In so many looks all hosts are looked at once."""
 SAMPLE_SECONDS = 60.0
 
 
@@ -169,6 +174,9 @@ class Watch:
         self._cpu_before = cpu_seconds()
         self._lag = 0.0
         self._worst_lag = 0.0
+        self._wakings = Durations()
+        self._failing = 0  # hosts, as of the last look at all of them
+        self._looks = 0
         self._fresh: float | None = None  # as of the last sample
         self._overdue = 0
 
@@ -181,6 +189,7 @@ class Watch:
             late = monotonic() - before - HEARTBEAT_SECONDS
             self._lag = max(late, self._lag * 0.98)
             self._worst_lag = max(late, self._worst_lag)
+            self._wakings.note_seconds(late)
 
     async def sample(self) -> None:
         """Look now and then how fresh the copies are. Costs the thread that reads the store some ten milliseconds."""
@@ -206,6 +215,21 @@ class Watch:
             discoveries=discoveries,
             overdue=self._overdue,
             waiting=refreshing.backlog,
+        )
+
+    def _workings(self) -> Workings:
+        crawl = self._crawl
+        if self._looks % LOOKS_AT_HOSTS == 0:
+            self._failing = crawl.visitor.hosts_failing()
+        self._looks += 1
+        return workings_of(
+            resolver=crawl.resolver,
+            fetcher=crawl.fetcher,
+            desk=crawl.pipeline.desk,
+            store=crawl.store,
+            seen=crawl.intake.seen_statistics(),
+            wakings=self._wakings,
+            hosts_failing=self._failing,
         )
 
     def snapshot(self) -> Snapshot:
@@ -283,6 +307,7 @@ class Watch:
             loop_lag=self._lag,
             worst_loop_lag=self._worst_lag,
             politeness_violations=crawl.audit.violations,
+            workings=self._workings(),
             stopping=crawl.pipeline.stopping,
             finished=crawl.pipeline.finished,
         )

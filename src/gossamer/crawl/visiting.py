@@ -103,6 +103,10 @@ class Visitor:
         """Whether visits wait for a proxy that is down."""
         return self._contacting.proxy_failing
 
+    def hosts_failing(self) -> int:
+        """Hosts in memory whose breaker is open. Looks at every host."""
+        return self._notes.failing(self._health.opens_after)
+
     @property
     def slowest(self) -> dict[str, float]:
         """The hosts that took longest, in seconds."""

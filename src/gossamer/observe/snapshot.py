@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from gossamer.model.fill import Fill
 from gossamer.model.units import Instant
 from gossamer.observe.freshening import Freshening, freshening_object
+from gossamer.observe.workings import Workings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +76,7 @@ class Snapshot:
     loop_lag: float = 0.0  # worst delay of the event loop in the last second
     worst_loop_lag: float = 0.0  # of this run
     politeness_violations: int = 0
+    workings: Workings = Workings()
 
     stopping: bool = False  # asked to stop; visits in flight are being finished
     finished: bool = False  # nothing is left to do
