@@ -70,7 +70,7 @@ OURS: dict[str, tuple[str, ...]] = {
     # What people ask of a crawl's directory, for commands and service alike.
     "inquiries": (
         *("model", "clock", "config", "backends.sqlite", "backends.warcfile.reader", "explain", "observe", "seed"),
-        *("crawl.recrawl_rules", "crawl.recrawling", "crawl.signals", "recrawl.rules", "wishes"),
+        *("crawl.prices", "crawl.recrawl_rules", "crawl.signals", "recrawl.rules", "wishes"),
     ),
     # The crawl behind HTTP: opens the same session as the command line, steers it, reads its database.
     "service": (

@@ -31,9 +31,10 @@ from gossamer.crawl.nearness import NearDuplicates, NearMode
 from gossamer.crawl.notes import Notes
 from gossamer.crawl.pace import PACE
 from gossamer.crawl.pipeline import Pipeline
+from gossamer.crawl.prices import PRICE
 from gossamer.crawl.reading import DocumentReader
 from gossamer.crawl.recovery import contacts_before_the_crash
-from gossamer.crawl.recrawling import PRICE
+from gossamer.crawl.recrawl_rules import recrawl_rules_of
 from gossamer.crawl.refreshing import TOKENS, Refreshing
 from gossamer.crawl.rehearsal import clock_for, may_dial_for
 from gossamer.crawl.sitemaps import Sitemaps
@@ -72,6 +73,7 @@ from gossamer.wishes import (
     domain_of,
     frees_any,
     is_free_of_traps,
+    opening_price_for,
     ordering_for,
     politeness_for,
     retries_for,
@@ -105,11 +107,15 @@ class Crawl:
     bodies: BodyRoom
 
     def change_rules(self, config: Config) -> None:
-        """Take the rules of entry from another configuration, at once and for queued URLs too, and what it wishes for
-        single hosts. Raises ConfigError; then nothing was changed."""
-        hosts = host_wishes_for(config, os.environ)
+        """Take the rules of entry from another configuration, at once and for queued URLs too, what it wishes for
+        single hosts, and when pages are to be visited again. Raises ConfigError; then nothing was changed."""
+        hosts, recrawls = host_wishes_for(config, os.environ), recrawl_rules_of(config.recrawl)
         self.intake.change_rules(rules_for(config, parse_scope(config.scope).with_seeds(self.scope_seeds)))
         self.hosts.change_to(hosts)
+        refreshing = self.pipeline.refreshing
+        refreshing.recrawling.change_to(config.recrawl, recrawls, opening_price_for(config))
+        refreshing.change_to(config.recrawl, self.clock.now())
+        self.pipeline.pump_soon()
 
     async def close(self) -> None:
         """Give everything back. The pipeline has ended."""

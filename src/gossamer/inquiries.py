@@ -12,8 +12,8 @@ from gossamer.backends.sqlite.host_reports import HostRow
 from gossamer.backends.sqlite.story import StoryReader
 from gossamer.clock import SteadyClock
 from gossamer.config import Config
+from gossamer.crawl.prices import price_from
 from gossamer.crawl.recrawl_rules import NEVER_AGAIN, recrawl_rules_of, standing_of
-from gossamer.crawl.recrawling import price_from
 from gossamer.crawl.signals import FEEDS, HUB_WEIGHT, HostChanging
 from gossamer.explain.facts import DomainFact, Facts, HostFact, RecordCheck, UrlFact, VisitFact
 from gossamer.explain.form import fingerprints_of, form_of
