@@ -20,7 +20,7 @@ from gossamer.clock import Clock
 from gossamer.config import Config, shape_of
 from gossamer.crawl.asking import RobotsAsking
 from gossamer.crawl.contacting import Contacting
-from gossamer.crawl.controls import HostControls
+from gossamer.crawl.controls import ORDERS, HostControls
 from gossamer.crawl.directory import CrawlDirectory
 from gossamer.crawl.health import Health
 from gossamer.crawl.hosts import HostWishes
@@ -176,7 +176,9 @@ def _assemble(
             f"{directory.path} holds another crawl ({len(known_seeds)} seeds, among them {min(known_seeds)}); "
             f"{strangers[0].url} is none of them. Use another --dir, or --add-seeds to add it to this crawl"
         )
-    politeness = politeness_for(config)
+    politeness, controls = politeness_for(config), HostControls()
+    controls.take_up(facts.fact(ORDERS))
+    hosts.delays = controls.delays
 
     def known_clock(host_id: HostId) -> tuple[Instant, Seconds | None]:
         next_contact, bodies = facts.clock_and_robots(host_id)
@@ -316,7 +318,7 @@ def _assemble(
         robots_timeout=Seconds(config.fetch.robots_timeout),
         tally=tally,
     )
-    retry, controls = config.retry, HostControls()
+    retry = config.retry
     health = Health(breaker_for(config), chance, pipeline.only_silence_left)
     visitor = Visitor(
         frontier=frontier,
