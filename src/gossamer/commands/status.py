@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from gossamer.backends.sqlite import reports
 from gossamer.backends.sqlite.recrawl_reports import MOST_OVERDUE, recrawl_report
-from gossamer.clock import SteadyClock
+from gossamer.clock import clock_of
 from gossamer.commands import arguments as given
 from gossamer.commands.reading import add_directory_option, directory_of, holder_of, reading
 from gossamer.config import Config, known_shape, shape_of
@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     directory = directory_of(arguments)
     holder = holder_of(directory)
-    now = SteadyClock().now()
+    now = clock_of(directory).now()
     with reading(directory) as db:
         found = reports.status(db)
         waits = reports.waits(db, now)
