@@ -101,7 +101,9 @@ async def call(port: int, paths: Sequence[str], rate: float, seconds: float) -> 
         return left
 
     async with asyncio.timeout(seconds + _PATIENCE):
-        left, *_ = await asyncio.gather(timetable(), *(caller() for _ in range(CONNECTIONS)))
+        callers = [asyncio.create_task(caller()) for _ in range(CONNECTIONS)]
+        left = await timetable()
+        await asyncio.gather(*callers)
     return Called(time.monotonic() - began, dict(took), bad, left)
 
 
