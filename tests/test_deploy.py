@@ -120,7 +120,10 @@ def test_the_configuration_for_the_container_can_be_used() -> None:
 
     targets = yaml.safe_load((DEPLOY / "prometheus-container.yml").read_text())["scrape_configs"][0]["static_configs"]
     assert targets[0]["targets"][0].split(":")[0] in config.service.names
-    assert "localhost" in config.service.names  # the check of its health calls it that
+
+    text = (DEPLOY / "Containerfile").read_text()
+    assert json.loads(re.findall(r"^ENTRYPOINT (.*)$", text, flags=re.MULTILINE)[0])[-1] == "0.0.0.0"
+    assert "'Host': '0.0.0.0'" in text  # the one name under which it may always be called there
 
 
 # --- systemd ---------------------------------------------------------------------------------------------

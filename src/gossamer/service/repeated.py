@@ -2,8 +2,9 @@
 
 Scrapers and dashboards ask the same thing, to the byte, many times a second. A whole answer is kept under the exact
 bytes of its request, credentials included: nobody is told what he has not just been allowed to ask. It is good for a
-quarter of a second, as old as the picture that it tells of may be anyway, and never longer than until a change is
-acknowledged: whoever has changed something and asks is told of it. A repeated call counts like any other.
+quarter of a second, as old as the picture that it tells of may be anyway, or for a second where it was read from the
+database; and never longer than until a change is acknowledged: whoever has changed something and asks is told of it. A
+repeated call counts like any other.
 """
 
 from collections.abc import Callable
@@ -15,7 +16,10 @@ from gossamer.clock import Clock
 from gossamer.service.gate import App, Message, Receive, Scope, Send
 
 FRESH: Final = 0.25
-"""Seconds for which an answer is good."""
+"""Seconds for which an answer is good ..."""
+FRESH_STORED: Final = 1.0
+"""... or this many, if it is about what is stored."""
+STORED: Final = frozenset({"/hosts", "/pages", "/explain", "/dead"})
 LONGEST: Final = 128 * 1024
 MOST_BYTES: Final = 8 * 1024 * 1024
 """Of all answers that are kept."""
@@ -62,7 +66,8 @@ class Answers:
             self._forget()  # most of it is stale by now
         if asked in self._kept:
             self._bytes -= len(asked) + len(self._kept[asked].answer)
-        self._kept[asked] = _Kept(path, self._clock.monotonic() + FRESH, answer)
+        fresh = FRESH_STORED if path in STORED else FRESH
+        self._kept[asked] = _Kept(path, self._clock.monotonic() + fresh, answer)
         self._bytes += size
 
     def changed(self) -> None:
