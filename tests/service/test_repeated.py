@@ -34,6 +34,30 @@ def test_an_answer_is_good_for_a_moment_and_not_longer(path: str, fresh: float) 
     assert answers.repeated(ASKED) is None
 
 
+def test_of_a_crowd_one_has_it_made_anew_and_the_others_get_the_old_one_meanwhile() -> None:
+    clock = VirtualClock()
+    answers = Answers(clock, everybody_may)
+    answers.keep(ASKED, "/metrics", b"old", answers.changes)
+
+    clock.advance(Seconds(1.1 * FRESH))
+    assert [answers.repeated(ASKED) for _ in range(3)] == [None, b"old", b"old"]
+
+    answers.keep(ASKED, "/metrics", b"new", answers.changes)
+    assert answers.repeated(ASKED) == b"new"
+
+
+def test_nobody_gets_the_old_one_for_ever() -> None:
+    clock = VirtualClock()
+    answers = Answers(clock, everybody_may)
+    answers.keep(ASKED, "/metrics", b"old", answers.changes)
+
+    clock.advance(Seconds(1.1 * FRESH))
+    assert answers.repeated(ASKED) is None  # and it is never made anew
+    clock.advance(Seconds(FRESH))
+
+    assert answers.repeated(ASKED) is None
+
+
 def test_only_the_very_same_request_gets_it() -> None:
     answers = Answers(VirtualClock(), everybody_may)
     answers.keep(ASKED.replace(b"\r\n\r\n", b"\r\nAuthorization: Bearer t\r\n\r\n"), "/status", b"answer", 0)
