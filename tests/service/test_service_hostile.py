@@ -7,11 +7,12 @@ import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote, urlsplit
 
 import pytest
 from running import gossamer
 from serving import Service
-from small_server import SmallServer, page
+from small_server import Answer, SmallServer, page
 
 pytestmark = pytest.mark.service
 
@@ -114,13 +115,6 @@ def test_ap_03_a_wrong_field_is_named_and_nothing_is_applied(
     assert service.get("/url/limit").json["depthLimit"] == 20
 
 
-def test_ap_05_every_change_is_refused_without_the_token(service: Service) -> None:
-    for path in ("/seed/urls", "/url/limit", "/crawl", "/dead", "/hosts/a.test"):
-        time.sleep(0.2)  # wrong tokens have a rate of their own
-        assert service.post(path, {}, Authorization="").status == 401
-        assert service.post(path, {}, Authorization="Bearer " + "x" * 43).status == 401
-
-
 def test_ap_06_other_sites_in_a_browser_change_nothing(service: Service) -> None:
     body = {"urls": ["http://a.test/"]}
     assert service.post("/seed/urls", body, Host="evil.test").status == 403
@@ -180,13 +174,49 @@ def _is_open(connection: socket.socket) -> bool:
         return False
 
 
-def test_ap_12_a_delay_below_the_floor_and_an_unknown_host_are_refused(service: Service) -> None:
-    with SmallServer({"/": page("here")}) as site:
-        assert service.post("/seed/urls", {"urls": [site.base + "/"]}).json["accepted"] == 1
-        assert service.post("/hosts/127.0.0.1", {"action": "delay", "seconds": 0.001}).status == 422
-        assert service.post("/hosts/127.0.0.1", {"action": "delay", "seconds": 1e9}).status == 422
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"depthLimit": -1, "urlLengthLimit": 100}, "depthLimit"),
+        ({"depthLimit": 10**30, "urlLengthLimit": 100}, "depthLimit"),
+        ({"depthLimit": 1, "urlLengthLimit": 0}, "urlLengthLimit"),
+        ({"depthLimit": 1, "urlLengthLimit": -5}, "urlLengthLimit"),
+        ({"depthLimit": 1, "urlLengthLimit": 10**9}, "urlLengthLimit"),
+        ({"depthLimit": None, "urlLengthLimit": 100}, "depthLimit"),
+        ({"depthLimit": 1, "urlLengthLimit": 100, "excludedDomains": ["a.test", "http://b.test/"]}, "excludedDomains"),
+        ({"depthLimit": 1, "urlLengthLimit": 100, "delay": 0}, "delay"),
+        ({"depthLimit": 1, "urlLengthLimit": 100, "robots": False}, "robots"),
+    ],
+)
+def test_ap_12_limits_that_cannot_be_are_refused_and_change_nothing(
+    service: Service, body: dict[str, object], field: str
+) -> None:
+    before = service.get("/url/limit").json
+
+    told = service.post("/url/limit", body)
+
+    assert (told.status, told.json["field"].partition(".")[0]) == (422, field)
+    assert service.get("/url/limit").json == before
+
+
+def test_ap_12_no_order_goes_below_the_delay_or_lifts_robots_or_the_address_policy(service: Service) -> None:
+    rules = Answer("User-agent: *\nDisallow: /private", headers={"Content-Type": "text/plain"})
+    with SmallServer({"/": page("here"), "/robots.txt": rules, "/private": page("not for us")}) as site:
+        widest = {"excludedDomains": [], "depthLimit": 1_000_000, "urlLengthLimit": 65_536}
+        assert service.post("/url/limit", widest).status == 200
+        given = [site.base + "/", site.base + "/private", "http://127.0.0.9/", "http://169.254.169.254/"]
+        told = service.post("/seed/urls", {"urls": given}).json
+        for seconds in (0, 0.001, 0.0199, -1, 1e9):
+            refused = service.post("/hosts/127.0.0.1", {"action": "delay", "seconds": seconds})
+            assert (refused.status, refused.json["field"]) == (422, "seconds")
         assert service.post("/hosts/nobody.test", {"action": "delay", "seconds": 5}).status == 404
         service.wait_for(site.base + "/", "stored")
+        service.wait_for(site.base + "/private", "excluded")
+        assert service.pages()[site.base + "/private"]["reason"] == "robots_denied"
+
+    assert [each["reason"] for each in told["results"]] == [None, None, "blocked_address", "blocked_address"]
+    assert "/private" not in site.paths()
+    assert service.post("/url/limit", {"depthLimit": 20, "urlLengthLimit": 2083}).status == 200
 
 
 def test_whoever_watches_is_told_figures_and_visits(service: Service) -> None:
@@ -211,14 +241,26 @@ def test_whoever_watches_is_told_figures_and_visits(service: Service) -> None:
     assert [visit["url"] for visit in seen["visits"] if visit["state"] == "stored"] == [home]
 
 
-def test_ap_13_odd_agents_and_paths_leave_a_clean_log(service: Service) -> None:
-    service.get("/hosts/%0a%1b[31m", **{"User-Agent": "\x1b[31m" + "u" * 6000})
-    service.get("/" + "p" * 60_000)
+def test_ap_13_odd_agents_paths_and_names_leave_a_clean_log(service: Service) -> None:
+    escape = "\x1b[31m"
+    for agent in (escape + "u" * 6000, "x" * 65_000, "a%0ab", "\xff" * 100):
+        assert service.get("/status", **{"User-Agent": agent}).status in (200, 400)
+    for path in ("/%0a%1b[31m", "/hosts/%0a%1b%5b31m", "/" + "p" * 60_000, "/" + "q" * 70_000, "/explain?url=%1b%0a"):
+        assert service.get(path).status in (200, 400, 404)
+    odd = ["http://a%0ab.test/", f"http://{'x' * 60}.{'y' * 60}.test/", "http://\u202eevil.test/", "http://*'!~.test/"]
+    told = service.post("/seed/urls", {"urls": odd}).json
+    for each in told["results"]:
+        if each["status"] != "refused":
+            host = urlsplit(each["url"]).hostname
+            assert service.post(f"/hosts/{quote(str(host))}", {"action": "pause"}).status == 200
     time.sleep(1.2)
 
-    for line in (service.directory / "crawl.log").read_bytes().splitlines():
+    log = (service.directory / "crawl.log").read_bytes().splitlines()
+    for line in log:
         assert len(line) <= 1024 and json.loads(line) and line.isascii()
-        assert service.token.encode() not in line
+        assert service.token.encode() not in line and b"\x1b" not in line
+    paused = [json.loads(line)["host"] for line in log if b'"host.paused"' in line]
+    assert len(paused) == len({each["url"] for each in told["results"] if each["status"] != "refused"}) > 0
 
 
 def test_ap_15_while_the_store_is_locked_changes_are_answered_with_503(service: Service) -> None:

@@ -1,0 +1,86 @@
+"""Who has no token gets nothing that needs one: every route and method of the description, on this machine and bound
+elsewhere."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from running import wait_until
+from serving import Answer, Service
+
+from gossamer.service.app import description
+from gossamer.service.gate import CHANGING, LIVENESS
+
+pytestmark = pytest.mark.service
+
+METHODS = ("GET", "HEAD", "OPTIONS", *sorted(CHANGING))
+CALLS = [(method, path) for path in (*description()["paths"], "/", "/openapi.json", "/nowhere") for method in METHODS]
+
+
+class Places(NamedTuple):
+    """The same service, bound to this machine and to all addresses."""
+
+    here: Service
+    elsewhere: Service
+
+
+@pytest.fixture(scope="module")
+def places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Places]:
+    folder = tmp_path_factory.mktemp("tokens")
+    (folder / "gossamer.toml").write_text("[service]\nnames = ['127.0.0.1']\n")
+    with Service(folder / "here") as here:
+        options = ["--config", folder / "gossamer.toml", "--host", "0.0.0.0"]
+        with Service(folder / "elsewhere", *options) as elsewhere:
+            yield Places(here, elsewhere)
+
+
+def asked(service: Service, method: str, path: str, authorization: str | None) -> Answer:
+    """What is answered; wrong tokens have a rate of their own, so perhaps only after a while."""
+    headers = {"Content-Type": "application/json"}
+    if authorization is not None:
+        headers["Authorization"] = authorization
+    body = b"{}" if method in CHANGING else None
+    found: list[Answer] = []
+
+    def answered() -> bool:
+        found.append(service.ask(method, path.replace("{host}", "a.test"), body, headers))
+        return found[-1].status != 429
+
+    wait_until(answered, f"an answer to {method} {path}")
+    return found[-1]
+
+
+@pytest.mark.parametrize(("method", "path"), CALLS)
+def test_ap_05_without_the_token_every_call_that_needs_it_is_refused(places: Places, method: str, path: str) -> None:
+    for service, open_to_all in ((places.here, method not in CHANGING), (places.elsewhere, False)):
+        for authorization in (None, "Bearer " + "x" * 43, f"Basic {service.token}", f"Bearer {service.token}x"):
+            if path == "/events" and method == "GET" and open_to_all:
+                continue  # it never ends
+            told = asked(service, method, path, authorization)
+            if path in LIVENESS or open_to_all:
+                assert told.status != 401
+            else:
+                assert told.status == 401 and told.headers["www-authenticate"] == "Bearer"
+                assert method == "HEAD" or told.json["error"] == "a token is needed"
+
+
+@pytest.mark.parametrize(("method", "path"), [call for call in CALLS if call != ("GET", "/events")])
+def test_with_the_token_no_call_is_refused_for_want_of_it(places: Places, method: str, path: str) -> None:
+    for service in places:
+        assert asked(service, method, path, f"Bearer {service.token}").status not in (401, 403)
+
+
+@pytest.mark.parametrize("path", [path for path, ways in description()["paths"].items() if "post" in ways])
+def test_ap_06_a_body_that_is_not_called_json_is_refused_by_every_route(places: Places, path: str) -> None:
+    where = path.replace("{host}", "a.test")
+
+    for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""):
+        assert places.here.post(where, {"action": "stop"}, Content_Type=kind).status == 415
+
+
+def test_ap_05_the_token_is_in_no_log(places: Places) -> None:
+    for service in places:
+        for file in Path(service.directory).iterdir():
+            if file.is_file() and file.name != "service.token":
+                assert service.token.encode() not in file.read_bytes()
