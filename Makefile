@@ -46,10 +46,13 @@ fmt: $(READY)    ## format and mend what can be mended
 bench: $(READY)  ## all benchmarks, one after the other
 	$(BIN)/python -m benchmarks
 
-soak: $(READY)   ## long runs: a thousand kills over one crawl, a million and a half hostile inputs, long walks of the frontier
+soak: $(READY)   ## long runs: thousands of kills, millions of hostile inputs and seeds, long walks of the frontier
 	GOSSAMER_KILLS=1000 $(BIN)/python -m pytest -q tests/integration/test_kill_nine.py
 	GOSSAMER_FUZZ=1500000 $(BIN)/python -m pytest -q tests/fuzz
 	GOSSAMER_WALKS=20000 GOSSAMER_MACHINES=2000 $(BIN)/python -m pytest -q tests/frontier
+	GOSSAMER_CALLS=100000 $(BIN)/python -m pytest -q tests/service/test_generated_calls.py
+	GOSSAMER_SEEDS=1000000 GOSSAMER_HOSTS=100000 GOSSAMER_TRAP=1000000 GOSSAMER_SEED_KILLS=1000 \
+	  $(BIN)/python -m pytest -q tests/service/test_service_load.py
 
 docs: $(READY)   ## write the parts of docs/ that are made from the code
 	$(BIN)/python tests/test_docs.py
