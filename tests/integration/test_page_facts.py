@@ -9,11 +9,13 @@ from small_server import Answer, SmallServer, links
 pytestmark = pytest.mark.service
 
 SITE = {
-    "/": links("/a", "/b", "/c"),
+    "/": links("/a", "/b", "/c", "/e", "/f"),
     "/a": Answer('<html lang="pt-br"><link rel="canonical" href="../b?x=1#top"><title>a</title><p>one'),
     "/b": Answer("<title>b</title><p>two", headers={"Content-Language": "de"}),
     "/c": Answer('<meta name="mybot" content="nofollow"><meta name="robots" content="all"><a href="/d">d</a>'),
     "/d": Answer("<p>not to be found"),
+    "/e": Answer("plain", headers={"Content-Type": "text/plain", "Link": "</x>; rel=next, <sub/e>; rel=canonical"}),
+    "/f": Answer('<link rel="canonical" href="/f">self', headers={"Link": "</g>; rel=canonical"}),
 }
 
 
@@ -29,5 +31,7 @@ def test_language_and_canonical_address_are_on_record_and_told(tmp_path: Path) -
 
     assert (rows["/a"]["language"], rows["/a"]["canonical"]) == ("pt-BR", server.base + "/b?x=1")
     assert (rows["/b"]["language"], rows["/b"]["canonical"]) == ("de", None)
+    assert rows["/e"]["canonical"] == server.base + "/sub/e"
+    assert rows["/f"]["canonical"] is None  # the page's own word counts before its head's
     assert "language: pt-BR" in told and f"says that its address should be {server.base}/b?x=1" in told
     assert "/d" not in rows  # of the two that /c speaks to, the one with our name counts

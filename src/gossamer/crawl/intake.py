@@ -69,9 +69,10 @@ class Intake:
         self._seen.forget_recent()
 
     def links(
-        self, visit: Visit, content: PageContent, excluded: Counter[str]
+        self, visit: Visit, content: PageContent, excluded: Counter[str], every: list[Url] | None = None
     ) -> tuple[list[Candidate], PageLinks | None]:
-        """The links of a page that are new to us and may enter, and all its links. Refusals are counted by reason."""
+        """The links of a page that are new to us and may enter, and all its links. Refusals are counted by reason, and
+        `every` target is listed if asked for, as `targets` does."""
         task = visit.task
         depth = task.depth + 1
         page = taken_apart(task.url, visit.host)
@@ -83,6 +84,8 @@ class Intake:
         if found.dropped or content.dropped_links:
             excluded["too_many_links"] += found.dropped + content.dropped_links
         urls = list(found.links)
+        if every is not None:
+            every += urls
         hosts = list(found.links.values())
         texts = self._identities.of_all(urls, hosts)
         prints = fingerprints(texts, self._key)

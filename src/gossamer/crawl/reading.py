@@ -15,10 +15,12 @@ from gossamer.dedup.near import Near
 from gossamer.dedup.soft import SOFT_404, SoftMissing
 from gossamer.extract.elsewhere import LargePages
 from gossamer.extract.kinds import UNWANTED_TYPE, is_html
+from gossamer.extract.link_header import canonical_in_header
 from gossamer.extract.links import PageContent, extract_page, is_large
 from gossamer.extract.mime import RESOURCE_HEADER
 from gossamer.extract.robots import OUR_NAME
 from gossamer.fetch.http.body import Payload, payload, payload_in_slices
+from gossamer.filter.canonical import Canonical
 from gossamer.frontier.turns import Visit
 from gossamer.model.outcome import Failure, Response
 from gossamer.model.shown import LongLink
@@ -240,9 +242,11 @@ class DocumentReader:
         excluded: Counter[str] = Counter()
         candidates: list[Candidate] = []
         links: PageLinks | None = None
+        outlinks: list[Url] | None = [] if self._outlinks and page is not None else None
         if page is not None and not page.nofollow:
-            candidates, links = self._intake.links(visit, page, excluded)
-        outlinks = self._intake.targets(visit, page) if self._outlinks and page is not None else None
+            candidates, links = self._intake.links(visit, page, excluded, outlinks)
+        elif page is not None and outlinks is not None:
+            outlinks += self._intake.targets(visit, page)
         response, cut = opened.document.response, opened.payload.truncated
         if cut is not response.truncated:  # all was received, but not all of it was unpacked
             response = response._replace(truncated=cut)
@@ -250,6 +254,14 @@ class DocumentReader:
         too_long = self._intake.too_long(visit, page) if page is not None and TOO_LONG in excluded else ()
         settlement = self._settle(opened, UrlState.STORED, capture, page, None, soft, near, too_long)
         return Read(settlement, candidates, links, excluded, visit.task.before)
+
+    def _canonical(self, response: Response, page: PageContent | None) -> Url | None:
+        """The other address that a document wants to go by: what the page says counts before what its head does."""
+        if page is not None and page.canonical is not None:
+            return self._intake.canonical_elsewhere(response.url, page)
+        said = canonical_in_header(response.headers["link"])
+        found = None if said is None else self._intake.canonical(said, response.url)
+        return found.url if isinstance(found, Canonical) and found.url != response.url else None
 
     def _settle(
         self,
@@ -300,7 +312,7 @@ class DocumentReader:
             near_duplicate_of=near.owner if near else None,
             distance=near.distance if near else None,
             language=page.language if page else None,
-            canonical=self._intake.canonical_elsewhere(response.url, page) if page and page.canonical else None,
+            canonical=self._canonical(response, page) if (page and page.canonical) or "link" in headers else None,
             planned=planned.gap,
             one=planned.one,
             two=planned.two,

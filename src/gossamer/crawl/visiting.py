@@ -206,7 +206,7 @@ class Visitor:
         )
         now = self._clock.now()
         if contacting.is_elsewhere(visit.host, way, outcome, now):
-            self._frontier.uncount_visit(visit)
+            self._frontier.count_visit(visit, -1)
             self._store.batch.accesses[visit.domain_id] -= 1
             contacting.unreached(visit, way, now)
             return

@@ -68,15 +68,10 @@ class DomainTable:
             del self._hosts[domain_id]
             self._facts.pop(domain_id, None)
 
-    def count_visit(self, domain_id: int, suffix_id: int) -> None:
-        """A page of the domain is asked for."""
-        self._facts[domain_id].visits += 1
-        self.suffix_visits[suffix_id] += 1
-
-    def uncount_visit(self, domain_id: int, suffix_id: int) -> None:
-        """It was asked for in vain: the host saw nothing of it."""
-        self._facts[domain_id].visits -= 1
-        self.suffix_visits[suffix_id] -= 1
+    def count_visit(self, domain_id: int, suffix_id: int, n: int = 1) -> None:
+        """A page of the domain is asked for; -1: in vain, the host saw nothing of it."""
+        self._facts[domain_id].visits += n
+        self.suffix_visits[suffix_id] += n
 
     def count_links(self, commit: int, domain_id: int, links: int, from_others: int) -> bool:
         """A commit has counted links to the domain. Whether it is one of those in memory."""

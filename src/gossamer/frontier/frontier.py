@@ -80,8 +80,7 @@ class Frontier:
     def loaded_front(
         self, front: int, entries: list[tuple[float, HostId]], next_due: float | None, commit: int
     ) -> None:
-        """Take in a window of a class, as of a commit. With `next_due` there is no more now; the next is due then
-        (infinity: never)."""
+        """Take in a window of a class, as of a commit. `next_due`: no more now, the next is due then (inf: never)."""
         self._router.loaded_front(front, entries, next_due, commit)
 
     def loaded_host(
@@ -138,14 +137,10 @@ class Frontier:
         """Hosts that gave up their back queue since the last call. The store must be told, then `committed`."""
         return self._router.take_retired()
 
-    def count_visit(self, visit: Visit) -> None:
-        """A page is asked for: it counts for the host's domain and its suffix."""
-        self.domains.count_visit(visit.domain_id, self._hosts[visit.host_id].suffix_id)
-
-    def uncount_visit(self, visit: Visit) -> None:
-        """The request did not get as far as the host: it does not count. Before the visit is over."""
-        self.domains.uncount_visit(visit.domain_id, self._hosts[visit.host_id].suffix_id)
-        if self._scores is not None:
+    def count_visit(self, visit: Visit, n: int = 1) -> None:
+        """A page is asked for: it counts for the host's domain and its suffix. -1: it did not get to the host."""
+        self.domains.count_visit(visit.domain_id, self._hosts[visit.host_id].suffix_id, n)
+        if n < 0 and self._scores is not None:
             self._scores.domain_rose(visit.domain_id)
 
     # --- where a host belongs --------------------------------------------------------------------
