@@ -55,6 +55,7 @@ docs: $(READY)   ## write the parts of docs/ that are made from the code
 	$(BIN)/python tests/test_docs.py
 	$(BIN)/python tests/hostile/hostile_table.py
 	$(BIN)/python tests/service/test_openapi.py
+	$(BIN)/python tests/service/test_metrics_docs.py
 
 lock: $(READY)   ## write constraints.txt anew from pyproject.toml
 	$(BIN)/python -m pip install --quiet pip-tools

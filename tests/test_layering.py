@@ -33,7 +33,7 @@ OURS: dict[str, tuple[str, ...]] = {
         *("model", "errors", "clock", "sketch", "native", "store.changes", "store.ports", "crawl.ports"),
         *("frontier.front_queue", "explain.facts", "observe.waits"),
     ),
-    "observe": ("model", "errors", "clock"),
+    "observe": ("model", "errors", "clock", "sketch"),
     # The judge of the crawler shares none of its code: an error of ours must not be excused by the same error there.
     "simweb": ("model", "errors", "clock"),
     # Orders and recrawl policies are judged outside a crawl: it knows the orderings that it replays, and `recrawl`.
@@ -71,12 +71,13 @@ OURS: dict[str, tuple[str, ...]] = {
     # What people ask of a crawl's directory, for commands and service alike.
     "inquiries": (
         *("model", "clock", "config", "backends.sqlite", "backends.warcfile.reader", "explain", "observe", "seed"),
-        *("crawl.recrawl_rules", "crawl.recrawling", "crawl.signals", "recrawl.rules", "wishes"),
+        *("crawl.prices", "crawl.recrawl_rules", "crawl.signals", "recrawl.rules", "wishes"),
     ),
     # The crawl behind HTTP: opens the same session as the command line, steers it, reads its database.
     "service": (
         *("model", "errors", "clock", "config", "sections", "crawl", "seed", "filter", "store.changes", "observe"),
         *("fetch.dns.policy", "backends.sqlite", "explain.words", "inquiries", "wishes", "version"),
+        "sketch",
     ),
     "cli": ("commands", "errors", "observe", "version"),
     "__main__": ("cli",),

@@ -20,7 +20,7 @@ from gossamer.clock import Clock
 from gossamer.config import Config, shape_of
 from gossamer.crawl.asking import RobotsAsking
 from gossamer.crawl.contacting import Contacting
-from gossamer.crawl.controls import HostControls
+from gossamer.crawl.controls import ORDERS, HostControls
 from gossamer.crawl.directory import CrawlDirectory
 from gossamer.crawl.health import Health
 from gossamer.crawl.hosts import HostWishes
@@ -29,10 +29,12 @@ from gossamer.crawl.landing import Landing
 from gossamer.crawl.limits import PipelineLimits
 from gossamer.crawl.nearness import NearDuplicates, NearMode
 from gossamer.crawl.notes import Notes
+from gossamer.crawl.pace import PACE
 from gossamer.crawl.pipeline import Pipeline
+from gossamer.crawl.prices import PRICE
 from gossamer.crawl.reading import DocumentReader
 from gossamer.crawl.recovery import contacts_before_the_crash
-from gossamer.crawl.recrawling import PRICE
+from gossamer.crawl.recrawl_rules import recrawl_rules_of
 from gossamer.crawl.refreshing import TOKENS, Refreshing
 from gossamer.crawl.rehearsal import clock_for, may_dial_for
 from gossamer.crawl.sitemaps import Sitemaps
@@ -46,9 +48,9 @@ from gossamer.extract.elsewhere import LargePages
 from gossamer.fetch.dns.dialling import Dialling
 from gossamer.fetch.dns.policy import AddressPolicy
 from gossamer.fetch.dns.resolver import Resolver
-from gossamer.fetch.http.ports import Fetcher
 from gossamer.fetch.http.room import ROOM_BYTES, BodyRoom
 from gossamer.fetch.robots import RobotsPolicy, parse_robots
+from gossamer.fetch.schemes import SchemeFetcher
 from gossamer.fetchers import fetcher_for
 from gossamer.filter.domains import registrable_domain
 from gossamer.filter.links import LinkResolver
@@ -71,6 +73,7 @@ from gossamer.wishes import (
     domain_of,
     frees_any,
     is_free_of_traps,
+    opening_price_for,
     ordering_for,
     politeness_for,
     retries_for,
@@ -88,7 +91,7 @@ class Crawl:
     visitor: Visitor
     store: StoreThread
     loader: SqliteLoader
-    fetcher: Fetcher
+    fetcher: SchemeFetcher
     resolver: Resolver
     large_pages: LargePages
     journal: ContactJournal
@@ -104,11 +107,15 @@ class Crawl:
     bodies: BodyRoom
 
     def change_rules(self, config: Config) -> None:
-        """Take the rules of entry from another configuration, at once and for queued URLs too, and what it wishes for
-        single hosts. Raises ConfigError; then nothing was changed."""
-        hosts = host_wishes_for(config, os.environ)
+        """Take the rules of entry from another configuration, at once and for queued URLs too, what it wishes for
+        single hosts, and when pages are to be visited again. Raises ConfigError; then nothing was changed."""
+        hosts, recrawls = host_wishes_for(config, os.environ), recrawl_rules_of(config.recrawl)
         self.intake.change_rules(rules_for(config, parse_scope(config.scope).with_seeds(self.scope_seeds)))
         self.hosts.change_to(hosts)
+        refreshing = self.pipeline.refreshing
+        refreshing.recrawling.change_to(config.recrawl, recrawls, opening_price_for(config))
+        refreshing.change_to(config.recrawl, self.clock.now())
+        self.pipeline.pump_soon()
 
     async def close(self) -> None:
         """Give everything back. The pipeline has ended."""
@@ -169,7 +176,9 @@ def _assemble(
             f"{directory.path} holds another crawl ({len(known_seeds)} seeds, among them {min(known_seeds)}); "
             f"{strangers[0].url} is none of them. Use another --dir, or --add-seeds to add it to this crawl"
         )
-    politeness = politeness_for(config)
+    politeness, controls = politeness_for(config), HostControls()
+    controls.take_up(facts.fact(ORDERS))
+    hosts.delays = controls.delays
 
     def known_clock(host_id: HostId) -> tuple[Instant, Seconds | None]:
         next_contact, bodies = facts.clock_and_robots(host_id)
@@ -184,7 +193,7 @@ def _assemble(
     parameters = learnt_parameters(db)
     facts.plan_by(config.recrawl.policy)
     recrawling = recrawling_for(config, facts.fact(PRICE), clock.now())
-    tokens = facts.fact(TOKENS)
+    tokens, pace = facts.fact(TOKENS), facts.fact(PACE)
     db.close()
 
     ids = RecordIds(random.Random(secrets.randbits(128)))
@@ -251,7 +260,7 @@ def _assemble(
         before_commit=lambda batch: pipeline.before_commit(batch),
         on_commit=lambda c: pipeline.on_commit(c),
     )
-    refreshing = Refreshing(config.recrawl, recrawling, store, tally, clock.now(), tokens)
+    refreshing = Refreshing(config.recrawl, recrawling, store, tally, clock.now(), tokens, pace)
     sitemaps = Sitemaps(
         intake=intake,
         store=store,
@@ -309,7 +318,7 @@ def _assemble(
         robots_timeout=Seconds(config.fetch.robots_timeout),
         tally=tally,
     )
-    retry, controls = config.retry, HostControls()
+    retry = config.retry
     health = Health(breaker_for(config), chance, pipeline.only_silence_left)
     visitor = Visitor(
         frontier=frontier,

@@ -48,14 +48,16 @@ class SharedClock(SteadyClock):
     The file is eight bytes, seconds as a double, which are read and written as one.
     """
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, *, read_only: bool = False) -> None:
         """Makes the file, zero ahead, if it is not there. Raises OSError."""
         super().__init__()
-        descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        flags = os.O_RDONLY if read_only else os.O_RDWR | os.O_CREAT
+        descriptor = os.open(file, flags | os.O_CLOEXEC, 0o644)
         try:
-            if os.fstat(descriptor).st_size < 8:
+            if not read_only and os.fstat(descriptor).st_size < 8:
                 os.ftruncate(descriptor, 8)
-            self._ahead = memoryview(mmap.mmap(descriptor, 8)).cast("d")
+            access = mmap.ACCESS_READ if read_only else mmap.ACCESS_WRITE
+            self._ahead = memoryview(mmap.mmap(descriptor, 8, access=access)).cast("d")
         finally:
             os.close(descriptor)
 
@@ -99,7 +101,7 @@ class FastClock(SharedClock):
 def clock_of(directory: Path) -> Clock:
     """The clock by which the dates in a crawl's directory are to be read."""
     file = directory / CLOCK_FILE
-    return SharedClock(file) if file.exists() else SteadyClock()
+    return SharedClock(file, read_only=True) if file.exists() else SteadyClock()
 
 
 class VirtualClock:

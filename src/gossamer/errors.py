@@ -31,11 +31,11 @@ class ConfigError(UsageError):
 
 
 class BadSeed(UsageError):
-    """A seed cannot be crawled. Carries the text as given and where it stood."""
+    """A seed cannot be crawled. Carries the text as given; `meaning` is the reason in words, `where` it stood."""
 
-    def __init__(self, text: str, reason: str, where: str = "") -> None:
+    def __init__(self, text: str, reason: str, meaning: str, where: str = "") -> None:
         shown = text if len(text) <= 200 else text[:200] + "…"
-        super().__init__(f"bad seed {shown!r}{f' ({where})' if where else ''}: {reason}")
+        super().__init__(f"bad seed {shown!r}{f' ({where})' if where else ''}: {meaning} ({reason})")
         self.text, self.reason = text, reason
 
 

@@ -43,4 +43,4 @@ def fetcher_for(
     speaking: dict[str, Fetcher] = {"http": web, "https": web}
     if config.fetch.ftp:
         speaking["ftp"] = FtpFetcher(config.user_agent, limits, clock, allow=allow, room=room)
-    return SchemeFetcher(speaking)
+    return SchemeFetcher(speaking, web.times)

@@ -10,10 +10,10 @@ from pathlib import Path
 from gossamer.backends.sqlite.database import open_for_reading
 from gossamer.backends.sqlite.host_reports import HostRow
 from gossamer.backends.sqlite.story import StoryReader
-from gossamer.clock import SteadyClock
+from gossamer.clock import clock_of
 from gossamer.config import Config
+from gossamer.crawl.prices import price_from
 from gossamer.crawl.recrawl_rules import NEVER_AGAIN, recrawl_rules_of, standing_of
-from gossamer.crawl.recrawling import price_from
 from gossamer.crawl.signals import FEEDS, HUB_WEIGHT, HostChanging
 from gossamer.explain.facts import DomainFact, Facts, HostFact, RecordCheck, UrlFact, VisitFact
 from gossamer.explain.form import fingerprints_of, form_of
@@ -84,7 +84,7 @@ def _story(reader: StoryReader, config: Config, form: Form, running: bool) -> St
     rules = replace(rules, identities=identities)
     record = None if facts.visit is None else checked_record(Path(config.dir) / "warc", facts.visit)
     # The clock is read last, so that nothing on record is younger than now.
-    return tell(form, facts, rules, now=SteadyClock().now(), running=running, record=record)
+    return tell(form, facts, rules, now=clock_of(Path(config.dir)).now(), running=running, record=record)
 
 
 def rules_of(config: Config, reader: StoryReader, host: HostKey, domain: Domain) -> CrawlRules:

@@ -11,8 +11,9 @@ from gossamer.config import Config
 from gossamer.crawl.budgets import Budgets
 from gossamer.crawl.directory import CrawlDirectory
 from gossamer.crawl.lessons import Lessons
+from gossamer.crawl.prices import price_from
 from gossamer.crawl.recrawl_rules import recrawl_rules_of
-from gossamer.crawl.recrawling import Recrawling, price_from
+from gossamer.crawl.recrawling import Recrawling
 from gossamer.errors import DirectoryError
 from gossamer.fetch.dns.resolver import Resolver
 from gossamer.fetch.dns.stored import StoredAnswer

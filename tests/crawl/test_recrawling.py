@@ -4,8 +4,9 @@ import random
 
 import pytest
 
+from gossamer.crawl.prices import price_from, price_text
 from gossamer.crawl.recrawl_rules import recrawl_rules_of
-from gossamer.crawl.recrawling import PROBE, Recrawling, price_from, price_text
+from gossamer.crawl.recrawling import PROBE, Recrawling
 from gossamer.crawl.signals import HostChanging
 from gossamer.frontier.turns import Visit
 from gossamer.model.facts import DomainFacts
@@ -250,3 +251,29 @@ def test_what_is_known_of_a_host_survives_being_written_down() -> None:
 
     assert known.rates.pages == 1
     assert known.to_text() == batch.changing[HostId(1)]
+
+
+def test_other_wishes_hold_for_what_is_planned_from_then_on() -> None:
+    plans = recrawling()
+    before = plans.plan(visit(), PAGE, NOW, "text/html").gap
+    wishes = RecrawlSection(interval=2 * DAY)
+    ruled = RecrawlSection(rules=(RecrawlRuleSection(pattern="*", interval=300.0),))
+
+    plans.change_to(wishes, recrawl_rules_of(wishes), value(USUAL, 1.0, 2.0))
+    shorter = plans.plan(visit(), PAGE, NOW, "text/html").gap
+    plans.change_to(ruled, recrawl_rules_of(ruled), 1.0)
+
+    assert before == pytest.approx(14 * DAY, rel=0.01)
+    assert shorter == pytest.approx(2 * DAY, rel=0.01)
+    assert plans.plan(visit(), PAGE, NOW, "text/html").gap == 300.0
+
+
+def test_a_new_budget_moves_the_price_from_where_it_is() -> None:
+    plans = recrawling(RecrawlSection(budget=100.0))
+    plans.price.price = 7.0
+    wishes = RecrawlSection(budget=50.0)
+
+    plans.change_to(wishes, recrawl_rules_of(wishes), 1.0)
+    assert (plans.price.price, plans.price.budget) == (7.0, 50.0)
+    plans.change_to(RecrawlSection(), recrawl_rules_of(RecrawlSection()), 1.0)
+    assert plans.price.price == 1.0

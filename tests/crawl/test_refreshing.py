@@ -10,8 +10,9 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "backends" / "sqlite"))
 from sqlite_store import START, Store, candidate, settlement
 
+from gossamer.crawl.prices import price_from
 from gossamer.crawl.recrawl_rules import recrawl_rules_of
-from gossamer.crawl.recrawling import Recrawling, price_from
+from gossamer.crawl.recrawling import Recrawling
 from gossamer.crawl.refreshing import AT_ONCE, LOW_MARK, TOKENS, Refreshing
 from gossamer.crawl.tally import Tally
 from gossamer.model.states import UrlState
@@ -214,14 +215,67 @@ def test_while_new_urls_wait_they_get_their_share(store: Store) -> None:
     assert scene.step() == 40
 
 
-def test_where_known_urls_get_less_than_their_share_they_go_ahead(store: Store) -> None:
+@pytest.mark.parametrize(("dear", "share"), [(False, 0.1), (True, 0.8)])
+def test_while_both_wait_visits_go_to_those_that_are_worth_more_but_for_a_floor(
+    store: Store, dear: bool, share: float
+) -> None:
+    with_pages(store, [-1.0] * 4_000)
+    store.writer.commit(Batch(candidates=[candidate("b.test", n) for n in range(5_000, 12_000)]), store.now)
+    scene = Scene(store, RecrawlSection(keep_fresh=True, discovery_share=0.2), policy="optimal")
+    if dear:
+        scene.refreshing.recrawling.price.price = 1e6
+    scene.visited(scene.step())  # what may be queued before anything is known of shares
+    new = again = 0
+    for _ in range(30):
+        scene.visited(20, new=True)
+        store.clock.advance(Seconds(2.0))
+        queued = scene.step()
+        scene.visited(queued)
+        new, again = new + 20, again + queued
+
+    assert again / (again + new) == pytest.approx(share, abs=0.02)
+
+
+def test_what_is_queued_beside_new_urls_does_not_wait_behind_them(store: Store) -> None:
     with_pages(store, [-1.0])
-    scene = Scene(store, RecrawlSection(keep_fresh=True, refresh_share=0.2))
-    scene.visited(10, new=True)
+    alone, beside = Scene(store, KEEP), Scene(store, KEEP)
+    beside.tally.total["state:queued"] += 1_000
 
-    scene.refreshing.order(store.now)
+    for scene in (alone, beside):
+        scene.refreshing.order(store.now)
 
-    assert scene.thread.batch.again is not None and scene.thread.batch.again.ahead
+    orders = [scene.thread.batch.again for scene in (alone, beside)]
+    assert [order is not None and order.ahead for order in orders] == [False, True]
+
+
+def test_refreshing_alone_uses_up_no_credit_for_the_time_when_new_urls_come(store: Store) -> None:
+    with_pages(store, [-1.0] * 3 * AT_ONCE)
+    scene = Scene(store, RecrawlSection(keep_fresh=True), policy="optimal")
+    for _ in range(2):
+        scene.visited(scene.step())
+    scene.tally.total["state:queued"] += 1_000
+
+    scene.visited(90, new=True)
+    store.clock.advance(Seconds(2.0))
+
+    assert scene.step() >= 10
+
+
+def test_other_wishes_hold_at_once(store: Store) -> None:
+    with_pages(store, [-1.0] * 500 + [90.0])
+    scene = Scene(store, ONCE)
+
+    scene.refreshing.change_to(RecrawlSection(keep_fresh=True, budget=24.0), store.now)
+    nothing_saved = scene.step()
+    store.clock.advance(Seconds(7_200.0))
+
+    assert nothing_saved == 0
+    assert scene.step() == 1  # an hour's worth at most
+    assert not scene.refreshing.is_over
+    assert scene.refreshing.pace.budget == 24.0
+    scene.refreshing.change_to(KEEP, store.now)
+    scene.visited(1)
+    assert scene.step() == 500
 
 
 def test_a_crawl_is_not_held_up_by_urls_that_were_settled_otherwise(store: Store) -> None:

@@ -6,7 +6,7 @@ import pytest
 from stories import NOW, RULES, VISIT, form, known
 
 from gossamer.config import Config
-from gossamer.crawl.recrawling import price_text
+from gossamer.crawl.prices import price_text
 from gossamer.crawl.signals import HostChanging
 from gossamer.explain.facts import Facts, ListingFact, RecrawlFact
 from gossamer.explain.recrawls import RecrawlTerms

@@ -29,7 +29,7 @@ from name_server import NameServer, Zone, name_server
 
 T = TypeVar("T")
 AGENT = "gossamer-test/1.0 (+mailto:crawl@example.test)"
-LIMITS = FetchLimits(connect=Seconds(0.4), head=Seconds(5.0), total=Seconds(10.0))
+LIMITS = FetchLimits(connect=Seconds(1.0))  # for addresses that swallow packets; a busy machine takes its time too
 
 
 def survive(case: Coroutine[object, object, T]) -> T:

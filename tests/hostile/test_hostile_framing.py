@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from running import Json
 from scripted import GOOD_PAGE, drive, fetched, page, site
-from scripted_server import HEAD, QUICK, Script, Talk, always, answered, failed
+from scripted_server import HEAD, Script, Talk, always, answered, failed, hasty
 from small_crawl import SmallCrawl
 from survival import MIB
 
@@ -206,7 +206,7 @@ def test_hf_11_a_declared_length_reserves_nothing_and_silence_ends_it() -> None:
         await talk.say(HEAD + b"Content-Length: 999999999999\r\n\r\n" + b"x" * 1024)
         await talk.gone()
 
-    story = fetched(script, max_growth=16 * MIB)
+    story = fetched(script, limits=hasty(idle=0.4), max_growth=16 * MIB)
 
     assert story.failed.failure is Failure.READ_TIMEOUT
 
@@ -298,7 +298,7 @@ def test_hf_16_a_head_that_drips_meets_its_deadline() -> None:
             await talk.say(bytes((byte,)))
             await asyncio.sleep(0.02)
 
-    story = fetched(script)
+    story = fetched(script, limits=hasty(head=0.4))
 
     assert story.failed.failure is Failure.READ_TIMEOUT
 
@@ -509,7 +509,7 @@ def test_the_second_reader_keeps_the_deadlines(said: bytes, expected: Failure) -
         await talk.say(said)
         await talk.gone()
 
-    assert fetched(script, times=2).failed.failure is expected
+    assert fetched(script, times=2, limits=hasty(head=0.4, idle=0.4)).failed.failure is expected
 
 
 def test_the_second_reader_cuts_at_the_cap_and_at_the_end_of_the_connection() -> None:
@@ -530,6 +530,6 @@ def test_the_second_reader_is_for_the_odd_host_alone() -> None:
             await answered(fetcher, odd.request(host="odd.test"))
             return [await answered(fetcher, usual.request(host="usual.test")) for _ in range(2)]
 
-        responses = drive(work, QUICK)
+        responses = drive(work)
 
     assert [response.connected_anew for response in responses] == [True, False]

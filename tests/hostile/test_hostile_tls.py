@@ -7,25 +7,28 @@ from pathlib import Path
 import pytest
 from running import gossamer
 from scripted import GOOD_PAGE, drive, page, site
-from scripted_server import QUICK, Script, Talk, always, answered, failed
+from scripted_server import PATIENT, Script, Talk, always, answered, failed, hasty
 from small_crawl import NEIGHBOUR, RETRY, SmallCrawl, archived
 from trusting import authority, stranger
 
 from gossamer.fetch.http.curl import CurlFetcher
 from gossamer.fetch.http.options import HostOptions
+from gossamer.fetch.http.ports import FetchLimits
 from gossamer.model.outcome import Failed, Failure, Response
 
 ALERT = b"\x15\x03\x03\x00\x02\x02"  # a record with a fatal alert; its number follows
 UNRECOGNIZED_NAME, PROTOCOL_VERSION = b"\x70", b"\x46"
 
 
-def refused(tls: ssl.SSLContext | None, script: Script | None = None, *, host: str = "x.test") -> Failed:
+def refused(
+    tls: ssl.SSLContext | None, script: Script | None = None, *, host: str = "x.test", limits: FetchLimits = PATIENT
+) -> Failed:
     with site(script or always(page()), tls=tls) as server:
 
         async def work(fetcher: CurlFetcher) -> Failed:
             return await failed(fetcher, server.request(scheme="https", host=host))
 
-        outcome = drive(work, QUICK, ca_file=authority().ca_file)
+        outcome = drive(work, limits, ca_file=authority().ca_file)
         assert outcome.contacted
         assert server.heard == []  # nothing was asked of a peer that we do not believe
         return outcome
@@ -42,7 +45,7 @@ def taken_unverified(tls: ssl.SSLContext, *, host: str = "x.test") -> Response:
             await failed(fetcher, server.request(scheme="https", host=host))
             return response
 
-        return drive(work, QUICK, ca_file=authority().ca_file)
+        return drive(work, ca_file=authority().ca_file)
 
 
 def test_tl_01_an_expired_certificate_is_refused_unless_the_switch_is_on() -> None:
@@ -73,7 +76,7 @@ def test_a_certificate_in_order_is_believed_and_not_flagged() -> None:
         async def work(fetcher: CurlFetcher) -> Response:
             return await answered(fetcher, server.request(scheme="https"))
 
-        assert not drive(work, QUICK, ca_file=authority().ca_file).unverified
+        assert not drive(work, ca_file=authority().ca_file).unverified
 
 
 @pytest.mark.parametrize("drip", [b"", b"\x16\x03\x03\x3f\xff" + b"\x02" * 1000], ids=["TL-04", "TL-05"])
@@ -84,7 +87,7 @@ def test_tl_04_and_05_a_handshake_that_does_not_come_to_an_end_times_out(drip: b
             await asyncio.sleep(0.02)
         await talk.gone()
 
-    assert refused(None, script).failure is Failure.TLS_HANDSHAKE_TIMEOUT
+    assert refused(None, script, limits=hasty(tls=0.4)).failure is Failure.TLS_HANDSHAKE_TIMEOUT
 
 
 def test_tl_06_an_outdated_protocol_is_refused() -> None:
@@ -124,7 +127,7 @@ def test_the_name_of_the_host_is_sent_to_the_server() -> None:
         async def work(fetcher: CurlFetcher) -> Response:
             return await answered(fetcher, server.request(scheme="https"))
 
-        drive(work, QUICK, ca_file=authority().ca_file)
+        drive(work, ca_file=authority().ca_file)
 
     assert names == ["x.test"]
 

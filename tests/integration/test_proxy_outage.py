@@ -54,6 +54,12 @@ def test_nothing_is_lost_while_a_proxy_is_down(tmp_path: Path) -> None:
     assert sorted(asked) == sorted([*THROUGH, *(f"{far}/robots.txt" for far in FAR)])
 
 
+def errors_so_far(directory: Path) -> int:
+    """How often the proxy has failed, as the crawl's status has it."""
+    found = gossamer("status", "--dir", directory, "--json")
+    return int(json.loads(found.out)["errors"].get("proxy_failed", 0)) if found.status == 0 else 0
+
+
 def test_a_proxy_that_goes_away_in_the_middle_loses_nothing_either(tmp_path: Path) -> None:
     port, directory = free_port(), tmp_path / "crawl"
     settings = tmp_path / "gossamer.toml"
@@ -62,12 +68,35 @@ def test_a_proxy_that_goes_away_in_the_middle_loses_nothing_either(tmp_path: Pat
     site: dict[str, Answer] = {f"{FAR[0]}/": links(*pages), **{url: page(url) for url in pages}}
     arguments = ["--dir", directory, "--config", settings, "--allow-private", "--delay", 0.02, "--json", "--quiet"]
 
-    with Command("crawl", f"{FAR[0]}/", *arguments) as crawler:
+    # One request may be under way when the proxy goes, and counts; those that did not get past it do not.
+    with Command("crawl", f"{FAR[0]}/", "--max-per-domain", 42, *arguments) as crawler:
         with SmallServer(site, port=port) as proxy:
             wait_until(lambda: len(proxy.asked) >= 10 or not crawler.runs, "the first pages")
+        wait_until(lambda: errors_so_far(directory) >= 2 or not crawler.runs, "two requests in vain")
         with SmallServer(site, port=port):
             ended = crawler.ended()
 
     assert ended.status == 0, ended.err
     report = ended.report
     assert (report["finished"], report["queued"], report["dead"], report["pages"]) == (True, 0, 0, 41)
+
+
+def test_a_proxy_that_takes_requests_and_says_nothing_is_waited_for(tmp_path: Path) -> None:
+    port, directory = free_port(), tmp_path / "crawl"
+    settings = tmp_path / "gossamer.toml"
+    settings.write_text(
+        f'[host."*.test"]\nproxy = "http://127.0.0.1:{port}"\n[retry]\ndelay = 0.05\nhost_patience = 0\n'
+        "[fetch]\nrobots_timeout = 1.0\nhead_timeout = 1.0\n"
+    )
+    arguments = ["--dir", directory, "--config", settings, "--allow-private", "--delay", 0.02, "--json", "--quiet"]
+
+    with Command("crawl", *(f"{far}/" for far in FAR), "--scope", "any", *arguments) as crawler:
+        with socket.create_server(("127.0.0.1", port), backlog=64):
+            wait_until(lambda: errors_so_far(directory) >= 2 or not crawler.runs, "word that the proxy is down")
+        with SmallServer(THROUGH, port=port):
+            ended = crawler.ended()
+
+    assert ended.status == 0, ended.err
+    report = ended.report
+    assert (report["finished"], report["queued"], report["dead"]) == (True, 0, 0)
+    assert report["pages"] == len(FAR) * (1 + len(PATHS))

@@ -1,5 +1,7 @@
 """Visiting again: what has not changed costs little, what has is stored anew, nothing is visited before its date."""
 
+import os
+import signal
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -228,6 +230,20 @@ def test_a_crawl_that_keeps_fresh_goes_on_until_it_is_stopped_and_finds_liars_ou
     assert all(not asked for asked in conditions[found_out:])  # ... and so do all after it
     assert rows(copy, "SELECT changes FROM urls WHERE url LIKE '%/liar'") == [(1,)]
     assert digest is not None
+
+
+def test_other_wishes_are_taken_on_sighup(tmp_path: Path) -> None:
+    with ChangingSite({"/": Document("home", links=("/a",)), "/a": Document("a")}) as site:
+        copy = Copy(tmp_path, site, SOON, "--keep-fresh")
+        with Command(*copy.command) as crawler:
+            wait_until(lambda: site.visits("/a") >= 3 or not crawler.runs, "a third visit")
+            assert crawler.runs
+            copy.toml.write_text(SOON + '[[recrawl.rules]]\npattern = "*"\nnever = true\n')
+            os.kill(crawler.process.pid, signal.SIGHUP)
+            ended = crawler.ended()  # nothing has a date any more
+
+    assert (ended.status, ended.report["finished"]) == (0, True)
+    assert rows(copy, "SELECT DISTINCT available_at FROM urls") == [(None,)]
 
 
 def test_a_kill_in_the_middle_of_a_recrawl_loses_nothing_and_repeats_next_to_nothing(tmp_path: Path) -> None:

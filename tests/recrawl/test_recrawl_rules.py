@@ -4,13 +4,12 @@ import re
 
 import pytest
 
-from gossamer.errors import UsageError
 from gossamer.model.units import Instant, Seconds
 from gossamer.recrawl.estimate import USUAL, Estimate
 from gossamer.recrawl.policies import RECRAWL_POLICIES
 from gossamer.recrawl.policy import DAY, NOTHING, Visited, Why
 from gossamer.recrawl.rules import GAPS, PageFacts, RecrawlRule, RecrawlRules, Standing, prior_of
-from gossamer.recrawl.turns import Floors, Turn, counted_turn, whose_turn
+from gossamer.recrawl.turns import share_of_refresh
 
 NEWS = RecrawlRule("news", host="*.news.test", gap=Seconds(300.0))
 IMAGES = RecrawlRule("images", media_type="image/*", shortest=Seconds(30 * DAY))
@@ -77,35 +76,8 @@ def test_what_a_sitemap_says_of_frequency_is_half_of_the_prior() -> None:
     assert prior_of(" Yearly ", host).rate == pytest.approx((0.01 / 365) ** 0.5)
 
 
-@pytest.mark.parametrize(
-    ("new", "due", "discovered", "turn"),
-    [
-        (None, None, 0.5, None),
-        (1.0, None, 1.0, Turn.DISCOVERY),
-        (None, 1.0, 0.0, Turn.REFRESH),
-        (2.0, 1.0, 0.5, Turn.DISCOVERY),
-        (1.0, 2.0, 0.5, Turn.REFRESH),
-        (2.0, 1.0, 0.95, Turn.REFRESH),
-        (1.0, 2.0, 0.05, Turn.DISCOVERY),
-    ],
-)
-def test_the_more_valuable_goes_first_unless_the_other_has_had_less_than_its_floor(
-    new: float | None, due: float | None, discovered: float, turn: Turn | None
-) -> None:
-    assert whose_turn(Floors(0.1, 0.1), new=new, due=due, discovered=discovered) is turn
+def test_visits_go_to_those_that_are_worth_more_but_for_the_floor_of_the_others() -> None:
+    floors = {"discovery_floor": 0.2, "refresh_floor": 0.1}
 
-
-def test_each_gets_its_floor_in_the_long_run() -> None:
-    floors, discovered, turns = Floors(0.2, 0.3), 0.5, []
-    for _ in range(5_000):
-        turn = whose_turn(floors, new=100.0, due=1.0, discovered=discovered)
-        assert turn is not None
-        turns.append(turn)
-        discovered = counted_turn(discovered, turn)
-
-    assert turns[1_000:].count(Turn.REFRESH) / 4_000 == pytest.approx(0.3, abs=0.01)
-
-
-def test_floors_that_are_more_than_the_whole_are_refused() -> None:
-    with pytest.raises(UsageError, match=r"0\.7 and 0\.6"):
-        Floors(0.7, 0.6)
+    assert share_of_refresh(new=2.0, due=1.0, **floors) == 0.1
+    assert share_of_refresh(new=1.0, due=2.0, **floors) == 0.8

@@ -66,7 +66,7 @@ def test_a_bad_seed_is_named_with_its_reason(text: str, reason: str) -> None:
 
 
 def test_a_bad_line_is_named_with_its_number() -> None:
-    with pytest.raises(BadSeed, match=r"bad seed 'gopher://x' \(standard input, line 3\): bad_scheme"):
+    with pytest.raises(BadSeed, match=r"bad seed 'gopher://x' \(standard input, line 3\): not http or https"):
         urls_in(b"http://a.test/\n\ngopher://x\n")
 
 

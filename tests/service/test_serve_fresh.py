@@ -20,8 +20,8 @@ def options(folder: Path) -> list[object]:
     return ["--config", folder / "gossamer.toml"]
 
 
-def test_a_served_crawl_that_keeps_fresh_visits_again_rests_when_paused_and_takes_seeds(tmp_path: Path) -> None:
-    with site() as pages, Service(tmp_path / "crawl", *options(tmp_path), "--keep-fresh") as service:
+def test_a_served_crawl_visits_again_rests_when_paused_and_takes_seeds(tmp_path: Path) -> None:
+    with site() as pages, Service(tmp_path / "crawl", *options(tmp_path)) as service:
         home, late = pages.server.base + "/", pages.server.base + "/late"
         assert service.post("/seed/urls", {"urls": [home]}).json["accepted"] == 1
         wait_until(lambda: pages.visits("/") >= 3, "a third visit")
@@ -42,16 +42,17 @@ def test_a_served_crawl_that_keeps_fresh_visits_again_rests_when_paused_and_take
         assert service.stopped() == 0
 
 
-def test_a_served_crawl_leaves_what_comes_due_to_its_next_start_and_waits_for_seeds(tmp_path: Path) -> None:
+def test_a_served_crawl_that_does_not_keep_fresh_leaves_what_comes_due_to_its_next_start(tmp_path: Path) -> None:
     with site() as pages:
         home, late = pages.server.base + "/", pages.server.base + "/late"
-        with Service(tmp_path / "crawl", *options(tmp_path), home) as service:
+        once = [*options(tmp_path), "--no-keep-fresh"]
+        with Service(tmp_path / "crawl", *once, home) as service:
             service.wait_for(home, "stored")
             wait_until(lambda: service.get("/crawl").json["state"] == "idle", "nothing to be left")
             assert service.post("/seed/urls", {"urls": [late]}).json["accepted"] == 1
             service.wait_for(late, "stored")
             assert pages.visits("/") == 1
             assert service.stopped() == 0
-        with Service(tmp_path / "crawl", *options(tmp_path)) as service:
+        with Service(tmp_path / "crawl", *once) as service:
             wait_until(lambda: pages.visits("/") == 2, "what was due at the start")
             assert service.stopped() == 0

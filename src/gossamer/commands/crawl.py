@@ -8,15 +8,20 @@ from pathlib import Path
 from typing import TextIO
 
 from gossamer.backends.sqlite import reports
+from gossamer.backends.sqlite.windows import fact
 from gossamer.commands import arguments as given
 from gossamer.commands.options import add_options, config_from
 from gossamer.commands.reading import reading, remembered_by_crawl
 from gossamer.config import Config
+from gossamer.crawl.controls import ORDERS, HostControls
 from gossamer.errors import NotThisCrawl, UsageError
 from gossamer.observe.display import choose_display
 from gossamer.observe.report import print_report
 from gossamer.observe.snapshot import Snapshot, to_contract
+from gossamer.observe.words import number_of, printable
 from gossamer.seed.lists import Seed
+
+_MOST_NAMED = 5  # hosts that are named at the end
 
 USAGE = "[URL...] [options]"
 DESCRIPTION = """\
@@ -114,7 +119,23 @@ def crawl_and_report(
     finally:
         display.close()
     tell_results(config, last, sys.stdout, sys.stderr)
+    if last.queued and not config.quiet:
+        _tell_of_paused(Path(config.dir), sys.stderr)
     return code
+
+
+def _tell_of_paused(directory: Path, err: TextIO) -> None:
+    """Which hosts were left alone because somebody paused them through the service."""
+    controls = HostControls()
+    with reading(directory) as db:
+        controls.take_up(fact(db, ORDERS))
+    if paused := sorted(controls.paused):
+        names = ", ".join(map(printable, paused[:_MOST_NAMED])) + (" …" if len(paused) > _MOST_NAMED else "")
+        print(
+            f"{number_of(len(paused), 'host')} paused through the service, so not contacted: {names}. To resume: "
+            'gossamer serve, then POST /hosts/HOST {"action": "resume"}',
+            file=err,
+        )
 
 
 def tell_results(config: Config, last: Snapshot, out: TextIO, err: TextIO) -> None:

@@ -8,7 +8,7 @@ from contextlib import closing
 
 from gossamer.backends.sqlite import reports
 from gossamer.backends.sqlite.database import open_for_writing
-from gossamer.clock import SteadyClock
+from gossamer.clock import clock_of
 from gossamer.commands import arguments as given
 from gossamer.commands.options import config_from
 from gossamer.commands.reading import add_directory_option, directory_of, reading
@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
         with closing(open_for_writing(held.database)) as db:
             if action == "requeue":
                 ordering = ordering_for(config_from(argparse.Namespace(), None), reports.queue_order(db))
-                number = reports.requeue(db, wanted, SteadyClock().now(), ordering.standing)
+                number = reports.requeue(db, wanted, clock_of(directory).now(), ordering.standing)
             else:
                 number = reports.drop(db, wanted)
     finally:

@@ -3,7 +3,7 @@
 import argparse
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,8 @@ _CYCLE, _RECORDED_CYCLE = 14.0, 120.0
 _SETS = 3
 OPTIONS = ("changes", "policy", "days", "cycle", "cap", "redrawn", "zipf")
 """Those that are of use only here; `--pages`, `--hosts`, `--seed`, `--sets`, `--plot` and `--json` are shared."""
-_NOT_HERE = ("graph", "sites", "crawl", "web", "order", "rest", "seeds")
+_NOT_HERE = ("graph", "sites", "crawl", "order", "rest", "seeds")
+_WEB_BEGINS = 1_700_000_000.0  # the simulated web has a past: its dates are those of a clock
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -80,7 +81,9 @@ def worlds_of(arguments: argparse.Namespace, cycle: float) -> "list[World]":
     zipf = 1.0 if zipf is None else zipf
     cap = _share(arguments, "cap")
     path = given.path(arguments, "changes")
-    if path is not None:
+    if given.text(arguments, "web") is not None:
+        worlds = webs_of(arguments, range(first, first + sets))
+    elif path is not None:
         for name in ("pages", "hosts", "days", "redrawn"):
             if getattr(arguments, name) is not None:
                 raise UsageError(f"--{name} is about drawn worlds, but --changes has recorded ones")
@@ -100,6 +103,26 @@ def worlds_of(arguments: argparse.Namespace, cycle: float) -> "list[World]":
     if cap == 0:
         raise UsageError("--cap: a host that allows nothing is not worth visiting")
     return [capped(world, cap * world.pages / cycle) for world in worlds]
+
+
+def webs_of(arguments: argparse.Namespace, seeds: Iterable[int]) -> "list[World]":
+    """The simulated web, as `gossamer simweb` with the same options serves it; importance is PageRank."""
+    from gossamer.model.units import Instant
+    from gossamer.simulate.freshness.served import served_world
+    from gossamer.simulate.freshness.world import Drawn
+    from gossamer.simweb.config import preset
+
+    for name in ("changes", "redrawn", "zipf"):
+        if getattr(arguments, name) is not None:
+            raise UsageError(
+                f"--{name} is not about the simulated web: its pages change as they do, and link as they do"
+            )
+    numbers = {name: n for name in ("hosts", "pages") if (n := given.whole(arguments, name)) is not None}
+    if numbers:
+        numbers["max_host_pages"] = 0  # the preset's cap was meant for its own size
+    days = given.at_least(1, given.whole(arguments, "days"), "--days") or Drawn().days
+    webs = [preset("demo", seed=seed, **numbers) for seed in seeds]
+    return [served_world(web, Instant(_WEB_BEGINS), float(days)) for web in webs]
 
 
 def _share(arguments: argparse.Namespace, name: str, most: float = 1.0) -> float | None:

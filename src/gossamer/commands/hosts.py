@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable
 
 from gossamer.backends.sqlite.host_reports import HostReports, HostRow
-from gossamer.clock import SteadyClock
+from gossamer.clock import clock_of
 from gossamer.commands import arguments as given
 from gossamer.commands.options import config_from
 from gossamer.commands.reading import add_directory_option, directory_of, reading
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
             rows = (row for row in rows if _is_cut(row))
         key = HOST_SORTS[str(given.text(arguments, "sort"))]
         chosen = sorted(rows, key=key) if limit is None else heapq.nsmallest(limit, rows, key=key)
-    now = SteadyClock().now()
+    now = clock_of(directory).now()
     if not chosen and not as_json:
         print("no such hosts", file=sys.stderr)
     for row in chosen:

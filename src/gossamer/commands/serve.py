@@ -8,6 +8,7 @@ from pathlib import Path
 from gossamer.commands import arguments as given
 from gossamer.commands.options import add_options, config_from
 from gossamer.commands.reading import remembered_by_crawl
+from gossamer.config import Config
 from gossamer.observe.words import printable
 from gossamer.seed.lists import Seed, read_arguments
 from gossamer.wishes import canonicaliser_for, check_config
@@ -38,8 +39,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     file = given.path(arguments, "config")
-    unless_said = {"recrawl": {"keep_fresh": True}}
-    config = config_from(arguments, file, {**remembered_by_crawl(arguments, file), **unless_said})
+    unless_said = {**remembered_by_crawl(arguments, file), "recrawl": {"keep_fresh": True}}
+
+    def configured() -> Config:
+        return config_from(arguments, file, unless_said)
+
+    config = configured()
     check_config(config)
     seeds: list[Seed] = read_arguments(given.texts(arguments, "urls"), canonicaliser_for(config).canonicalise)
     as_json = given.flag(arguments, "json")
@@ -53,4 +58,4 @@ def run(arguments: argparse.Namespace) -> int:
         else:
             print(f"serving {printable(str(directory))} at {address} (token: {printable(str(token))})", file=sys.stderr)
 
-    return serve(config, seeds, add_seeds=True, on_ready=ready)
+    return serve(config, seeds, add_seeds=True, on_ready=ready, reread=configured)

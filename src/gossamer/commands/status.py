@@ -4,22 +4,21 @@ import argparse
 import dataclasses
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from gossamer.backends.sqlite import reports
-from gossamer.backends.sqlite.recrawl_reports import MOST_OVERDUE, Copied, RecrawlReport, recrawl_report
-from gossamer.clock import SteadyClock
+from gossamer.backends.sqlite.recrawl_reports import MOST_OVERDUE, recrawl_report
+from gossamer.clock import clock_of
 from gossamer.commands import arguments as given
 from gossamer.commands.reading import add_directory_option, directory_of, holder_of, reading
 from gossamer.config import Config, known_shape, shape_of
-from gossamer.crawl.signals import HostChanging
+from gossamer.crawl.freshness import figures_on_record
 from gossamer.model.units import Instant
 from gossamer.observe import words
+from gossamer.observe.freshening import Freshening, budget_words, freshening_object, pace_words
 from gossamer.observe.live import Live, read_live
 from gossamer.observe.sections import Section, plain_report
 from gossamer.observe.waits import Waits, or_more, waiting_for
-from gossamer.recrawl.estimate import USUAL, Estimate
-from gossamer.recrawl.policy import DAY
 
 USAGE = "[--dir DIR] [--json]"
 DESCRIPTION = """\
@@ -36,12 +35,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     directory = directory_of(arguments)
     holder = holder_of(directory)
-    now = SteadyClock().now()
+    now = clock_of(directory).now()
     with reading(directory) as db:
         found = reports.status(db)
         waits = reports.waits(db, now)
         options = known_shape(reports.remembered_options(db))
-        recrawl = recrawl_object(found, recrawl_report(db, now), now)
+        report = recrawl_report(db, now)
+        figures = figures_on_record(**report._asdict(), now=now)
     live = read_live(directory, holder, now) if holder is not None else None
     waits = with_live(waits, live, running=holder is not None)
     if given.flag(arguments, "json"):
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
         }
         told = {
             "waits": waits_object(waits, holder is not None, now),
-            "recrawl": recrawl,
+            "recrawl": recrawl_object(found, figures),
             "load": None if live is None else load_object(live),
             "options": options,
         }
@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     sections = [
         Section(title, tuple(total_rows(found, live))),
         Section(f"Waits for {waited}" if waited else "Waits for nothing", waits_rows(waits, now)),
-        Section("Recrawls", recrawl_rows(recrawl)),
+        Section("Recrawls", recrawl_rows(found, figures)),
         *outcome_sections(found),
         Section("Remembered options", option_rows(options)),
     ]
@@ -149,52 +149,32 @@ def waits_rows(waits: Waits, now: Instant) -> tuple[tuple[str, str, str], ...]:
 # --- visiting again ----------------------------------------------------------------------------------------
 
 
-def recrawl_object(found: reports.Json, report: RecrawlReport, now: Instant) -> reports.Json:
+def recrawl_object(found: reports.Json, figures: Freshening) -> reports.Json:
     """What came of visiting again, what it costs, and how fresh the copies are, by what is known of their changes."""
-    price, demand, pages = report.price.split() if report.price else (None, "0", "0")
-    return {
-        **{name: found[name] for name in ("refreshed", "not_modified", "unchanged", "changed")},
-        "overdue": report.overdue,
-        "scheduled": int(pages),
-        "visits_a_day": round(float(demand), 3),
-        "price": None if price is None else float(price),
-        "freshness": freshness_of(report.sample, now),
-    }
+    counted = {name: found[name] for name in ("refreshed", "not_modified", "unchanged", "changed", "reported")}
+    return {**counted, **freshening_object(figures)}
 
 
-def freshness_of(sample: Sequence[Copied], now: Instant) -> float | None:
-    """The share of these pages that is still what we have, by their estimates or else by those of their hosts."""
-    if not sample:
-        return None
-    fresh = 0.0
-    for one, two, at, changing in sample:
-        known = Estimate(one, two) if one and two else None
-        if known is None:
-            known = HostChanging.from_text(changing).rates.prior() if changing else USUAL
-        fresh += (known.b / (known.b + max(0.0, now - at) / DAY)) ** known.a
-    return round(fresh / len(sample), 4)
-
-
-def recrawl_rows(told: reports.Json) -> tuple[tuple[str, str, str], ...]:
+def recrawl_rows(found: reports.Json, figures: Freshening) -> tuple[tuple[str, str, str], ...]:
     """Nothing before the first visit."""
-    fresh = told["freshness"]
-    if not isinstance(fresh, float):
+    if figures.fresh is None or figures.price is None:
         return ()
-    asks = told["visits_a_day"]
     rows = (
-        ("fresh", f"{100 * fresh:.1f} %", "of the pages, by what is known of their changes"),
+        ("fresh", f"{100 * figures.fresh:.1f} %", "of the pages, by what is known of their changes"),
+        ("scheduled", words.count(figures.scheduled), f"{budget_words(figures)}, at a price of {figures.price:.4g}"),
+        ("visits", words.count(_number(found["fetched"])), pace_words(figures)),
         (
-            "scheduled",
-            words.count(_number(told["scheduled"])),
-            f"{asks} visits a day, at a price of {told['price']:.4g}",
+            "overdue",
+            or_more(figures.overdue, MOST_OVERDUE),
+            f"visited when the crawl runs; {words.count(figures.waiting)} are queued",
         ),
-        ("overdue", or_more(_number(told["overdue"]), MOST_OVERDUE), "visited when the crawl runs"),
-        ("visited again", words.count(_number(told["refreshed"])), ""),
-        ("not modified", words.count(_number(told["not_modified"])), "as the server said"),
-        ("unchanged", words.count(_number(told["unchanged"])), ""),
-        ("changed", words.count(_number(told["changed"])), ""),
+        ("visited again", words.count(_number(found["refreshed"])), ""),
+        ("not modified", words.count(_number(found["not_modified"])), "as the server said"),
+        ("unchanged", words.count(_number(found["unchanged"])), ""),
+        ("changed", words.count(_number(found["changed"])), ""),
+        ("reported", words.count(_number(found["reported"])), "changes that sitemaps and feeds told us of"),
     )
-    return rows if told["refreshed"] else rows[:3]
+    return rows if found["refreshed"] else rows[:4]
 
 
 # --- the report --------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from gossamer.backends.sqlite import reports
 from gossamer.backends.sqlite.auditing import Auditor, warc_lengths
 from gossamer.backends.sqlite.database import open_for_writing
 from gossamer.backends.sqlite.mending import Mending
-from gossamer.clock import SteadyClock
+from gossamer.clock import SteadyClock, clock_of
 from gossamer.commands import arguments as given
 from gossamer.commands.options import config_from
 from gossamer.commands.reading import add_directory_option, directory_of, holder_of, reading
@@ -73,7 +73,7 @@ def _with_repair(directory: Path, config: Config, line: ProgressLine) -> tuple[F
             if findings.sound or Kind.DATABASE in findings.counts:
                 return findings, 0  # nothing is written into a database that is damaged itself
             ordering = ordering_for(config, reports.queue_order(db))
-            mending = Mending(db, SteadyClock().now(), ordering.standing)
+            mending = Mending(db, clock_of(directory).now(), ordering.standing)
             return findings, mend(findings, directory / "warc", Auditor(db), mending)
     finally:
         held.close()

@@ -156,7 +156,7 @@ class Contacting:
         and the visit waits for that one."""
         if way.found is None:
             proxy = self._hosts.of(host).options.proxy
-            if proxy is None or not self._proxies.heard(proxy, outcome, now):
+            if proxy is None or not self._proxies.heard(proxy, host, outcome, now):
                 return False
             self._tally.count(self._store.batch, "error:" + Failure.PROXY_FAILED.value)
             return True

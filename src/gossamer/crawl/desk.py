@@ -20,6 +20,7 @@ from gossamer.dedup.exact import Known, Unknown
 from gossamer.extract.links import PageContent
 from gossamer.fetch.http.body import takes_long
 from gossamer.model.fill import Fill
+from gossamer.sketch.durations import Durations
 
 T = TypeVar("T")
 
@@ -64,6 +65,7 @@ class ReadingDesk:
         self._ask_originals = ask_originals
         self._on_failure = on_failure
         self._lists = lists
+        self.times = Durations()  # of extracting, the wait for the other process included
         self._waiting: deque[Document] = deque()
         self._bytes = 0  # as they came
         self._unpacked = 0  # of large documents and lists, which lie open until it is their turn
@@ -152,11 +154,18 @@ class ReadingDesk:
                 self._set_aside(self._read_large, each)
             else:
                 small.append(each)
-        pages = [reader.extract(each) for each in small]
+        pages = [self._extracted(each) for each in small]
         bands = [band for each, page in zip(small, pages, strict=True) for band in reader.bands_to_ask(each, page)]
         originals = await self._ask_originals(bands) if bands else ()
         for each, page in zip(small, pages, strict=True):
             self._finish(each, page, None, originals)
+
+    def _extracted(self, opened: Opened) -> PageContent | None:
+        begun = self._clock.monotonic()
+        page = self._reader.extract(opened)
+        if page is not None:
+            self.times.note_seconds(self._clock.monotonic() - begun)
+        return page
 
     def _finish(
         self,
@@ -193,7 +202,9 @@ class ReadingDesk:
     async def _read_large(self, opened: Opened) -> None:
         """In another process, one after the other."""
         with self._lying_open(opened):
+            begun = self._clock.monotonic()
             page = await self._reader.extract_elsewhere(opened)
+            self.times.note_seconds(self._clock.monotonic() - begun)
         await self._finish_alone(opened, page)
 
     @contextmanager
@@ -227,7 +238,7 @@ class ReadingDesk:
             elif reader.is_large(opened):
                 await self._read_large(opened)
             else:
-                await self._finish_alone(opened, reader.extract(opened))
+                await self._finish_alone(opened, self._extracted(opened))
 
     def _set_aside(self, read: Callable[[T], Coroutine[None, None, None]], what: T) -> None:
         task = asyncio.create_task(self._guarded(read, what))

@@ -59,6 +59,11 @@ class Health:
             policy.opens_after, Instant(now - policy.patience), Instant(now + policy.longest_rest), reason
         )
 
+    @property
+    def opens_after(self) -> int:
+        """Failures in a row after which a host counts as sick."""
+        return self._policy.opens_after
+
     def is_sick(self, notes: HostNotes) -> bool:
         return is_open(self._policy, notes.trouble)
 

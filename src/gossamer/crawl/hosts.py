@@ -1,7 +1,7 @@
 """What the operator wishes for single hosts, as a visit needs it."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gossamer.extract.kinds import Kinds
 from gossamer.fetch.http.options import HostOptions
@@ -37,9 +37,11 @@ class HostWishes:
     def __init__(self, usual: HostWish | None = None, single: HostTable[HostWish] | None = None) -> None:
         self.usual = usual or HostWish()
         self._single = single or HostTable()
+        self.delays: Mapping[HostKey, Seconds] = {}  # that were ordered through the service; they stay
 
     def of(self, host: HostKey) -> HostWish:
-        return self._single.of(host) or self.usual
+        wish = self._single.of(host) or self.usual
+        return replace(wish, min_delay=self.delays[host]) if self.delays and host in self.delays else wish
 
     def change_to(self, others: "HostWishes") -> None:
         """Take over these wishes. They hold from each host's next request on."""

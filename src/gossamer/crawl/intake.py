@@ -14,7 +14,7 @@ from gossamer.model.shown import LongLink, long_link
 from gossamer.model.task import Candidate, Task, Via
 from gossamer.model.units import Fingerprint, HostKey, Url
 from gossamer.seen.fingerprint import fingerprint, fingerprints
-from gossamer.seen.tiers import SeenTest
+from gossamer.seen.tiers import SeenStatistics, SeenTest
 from gossamer.store.changes import PageLinks
 
 TOO_LONG = "url_too_long"
@@ -55,6 +55,9 @@ class Intake:
         self._identities = identities or Identities(IdentityRules())  # what makes two URLs the same
         self._lookout = lookout
         self.admits: Callable[[Url, Url], bool] | None = None  # of hooks: whether a page may bring a URL in
+
+    def seen_statistics(self) -> SeenStatistics:
+        return self._seen.statistics()
 
     def rules_of(self, task: Task) -> EntryRules:
         return self.file_rules if task.sitemap else self.rules

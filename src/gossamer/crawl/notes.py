@@ -60,6 +60,10 @@ class Notes:
         silent = (Silence.SO_FAR, Silence.GIVEN_UP)
         return all(notes.trouble is not None and notes.trouble.silence in silent for notes in self._hosts.values())
 
+    def failing(self, least: int) -> int:
+        """How many have failed so many times in a row. Looks at every host."""
+        return sum([each.trouble is not None and each.trouble.failures >= least for each in self._hosts.values()])
+
     def __len__(self) -> int:
         return len(self._hosts)
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from gossamer.crawl.prices import PRICE, price_text
 from gossamer.crawl.recrawl_rules import NEVER_AGAIN, standing_of
 from gossamer.crawl.signals import (
     HUB_WEIGHT,
@@ -27,19 +28,17 @@ from gossamer.model.task import Before, HostRecord
 from gossamer.model.units import HostId, HostKey, Instant, Seconds
 from gossamer.recrawl.change import Content, Verdict, verdict_on
 from gossamer.recrawl.estimate import USUAL, Estimate
-from gossamer.recrawl.index import value_when_flagged
+from gossamer.recrawl.index import value_of_new, value_when_flagged
 from gossamer.recrawl.policies.optimal import Optimal
 from gossamer.recrawl.policy import DAY, NOTHING, Memory, RecrawlPolicy, Visited
 from gossamer.recrawl.price import Price
 from gossamer.recrawl.rules import PageFacts, RecrawlRules, Ruling, Standing, prior_of
+from gossamer.recrawl.turns import share_of_refresh
 from gossamer.sections import RecrawlSection
 from gossamer.store.changes import Batch, Capture, Reported, Settlement
 
 PROBE: Final = 10
 """Every so many visits a page is asked for without conditions: a server that always says 304 is found out."""
-
-PRICE: Final = "recrawl"
-"""The fact of a crawl's database that has the price and the demand which it steers (`PriceState`)."""
 
 REFRESHING: Final = "refreshing"
 """The counter of URLs that are queued again and of which a document is stored."""
@@ -81,10 +80,7 @@ class Recrawling:
         """`importance` makes one of a priority: 1 is usual."""
         self._policy = policy
         self._is_optimal = isinstance(policy, Optimal)
-        self._rules = rules
-        self._usual_ruling = None if rules.rules else rules.ruling(PageFacts("", ""))  # of a page, without rules
-        self._usual = Seconds(wishes.interval)
-        self._moves = wishes.budget is not None and policy.moved_by_price
+        self._wish(wishes, rules)
         self._importance = importance
         self._hosts: dict[HostId, HostChanging] = {}
         self._changed: dict[HostId, HostChanging] = {}
@@ -93,6 +89,21 @@ class Recrawling:
         self._first: dict[tuple[Estimate, float], float] = {}  # gaps after a first visit, at this price
         self.price = price
         self._told = ""
+
+    def _wish(self, wishes: RecrawlSection, rules: RecrawlRules) -> None:
+        self._rules = rules
+        self._usual_ruling = None if rules.rules else rules.ruling(PageFacts("", ""))  # of a page, without rules
+        self._usual = Seconds(wishes.interval)
+        self._moves = wishes.budget is not None and self._policy.moved_by_price
+
+    def change_to(self, wishes: RecrawlSection, rules: RecrawlRules, opening: float) -> None:
+        """Plan by other wishes from now on. The policy stays, and so does what is planned already. `opening` is the
+        price without a budget."""
+        self._wish(wishes, rules)
+        if wishes.budget is None:
+            self.price.price = opening
+        self.price.change_budget(wishes.budget or 1.0)
+        self._first.clear()
 
     # --- hosts ------------------------------------------------------------------------------------
 
@@ -113,6 +124,14 @@ class Recrawling:
         """Whether a page of this host has changed if a sitemap or a feed that may speak for it says so."""
         known = self._hosts.get(self._ids.get(host, HostId(0)))
         return self._is_optimal and known is not None and known.trust.recall > 0
+
+    def share_of_refresh(self, discovery_floor: float, refresh_floor: float) -> float:
+        """The share of visits for what is due, while new URLs wait too. A policy that does not reckon with what visits
+        are worth takes what it may."""
+        new = value_of_new(USUAL, 1.0) if self._is_optimal else 0.0
+        return share_of_refresh(
+            new=new, due=self.price.price, discovery_floor=discovery_floor, refresh_floor=refresh_floor
+        )
 
     def when_reported(self, page: Reported) -> Instant | None:
         """When a page is due of which a trusted list says that it has changed; None: as it was planned. Any thread may
@@ -363,21 +382,6 @@ class Recrawling:
     def _demand(self, before: Before | None, gap: float | None) -> None:
         was = None if before is None or before.planned is None else before.planned / DAY
         self.price.plan(was, None if gap is None else gap / DAY)
-
-
-def price_text(price: Price) -> str:
-    """What must survive of the price."""
-    return f"{price.price!r} {price.demand!r} {price.pages}"
-
-
-def price_from(text: str | None, budget: float | None, opening: float, now: Instant) -> Price:
-    """The price as it was, or the one to begin with. Without a budget it stays that one."""
-    value, demand, pages = opening, 0.0, 0
-    if text:
-        before, asked, planned = text.split()
-        demand, pages = float(asked), int(planned)
-        value = float(before) if budget is not None else opening
-    return Price(budget or 1.0, value, now=now / DAY, demand=demand, pages=pages)
 
 
 def _same(before: Before, etag: str | None, modified: str | None) -> bool:

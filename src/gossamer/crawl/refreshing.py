@@ -29,7 +29,6 @@ TOKENS: Final = "recrawl_tokens"
 _DAY = 86_400.0
 _QUEUED, _STORED = UrlState.QUEUED, UrlState.STORED  # an enumeration takes its time to look a member up
 _SOON = 1.0  # seconds until we look again where something else must happen first
-_REMEMBERED = 4_096  # visits from which the shares are taken
 
 
 def _least_gap(wishes: RecrawlSection) -> Seconds | None:
@@ -55,26 +54,36 @@ class Refreshing:
         """`tokens` and `pace`: what the crawl remembers of its budget, and of how it was spent."""
         self.recrawling = recrawling
         self.pace = Pace(now, pace)
-        self.pace.budget = wishes.budget
-        self._keep = wishes.keep_fresh
         self._by = now
         self._store = store
         self._tally = tally
-        self._budget = wishes.budget
-        self._most = math.inf if wishes.budget is None else max(1.0, wishes.budget / (24 if self._keep else 1))
+        self._wish(wishes)
         held, since = (float(part) for part in tokens.split()) if tokens else (self._most, now)
         self._tokens, self._since = min(held, self._most), since
-        self._early = _least_gap(wishes) if recrawling.moves_price else None
         self._not_early = 0.0
-        self._discovery, self._refresh = wishes.discovery_share, wishes.refresh_share
         self._credit = float(AT_ONCE)  # visits to known URLs that new ones have left room for
         self._uncredited = 0  # visits to new URLs that are not in it yet
-        self._again = self._new = 0  # visits of each kind, of late
         self._waiting = 0  # queued again, and not visited yet
         self._ordered = False
         self._done = False
         self._next = 0.0  # when the first date comes
         self.look_at = 0.0
+
+    def _wish(self, wishes: RecrawlSection) -> None:
+        self._keep = wishes.keep_fresh
+        self._budget = self.pace.budget = wishes.budget
+        self._most = math.inf if wishes.budget is None else max(1.0, wishes.budget / (24 if self._keep else 1))
+        self._early = _least_gap(wishes) if self.recrawling.moves_price else None
+        self._discovery, self._refresh = wishes.discovery_share, wishes.refresh_share
+
+    def change_to(self, wishes: RecrawlSection, now: Instant) -> None:
+        """Queue by other wishes from now on. A crawl that goes on has saved nothing of a budget that is new."""
+        self._refill(now)
+        before = self._budget
+        self._wish(wishes)
+        self._tokens = 0.0 if before is None and self._keep and self._budget else min(self._tokens, self._most)
+        self._since = now
+        self._next = self.look_at = self._not_early = 0.0
 
     @property
     def is_over(self) -> bool:
@@ -85,12 +94,6 @@ class Refreshing:
     def backlog(self) -> int:
         """URLs that were queued again and wait for their visit."""
         return self._waiting
-
-    @property
-    def share(self) -> float:
-        """Of late, which share of the visits was to URLs that were visited before."""
-        visits = self._again + self._new
-        return self._again / visits if visits else 0.0
 
     def order(self, now: Instant) -> None:
         """Queue what is due, as much of it as there is room for."""
@@ -115,18 +118,27 @@ class Refreshing:
                 self.look_at = now + (1.0 - self._tokens) * _DAY / self._budget
             return
         most = int(min(most, self._tokens))
-        if self._discovery > 0 and self._tally.total["state:queued"] > self._waiting:
-            room = self._uncredited * (1 - self._discovery) / self._discovery
-            self._credit, self._uncredited = min(self._credit + room, float(AT_ONCE)), 0
-            if self._credit < 1.0:
-                self.look_at = now + _SOON
-                return
-            most = int(min(most, self._credit))
+        beside_new = self._tally.total["state:queued"] > self._waiting
+        self._take_credit(beside_new)
+        if self._credit < 1.0:
+            self.look_at = now + _SOON
+            return
+        most = int(min(most, self._credit))
         self._ordered = True
         by = now if self._keep else self._by
-        ahead = self.share < self._refresh and self._new > 0
-        self._store.batch.again = Again(by, most, missing=self._keep, ahead=ahead, early=self._early if early else None)
+        early_by = self._early if early else None
+        # How many go is decided here; they must not wait behind a million others on top of it.
+        self._store.batch.again = Again(by, most, missing=self._keep, ahead=beside_new, early=early_by)
         self._store.nudge()
+
+    def _take_credit(self, beside_new: bool) -> None:
+        """How many may be queued: without limit, unless new URLs wait too and are to get their share."""
+        share = self.recrawling.share_of_refresh(self._discovery, self._refresh) if beside_new else 1.0
+        if share >= 1.0:
+            self._credit = float(AT_ONCE)
+        else:
+            self._credit = min(self._credit + self._uncredited * share / (1 - share), float(AT_ONCE))
+        self._uncredited = 0
 
     def _may_be_early_at(self, now: Instant) -> float:
         """When the budget is left unused for so long that what comes due next may be visited already."""
@@ -177,11 +189,9 @@ class Refreshing:
             self._next = date
             self.look_at = 0.0
         if before is None or before.state is _QUEUED:
-            self._new += 1
             self._uncredited += 1
             self.pace.discoveries += 1
         else:
-            self._again += 1
             self.pace.refreshes += 1
             self._waiting = max(0, self._waiting - 1)
             self._tally.count(batch, "refreshed")
@@ -189,8 +199,6 @@ class Refreshing:
                 self._tally.count(batch, REFRESHING, -1)
             if self._waiting < LOW_MARK:
                 self.look_at = min(self.look_at, self._next)
-        if self._again + self._new > _REMEMBERED:
-            self._again, self._new = self._again // 2, self._new // 2
 
     def nothing_waits(self) -> bool:
         """No URL is queued any more. Whether the crawl is over; if not, what comes due next is queued."""

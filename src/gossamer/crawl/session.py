@@ -4,7 +4,7 @@ import asyncio
 import os
 import resource
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -12,19 +12,28 @@ from typing import Protocol
 from gossamer.assemble import Crawl, assemble
 from gossamer.clock import cpu_seconds
 from gossamer.config import Config
+from gossamer.crawl.freshness import freshness_of
 from gossamer.crawl.gauges import queues_of
 from gossamer.crawl.hooks import Hook, HookRunner
 from gossamer.crawl.refreshing import REFRESHING
+from gossamer.crawl.workings import workings_of
 from gossamer.errors import StoreFailed
 from gossamer.frontier.turns import FrontierStatistics, selector_shares
+from gossamer.model.units import Instant
+from gossamer.observe.freshening import Freshening
 from gossamer.observe.live import live_state, remove_live, write_live
 from gossamer.observe.log import EventLog
 from gossamer.observe.snapshot import Snapshot
 from gossamer.observe.waits import Waits, waiting_for
+from gossamer.observe.workings import Workings
 from gossamer.plugins import hook_named
 from gossamer.seed.lists import Seed
+from gossamer.sketch.durations import Durations
 
 HEARTBEAT_SECONDS = 0.02
+LOOKS_AT_HOSTS = 8
+"""In so many looks all hosts are looked at once."""
+SAMPLE_SECONDS = 60.0
 
 
 class Display(Protocol):
@@ -72,6 +81,7 @@ async def session(
     log.event("crawl.started", dir=config.dir, seeds=len(seeds), queued=crawl.tally.total["state:queued"])
     ticking = asyncio.create_task(_tick(watch, display, log, crawl.directory.path))
     beating = asyncio.create_task(watch.heartbeat())
+    sampling = asyncio.create_task(watch.sample())
     try:
         yield Session(crawl, log, watch)
     except BaseException as error:
@@ -80,10 +90,11 @@ async def session(
     finally:
         ticking.cancel()
         beating.cancel()
+        sampling.cancel()
         last = watch.snapshot()
         display.update(last)
         display.close()
-        await asyncio.gather(ticking, return_exceptions=True)
+        await asyncio.gather(ticking, sampling, return_exceptions=True)
         if hooked is not None:
             await hooked.close()
         await crawl.close()
@@ -163,6 +174,11 @@ class Watch:
         self._cpu_before = cpu_seconds()
         self._lag = 0.0
         self._worst_lag = 0.0
+        self._wakings = Durations()
+        self._failing = 0  # hosts, as of the last look at all of them
+        self._looks = 0
+        self._fresh: float | None = None  # as of the last sample
+        self._overdue = 0
 
     async def heartbeat(self) -> None:
         """Learn how late the event loop wakes us: that long it was held by something."""
@@ -173,6 +189,48 @@ class Watch:
             late = monotonic() - before - HEARTBEAT_SECONDS
             self._lag = max(late, self._lag * 0.98)
             self._worst_lag = max(late, self._worst_lag)
+            self._wakings.note_seconds(late)
+
+    async def sample(self) -> None:
+        """Look now and then how fresh the copies are. Costs the thread that reads the store some ten milliseconds."""
+        crawl = self._crawl
+        while True:
+            now = crawl.clock.now()
+            with suppress(StoreFailed):  # then the figures stay what they were
+                report = await crawl.reads.ask(crawl.loader.recrawl_report, now)
+                self._fresh, self._overdue = freshness_of(report.sample, now), report.overdue
+            await asyncio.sleep(SAMPLE_SECONDS)
+
+    def _freshening(self, now: Instant) -> Freshening:
+        refreshing = self._crawl.pipeline.refreshing
+        price, pace = refreshing.recrawling.price, refreshing.pace
+        discoveries, refreshes = pace.a_day(now)
+        return Freshening(
+            fresh=self._fresh,
+            price=price.price,
+            scheduled=price.pages,
+            asked=price.demand,
+            budget=pace.budget,
+            refreshes=refreshes,
+            discoveries=discoveries,
+            overdue=self._overdue,
+            waiting=refreshing.backlog,
+        )
+
+    def _workings(self) -> Workings:
+        crawl = self._crawl
+        if self._looks % LOOKS_AT_HOSTS == 0:
+            self._failing = crawl.visitor.hosts_failing()
+        self._looks += 1
+        return workings_of(
+            resolver=crawl.resolver,
+            fetcher=crawl.fetcher,
+            desk=crawl.pipeline.desk,
+            store=crawl.store,
+            seen=crawl.intake.seen_statistics(),
+            wakings=self._wakings,
+            hosts_failing=self._failing,
+        )
 
     def snapshot(self) -> Snapshot:
         crawl = self._crawl
@@ -199,6 +257,8 @@ class Watch:
             not_modified=total["not_modified"],
             unchanged=total["unchanged"],
             changed=total["changed"],
+            reported=total["reported"],
+            freshening=self._freshening(now),
             missing=total["state:missing"],
             gone=total["state:gone"],
             redirects=total["state:redirect"],
@@ -247,6 +307,7 @@ class Watch:
             loop_lag=self._lag,
             worst_loop_lag=self._worst_lag,
             politeness_violations=crawl.audit.violations,
+            workings=self._workings(),
             stopping=crawl.pipeline.stopping,
             finished=crawl.pipeline.finished,
         )

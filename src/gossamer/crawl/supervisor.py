@@ -9,6 +9,7 @@ import uvloop
 
 from gossamer.assemble import Crawl
 from gossamer.config import Config
+from gossamer.crawl.controls import PAUSED_LOOK
 from gossamer.crawl.session import Display, session
 from gossamer.errors import UsageError
 from gossamer.observe.log import EventLog
@@ -50,11 +51,14 @@ async def _run(
                 loop.add_signal_handler(signal.SIGHUP, _change_rules, opened.crawl, reread, opened.log)
             running = asyncio.create_task(opened.crawl.pipeline.run())
             interrupts.running = running
+            leaving = asyncio.create_task(_leave_paused(opened.crawl, opened.log, config.frontier.max_hosts))
             try:
                 await running
             except asyncio.CancelledError:
                 if not interrupts.count:
                     raise
+            finally:
+                leaving.cancel()
             last = opened.watch.snapshot()
     finally:
         # Not before: whoever presses Ctrl-C once more must not keep us from giving everything back.
@@ -71,6 +75,26 @@ def _change_rules(crawl: Crawl, reread: Callable[[], Config], log: EventLog) -> 
         log.event("rules.refused", error=str(error))
     else:
         log.event("rules.changed")
+
+
+async def _leave_paused(crawl: Crawl, log: EventLog, max_hosts: int) -> None:
+    """End the crawl when all that is left are hosts that were paused through the service: nobody can resume them while
+    it is not running, so there is nothing to wait for."""
+    times = 0
+    while crawl.controls.paused and times < 2:
+        await asyncio.sleep(PAUSED_LOOK)
+        times = times + 1 if _only_paused_left(crawl, max_hosts) else 0
+    if times:
+        log.event("crawl.left_paused", hosts=crawl.controls.held(crawl.clock.now()))
+        crawl.pipeline.stop()
+
+
+def _only_paused_left(crawl: Crawl, max_hosts: int) -> bool:
+    frontier = crawl.frontier.statistics()
+    if frontier.out or frontier.parked or frontier.next_due is not None or not crawl.store.is_idle:
+        return False
+    # With as many hosts in memory as there may be, there are others of which the frontier knows nothing.
+    return 0 < frontier.hosts < max_hosts and frontier.hosts == crawl.controls.held(crawl.clock.now())
 
 
 class Interrupts:

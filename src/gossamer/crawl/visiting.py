@@ -103,6 +103,10 @@ class Visitor:
         """Whether visits wait for a proxy that is down."""
         return self._contacting.proxy_failing
 
+    def hosts_failing(self) -> int:
+        """Hosts in memory whose breaker is open. Looks at every host."""
+        return self._notes.failing(self._health.opens_after)
+
     @property
     def slowest(self) -> dict[str, float]:
         """The hosts that took longest, in seconds."""
@@ -161,6 +165,7 @@ class Visitor:
             return True
         if visit.host in self._controls.paused:
             now = self._clock.now()
+            self._controls.hold(visit.host_id, now)
             self._frontier.delay(visit.host_id, Instant(now + PAUSED_LOOK))
             self._frontier.finish(visit, None, now, again=True)
             return True
@@ -202,6 +207,8 @@ class Visitor:
         )
         now = self._clock.now()
         if contacting.is_elsewhere(visit.host, way, outcome, now):
+            self._frontier.uncount_visit(visit)
+            self._store.batch.accesses[visit.domain_id] -= 1
             contacting.unreached(visit, way, now)
             return
         wait = wait_asked_for(outcome, now)

@@ -29,6 +29,7 @@ from gossamer.filter.rules import EntryRules
 from gossamer.filter.traps_budget import TrapPolicy
 from gossamer.frontier.orderings import Ordering
 from gossamer.frontier.politeness import PolitenessPolicy
+from gossamer.model.reasons import meaning_of
 from gossamer.model.shown import LongLink
 from gossamer.model.states import UrlState
 from gossamer.model.task import Via
@@ -113,7 +114,7 @@ def tell(
 
 def refused(form: Form) -> Story:
     """The story of text that has no canonical form: it ends there."""
-    return Story(form=form, next=Next(None, f"this text gives no URL for a crawl: {form.refused}"))
+    return Story(form=form, next=Next(None, f"this text gives no URL for a crawl: {meaning_of(form.refused or '')}"))
 
 
 # --- a URL that was never seen ------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from gossamer.fetch.http.ports import Fetcher, Request
+from gossamer.fetch.http.times import ExchangeTimes
 from gossamer.model.outcome import Failed, Failure, FetchOutcome
 from gossamer.model.units import Seconds
 
@@ -15,8 +16,10 @@ class SchemeFetcher:
     Another protocol is a plug-in: an object with `fetch` and `close` as in `Fetcher`, registered under its scheme.
     """
 
-    def __init__(self, fetchers: Mapping[str, Fetcher]) -> None:
-        """`fetchers` by scheme, in lower case and without the colon. One fetcher may stand under several."""
+    def __init__(self, fetchers: Mapping[str, Fetcher], times: ExchangeTimes | None = None) -> None:
+        """`fetchers` by scheme, in lower case and without the colon. One fetcher may stand under several. `times` are
+        those of their exchanges, as far as they are timed."""
+        self.times = times or ExchangeTimes()
         for scheme in fetchers:
             if scheme != scheme.lower() or not scheme.isascii() or not scheme.isalnum():
                 raise ValueError(f"not a scheme: {scheme!r}")

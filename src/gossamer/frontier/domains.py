@@ -73,6 +73,11 @@ class DomainTable:
         self._facts[domain_id].visits += 1
         self.suffix_visits[suffix_id] += 1
 
+    def uncount_visit(self, domain_id: int, suffix_id: int) -> None:
+        """It was asked for in vain: the host saw nothing of it."""
+        self._facts[domain_id].visits -= 1
+        self.suffix_visits[suffix_id] -= 1
+
     def count_links(self, commit: int, domain_id: int, links: int, from_others: int) -> bool:
         """A commit has counted links to the domain. Whether it is one of those in memory."""
         if self._loading:

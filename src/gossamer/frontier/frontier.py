@@ -142,6 +142,12 @@ class Frontier:
         """A page is asked for: it counts for the host's domain and its suffix."""
         self.domains.count_visit(visit.domain_id, self._hosts[visit.host_id].suffix_id)
 
+    def uncount_visit(self, visit: Visit) -> None:
+        """The request did not get as far as the host: it does not count. Before the visit is over."""
+        self.domains.uncount_visit(visit.domain_id, self._hosts[visit.host_id].suffix_id)
+        if self._scores is not None:
+            self._scores.domain_rose(visit.domain_id)
+
     # --- where a host belongs --------------------------------------------------------------------
 
     def place(self, host: HostQueue) -> None:

@@ -131,6 +131,10 @@ def plain_line(snapshot: Snapshot, rates: Rates) -> str:
         f"hosts {words.count(snapshot.hosts_known)}",
         words.size(snapshot.bytes),
     ]
+    if snapshot.refreshed:
+        fresh = snapshot.freshening.fresh
+        known = "" if fresh is None else f" ({100 * fresh:.0f} % fresh)"
+        parts.append(f"again {words.count(snapshot.refreshed)}{known}")
     if errors := sum(snapshot.errors.values()):
         parts.append(f"errors {words.count(errors)}")
     if snapshot.dead:

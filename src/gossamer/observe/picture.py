@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from rich.text import Text
 
 from gossamer.observe import words
+from gossamer.observe.freshening import budget_words, pace_words
 from gossamer.observe.rates import Rates, sparkline
 from gossamer.observe.snapshot import Snapshot
 
@@ -51,14 +52,19 @@ def draw(snapshot: Snapshot, rates: Rates, shares: Shares, width: int, height: i
     bottom = _foot(snapshot, width)
     queue, hosts = _queue(snapshot, shares, column), _hosts(snapshot, column)
     answers, outcomes = _answers(snapshot, column), _outcomes(snapshot, column)
+    again, fresh = ([], []) if not snapshot.refreshed else (_again(snapshot, column), _fresh(snapshot, column))
     if not two:
-        return _stacked(top, [queue, hosts, answers, outcomes], bottom, height)
+        return _stacked(top, [queue, hosts, answers, outcomes, *([again, fresh] if again else [])], bottom, height)
     # Blocks of equal height side by side, a blank line above each pair.
     fixed = len(top) + len(bottom) + 3 + max(len(queue), len(hosts)) + max(len(answers), len(outcomes))
+    fixed += max(len(again), len(fresh)) + bool(again)
     rows = max(min(height - fixed - 2, 10), 0)  # a title, and a blank line below
     errors, slowest = _errors(snapshot, column, rows), _slowest(snapshot, column, rows)
     lines = list(top)
-    for left, right in ((queue, hosts), (answers, outcomes), (errors, slowest)):
+    pairs = [(queue, hosts), (answers, outcomes), (errors, slowest)]
+    if again:
+        pairs.insert(2, (again, fresh))
+    for left, right in pairs:
         lines += [Text(), *_beside(left, right, column)]
     room = height - len(bottom) - 1
     return [*lines[:room], Text(), *bottom][:height]
@@ -197,6 +203,33 @@ def _outcomes(snapshot: Snapshot, width: int) -> list[Text]:
         _row(width, "missing", words.count(snapshot.missing), note=missing),
         _row(width, "excluded", words.count(excluded)),
         _row(width, "dead letters", words.count(snapshot.dead), _WARN if snapshot.dead else ""),
+    ]
+
+
+def _again(snapshot: Snapshot, width: int) -> list[Text]:
+    """What came of visiting again."""
+    reported = f"{words.count(snapshot.reported)} reported" if snapshot.reported else ""
+    return [
+        _title(width, "Visited again", words.count(snapshot.refreshed)),
+        _row(width, "changed", words.count(snapshot.changed), _GOOD, note=reported),
+        _row(width, "unchanged", words.count(snapshot.unchanged)),
+        _row(width, "not modified", words.count(snapshot.not_modified)),
+    ]
+
+
+def _fresh(snapshot: Snapshot, width: int) -> list[Text]:
+    """How fresh the copies are, and what that costs."""
+    figures = snapshot.freshening
+    fresh = "not known yet" if figures.fresh is None else f"{100 * figures.fresh:.1f} % of the pages"
+    price = "-" if figures.price is None else f"{figures.price:.3g}"
+    due = figures.overdue + figures.waiting
+    return [
+        _title(width, "Fresh", fresh),
+        _row(width, "price", price, note=budget_words(figures)),
+        _row(
+            width, "due", words.count(due), _WARN if figures.overdue else "", f"{words.count(figures.waiting)} queued"
+        ),
+        _line(width, (pace_words(figures), _LABEL)),
     ]
 
 

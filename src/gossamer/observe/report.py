@@ -90,7 +90,9 @@ def _totals(snapshot: Snapshot) -> list[tuple[str, str, str]]:
 
 def _again(snapshot: Snapshot) -> str:
     same = words.count(snapshot.not_modified + snapshot.unchanged)
-    return f"{words.count(snapshot.changed)} changed, {same} did not ({words.count(snapshot.not_modified)} by a 304)"
+    told = f"{words.count(snapshot.changed)} changed, {same} did not ({words.count(snapshot.not_modified)} by a 304)"
+    fresh = snapshot.freshening.fresh
+    return told if fresh is None else f"{told}; {100 * fresh:.0f} % of the pages are fresh"
 
 
 def _reasons(counts: dict[str, int]) -> tuple[tuple[str, str, str], ...]:

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 
 from gossamer.model.fill import Fill
 from gossamer.model.units import Instant
+from gossamer.observe.freshening import Freshening, freshening_object
+from gossamer.observe.workings import Workings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +33,8 @@ class Snapshot:
     not_modified: int = 0  # ... the server said that nothing had changed
     unchanged: int = 0  # ... nothing had
     changed: int = 0
+    reported: int = 0  # visits brought forward, because a sitemap or feed that is trusted told of a change
+    freshening: Freshening = Freshening()
     missing: int = 0
     gone: int = 0
     redirects: int = 0
@@ -72,6 +76,7 @@ class Snapshot:
     loop_lag: float = 0.0  # worst delay of the event loop in the last second
     worst_loop_lag: float = 0.0  # of this run
     politeness_violations: int = 0
+    workings: Workings = Workings()
 
     stopping: bool = False  # asked to stop; visits in flight are being finished
     finished: bool = False  # nothing is left to do
@@ -106,6 +111,8 @@ def to_contract(snapshot: Snapshot) -> dict[str, object]:
         "not_modified": snapshot.not_modified,
         "unchanged": snapshot.unchanged,
         "changed": snapshot.changed,
+        "reported": snapshot.reported,
+        "recrawl": freshening_object(snapshot.freshening),
         "missing": snapshot.missing,
         "gone": snapshot.gone,
         "robots_fetched": snapshot.robots_fetched,

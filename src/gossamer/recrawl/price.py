@@ -62,6 +62,11 @@ class Price:
         self.stepped = now
         self.made = budget  # visits a day of late
 
+    def change_budget(self, budget: float) -> None:
+        """From now on so many visits a day. The price stays, and moves from where it is."""
+        self.made *= budget / self.budget  # the share that is used of it is not known to be another
+        self.budget = budget
+
     def plan(self, before: float | None, after: float | None) -> None:
         """A page was visited: its gap (days) was `before` and is `after`. None where it was, or is, not planned."""
         if before is not None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from gossamer.errors import BadSeed, UsageError
+from gossamer.model.reasons import meaning_of
 from gossamer.model.units import HostKey, Url
 from gossamer.seed.ports import Canonicalise, Refused
 
@@ -90,7 +91,7 @@ def split_seed_string(text: str) -> list[str]:
 def _read(text: str, where: str, canonicalise: Canonicalise) -> Seed:
     found = canonicalise(with_scheme(text))
     if isinstance(found, Refused):
-        raise BadSeed(text, found.reason, where)
+        raise BadSeed(text, found.reason, meaning_of(found.reason), where)
     return Seed(found.url, found.host, where)
 
 

@@ -80,6 +80,7 @@ class SeedAnswer(BaseModel):
     status: Literal["accepted", "known", "refused"]
     url: str | None = Field(description="its canonical form")
     reason: str | None = Field(description="why it is refused")
+    meaning: str | None = Field(description="the same in words")
 
 
 class SeedsAnswer(BaseModel):

@@ -22,12 +22,13 @@ from gossamer.fetch.dns.policy import AddressPolicy
 from gossamer.filter.canonical import Refusal
 from gossamer.filter.rules import EntryRules
 from gossamer.filter.scope import parse_scope
+from gossamer.model.reasons import meaning_of
 from gossamer.model.states import UrlState
-from gossamer.model.units import HostKey, Url
+from gossamer.model.units import HostKey, Seconds, Url
 from gossamer.seed.lists import with_scheme
 from gossamer.service.standing import FACT, Limits, StandingOrders
 from gossamer.store.changes import Order, SeedRecord
-from gossamer.wishes import canonicaliser_for, rules_for
+from gossamer.wishes import canonicaliser_for, politeness_for, rules_for
 
 LIMIT_REASONS = ("depth_limit", "url_too_long", "excluded_domain")
 """Why limits exclude: what returns when they are lifted."""
@@ -42,6 +43,11 @@ class Answered(NamedTuple):
     status: str
     url: str | None = None
     reason: str | None = None
+
+    @property
+    def meaning(self) -> str | None:
+        """The reason in words."""
+        return None if self.reason is None else meaning_of(self.reason)
 
 
 class Unavailable(Exception):
@@ -147,6 +153,21 @@ class Operator:
 
     # --- limits ----------------------------------------------------------------------------------
 
+    async def take(self, config: Config) -> int:
+        """Go by another configuration, as `gossamer crawl` does on SIGHUP: its rules of entry and what it wishes for
+        single hosts. What was ordered stays above it. Returns how many URLs came back. Raises ConfigError or
+        Unavailable; then nothing was changed."""
+        async with self._changing:
+            self._must_be_available()
+            before, self._base = self._base, config
+            try:
+                self._opened.crawl.change_rules(self.config)
+            except BaseException:
+                self._base = before
+                raise
+            await self._keep()
+            return await self._give_back(LIMIT_REASONS)
+
     async def set_limits(self, limits: Limits) -> int:
         """Hold every URL to these limits from now on, queued ones too, and give back what only the old ones kept out.
         Returns how many came back. Raises ConfigError; then nothing was changed."""
@@ -222,17 +243,17 @@ class Operator:
 
     def least_delay(self, host: HostKey) -> float:
         """The delay that the configuration asks for: no order goes below it."""
-        own = self._opened.crawl.hosts.of(host).min_delay if host not in self._orders.delays else None
-        return self._base.delay if own is None else max(own, 0.0)
+        return politeness_for(self._base, host).min_delay
 
     async def delay_host(self, host: HostKey, seconds: float | None) -> None:
         """Leave the host alone for at least so long after each answer; None: as the configuration says."""
         async with self._changing:
             self._must_be_available()
+            ordered = self._opened.crawl.controls.delays
             self._orders.delays.pop(host, None)
+            ordered.pop(host, None)
             if seconds is not None:
-                self._orders.delays[host] = seconds
-            self._opened.crawl.change_rules(self.config)
+                self._orders.delays[host] = ordered[host] = Seconds(seconds)
             await self._keep()
             self._opened.log.event("host.delayed", host=host, delay_s=seconds)
 

@@ -148,7 +148,7 @@ def _counted(answers: Sequence[Answered]) -> dict[str, int]:
 
 
 def _seeds_answer(counts: dict[str, int], answers: Sequence[Answered]) -> dict[str, Any]:
-    return {**counts, "results": [answer._asdict() for answer in answers]}
+    return {**counts, "results": [{**answer._asdict(), "meaning": answer.meaning} for answer in answers]}
 
 
 # --- limits ----------------------------------------------------------------------------------------------

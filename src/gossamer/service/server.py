@@ -22,7 +22,8 @@ from gossamer.clock import SteadyClock
 from gossamer.config import Config
 from gossamer.crawl.session import Session, session
 from gossamer.crawl.supervisor import Interrupts
-from gossamer.errors import CannotListen
+from gossamer.errors import CannotListen, UsageError
+from gossamer.observe.log import EventLog
 from gossamer.sections import ServiceSection
 from gossamer.seed.lists import Seed
 from gossamer.service.app import make_app
@@ -31,7 +32,7 @@ from gossamer.service.feed import Feed
 from gossamer.service.gate import HEADERS, Gate, Policy, names_for
 from gossamer.service.metrics import Metrics
 from gossamer.service.moments import Sights
-from gossamer.service.operator import Operator
+from gossamer.service.operator import Operator, Unavailable
 from gossamer.service.parts import Parts
 from gossamer.service.repeated import Answers, Remembering, Repeating
 from gossamer.service.standing import FACT, StandingOrders, from_text
@@ -42,22 +43,36 @@ COMMIT_PATIENCE = 3.0
 _GRACE = 3  # seconds for answers that are on their way when the service ends
 
 
-def serve(config: Config, seeds: list[Seed], *, add_seeds: bool, on_ready: Callable[[str, Path], None]) -> int:
+def serve(
+    config: Config,
+    seeds: list[Seed],
+    *,
+    add_seeds: bool,
+    on_ready: Callable[[str, Path], None],
+    reread: Callable[[], Config],
+) -> int:
     """Run a crawl and its service until it is told to stop. Returns the exit status. Raises GossamerError.
 
-    `on_ready` is told the address and where the token is.
+    `on_ready` is told the address and where the token is. `reread` gives the configuration as it stands now; on SIGHUP
+    the rules of entry are taken from it.
     """
-    return uvloop.run(_serve(config, seeds, add_seeds, on_ready))
+    return uvloop.run(_serve(config, seeds, add_seeds, on_ready, reread))
 
 
-async def _serve(config: Config, seeds: list[Seed], add_seeds: bool, on_ready: Callable[[str, Path], None]) -> int:
+async def _serve(
+    config: Config,
+    seeds: list[Seed],
+    add_seeds: bool,
+    on_ready: Callable[[str, Path], None],
+    reread: Callable[[], Config],
+) -> int:
     logging.getLogger("uvicorn").setLevel(logging.CRITICAL)  # our own log tells what there is to tell
     listening = listen(config.service.host, config.service.port)
     try:
         orders = orders_in(Path(config.dir))
         feed = Feed()
         async with session(orders.applied_to(config), seeds, add_seeds, feed, may_be_empty=True) as opened:
-            return await _run(opened, config, orders, feed, listening, on_ready)
+            return await _run(opened, config, orders, feed, listening, on_ready, reread)
     finally:
         listening.close()
 
@@ -69,6 +84,7 @@ async def _run(
     feed: Feed,
     listening: socket.socket,
     on_ready: Callable[[str, Path], None],
+    reread: Callable[[], Config],
 ) -> int:
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
@@ -79,7 +95,7 @@ async def _run(
     operator = Operator(opened, config, orders, patience=COMMIT_PATIENCE)
     feed.open(crawl.pipeline.audience, opened.watch.snapshot, lambda: crawl.store.commits, sights_of(opened, config))
     feed.update(opened.watch.snapshot())
-    questions = Questions(crawl.directory.path, SteadyClock())
+    questions = Questions(crawl.directory.path, crawl.clock)
     loop = asyncio.get_running_loop()
     interrupts = Interrupts(crawl)
 
@@ -92,6 +108,13 @@ async def _run(
     server = Server(server_config(Gate(make_app(parts), policy, SteadyClock()), config.service))
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, interrupts.received)
+    changes: set[asyncio.Task[None]] = set()  # the loop alone would forget them
+
+    def hung_up() -> None:
+        changes.add(task := loop.create_task(_take_again(operator, reread, opened.log)))
+        task.add_done_callback(changes.discard)
+
+    loop.add_signal_handler(signal.SIGHUP, hung_up)
     try:
         running = asyncio.create_task(crawl.pipeline.run())
         interrupts.running = running
@@ -114,9 +137,21 @@ async def _run(
         opened.log.event("service.ended")
     finally:
         questions.close()
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.remove_signal_handler(number)
     return 0
+
+
+async def _take_again(operator: Operator, reread: Callable[[], Config], log: EventLog) -> None:
+    """SIGHUP. A configuration that cannot be used changes nothing; the log says why."""
+    try:
+        await operator.take(reread())
+    except UsageError as error:
+        log.event("rules.refused", error=str(error))
+    except Unavailable:
+        log.event("rules.refused", error="the store is not available")
+    else:
+        log.event("rules.changed")
 
 
 def sights_of(opened: Session, config: Config) -> Sights:

@@ -7,11 +7,12 @@ from typing import Final
 import msgspec
 
 from gossamer.config import Config, HostSection
+from gossamer.crawl.controls import ORDERS
 from gossamer.filter.hosts import host_table
 from gossamer.filter.scope import read_host
 from gossamer.model.units import HostKey
 
-FACT: Final = "service"
+FACT: Final = ORDERS
 """The name under which it is kept among the facts of a crawl."""
 
 

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from gossamer.clock import Clock
 from gossamer.errors import DiskFull, StoreFailed
 from gossamer.model.fill import Fill
+from gossamer.sketch.durations import Durations
 from gossamer.store.changes import Batch, Committed
 from gossamer.store.ports import BatchWriter
 
@@ -68,6 +69,7 @@ class StoreThread:
         self.last: Committed | None = None
         self.commits = 0
         self.commit_seconds = 0.0
+        self.times = Durations()  # of commits
 
     @property
     def saturation(self) -> float:
@@ -129,6 +131,7 @@ class StoreThread:
             self.last = committed
             self.commits += 1
             self.commit_seconds += committed.seconds
+            self.times.note_seconds(committed.seconds)
             if self.batch or self._closing:
                 self._wake.set()
             self._on_commit(committed)

@@ -10,10 +10,12 @@ from sqlite_store import START, Store, candidate, settlement
 from gossamer.backends.sqlite.facts import Facts
 from gossamer.backends.sqlite.queries import named_queries
 from gossamer.frontier.front_queue import HostWanted, LoadOrder
+from gossamer.frontier.orderings import ORDERINGS
+from gossamer.frontier.ranked import RankedUrls
 from gossamer.model.states import UrlState
 from gossamer.model.task import Before, Task
-from gossamer.model.units import HostId, Instant, Seconds
-from gossamer.store.changes import Again, Batch, Settlement
+from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Seconds
+from gossamer.store.changes import Again, Batch, PageLinks, Settlement
 
 
 @pytest.fixture
@@ -210,3 +212,26 @@ def test_dates_are_found_without_looking_at_more_rows_than_are_due(tmp_path: Pat
         store.close()
 
     assert steps[1] <= 1.2 * steps[0]
+
+
+@pytest.mark.parametrize("name", [name for name, make in ORDERINGS.items() if make().by_score])
+def test_what_goes_ahead_goes_before_whatever_has_the_best_score(tmp_path: Path, name: str) -> None:
+    store = Store(tmp_path / "ordered.db", ORDERINGS[name]())
+    stored_with_dates(store, [10.0])
+    waiting = [candidate("a.test", number) for number in range(2, 40)]
+    linked = [PageLinks(1, 1, [Fingerprint(number)] * 9, [HostKey("a.test")] * 9) for number in range(2, 40)]
+    store.writer.commit(Batch(candidates=waiting, links=linked), store.now)
+    store.clock.advance(Seconds(60.0))
+
+    plain = store.writer.commit(Batch(again=Again(store.now, 1)), store.now).again
+    store.writer.commit(Batch(settlements=[settlement(1)._replace(available_at=store.now)]), store.now)
+    ahead = store.writer.commit(Batch(again=Again(store.now, 1, ahead=True)), store.now).again
+
+    ranked = RankedUrls()
+    for front in (0, 1):
+        wanted = HostWanted(HostId(1), False, ((front, (-math.inf, 0), 1000),), Instant(math.inf))
+        for task in store.loader.load(LoadOrder((), (wanted,))).hosts[0].classes[0][1]:
+            ranked.add(task)
+    assert [list(each) for each in (plain, ahead)] == [[(UrlState.STORED, 1)]] * 2
+    assert (len(ranked), ranked.pop().url_id) == (39, 1)
+    store.close()

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import pytest
 import uvloop
+from scripted_server import PATIENT, hasty
 
 from gossamer.clock import SteadyClock
 from gossamer.extract.links import extract_page
@@ -15,16 +16,9 @@ from gossamer.fetch.ftp.fetcher import MAX_LISTING_BYTES, FtpFetcher
 from gossamer.fetch.http.options import HostOptions, Proxy
 from gossamer.fetch.http.ports import FetchLimits, Request
 from gossamer.model.outcome import Failed, Failure, FetchOutcome, Response, Truncation
-from gossamer.model.units import HostKey, Seconds, Url
+from gossamer.model.units import HostKey, Url
 
 T = TypeVar("T")
-QUICK = FetchLimits(
-    connect=Seconds(0.5),
-    head=Seconds(0.5),
-    idle=Seconds(0.5),
-    rate_window=Seconds(0.6),
-    total=Seconds(5.0),
-)
 
 
 @dataclass
@@ -109,7 +103,7 @@ def run(main: Coroutine[object, object, T]) -> T:
         return runner.run(main)
 
 
-def visit(script: Script, path: str = "/x", limits: FetchLimits = QUICK) -> FetchOutcome:
+def visit(script: Script, path: str = "/x", limits: FetchLimits = PATIENT) -> FetchOutcome:
     async def main() -> FetchOutcome:
         async with serving(script) as (port, _):
             fetcher = FtpFetcher("gossamer-test/1.0", limits, SteadyClock(), allow=lambda _address: True)
@@ -118,14 +112,14 @@ def visit(script: Script, path: str = "/x", limits: FetchLimits = QUICK) -> Fetc
     return run(main())
 
 
-def failure_of(script: Script, path: str = "/x", limits: FetchLimits = QUICK) -> Failure:
+def failure_of(script: Script, path: str = "/x", limits: FetchLimits = PATIENT) -> Failure:
     outcome = visit(script, path, limits)
     assert isinstance(outcome, Failed), outcome
     assert outcome.contacted
     return outcome.failure
 
 
-def response_of(script: Script, path: str = "/x", limits: FetchLimits = QUICK) -> Response:
+def response_of(script: Script, path: str = "/x", limits: FetchLimits = PATIENT) -> Response:
     outcome = visit(script, path, limits)
     assert isinstance(outcome, Response), outcome
     return outcome
@@ -189,7 +183,7 @@ def test_a_scripted_server_can_be_good() -> None:
     ],
 )
 def test_a_greeting_that_is_none_ends_the_visit(script: Script, failure: Failure) -> None:
-    assert failure_of(script) is failure
+    assert failure_of(script, limits=hasty(connect=0.5, head=0.5)) is failure
 
 
 def test_a_line_of_ten_mebibytes_is_not_kept() -> None:
@@ -208,7 +202,7 @@ def test_nobody_listening_is_a_refused_connection() -> None:
     async def main() -> FetchOutcome:
         async with serving(silent) as (port, _):
             pass
-        fetcher = FtpFetcher("gossamer-test/1.0", QUICK, SteadyClock(), allow=lambda _address: True)
+        fetcher = FtpFetcher("gossamer-test/1.0", PATIENT, SteadyClock(), allow=lambda _address: True)
         return await fetcher.fetch(Request(Url("ftp://x.test/"), HostKey("x.test"), port, "127.0.0.1"))
 
     outcome = run(main())
@@ -223,7 +217,7 @@ def test_a_reply_that_drips_in_has_one_deadline() -> None:
             await talk.say(b"x")
             await asyncio.sleep(0.1)
 
-    assert failure_of(script) is Failure.READ_TIMEOUT
+    assert failure_of(script, limits=hasty(head=0.5)) is Failure.READ_TIMEOUT
 
 
 @pytest.mark.parametrize(
@@ -277,7 +271,7 @@ def test_the_address_in_a_passive_reply_is_never_dialled() -> None:
             sentinel.close()
 
         async with serving(script) as (port, _):
-            fetcher = FtpFetcher("gossamer-test/1.0", QUICK, SteadyClock(), allow=lambda _address: True)
+            fetcher = FtpFetcher("gossamer-test/1.0", PATIENT, SteadyClock(), allow=lambda _address: True)
             request = Request(Url(f"ftp://x.test:{port}/x"), HostKey("x.test"), port, "127.0.0.1")
             return await fetcher.fetch(request), contacts
 
@@ -318,7 +312,7 @@ def test_a_file_without_end_is_cut_at_the_limit() -> None:
             writer.write(b"x" * 65536)
             await writer.drain()
 
-    response = response_of(script, limits=replace(QUICK, body_bytes=1_000_000))
+    response = response_of(script, limits=replace(PATIENT, body_bytes=1_000_000))
 
     assert (response.truncated, len(response.wire_body)) == (Truncation.LENGTH, 1_000_000)
 
@@ -357,7 +351,7 @@ def test_a_transfer_that_nobody_confirms_is_truncated() -> None:
         writer.close()
         await talk.reader.read()
 
-    response = response_of(script)
+    response = response_of(script, limits=hasty(head=0.5))
 
     assert (response.wire_body, response.truncated) == (b"all of it?", Truncation.DISCONNECT)
 
@@ -375,7 +369,7 @@ def test_a_data_connection_that_falls_silent_ends_the_visit() -> None:
         writer.write(b"x" * 10_000)
         await talk.reader.read()
 
-    assert failure_of(script) is Failure.READ_TIMEOUT
+    assert failure_of(script, limits=hasty(idle=0.5)) is Failure.READ_TIMEOUT
 
 
 def dripping(data: bytes) -> Script:
@@ -393,11 +387,11 @@ def dripping(data: bytes) -> Script:
 
 
 def test_a_trickle_is_too_slow() -> None:
-    assert failure_of(dripping(b"x")) is Failure.TOO_SLOW
+    assert failure_of(dripping(b"x"), limits=hasty(rate_window=0.6)) is Failure.TOO_SLOW
 
 
 def test_a_file_that_takes_too_long_is_kept_as_far_as_it_came() -> None:
-    response = response_of(dripping(b"x" * 1000), limits=replace(QUICK, total=Seconds(1.0)))
+    response = response_of(dripping(b"x" * 1000), limits=hasty(total=2.0))
 
     assert response.truncated is Truncation.TIME
     assert len(response.wire_body) >= 1000
@@ -423,7 +417,7 @@ def test_a_visit_leaves_no_connection_open_and_says_goodbye() -> None:
             ended.set()
 
         async with serving(script) as (port, heard):
-            fetcher = FtpFetcher("gossamer-test/1.0", QUICK, SteadyClock(), allow=lambda _address: True)
+            fetcher = FtpFetcher("gossamer-test/1.0", PATIENT, SteadyClock(), allow=lambda _address: True)
             await fetcher.fetch(Request(Url(f"ftp://x.test:{port}/x"), HostKey("x.test"), port, "127.0.0.1"))
             async with asyncio.timeout(10):
                 await ended.wait()
@@ -459,13 +453,13 @@ def test_a_cancelled_visit_closes_its_connections() -> None:
 @pytest.mark.parametrize("name", ["two\r\nlines", "", "caf\u00e9"])
 def test_a_user_agent_that_is_more_than_one_line_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="one line"):
-        FtpFetcher(name, QUICK, SteadyClock(), allow=bool)
+        FtpFetcher(name, PATIENT, SteadyClock(), allow=bool)
 
 
 def visit_with(options: HostOptions) -> tuple[FetchOutcome, list[bytes]]:
     async def main() -> tuple[FetchOutcome, list[bytes]]:
         async with serving(sending(b"hello")) as (port, heard):
-            fetcher = FtpFetcher("gossamer-test/1.0", QUICK, SteadyClock(), allow=lambda _address: True)
+            fetcher = FtpFetcher("gossamer-test/1.0", PATIENT, SteadyClock(), allow=lambda _address: True)
             url = Url(f"ftp://x.test:{port}/x")
             return await fetcher.fetch(Request(url, HostKey("x.test"), port, "127.0.0.1", (), options)), heard
 

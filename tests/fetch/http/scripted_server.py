@@ -6,7 +6,7 @@ import socket
 import ssl
 import struct
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import uvloop
@@ -22,14 +22,20 @@ T = TypeVar("T")
 AGENT = "gossamer-test/1.0 (+mailto:crawl@example.test)"
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
 PAGE = HEAD + b"Content-Length: 5\r\n\r\nhello"
-QUICK = FetchLimits(
-    connect=Seconds(0.4),
-    tls=Seconds(0.4),
-    head=Seconds(0.4),
-    idle=Seconds(0.4),
-    rate_window=Seconds(0.6),
-    total=Seconds(3.0),
+PATIENT = FetchLimits(
+    connect=Seconds(30.0),
+    tls=Seconds(30.0),
+    head=Seconds(30.0),
+    idle=Seconds(30.0),
+    rate_window=Seconds(30.0),
+    total=Seconds(60.0),
 )
+"""For whatever is answered: on a busy machine a prompt answer can take a second."""
+
+
+def hasty(**deadlines: float) -> FetchLimits:
+    """Short deadlines where a case is to meet them, and there only: no other can pass first on a busy machine."""
+    return replace(PATIENT, **deadlines)  # type: ignore[arg-type]
 
 
 @dataclass
@@ -119,7 +125,7 @@ async def serving(
 
 @contextlib.asynccontextmanager
 async def fetching(
-    limits: FetchLimits = QUICK,
+    limits: FetchLimits = PATIENT,
     *,
     allow: Callable[[str], bool] = lambda _address: True,
     ca_file: str | None = None,
@@ -172,7 +178,7 @@ async def failed(fetcher: CurlFetcher, request: Request) -> Failed:
     return outcome
 
 
-def outcome_of(answer: bytes, *, then_close: bool = False, limits: FetchLimits = QUICK) -> Response | Failed:
+def outcome_of(answer: bytes, *, then_close: bool = False, limits: FetchLimits = PATIENT) -> Response | Failed:
     """What becomes of one answer."""
 
     async def main() -> Response | Failed:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from http2_frames import Asked, serving_http2
-from scripted_server import HEAD, QUICK, Script, Talk, answered, failed, run, serving
+from scripted_server import HEAD, Script, Talk, answered, failed, hasty, run, serving
 from trusting import authority
 
 from gossamer.clock import SteadyClock
@@ -170,12 +170,12 @@ def test_time_for_which_a_body_is_held_is_not_its_hosts() -> None:
         await talk.say(answer[:began])
         await until(lambda: room.taken > room.most)
         filled.set()
-        for at in range(began, began + 15_000, 1000):
+        for at in range(began, began + 25_000, 1000):
             await asyncio.sleep(0.1)
             await talk.say(answer[at : at + 1000])
-        await talk.say(answer[began + 15_000 :])
+        await talk.say(answer[began + 25_000 :])
 
-    responses = run(at_once(script, room, QUICK))
+    responses = run(at_once(script, room, hasty(idle=1.0)))
 
     assert [len(response.wire_body) for response in responses] == [SIZE] * BODIES
     assert {response.truncated for response in responses} == {None}

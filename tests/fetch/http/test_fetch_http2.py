@@ -17,7 +17,7 @@ from http2_frames import (
     serving_http2,
     write_block,
 )
-from scripted_server import PAGE, QUICK, always, answered, failed, fetching, run, serving
+from scripted_server import PAGE, PATIENT, always, answered, failed, fetching, hasty, run, serving
 from trusting import authority
 
 from gossamer.fetch.http.curl import CurlFetcher
@@ -30,7 +30,7 @@ Reply = Callable[[Asked], Awaitable[None]]
 BODY = b"<html>" + b"x" * 40_000
 
 
-def with_site(reply: Reply, work: Callable[[CurlFetcher, Http2Site], Awaitable[T]], limits: FetchLimits = QUICK) -> T:
+def with_site(reply: Reply, work: Callable[[CurlFetcher, Http2Site], Awaitable[T]], limits: FetchLimits = PATIENT) -> T:
     async def main() -> T:
         tls = authority().server_side("x.test", "y.test", alpn=("h2", "http/1.1"))
         async with serving_http2(reply, tls) as site, fetching(limits, ca_file=authority().ca_file) as fetcher:
@@ -39,11 +39,11 @@ def with_site(reply: Reply, work: Callable[[CurlFetcher, Http2Site], Awaitable[T
     return run(main())
 
 
-def response_to(reply: Reply, limits: FetchLimits = QUICK) -> Response:
+def response_to(reply: Reply, limits: FetchLimits = PATIENT) -> Response:
     return with_site(reply, lambda f, s: answered(f, s.server.request("/a?b", scheme="https")), limits)
 
 
-def failure_of(reply: Reply, limits: FetchLimits = QUICK) -> Failed:
+def failure_of(reply: Reply, limits: FetchLimits = PATIENT) -> Failed:
     return with_site(reply, lambda f, s: failed(f, s.server.request(scheme="https")), limits)
 
 
@@ -235,7 +235,7 @@ def test_silence_ends_the_exchange(with_head: bool, expected: Failure) -> None:
         if with_head:
             await asked.head((b"content-length", b"100"))
 
-    assert failure_of(reply).failure is expected
+    assert failure_of(reply, hasty(head=0.4, idle=0.4)).failure is expected
 
 
 def test_a_connection_kept_alive_by_pings_still_meets_the_deadline_of_the_head() -> None:
@@ -244,7 +244,7 @@ def test_a_connection_kept_alive_by_pings_still_meets_the_deadline_of_the_head()
             await asked.talk.say(frame(PING, 0, 0, bytes(8)))
             await asyncio.sleep(0.02)
 
-    assert failure_of(reply).failure is Failure.READ_TIMEOUT
+    assert failure_of(reply, hasty(head=0.4)).failure is Failure.READ_TIMEOUT
 
 
 def test_a_server_that_takes_its_leave_is_asked_on_a_new_connection() -> None:

@@ -5,7 +5,7 @@ import ssl
 from pathlib import Path
 
 import pytest
-from scripted_server import PAGE, Talk, always, answered, failed, fetching, run, serving
+from scripted_server import PAGE, Talk, always, answered, failed, fetching, hasty, run, serving
 
 from gossamer.model.outcome import Failed, Failure, Response
 
@@ -84,7 +84,7 @@ def test_a_handshake_that_does_not_come_to_an_end_times_out(drip: bytes) -> None
         await talk.gone()
 
     async def main() -> Failed:
-        async with serving(script) as server, fetching() as fetcher:
+        async with serving(script) as server, fetching(hasty(tls=0.4)) as fetcher:
             return await failed(fetcher, server.request(scheme="https"))
 
     outcome = run(main())

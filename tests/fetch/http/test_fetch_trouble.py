@@ -4,17 +4,20 @@ import asyncio
 import os
 import socket
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 from scripted_server import (
     HEAD,
     PAGE,
-    QUICK,
+    PATIENT,
+    Scripted,
     Talk,
     always,
     answered,
     failed,
     fetching,
+    hasty,
     outcome_of,
     run,
     serving,
@@ -22,7 +25,7 @@ from scripted_server import (
 
 from gossamer.fetch.http.ports import FetchLimits, Request
 from gossamer.model.outcome import Failed, Failure, Response, Truncation
-from gossamer.model.units import HostKey, Seconds, Url
+from gossamer.model.units import HostKey, Url
 
 CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
 SMALL = FetchLimits(body_bytes=1000)
@@ -34,20 +37,24 @@ def open_files() -> int:
 
 async def until(holds: Callable[[], bool]) -> None:
     """Give the loop time, but not for ever; the test's own assertion says what is wrong."""
-    for _ in range(300):
+    for _ in range(3_000):
         if holds():
             return
         await asyncio.sleep(0.01)
 
 
-def failure_in(answer: bytes, *, then_close: bool = False, limits: FetchLimits = QUICK) -> Failure:
+def has_heard(server: Scripted, requests: int) -> bool:
+    return len(server.heard) == requests
+
+
+def failure_in(answer: bytes, *, then_close: bool = False, limits: FetchLimits = PATIENT) -> Failure:
     outcome = outcome_of(answer, then_close=then_close, limits=limits)
     assert isinstance(outcome, Failed), outcome
     assert outcome.contacted
     return outcome.failure
 
 
-def cut_response(answer: bytes, *, limits: FetchLimits = QUICK) -> Response:
+def cut_response(answer: bytes, *, limits: FetchLimits = PATIENT) -> Response:
     outcome = outcome_of(answer, then_close=True, limits=limits)
     assert isinstance(outcome, Response), outcome
     return outcome
@@ -336,9 +343,9 @@ def test_silence_ends_the_exchange_in_every_phase(said: bytes, expected: Failure
         await talk.gone()
 
     async def main() -> tuple[Failed, int]:
-        async with serving(script) as server, fetching() as fetcher:
+        async with serving(script) as server, fetching(hasty(head=0.4, idle=0.4)) as fetcher:
             outcome = await failed(fetcher, server.request())
-            await asyncio.sleep(0.05)
+            await until(lambda: server.open == 0)
             return outcome, server.open
 
     outcome, still_open = run(main())
@@ -360,7 +367,7 @@ def test_a_head_that_drips_does_not_push_its_deadline_out() -> None:
         await drip(talk, HEAD + b"X: y\r\n" * 1000, 0.02)
 
     async def main() -> Failed:
-        async with serving(script) as server, fetching() as fetcher:
+        async with serving(script) as server, fetching(hasty(head=0.4)) as fetcher:
             return await failed(fetcher, server.request())
 
     assert run(main()).failure is Failure.READ_TIMEOUT
@@ -373,19 +380,19 @@ def test_a_body_that_drips_is_too_slow() -> None:
         await drip(talk, b"x" * 1000, 0.05)
 
     async def main() -> Failed:
-        async with serving(script) as server, fetching() as fetcher:
+        async with serving(script) as server, fetching(hasty(rate_window=0.6)) as fetcher:
             return await failed(fetcher, server.request())
 
     assert run(main()).failure is Failure.TOO_SLOW
 
 
 def test_a_steady_body_that_outlasts_the_whole_time_is_kept_as_truncated() -> None:
-    limits = FetchLimits(total=Seconds(0.5))
+    limits = hasty(total=2.0)
 
     async def script(talk: Talk) -> None:
         await talk.request()
         await talk.say(HEAD + b"\r\n")
-        for _ in range(200):
+        for _ in range(3_000):
             await talk.say(b"x" * 1000)
             await asyncio.sleep(0.02)
 
@@ -411,7 +418,7 @@ def test_a_connection_that_is_never_accepted_times_out() -> None:
                     filler.setblocking(False)
                     filler.connect_ex(("127.0.0.1", port))
                 await asyncio.sleep(0.05)
-                async with fetching() as fetcher:
+                async with fetching(hasty(connect=0.4)) as fetcher:
                     return await failed(
                         fetcher, Request(Url(f"http://x.test:{port}/"), HostKey("x.test"), port, "127.0.0.1")
                     )
@@ -462,9 +469,9 @@ def test_the_fetcher_works_on_after_cancellations_and_failures() -> None:
 
     async def main() -> list[Response]:
         async with serving(moody) as server, fetching() as fetcher:
-            for _ in range(3):
+            for number in range(3):
                 task = asyncio.create_task(fetcher.fetch(server.request("/silent")))
-                await asyncio.sleep(0.05)
+                await until(partial(has_heard, server, 2 * number + 1))
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
                 await failed(fetcher, server.request("/hang-up"))
@@ -480,6 +487,7 @@ def test_closing_the_fetcher_closes_every_connection() -> None:
             async with fetching(max_connections=1024) as fetcher:
                 for number in range(30):
                     await answered(fetcher, server.request(host=f"h{number}.test"))
+                await until(lambda: server.open == 30)
                 assert server.open == 30
             await until(lambda: open_files() <= before)
             return before, open_files()
@@ -494,7 +502,7 @@ def test_open_connections_stay_within_their_bound() -> None:
         async with serving(always(PAGE)) as server, fetching(max_connections=16) as fetcher:
             for number in range(100):
                 await answered(fetcher, server.request(host=f"h{number}.test"))
-            await asyncio.sleep(0.1)
+            await until(lambda: server.open <= 16)
             return server.open
 
     assert run(main()) <= 16

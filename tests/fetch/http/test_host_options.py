@@ -5,7 +5,7 @@ import base64
 import contextlib
 
 import pytest
-from scripted_server import PAGE, QUICK, Talk, always, answered, failed, fetching, run, serving
+from scripted_server import PAGE, Talk, always, answered, failed, fetching, hasty, run, serving
 from trusting import authority
 
 from gossamer.fetch.http.options import HostOptions, Proxy, conditional
@@ -327,7 +327,7 @@ def test_a_proxy_that_says_nothing_to_a_tunnel_may_be_waiting_for_the_host() -> 
         await talk.gone()
 
     async def main() -> Failed:
-        async with serving(silent) as proxy, fetching(QUICK) as fetcher:
+        async with serving(silent) as proxy, fetching(hasty(head=0.4, tls=0.4, connect=0.4)) as fetcher:
             return await failed(fetcher, proxy.request(scheme="https", address="", options=proxy_at(proxy.port)))
 
     assert run(main()).failure is not Failure.PROXY_FAILED

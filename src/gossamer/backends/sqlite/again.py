@@ -20,6 +20,7 @@ REFRESHING = "refreshing"
 """The counter of queued URLs of which a document is stored."""
 
 _AHEAD = 10 * 365 * 86_400.0  # seconds by which what goes before all others is dated back
+_BOOST = 1e9  # added to the score of what does, where the score decides: no score comes near it
 
 Touch = Callable[[HostId, int, float], None]
 
@@ -44,14 +45,16 @@ def queue_again(
         due += db.execute(sql["due_missing"], (order.by, order.most - len(due))).fetchall()
     if order.early is not None:
         due += _early(db.execute(sql["due_early"], (order.by, order.most - len(due))), order.by, order.early)
+    sooner = _AHEAD if order.ahead else 0.0
+    boost = _BOOST if order.ahead and prioritiser.by_score else 0.0
     rows = []
     counts: Counter[UrlState] = Counter()
     for row in due:
         host_id, state, date = row[FACTS:]
         standing = prioritiser.standing(facts_from(row, stamp))
         front = prioritiser.front_until_due(standing.front)
-        place = min(date, stamp) - (_AHEAD if order.ahead else 0.0)
-        rows.append((front, place, min(date, stamp), standing.priority, row[0]))
+        place = min(date, stamp) - sooner
+        rows.append((front, place, min(date, stamp), standing.priority + boost, row[0]))
         counts[UrlState(state)] += 1
         touch(host_id, front, place)
     write_rows(db, sql["ask_again"], rows)

@@ -9,6 +9,7 @@ from pathlib import Path
 from gossamer.backends.sqlite import near
 from gossamer.backends.sqlite.database import connect, translated
 from gossamer.backends.sqlite.queries import named_queries
+from gossamer.backends.sqlite.recrawl_reports import RecrawlReport, recrawl_report
 from gossamer.crawl.ports import FrontLoaded, HostLoaded, Loaded, SitemapFacts
 from gossamer.frontier.front_queue import FrontWanted, HostWanted, LoadOrder
 from gossamer.model.facts import DomainFacts
@@ -113,6 +114,10 @@ class SqliteLoader:
 
     def suffix_visits(self) -> dict[int, int]:
         return dict(self._db.execute(self._sql["suffix_visits"]).fetchall())
+
+    def recrawl_report(self, now: Instant) -> RecrawlReport:
+        """How fresh the copies are, by a sample of them."""
+        return recrawl_report(self._db, now)
 
     def counters(self) -> dict[str, int]:
         return dict(self._db.execute(self._sql["counters"]).fetchall())

@@ -27,6 +27,8 @@ class Copied(NamedTuple):
 class RecrawlReport(NamedTuple):
     overdue: int  # as large as MOST_OVERDUE: or more
     price: str | None  # as `crawl.recrawling` writes it
+    pace: str | None  # as `crawl.pace` does
+    waiting: int  # pages that are queued for another visit
     sample: list[Copied]
 
 
@@ -35,10 +37,17 @@ def recrawl_report(db: sqlite3.Connection, now: Instant) -> RecrawlReport:
     sql = named_queries("reports.sql")
     with our_errors(db):
         (overdue,) = db.execute(sql["overdue"], {"now": now, "most": MOST_OVERDUE}).fetchone()
-        price = db.execute(sql["fact"], ("recrawl",)).fetchone()
+        price, pace = (db.execute(sql["fact"], (name,)).fetchone() for name in ("recrawl", "recrawl_pace"))
+        (waiting,) = db.execute(sql["refreshing"]).fetchone()
         (last,) = db.execute(sql["last_url"]).fetchone()
         rows = [db.execute(sql["visited"], (url_id,)).fetchone() for url_id in _spread(last)]
-    return RecrawlReport(overdue, None if price is None else price[0], [Copied(*row) for row in rows if row])
+    return RecrawlReport(
+        overdue,
+        None if price is None else price[0],
+        None if pace is None else pace[0],
+        waiting,
+        [Copied(*row) for row in rows if row],
+    )
 
 
 def _spread(last: int) -> Iterator[int]:

@@ -70,7 +70,7 @@ def status(db: sqlite3.Connection) -> Json:
         "queued": states["queued"],
         "duplicates": totals.get("duplicates", 0),
         "near_duplicates": totals.get("near_duplicates", 0),
-        **{name: totals.get(name, 0) for name in ("refreshed", "not_modified", "unchanged", "changed")},
+        **{name: totals.get(name, 0) for name in ("refreshed", "not_modified", "unchanged", "changed", "reported")},
         "sitemaps": totals.get("sitemaps", 0),
         "sitemap_urls": totals.get("sitemap_urls", 0),
         "errors": _by_reason(totals, "error"),

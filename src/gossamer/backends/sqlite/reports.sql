@@ -43,6 +43,9 @@ FROM (SELECT available_at FROM urls WHERE state = 0 AND reason IS NOT NULL AND a
 SELECT count(*), min(available_at)
 FROM (SELECT available_at FROM urls WHERE state IN (1, 2, 3, 5) AND available_at IS NOT NULL ORDER BY available_at LIMIT :most)
 
+-- name: refreshing
+SELECT coalesce(max(value), 0) FROM counters WHERE name = 'refreshing'
+
 -- name: overdue
 SELECT count(*) FROM (SELECT 1 FROM urls WHERE state IN (1, 2, 3, 5) AND available_at <= :now LIMIT :most)
 

@@ -16,6 +16,7 @@ from gossamer.fetch.dns.setbacks import SetbackRules, Setbacks
 from gossamer.fetch.dns.stored import StoredAnswer
 from gossamer.model.outcome import Failed, Failure
 from gossamer.model.units import Domain, HostKey, Instant, Seconds
+from gossamer.sketch.durations import Durations
 
 ANSWER_TIME = Seconds(5.0)
 MOST_ASKED = 2048
@@ -96,6 +97,7 @@ class Resolver:
         self._asking: dict[HostKey, asyncio.Task[Addresses | Absence | _PutOff]] = {}
         self._probing: asyncio.Task[bool] | None = None
         self._canaries: deque[HostKey] = deque(maxlen=_CANARIES)  # names that had an answer, to try the resolver with
+        self.times = Durations()  # of questions, answered or not
         self._hits = self._negative_hits = self._stale_served = self._failures = self._put_off = self._probes = 0
 
     def cached(self, host: HostKey) -> Addresses | None:
@@ -228,6 +230,7 @@ class Resolver:
         asked = self._clock.now()
         look_up = await self._questions.look_up(host)
         now = self._clock.now()
+        self.times.note_seconds(now - asked)
         result = look_up.result
         if look_up.answered:
             self._breaker.answered(host, now)

@@ -19,6 +19,7 @@ from gossamer.fetch.http.ports import FetchLimits, Request
 from gossamer.fetch.http.request import head_of, header_line, wire_parts
 from gossamer.fetch.http.resting import Place, RestingSockets
 from gossamer.fetch.http.room import BodyRoom
+from gossamer.fetch.http.times import ExchangeTimes
 from gossamer.model.outcome import Failed, Failure, FetchOutcome, Response, Truncation
 from gossamer.model.units import HostKey, Seconds
 
@@ -61,6 +62,7 @@ class CurlFetcher:
         """`ca_file` holds the trusted roots, in PEM; without it, the system's. `usual` is for hosts without options.
         `room` is what all bodies under way share."""
         self._room = room or BodyRoom()
+        self.times = ExchangeTimes()
         self._limits, self._clock, self._allow = limits, clock, allow
         self._fields = usual_fields(user_agent)
         self._usual = usual or HostOptions()
@@ -132,7 +134,11 @@ class CurlFetcher:
                 outcome: FetchOutcome = failed
             else:
                 curl = handle.curl
-                waited = curl.getinfo(pycurl.PRETRANSFER_TIME_T) / MICROSECONDS
+                asked, anew = curl.getinfo(pycurl.PRETRANSFER_TIME_T), curl.getinfo(pycurl.NUM_CONNECTS) > 0
+                if anew:
+                    self.times.connected(curl.getinfo(pycurl.CONNECT_TIME_T), curl.getinfo(pycurl.APPCONNECT_TIME_T))
+                first, last = curl.getinfo(pycurl.STARTTRANSFER_TIME_T), curl.getinfo(pycurl.TOTAL_TIME_T)
+                self.times.answered(asked, first, last)
                 outcome = Response(
                     url=request.url,
                     status=exchange.status,
@@ -142,9 +148,9 @@ class CurlFetcher:
                     headers=exchange.headers,
                     address=address if options.proxy is None else curl.getinfo(pycurl.PRIMARY_IP),
                     started=started,
-                    took=Seconds(max(0.0, clock.monotonic() - begun - waited)),
+                    took=Seconds(max(0.0, clock.monotonic() - begun - asked / MICROSECONDS)),
                     truncated=exchange.truncated,
-                    connected_anew=curl.getinfo(pycurl.NUM_CONNECTS) > 0,
+                    connected_anew=anew,
                     protocol=exchange.protocol,
                     unverified=handle.secure and not options.verify,
                     dropped_fields=exchange.dropped_fields,

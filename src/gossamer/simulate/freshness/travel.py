@@ -7,6 +7,7 @@ whether the page changed since the visit before; when to come again is asked of 
 
 import heapq
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import inf, sqrt
 
@@ -47,9 +48,12 @@ class Known(RecrawlPolicy):
         return self._optimal.after(visited._replace(gap=None), NOTHING, terms)
 
 
-def travel(world: World, policy: RecrawlPolicy, budget: float) -> Journey:
-    """Crawl the world with `budget` visits a day."""
-    return _Traveller(world, policy, budget).go()
+def travel(world: World, policy: RecrawlPolicy, budget: float, arrivals: Sequence[float] | None = None) -> Journey:
+    """Crawl the world with `budget` visits a day.
+
+    `arrivals`: the days of the first visits, which are then made beside the budget, as by a crawl that finds its pages.
+    """
+    return _Traveller(world, policy, budget).go(arrivals)
 
 
 class _Traveller:
@@ -75,24 +79,35 @@ class _Traveller:
         self._last: list[float | None] = [None] * pages
         self._gap: list[float | None] = [None] * pages
         self._usual = Seconds(cycle * DAY)
+        self._journey = Journey()
+        self._latest = [-1] * pages  # position of each page's latest visit
 
-    def go(self) -> Journey:
+    def go(self, arrivals: Sequence[float] | None) -> Journey:
         world = self._world
         due: list[list[tuple[float, int]]] = [[] for _ in self._weights]
-        order = sorted(range(world.pages), key=lambda page: -world.importance[page])
-        for k, page in enumerate(order):
-            due[self._lane_of[page]].append((k / self._budget, page))
+        if arrivals is None:
+            order = sorted(range(world.pages), key=lambda page: -world.importance[page])
+            for k, page in enumerate(order):
+                due[self._lane_of[page]].append((k / self._budget, page))
+            coming = []
+        elif self._capped:
+            raise ValueError("hosts with a cap have no arrivals of their own")
+        else:
+            coming = sorted(((day, page) for page, day in enumerate(arrivals)), reverse=True)
         # Every lane with pages stands in one of two heaps: by the page due first, or resting, by when it may go on.
         line = [(pages[0], lane) for lane, pages in enumerate(due) if pages]
         heapq.heapify(line)
         resting: list[tuple[float, int]] = []
-        journey = Journey()
-        latest = [-1] * world.pages  # position of each page's latest visit
+        journey = self._journey
         rest, late = 1 / world.cap, 0.0
         slot, last_slot = 0, int(world.days * self._budget)
         while slot < last_slot:
             now = slot / self._budget
             slot += 1
+            while coming and coming[-1][0] <= now:
+                day, page = coming.pop()
+                heapq.heappush(due[0], (day + self._visit(page, day, 0), page))
+                line = [(due[0][0], 0)]
             while resting and resting[0][0] <= now:
                 lane = heapq.heappop(resting)[1]
                 heapq.heappush(line, (due[lane][0], lane))
@@ -102,16 +117,7 @@ class _Traveller:
             if when > now and not self._may_be_early(page, when, now):
                 continue
             late += max(now - when, 0.0)
-            times = world.changes[page]
-            k = bisect_right(times, now)
-            position = latest[page]
-            if position >= 0 and journey.ends[position] > now:
-                journey.ends[position] = now
-            latest[page] = len(journey.starts)
-            journey.pages.append(page)
-            journey.starts.append(now)
-            journey.ends.append(times[k] if k < len(times) else world.days)
-            heapq.heapreplace(due[lane], (now + self._visit(page, now, k, lane), page))
+            heapq.heapreplace(due[lane], (now + self._visit(page, now, lane), page))
             if rest:
                 heapq.heappop(line)
                 heapq.heappush(resting, (now + rest, lane))
@@ -127,8 +133,21 @@ class _Traveller:
         gap = self._gap[page]
         return self._policy.moved_by_price and gap is not None and when - now <= EARLY * gap
 
-    def _visit(self, page: int, now: float, k: int, lane: int) -> float:
-        """The gap in days until the next visit."""
+    def _visit(self, page: int, now: float, lane: int) -> float:
+        """A visit takes place, and is on record. The gap in days until the next one."""
+        times = self._world.changes[page]
+        k = bisect_right(times, now)
+        journey, position = self._journey, self._latest[page]
+        if position >= 0 and journey.ends[position] > now:
+            journey.ends[position] = now
+        self._latest[page] = len(journey.starts)
+        journey.pages.append(page)
+        journey.starts.append(now)
+        journey.ends.append(times[k] if k < len(times) else self._world.days)
+        return self._plan(page, now, k, lane)
+
+    def _plan(self, page: int, now: float, k: int, lane: int) -> float:
+        """What the policy says after a visit before which the page had changed `k` times."""
         world, memory, last = self._world, self._memory[page], self._last[page]
         host = world.host_of[page]
         times = world.changes[page]
@@ -144,6 +163,7 @@ class _Traveller:
             Instant(now * DAY),
             None if last is None else Seconds((now - last) * DAY),
             changed,
+            Instant(times[k - 1] * DAY) if changed and world.dated and world.dated[page] else None,
         )
         plan = self._policy.after(visited, memory, terms)
         gap = plan.gap(visited.now) / DAY

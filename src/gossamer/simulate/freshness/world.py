@@ -29,6 +29,8 @@ class World:
     rates: Sequence[float]
     host_of: Sequence[int]
     cap: float = inf  # visits a day that a host allows
+    names: Sequence[str] = ()  # their URLs, where they have any
+    dated: Sequence[bool] = ()  # of each page, whether a visit tells when it changed; none do if empty
 
     @property
     def pages(self) -> int:

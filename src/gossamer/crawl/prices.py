@@ -1,0 +1,25 @@
+"""What a crawl remembers of the price of a visit."""
+
+from typing import Final
+
+from gossamer.model.units import Instant
+from gossamer.recrawl.policy import DAY
+from gossamer.recrawl.price import Price
+
+PRICE: Final = "recrawl"
+"""The fact of a crawl's database that has the price and the demand which it steers."""
+
+
+def price_text(price: Price) -> str:
+    """What must survive of the price."""
+    return f"{price.price!r} {price.demand!r} {price.pages}"
+
+
+def price_from(text: str | None, budget: float | None, opening: float, now: Instant) -> Price:
+    """The price as it was, or the one to begin with. Without a budget it stays that one."""
+    value, demand, pages = opening, 0.0, 0
+    if text:
+        before, asked, planned = text.split()
+        demand, pages = float(asked), int(planned)
+        value = float(before) if budget is not None else opening
+    return Price(budget or 1.0, value, now=now / DAY, demand=demand, pages=pages)

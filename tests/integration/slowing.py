@@ -1,0 +1,198 @@
+"""A crawl in this process with a brake in it: fast, slow for a second, fast again; and what was seen of it."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from running import Scene, small_web
+
+from gossamer.config import make_config
+from gossamer.crawl.desk import DeskLimits
+from gossamer.crawl.gauges import QUEUES
+from gossamer.crawl.hooks import Hook
+from gossamer.crawl.session import Session, session
+from gossamer.filter.canonical import canonicalise
+from gossamer.observe.display import NoDisplay
+from gossamer.seed.lists import read_arguments
+
+T = TypeVar("T")
+
+WEB = small_web(
+    seed=77, hosts=60, pages=520, seed_hosts=12, fault_rate=0.0, crawl_delay_hosts=0, slow_hosts=0, bytes_spread=0.0
+)
+# Small bounds for a small web. At 80 % nothing more is fetched; what is under way then must fit into the last fifth.
+CONCURRENCY = 2
+MAX_OUT = 3 * CONCURRENCY  # late visits step aside
+MAX_DOCUMENTS = 5 * MAX_OUT
+MAX_SETTLEMENTS = 5 * (MAX_OUT + MAX_DOCUMENTS)
+SLOW_SECONDS = 1.0
+FACTOR = 100
+
+
+class Slowing(Protocol):
+    """Makes something slow, and quick again."""
+
+    def pull(self) -> None: ...
+
+    def release(self) -> None: ...
+
+    @property
+    def passed(self) -> int:
+        """What came through so far."""
+        ...
+
+
+class Brake:
+    """Makes what it is around a hundred times slower than it was so far, and no quicker than `least`, while pulled."""
+
+    def __init__(self, least: float) -> None:
+        self._least = least
+        self._let_go = threading.Event()
+        self._let_go.set()
+        self._took = self._times = 0.0
+        self.slowed = 0  # times
+        self.passed = 0
+
+    @property
+    def pulled(self) -> bool:
+        return not self._let_go.is_set()
+
+    def pull(self) -> None:
+        self._let_go.clear()
+
+    def release(self) -> None:
+        """Also whoever is slowed at the moment."""
+        self._let_go.set()
+
+    def around(self, operation: Callable[[], T], passes: int = 1) -> T:
+        began = time.perf_counter()
+        found = operation()
+        if self.pulled:
+            self.slowed += 1
+            self._let_go.wait(max(self._least, FACTOR * self._took / max(1.0, self._times)))
+        else:
+            self._took += time.perf_counter() - began
+            self._times += 1
+        self.passed += passes
+        return found
+
+
+@dataclass(slots=True)
+class Seen:
+    """What was seen of a crawl, a hundred times a second."""
+
+    peaks: dict[str, float] = field(default_factory=lambda: dict.fromkeys(QUEUES, 0.0))
+    fast: float = 0.0  # fetches a second before, ...
+    slow: float = 0.0  # ... while the stage was slow and the queue full, ...
+    again: float = 0.0  # ... and when it was quick again
+    fetched: int = 0  # in the slow time
+    passed: int = 0
+    grown: int = 0  # bytes of memory, in the slow time
+    finished: bool = False
+    errors: dict[str, int] = field(default_factory=dict)
+
+
+def rss_bytes() -> int:
+    return 4096 * int(Path("/proc/self/statm").read_text().split()[1])
+
+
+class Watcher:
+    """Looks at every queue while its block runs."""
+
+    def __init__(self, opened: Session) -> None:
+        self.opened = opened
+        self.seen = Seen()
+        self.full: dict[str, float] = {}
+        self._watching: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> "Watcher":
+        self._watching = asyncio.create_task(self._watch())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        assert self._watching is not None
+        self._watching.cancel()
+        await asyncio.gather(self._watching, return_exceptions=True)
+
+    async def _watch(self) -> None:
+        while True:
+            self.full = {name: fill.saturation for name, fill in self.opened.watch.snapshot().queues.items()}
+            for name, full in self.full.items():
+                self.seen.peaks[name] = max(self.seen.peaks[name], full)
+            await asyncio.sleep(0.01)
+
+    @property
+    def fetched(self) -> int:
+        return int(self.opened.crawl.tally.total["fetched"])
+
+    async def until(self, holds: Callable[[], object], why: str) -> None:
+        for _ in range(3000):
+            if holds():
+                return
+            await asyncio.sleep(0.01)
+        raise AssertionError(f"waited in vain for {why}: {self.full}")
+
+    async def rate_until(self, more: int, running: "asyncio.Task[None]") -> float:
+        """Fetches a second until there are so many more."""
+        began, before = time.perf_counter(), self.fetched
+        await self.until(lambda: self.fetched >= before + more or running.done(), f"{more} more fetches")
+        return (self.fetched - before) / (time.perf_counter() - began)
+
+
+async def play(
+    stage: Scene,
+    brake: Slowing,
+    queue: str | None,
+    *,
+    prepare: Callable[[Session], object] = lambda opened: None,
+    hooks: Sequence[Hook] = (),
+    **wishes: object,
+) -> Seen:
+    """A whole crawl. The brake is pulled after some pages; a second is watched from when `queue` is full, if one is
+    named. What `prepare` returns lives as long as the crawl."""
+    usual = {"dir": str(stage.dir), "scope": "tld:test", "allow_private": True, "dns": stage.web.dns_address}
+    config = make_config({}, {**usual, "delay": 0.01, "concurrency": CONCURRENCY, **wishes})
+    seeds = read_arguments(stage.web.seeds, canonicalise)
+    async with session(config, seeds, False, NoDisplay(), hooks=hooks) as opened:
+        store: Any = opened.crawl.store
+        desk: Any = opened.crawl.pipeline.desk
+        store._max_settlements, store.slow_after = MAX_SETTLEMENTS, 60.0
+        desk._limits = DeskLimits(max_documents=MAX_DOCUMENTS)
+        kept = prepare(opened)
+        async with Watcher(opened) as watcher:
+            running = asyncio.create_task(opened.crawl.pipeline.run())
+            try:
+                return await _brake_once(watcher, running, brake, queue)
+            finally:
+                brake.release()
+                running.cancel()
+                await asyncio.gather(running, return_exceptions=True)
+                del kept
+
+
+async def _brake_once(watcher: Watcher, running: "asyncio.Task[None]", brake: Slowing, queue: str | None) -> Seen:
+    seen = watcher.seen
+    await watcher.until(lambda: watcher.fetched >= 20, "the crawl to begin")
+    seen.fast = await watcher.rate_until(60, running)
+
+    memory = rss_bytes()
+    brake.pull()
+    if queue is not None:
+        await watcher.until(lambda: watcher.full[queue] >= 0.8, f"{queue} to fill")
+    await asyncio.sleep(0.05)
+    began, fetched, passed = time.perf_counter(), watcher.fetched, brake.passed
+    await asyncio.sleep(SLOW_SECONDS)
+    seen.fetched, seen.passed = watcher.fetched - fetched, brake.passed - passed
+    seen.slow = seen.fetched / (time.perf_counter() - began)
+    seen.grown = rss_bytes() - memory
+
+    brake.release()
+    seen.again = await watcher.rate_until(60, running)
+    await asyncio.wait_for(running, 60)
+    last = watcher.opened.watch.snapshot()
+    seen.finished, seen.errors = last.finished, dict(last.errors)
+    return seen

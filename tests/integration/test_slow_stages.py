@@ -1,0 +1,205 @@
+"""Each stage made a hundred times slower in the middle of a crawl (X1): the queue before it fills to its bound and no
+further, fetching slows to what the stage can take, memory stays, the rate returns, and nothing is lost."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import pytest
+import uvloop
+from checking import check_everything
+from running import scene
+from slowing import MAX_DOCUMENTS, MAX_OUT, MAX_SETTLEMENTS, WEB, Brake, play
+
+from gossamer.crawl.audience import Outcome, PageQueue
+from gossamer.crawl.hooks import MAX_WAITING, Hook
+from gossamer.crawl.nearness import NearDuplicates, NearMode
+from gossamer.crawl.reading import Opened
+from gossamer.crawl.session import Session
+from gossamer.extract.links import PageContent
+from gossamer.model.units import Instant
+from gossamer.store.changes import Batch, Committed
+from gossamer.store.ports import BatchWriter
+
+pytestmark = pytest.mark.service
+T = TypeVar("T")
+
+MAX_PAGES = 20  # ahead of whoever takes them
+GROWTH = 32 * 1024 * 1024  # bytes of memory; what fits into all queues here is some megabytes
+
+
+class Slowed:
+    """Whatever it stands for, with one method behind the brake."""
+
+    def __init__(self, real: Any, method: str, brake: Brake) -> None:
+        self._real, self._method, self._brake = real, method, brake
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._real, name)
+        if name != self._method:
+            return found
+        return lambda *args: self._brake.around(lambda: found(*args))
+
+
+# --- the stages ------------------------------------------------------------------------------------------
+
+
+def reading(opened: Session, brake: Brake) -> None:
+    """On the event loop, as most pages are: whoever fetches waits for it too."""
+    desk: Any = opened.crawl.pipeline.desk
+    desk._reader = Slowed(desk._reader, "extract", brake)
+
+
+class AllLarge(Slowed):
+    """Every page is read in the child process."""
+
+    def __init__(self, real: Any, brake: Brake) -> None:
+        super().__init__(real, "", brake)
+        self._turn = asyncio.Lock()
+
+    def is_large(self, _: Opened) -> bool:
+        return True
+
+    async def extract_elsewhere(self, opened: Opened) -> PageContent | None:
+        async with self._turn:
+            await asyncio.to_thread(self._brake.around, lambda: None)
+            page: PageContent | None = await self._real.extract_elsewhere(opened)
+            return page
+
+
+def reading_elsewhere(opened: Session, brake: Brake) -> None:
+    desk: Any = opened.crawl.pipeline.desk
+    desk._reader = AllLarge(desk._reader, brake)
+
+
+class Unwarmed(NearDuplicates):
+    """Knows nothing by heart, so that the store is asked about every page."""
+
+    async def warm(self, *_: object) -> None:
+        pass
+
+
+class SlowQuestions(Executor):
+    """The thread that reads the store, with questions about near-duplicates behind the brake."""
+
+    def __init__(self, thread: Executor, brake: Brake) -> None:
+        self._thread, self._brake = thread, brake
+
+    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> "Future[T]":
+        if getattr(fn, "__name__", "") != "originals_by_band":
+            return self._thread.submit(fn, *args, **kwargs)
+        return self._thread.submit(self._brake.around, lambda: fn(*args, **kwargs))
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        self._thread.shutdown(wait, cancel_futures=cancel_futures)
+
+
+def near_duplicates(opened: Session, brake: Brake) -> None:
+    desk: Any = opened.crawl.pipeline.desk
+    desk._reader.near = Unwarmed(NearMode.MARK)
+    reads: Any = opened.crawl.reads
+    reads._thread = SlowQuestions(reads._thread, brake)
+
+
+def archive(opened: Session, brake: Brake) -> None:
+    store: Any = opened.crawl.store
+    store._writer._captures = Slowed(store._writer._captures, "append", brake)
+
+
+class SlowWriter:
+    """`BatchWriter`."""
+
+    def __init__(self, writer: BatchWriter, brake: Brake) -> None:
+        self._writer, self._brake = writer, brake
+
+    def commit(self, batch: Batch, now: Instant) -> Committed:
+        return self._brake.around(lambda: self._writer.commit(batch, now), len(batch.settlements))
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+def commits(opened: Session, brake: Brake) -> None:
+    store: Any = opened.crawl.store
+    store._writer = SlowWriter(store._writer, brake)
+
+
+class SlowHook(Hook):
+    """A user's."""
+
+    def __init__(self, brake: Brake) -> None:
+        self._brake = brake
+        self.urls: list[str] = []
+
+    def on_outcome(self, outcome: Outcome) -> None:
+        self._brake.around(lambda: self.urls.append(outcome.url))
+
+
+def hooks(opened: Session, brake: Brake) -> None:
+    """They were given when the session was opened."""
+
+
+class Taker:
+    """Takes pages as `Crawl.pages` of the library does, and works on each."""
+
+    def __init__(self, opened: Session, brake: Brake) -> None:
+        pipeline = opened.crawl.pipeline
+        self._queue = PageQueue(MAX_PAGES, 1 << 30, pipeline.pump_soon)
+        self._brake = brake
+        pipeline.audience.join(self._queue)
+        self.task = asyncio.create_task(self._take())
+
+    async def _take(self) -> None:
+        async for _ in self._queue:
+            if self._brake.pulled:
+                await asyncio.to_thread(self._brake.around, lambda: None)
+            else:
+                self._brake.around(lambda: None)
+
+
+class Stage(NamedTuple):
+    prepare: Callable[[Session, Brake], object]
+    queue: str | None  # that fills before it, if any does
+    upstream: int  # what fits between a fetch and the stage, beyond 80 % of its queue
+    least: float = 0.04  # seconds for what came through in less than a millisecond
+
+
+TO_THE_BATCH = MAX_OUT + MAX_DOCUMENTS
+STAGES = {
+    "reading": Stage(reading, None, TO_THE_BATCH),
+    "reading elsewhere": Stage(reading_elsewhere, "documents", TO_THE_BATCH),
+    "near-duplicates": Stage(near_duplicates, "documents", TO_THE_BATCH, 1.0),
+    "archive": Stage(archive, "batch", TO_THE_BATCH, 0.02),
+    "commits": Stage(commits, "batch", TO_THE_BATCH, 3.0),
+    "hooks": Stage(hooks, "listeners", TO_THE_BATCH + 2 * MAX_SETTLEMENTS),
+    "taking pages": Stage(Taker, "listeners", TO_THE_BATCH + 2 * MAX_SETTLEMENTS),
+}
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_a_slow_stage_slows_fetching_bounds_memory_and_loses_nothing(tmp_path: Path, name: str) -> None:
+    slowed = STAGES[name]
+    brake = Brake(slowed.least)
+    own = [SlowHook(brake)] if slowed.prepare is hooks else []
+    with scene(tmp_path / "web", WEB) as stage:
+        seen = uvloop.run(
+            play(stage, brake, slowed.queue, prepare=lambda opened: slowed.prepare(opened, brake), hooks=own)
+        )
+        threading.Event().wait(0.25)  # the server writes its log ten times a second
+        truth = check_everything(stage, stage.web.requests())
+
+    assert seen.finished and brake.slowed > 0
+    # The queue before the stage was felt, and no queue was ever fuller than it may be. Listeners are told of whole
+    # commits: theirs may be exceeded by what was on its way.
+    assert slowed.queue is None or seen.peaks[slowed.queue] >= 0.8
+    assert seen.peaks.pop("listeners") <= 1.0 + 2 * MAX_SETTLEMENTS / (MAX_WAITING if own else MAX_PAGES)
+    assert all(peak <= 1.0 for peak in seen.peaks.values()), seen.peaks
+    # No more was fetched than the stage let through, and what fits between.
+    assert seen.fetched <= seen.passed + slowed.upstream
+    assert seen.slow < seen.fast / 2 and seen.again > 2 * seen.slow, seen
+    assert seen.grown < GROWTH
+    if own:
+        assert set(own[0].urls) == truth.all_urls()

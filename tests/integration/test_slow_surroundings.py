@@ -1,0 +1,223 @@
+"""What the crawl depends on is slow (X1, X2): servers, name servers, the disk; and many large answers come at once."""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import socketserver
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvloop
+from checking import check_everything
+from running import Scene, gossamer, scene
+from slowing import WEB, Brake, Watcher, play
+from test_slow_stages import SlowWriter
+
+from gossamer.config import make_config
+from gossamer.crawl.session import session
+from gossamer.filter.canonical import canonicalise
+from gossamer.observe.display import NoDisplay
+from gossamer.observe.snapshot import to_contract
+from gossamer.seed.lists import read_arguments
+from name_server import Reply, a, name_server
+
+pytestmark = pytest.mark.service
+MB = 1024 * 1024
+
+
+class Stopped:
+    """A server that gets to work for a hundredth of the time."""
+
+    WORKS, RESTS = 0.004, 0.4
+
+    def __init__(self, process: int) -> None:
+        self._process = process
+        self._over = threading.Event()
+        self._thread: threading.Thread | None = None
+        self.passed = 0
+
+    def pull(self) -> None:
+        self._thread = threading.Thread(target=self._stop_and_go, daemon=True)
+        self._thread.start()
+
+    def release(self) -> None:
+        self._over.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _stop_and_go(self) -> None:
+        while not self._over.is_set():
+            os.kill(self._process, signal.SIGSTOP)
+            self._over.wait(self.RESTS)
+            os.kill(self._process, signal.SIGCONT)
+            self._over.wait(self.WORKS)
+
+
+def test_slow_servers_are_waited_for_by_no_more_visits_than_there_are_slots(tmp_path: Path) -> None:
+    with scene(tmp_path / "web", WEB) as stage:
+        seen = uvloop.run(play(stage, Stopped(stage.web.pid), None))
+        threading.Event().wait(0.25)
+        check_everything(stage, stage.web.requests())
+
+    assert seen.finished and seen.errors == {}
+    assert all(peak <= 1.0 for peak in seen.peaks.values()), seen.peaks
+    assert seen.slow < seen.fast / 2 and seen.again > 2 * seen.slow, seen
+    assert seen.grown < 32 * MB
+
+
+class SlowNames:
+    """A name server whose answers take so long."""
+
+    def __init__(self, stage: Scene) -> None:
+        self._web = stage.web.web()
+        self._delay = 0.0
+        self.passed = 0
+
+    def pull(self) -> None:
+        self._delay = 0.6  # twice as long as a visit waits for it; a loopback answer takes less than a millisecond
+
+    def release(self) -> None:
+        self._delay = 0.0
+
+    def zone(self, host: str, kind: int) -> Reply:
+        address = self._web.address_of(host)
+        reply = a(address) if address is not None and kind == 1 else Reply()
+        reply.delay = self._delay
+        self.passed += 1
+        return reply
+
+
+def test_while_names_are_looked_up_slowly_hosts_wait_without_slots_and_none_is_blamed(tmp_path: Path) -> None:
+    async def crawl(stage: Scene) -> Any:
+        names = SlowNames(stage)
+        async with name_server(names.zone) as server:
+            return await play(stage, names, None, dns=server.address)
+
+    with scene(tmp_path / "web", WEB) as stage:
+        seen = uvloop.run(crawl(stage))
+        threading.Event().wait(0.25)
+        check_everything(stage, stage.web.requests())
+
+    assert seen.finished and seen.errors == {}
+    assert all(peak <= 1.0 for peak in seen.peaks.values()), seen.peaks
+
+
+# --- the store -------------------------------------------------------------------------------------------
+
+
+def test_a_slow_commit_pauses_fetching_and_that_is_seen_everywhere_until_it_ends(tmp_path: Path) -> None:
+    with scene(tmp_path / "web", WEB) as stage:
+        uvloop.run(watch_a_slow_commit(stage))
+        events = [json.loads(line) for line in (stage.dir / "crawl.log").read_text().splitlines()]
+        threading.Event().wait(0.25)
+        check_everything(stage, stage.web.requests())
+
+    told = [event["event"] for event in events if event["event"].startswith("store.")]
+    assert told == ["store.slow", "store.recovered"]
+
+
+async def watch_a_slow_commit(stage: Scene) -> None:
+    wishes = {"dir": str(stage.dir), "scope": "tld:test", "allow_private": True, "dns": stage.web.dns_address}
+    config = make_config({}, {**wishes, "delay": 0.01, "concurrency": 4})
+    brake = Brake(30.0)
+    seeds = read_arguments(stage.web.seeds, canonicalise)
+    async with session(config, seeds, False, NoDisplay()) as opened, Watcher(opened) as watcher:
+        store: Any = opened.crawl.store
+        store._writer = SlowWriter(store._writer, brake)
+        running = asyncio.create_task(opened.crawl.pipeline.run())
+        await watcher.until(lambda: watcher.fetched >= 40, "the crawl to begin")
+
+        brake.pull()
+        store.slow_after = 0.2
+        await watcher.until(lambda: store.slow, "a slow commit")
+        store.slow_after = 60.0
+        await asyncio.sleep(0.3)  # what was in flight comes in
+        before = watcher.fetched
+        shown = await asyncio.to_thread(gossamer_status, stage.dir)
+        snapshot = opened.watch.snapshot()
+
+        assert watcher.fetched == before and store.saturation == 1.0
+        assert shown["waits"]["store_slow"] is True and "the store is slow" in shown["waits"]["for"]
+        assert to_contract(snapshot)["store_slow"] is True and "the store is slow" in snapshot.waiting_for
+        assert snapshot.queues["batch"].saturation < 0.8  # not for want of room: it is the breaker that holds
+
+        brake.release()
+        await watcher.until(lambda: not store.slow, "the end of the commit")
+        await watcher.rate_until(60, running)
+        await asyncio.wait_for(running, 60)
+        assert opened.crawl.pipeline.finished
+        assert to_contract(opened.watch.snapshot())["store_slow"] is False
+
+
+def gossamer_status(directory: Path) -> Any:
+    """What another process is told, once the running one has written it down."""
+    for _ in range(20):
+        found = json.loads(gossamer("status", "--dir", directory, "--json").out)
+        if found["waits"]["store_slow"]:
+            break
+    return found
+
+
+# --- large answers ---------------------------------------------------------------------------------------
+
+HOSTS, BODY = 60, 8 * MB
+
+
+class LargeBodies(BaseHTTPRequestHandler):
+    """Every address has one page of eight megabytes, of which the last bytes take a while."""
+
+    def do_GET(self) -> None:
+        address = self.connection.getsockname()[0]
+        body = address.encode() + bytes(BODY - len(address))
+        found = self.path != "/robots.txt"
+        self.send_response(200 if found else 404)
+        self.send_header("Content-Type", "application/octet-stream")
+        self.send_header("Content-Length", str(len(body) if found else 0))
+        self.end_headers()
+        if found:
+            self.wfile.write(body[:-1000])
+            threading.Event().wait(0.5)
+            self.wfile.write(body[-1000:])
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@contextlib.contextmanager
+def large_bodies() -> Iterator[list[str]]:
+    """The URLs. All of 127.0.0.0/8 is this machine."""
+
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True
+        request_queue_size = 128
+
+        def handle_error(self, *_: object) -> None:
+            pass
+
+    server: socketserver.BaseServer = Server(("0.0.0.0", 0), LargeBodies)
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+    try:
+        port = server.server_address[1]  # type: ignore[index]
+        yield [f"http://127.0.9.{number}:{port}/" for number in range(1, HOSTS + 1)]
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_many_large_answers_at_once_take_no_more_memory_than_the_bounds_allow(tmp_path: Path) -> None:
+    with large_bodies() as urls:
+        options = ["--allow-private", "--json", "--quiet", "--concurrency", 80, "--dir", tmp_path / "crawl"]
+        ended = gossamer("crawl", *urls, *options)
+
+    report = ended.report
+    assert report["pages"] == HOSTS and report["errors"] == {}
+    memory = report["max_rss_bytes"]
+    assert isinstance(memory, int)
+    # 64 MB of bodies under way where all would be 480, and as much again on their way into the archive.
+    assert memory < 320 * MB < HOSTS * BODY

@@ -1,0 +1,83 @@
+"""How fresh the copies are and what that costs, as people and programs read it."""
+
+import json
+from typing import Any
+
+import pytest
+from snapshots import busy_snapshot
+from test_live_display import picture
+
+from gossamer.observe.display import plain_line
+from gossamer.observe.freshening import Freshening, budget_words, freshening_object, pace_words
+from gossamer.observe.rates import Rates
+from gossamer.observe.snapshot import Snapshot, to_contract
+
+FIGURES = Freshening(
+    fresh=0.877,
+    price=2.31,
+    scheduled=12_000,
+    asked=857.1,
+    budget=1_000.0,
+    refreshes=810.0,
+    discoveries=190.0,
+    overdue=7,
+    waiting=30,
+)
+
+
+def refreshing(**changes: Any) -> Snapshot:
+    counts: dict[str, Any] = {"refreshed": 500, "not_modified": 300, "unchanged": 110, "changed": 90, "reported": 12}
+    return busy_snapshot(**{**counts, "freshening": FIGURES, **changes})
+
+
+def test_budget_and_shares_are_those_of_late() -> None:
+    assert FIGURES.budget_used == pytest.approx(0.81)
+    assert FIGURES.refresh_share == pytest.approx(0.81)
+    assert Freshening(refreshes=5.0).budget_used is None
+    assert Freshening().refresh_share is None
+
+
+def test_the_object_has_a_name_for_every_figure_and_null_for_what_is_unknown() -> None:
+    told = freshening_object(FIGURES)
+
+    assert told["freshness"] == 0.877
+    assert (told["budget"], told["budget_used"], told["refresh_share"]) == (1_000.0, 0.81, 0.81)
+    assert (told["refreshes_a_day"], told["discoveries_a_day"]) == (810.0, 190.0)
+    assert (told["overdue"], told["waiting"], told["scheduled"], told["visits_a_day"]) == (7, 30, 12_000, 857.1)
+    unknown = freshening_object(Freshening())
+    assert [unknown[name] for name in ("freshness", "price", "budget", "budget_used", "refresh_share")] == [None] * 5
+
+
+def test_the_words_say_what_is_used_of_a_budget_and_without_one_what_is_asked_for() -> None:
+    assert budget_words(FIGURES) == "81 % of a budget of 1,000 a day"
+    assert budget_words(Freshening(asked=0.5)) == "0.5 a day are asked for"
+    assert pace_words(FIGURES) == "810 refreshes and 190 discoveries a day"
+
+
+@pytest.mark.parametrize(("width", "height"), [(79, 40), (119, 50), (60, 50)])
+def test_a_crawl_that_visits_again_shows_it(width: int, height: int) -> None:
+    text = "\n".join(picture(refreshing(), width, height))
+
+    assert "Visited again  500" in text
+    assert "Fresh  87.7 % of the pages" in text
+    assert "81 % of a" in text
+    assert "12 reported" in text
+
+
+@pytest.mark.parametrize(("width", "height"), [(79, 23), (119, 39), (200, 60), (60, 20), (40, 10), (20, 5), (1, 1)])
+def test_the_picture_with_it_never_exceeds_the_terminal(width: int, height: int) -> None:
+    lines = picture(refreshing(), width, height)
+
+    assert len(lines) <= height
+    assert max(map(len, lines)) <= max(width, 20)
+
+
+def test_a_crawl_that_visits_nothing_again_shows_nothing_of_it() -> None:
+    assert "Visited again" not in "\n".join(picture(busy_snapshot(), 119, 50))
+
+
+def test_a_line_and_the_report_have_it_too() -> None:
+    assert "again 500 (88 % fresh)" in plain_line(refreshing(), Rates())
+    assert "again 500  " in plain_line(refreshing(freshening=Freshening()), Rates())
+    told = json.loads(json.dumps(to_contract(refreshing())))
+    assert (told["reported"], told["recrawl"]["freshness"]) == (12, 0.877)

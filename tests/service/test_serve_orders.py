@@ -1,0 +1,102 @@
+"""What was ordered holds: over restarts, on SIGHUP, and when the directory is crawled from the command line."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from running import gossamer, wait_until
+from serving import Service
+from small_server import Answer, SmallServer, links, page
+
+pytestmark = pytest.mark.service
+
+LIMITS = {"depthLimit": 20, "urlLengthLimit": 2000}
+
+
+def chain(path: str, before: int) -> Answer:
+    """Pages in a row: / -> /1 -> /2 -> /3."""
+    if path == "/robots.txt":
+        return Answer("", 404)
+    number = int(path[1:] or 0)
+    return links(f"/{number + 1}") if number < 3 else page("the end")
+
+
+def test_hosts_that_were_paused_or_slowed_are_so_for_the_command_line_too(tmp_path: Path) -> None:
+    directory = tmp_path / "crawl"
+    with SmallServer(chain) as held, SmallServer(chain, "127.0.0.2") as other:
+        with Service(directory, "--scope", "any") as service:
+            service.post("/crawl", {"action": "pause"})
+            service.post("/seed/urls", {"urls": [held.base + "/", other.base + "/"]})
+            assert service.post("/hosts/127.0.0.1", {"action": "pause"}).json["paused"] is True
+            assert service.post("/hosts/127.0.0.2", {"action": "delay", "seconds": 0.3}).json["delay"] == 0.3
+            assert service.stopped() == 0
+
+        ended = gossamer("crawl", "--dir", directory, "--allow-private", "--delay", 0.02, "--delay-factor", 0, "--json")
+
+        assert ended.status == 0 and held.asked == []
+        assert (ended.report["queued"], ended.report["pages"], ended.report["finished"]) == (1, 4, False)
+        assert "1 host paused through the service, so not contacted: 127.0.0.1." in ended.err
+        assert "crawl.left_paused" in (directory / "crawl.log").read_text()
+        gaps = [after.at - before.answered_at for before, after in zip(other.asked, other.asked[1:], strict=False)]
+        assert len(gaps) == 4 and min(gaps) >= 0.29
+
+        with Service(directory, "--scope", "any") as service:
+            assert service.get("/hosts/127.0.0.1").json["paused"] is True
+            service.post("/crawl", {"action": "resume"})
+            service.post("/hosts/127.0.0.1", {"action": "resume"})
+            wait_until(lambda: "/" in held.paths(), "a visit to the host that was paused")
+
+
+def test_sighup_takes_the_rules_from_the_file_again_and_leaves_what_was_ordered(tmp_path: Path) -> None:
+    file = tmp_path / "gossamer.toml"
+    file.write_text("[filter]\nexclude = ['*/2']\n")
+    with SmallServer(chain) as site, Service(tmp_path / "crawl", "--config", file) as service:
+        service.post("/url/limit", {**LIMITS, "depthLimit": 9})
+        service.post("/seed/urls", {"urls": [site.base + "/"]})
+        service.wait_for(site.base + "/1", "stored")
+        log = tmp_path / "crawl" / "crawl.log"
+
+        file.write_text("[filter]\nexclude = 5\n")
+        os.kill(service.pid, signal.SIGHUP)
+        wait_until(lambda: "rules.refused" in log.read_text(), "the log to say why nothing changed")
+        refused = service.post("/seed/urls", {"urls": [site.base + "/2"]}).json["results"][0]
+        assert (refused["reason"], refused["meaning"]) == (
+            "pattern",
+            "a pattern of `filter.exclude`, or none of `filter.include`",
+        )
+
+        file.write_text("max_depth = 3\n")
+        os.kill(service.pid, signal.SIGHUP)
+        wait_until(lambda: "rules.changed" in log.read_text(), "the log to say that the rules changed")
+        assert service.post("/seed/urls", {"urls": [site.base + "/2"]}).json["accepted"] == 1
+        service.wait_for(site.base + "/3", "stored")
+        assert service.get("/url/limit").json["depthLimit"] == 9
+        assert service.stopped() == 0
+
+
+def test_queued_urls_that_a_limit_excludes_come_back_when_it_is_lifted_also_after_a_restart(tmp_path: Path) -> None:
+    directory = tmp_path / "crawl"
+    long = "/" + "long" * 20
+    with SmallServer({"/": page("home"), long: page("long"), "/short": page("short")}) as site:
+        urls = [site.base + path for path in ("/", long, "/short")]
+        with Service(directory) as service:
+            service.post("/crawl", {"action": "pause"})
+            assert service.post("/seed/urls", {"urls": urls}).json["accepted"] == 3
+            tight = {"excludedDomains": ["127.0.0.1"], "depthLimit": 20, "urlLengthLimit": 60}
+            assert service.post("/url/limit", tight).status == 200
+            service.post("/crawl", {"action": "resume"})
+            for url in urls:
+                service.wait_for(url, "excluded")
+            service.kill()
+
+        with Service(directory) as service:
+            assert service.get("/url/limit").json == {**tight, "returned": 0}
+            assert {each["reason"] for each in service.pages().values()} == {"excluded_domain", "url_too_long"}
+            some = service.post("/url/limit", {**tight, "excludedDomains": []}).json
+            assert some["returned"] == 2
+            service.wait_for(urls[2], "stored")
+            assert service.pages()[urls[1]]["state"] == "excluded"
+            assert service.post("/url/limit", LIMITS).json["returned"] == 1
+            service.wait_for(urls[1], "stored")
+            assert {each["state"] for each in service.pages().values()} == {"stored"}
