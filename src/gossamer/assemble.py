@@ -100,7 +100,7 @@ class Crawl:
     clock: Clock
     intake: Intake
     hosts: HostWishes
-    scope_seeds: tuple[HostKey, ...]
+    scope_seeds: set[HostKey]  # hosts of seeds, all of them
     controls: HostControls
     notes: Notes
     reads: StoreReads
@@ -207,7 +207,7 @@ def _assemble(
     )
     loader, reads = SqliteLoader(directory.database), StoreReads()
     canonicaliser = canonicaliser_for(config)
-    scope_seeds = (*hosts_of(known_seeds, canonicaliser), *(seed.host for seed in seeds))
+    scope_seeds = {*hosts_of(known_seeds, canonicaliser), *(seed.host for seed in seeds)}
     scope = parse_scope(config.scope).with_seeds(scope_seeds)
     seen = SeenTest(capacity=1_000_000)
     lessons, identities = lessons_for(config, parameters)

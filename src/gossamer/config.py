@@ -16,7 +16,7 @@ from typing import Literal, TypeVar
 import msgspec
 
 from gossamer.errors import ConfigError, UsageError
-from gossamer.sections import RecrawlSection, Section, ServiceSection, SitemapsSection, at_least
+from gossamer.sections import LogSection, RecrawlSection, Section, ServiceSection, SitemapsSection, at_least
 
 T = TypeVar("T")
 
@@ -278,6 +278,7 @@ class Config(Section, frozen=True, kw_only=True):
     search: SearchSection = SearchSection()
     sitemaps: SitemapsSection = SitemapsSection()
     recrawl: RecrawlSection = RecrawlSection()
+    log: LogSection = LogSection()
     service: ServiceSection = ServiceSection()
     host: dict[str, HostSection] = msgspec.field(default_factory=dict)
 

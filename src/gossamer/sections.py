@@ -76,6 +76,17 @@ class RecrawlSection(Section, frozen=True, kw_only=True):
             raise ValueError("discovery_share must leave room for refresh_share: together they are at most 1")
 
 
+class LogSection(Section, frozen=True, kw_only=True):
+    """The events of a crawl."""
+
+    rotate_bytes: int = 10_000_000  # at this size a file makes room for the next
+    keep: int = 3  # former files
+
+    def __post_init__(self) -> None:
+        at_least(self, 10_000, "rotate_bytes")
+        at_least(self, 0, "keep")
+
+
 class ServiceSection(Section, frozen=True, kw_only=True):
     """`gossamer serve`: where it listens, and what callers may cost."""
 

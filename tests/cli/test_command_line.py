@@ -39,7 +39,7 @@ Captured = pytest.CaptureFixture[str]
         (["crawl", "--delay", "nan", "a.test"], 2, "--delay: "),
         (["crawl", "--max-p", "1"], 2, "unrecognized arguments: --max-p"),
         (["crawl", "--seeds", "nowhere.txt"], 2, "cannot read seeds from nowhere.txt: No such file or directory"),
-        (["crawl", "ftp://a.test/"], 2, "bad seed 'ftp://a.test/' (argument 1): bad_scheme"),
+        (["crawl", "ftp://a.test/"], 2, "bad seed 'ftp://a.test/' (argument 1): not http or https"),
         (["crawl", "--dns", "nonsense", "a.test"], 2, "--dns: must be HOST:PORT"),
         (["pages"], 1, "there is no crawl in 'crawl'; choose another with --dir"),
         (["status", "--dir", "x"], 1, "there is no crawl in 'x'"),

@@ -4,7 +4,9 @@ import asyncio
 import gzip
 import itertools
 import random
+from collections import Counter
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 
@@ -12,7 +14,8 @@ from gossamer.clock import SteadyClock
 from gossamer.crawl.desk import DeskLimits, ReadingDesk
 from gossamer.crawl.intake import Intake
 from gossamer.crawl.nearness import NearDuplicates
-from gossamer.crawl.reading import Document, DocumentReader, Read
+from gossamer.crawl.reading import Document, DocumentReader, Opened, Read
+from gossamer.crawl.sitemaps import ListRead
 from gossamer.dedup.exact import ContentSeen
 from gossamer.dedup.soft import SoftMissing
 from gossamer.extract.elsewhere import LargePages
@@ -249,3 +252,43 @@ def test_a_desk_that_is_stopped_lets_go_of_long_bodies() -> None:
 
     assert desk.reads == []
     assert len(desk.desk) == 1
+
+
+class SlowLists:
+    """Takes every document for a list, and reads none before it is let."""
+
+    def __init__(self) -> None:
+        self.go_on = asyncio.Event()
+        self.lying_open = 0
+
+    def is_list(self, _: Opened) -> bool:
+        return True
+
+    async def read(self, _: Opened) -> ListRead:
+        self.lying_open += 1
+        await self.go_on.wait()
+        self.lying_open -= 1
+        return ListRead([], None, Counter(), None)
+
+
+def test_lists_that_wait_for_their_turn_count_unpacked_and_no_more_are_opened_than_fit() -> None:
+    size, most = 1_000_000, 3_000_000
+    lists = SlowLists()
+    documents = [document(gzip.compress(b"%d" % n + bytes(size)), content_encoding="gzip") for n in range(20)]
+
+    async def wait_and_read(desk: Desk) -> None:
+        real: Any = desk.desk
+        real._lists, real._limits = lists, DeskLimits(max_bytes=most)
+        reading = asyncio.create_task(desk.read_all(*documents))
+        await asyncio.sleep(0.3)
+
+        assert size < desk.desk.fill.bytes <= most + 2 * size
+        assert lists.lying_open <= most // size + 2
+        assert desk.desk.saturation >= 1.0
+
+        lists.go_on.set()
+        await reading
+
+    desk = on_a_desk(wait_and_read)
+
+    assert len(desk.reads) == len(documents) and desk.desk.fill.bytes == 0

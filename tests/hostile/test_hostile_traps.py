@@ -1,11 +1,12 @@
-"""Traps, TR-09 and TR-12, as whole crawls. The others are in tests/integration/test_trap_crawl.py: they need a web."""
+"""Traps, TR-09, TR-11 and TR-12, as whole crawls. The others are in tests/integration/test_trap_crawl.py."""
 
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from dns_stage import naming
-from running import gossamer
+from running import gossamer, wait_until
+from serving import Service
 from small_crawl import SmallCrawl
 from small_server import Answer, SmallServer, links
 
@@ -16,6 +17,7 @@ pytestmark = pytest.mark.service
 ADDRESS = "127.0.8.21"
 DELAY = 0.03
 HOSTS = 40
+QUEUED = 100_000
 
 
 def test_tr_09_hosts_that_share_an_address_share_its_delay(tmp_path: Path) -> None:
@@ -37,6 +39,28 @@ def test_tr_09_hosts_that_share_an_address_share_its_delay(tmp_path: Path) -> No
     assert ended.report["hosts"] == HOSTS + 1
     # By the server's clock: the next request has arrived after the last answer was about to leave.
     assert all(later.at - earlier.answered_at >= 0.9 * DELAY for earlier, later in pairwise(asked))
+
+
+def test_tr_11_a_new_seed_does_not_wait_behind_a_full_frontier(tmp_path: Path) -> None:
+    def site(path: str, before: int) -> Answer:
+        return Answer("", 404) if path == "/robots.txt" else Answer(f"<title>{path}</title>{path}")
+
+    with SmallServer(site, ADDRESS) as trap, SmallServer(site, "127.0.8.22") as fresh:
+        seeds = tmp_path / "seeds.txt"
+        seeds.write_text("".join(f"{trap.base}/{n}/{n * 7919 % QUEUED}\n" for n in range(QUEUED)))
+        options = ["--dir", tmp_path / "crawl", "--allow-private", "--delay", 0.02, "--json", "--quiet"]
+        filled = gossamer("crawl", "--seeds", seeds, *options, "--max-pages", 1)
+        with Service(tmp_path / "crawl", "--delay", 0.5) as service:
+            wait_until(lambda: len(trap.asked) >= 6, "requests to the trap")
+            before = len(trap.asked)
+            added = service.post("/seed/urls", {"urls": [f"{fresh.base}/new"]})
+            wait_until(lambda: "/new" in fresh.paths(), "the new seed")
+            meanwhile = len(trap.asked) - before
+
+    assert int(str(filled.report["queued"])) > 0.9 * QUEUED
+    assert added.json["accepted"] == 1
+    # One each half second; its own robots.txt and the gap after it come first.
+    assert meanwhile <= 4
 
 
 def test_tr_12_spellings_that_mean_one_page_are_one_and_others_are_kept_apart(tmp_path: Path) -> None:

@@ -164,16 +164,16 @@ class Stage(NamedTuple):
     prepare: Callable[[Session, Brake], object]
     queue: str | None  # that fills before it, if any does
     upstream: int  # what fits between a fetch and the stage, beyond 80 % of its queue
-    least: float = 0.04  # seconds for what came through in less than a millisecond
+    least: float = 0.2  # seconds, for what came through in less than two milliseconds
 
 
 TO_THE_BATCH = MAX_OUT + MAX_DOCUMENTS
 STAGES = {
-    "reading": Stage(reading, None, TO_THE_BATCH),
+    "reading": Stage(reading, None, TO_THE_BATCH, 0.04),
     "reading elsewhere": Stage(reading_elsewhere, "documents", TO_THE_BATCH),
-    "near-duplicates": Stage(near_duplicates, "documents", TO_THE_BATCH, 1.0),
-    "archive": Stage(archive, "batch", TO_THE_BATCH, 0.02),
-    "commits": Stage(commits, "batch", TO_THE_BATCH, 3.0),
+    "near-duplicates": Stage(near_duplicates, "documents", TO_THE_BATCH, 5.0),
+    "archive": Stage(archive, "batch", TO_THE_BATCH),
+    "commits": Stage(commits, "batch", TO_THE_BATCH, 10.0),
     "hooks": Stage(hooks, "listeners", TO_THE_BATCH + 2 * MAX_SETTLEMENTS),
     "taking pages": Stage(Taker, "listeners", TO_THE_BATCH + 2 * MAX_SETTLEMENTS),
 }

@@ -86,7 +86,7 @@ def test_signatures_are_the_same(compiled: Kernels, text: str) -> None:
 
 
 @settings(max_examples=60)
-@given(st.lists(st.text("abcdefgh éßжю語\u2009\n\t", min_size=1, max_size=9), min_size=20, max_size=400))
+@given(st.lists(st.text("abcdefgh éßжю語\u2009\u0b01\n\t", min_size=1, max_size=9), min_size=20, max_size=400))
 def test_signatures_of_many_words_are_the_same(compiled: Kernels, words: list[str]) -> None:
     text = " ".join(words)
 

@@ -1,19 +1,26 @@
 """What whoever watches is shown: the last minutes, how things stand, and never more than a page can bear."""
 
+import random
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any, cast
+
+import pytest
 
 from gossamer.crawl.audience import Outcome
 from gossamer.model.fill import Fill
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant, Url
 from gossamer.observe.snapshot import Snapshot
+from gossamer.observe.workings import Workings
 from gossamer.service.feed import within
-from gossamer.service.moments import KEPT, REST_BOUNDS, Moments, Sights, targets
+from gossamer.service.latencies import QUANTILES, Latencies, quantile
+from gossamer.service.moments import CHARTED, KEPT, REST_BOUNDS, Moments, Sights, targets
+from gossamer.sketch.durations import Durations, Spread
 
 
-def at(second: float, pages: int = 0, **figures: int) -> Snapshot:
-    return Snapshot(at=Instant(1_000_000.0 + second), elapsed=second, run_pages=pages, **figures)
+def at(second: float, pages: int = 0) -> Snapshot:
+    return Snapshot(at=Instant(1_000_000.0 + second), elapsed=second, run_pages=pages)
 
 
 def told(url: str) -> Outcome:
@@ -27,7 +34,7 @@ def test_a_sample_a_second_is_kept_however_often_somebody_looks() -> None:
 
     history = moments.history()
 
-    assert [round(sample[0] - 1_000_000.0) for sample in history] == list(range(11))
+    assert [round((sample[0] or 0.0) - 1_000_000.0) for sample in history] == list(range(11))
     assert {sample[1] for sample in history[1:]} == {100.0}
 
 
@@ -48,14 +55,14 @@ def test_a_moment_tells_where_hosts_and_classes_stand() -> None:
         return list(range(len(bounds) + 1))
 
     moments = Moments()
-    now = replace(at(1.0, hosts_parked=7), queues={"documents": Fill(30, 40)})
+    now = replace(at(1.0), hosts_parked=7, queues={"documents": Fill(30, 40)})
     moments.note(now)
     found = moments.moment(now, Sights(rests, lambda load: (6, 3, 1) if load == "normal" else (1, 1, 1)))
 
     assert found["rests"] == {"bounds": REST_BOUNDS, "hosts": list(range(len(REST_BOUNDS) + 1))}
     assert asked == [now.at] and found["hosts_parked"] == 7
     assert found["queues"] == [["documents", 30, 0.75]]
-    assert found["sample"] == [1_000_001.0, 0.0, 0.0]
+    assert found["sample"] == [1_000_001.0, 0.0, 0, None, None, None]
 
 
 def test_targets_are_shares_of_a_hundred_and_only_for_the_classes_they_are_meant_for() -> None:
@@ -69,3 +76,41 @@ def test_of_long_addresses_only_the_last_are_shown() -> None:
     assert within(few, room=100_000) == few
     assert within(few, room=3_000) == few[-3:]
     assert within(few, room=10) == [] and within([], room=10) == []
+
+
+def test_times_are_those_of_the_last_seconds_not_of_the_whole_run() -> None:
+    moments, thinking = Moments(), Durations()
+    for second in range(200):
+        for _ in range(10):
+            thinking.note_seconds(0.1 if second < 100 else 1.6)
+        now = replace(at(second), workings=Workings(phases={CHARTED: thinking.spread(), "tls": Spread()}))
+        moments.note(now)
+    history = moments.history()
+    (_, rate, median, _, most), none = cast(list[list[Any]], moments.moment(now, Sights())["phases"])
+
+    assert history[0][3:] == [None, None, None]
+    assert [0.065 < (sample[3] or 0) < 0.132 for sample in history[1:100]] == [True] * 99
+    assert [1.0 < (sample[3] or 0) < (sample[5] or 0) < 2.1 for sample in history[106:]] == [True] * 94
+    assert rate == 10.0 and 1.0 < median < most < 2.1
+    assert none == ["tls", 0.0, None, None, None]
+
+
+def test_a_quantile_is_true_to_the_class_it_falls_into() -> None:
+    chance = random.Random(7)
+    for _ in range(50):
+        took = [chance.lognormvariate(-3.0, 1.5) for _ in range(500)]
+        durations = Durations()
+        for each in took:
+            durations.note_seconds(each)
+        for share in QUANTILES:
+            true = sorted(took)[min(int(share * len(took)), len(took) - 1)]
+            assert 0.45 * true < quantile(durations.spread().counts, share) < 2.2 * true
+
+
+def test_when_little_was_measured_the_quantiles_are_that() -> None:
+    durations = Durations()
+    durations.note(1)
+    assert quantile(durations.spread().counts, 0.5) <= 1e-6
+    with pytest.raises(ValueError, match="nothing"):
+        quantile(Spread().counts, 0.5)
+    assert Latencies().over(5.0) == []

@@ -46,6 +46,17 @@ def test_recorded_changes_are_read(tmp_path: Path, capsys: pytest.CaptureFixture
     assert (found["pages"], found["hosts"], found["days"]) == (3, 2, 31)
 
 
+def test_the_simulated_web_is_visited_as_it_changes(capsys: pytest.CaptureFixture[str]) -> None:
+    web = ["--web", "simweb", "--pages", "200", "--hosts", "8", "--days", "60", "--sets", "1"]
+    assert main(["simulate", "--recrawl", *web, "--policy", "optimal", "--json"]) == 0
+
+    found = json.loads(capsys.readouterr().out)
+    assert found["world"].startswith("simweb-8x200-1")
+    assert 150 < found["pages"] < 200  # some are redirects, missing or forbidden
+    assert (found["hosts"], found["days"]) == (8, 60)
+    assert 0.3 < found["policies"][0]["weighted"] <= 1
+
+
 @pytest.mark.parametrize("text", ["a\t1\t5 3\n", "a\t1\tx\n", "no tabs\n", "a\t1\t\n", "a\t1\t-1 3\n", ""])
 def test_a_file_that_is_none_of_changes_is_named(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "mine.tsv"
@@ -62,7 +73,8 @@ def test_a_file_that_is_none_of_changes_is_named(text: str, tmp_path: Path, caps
         (["--recrawl", "--cycle", "0"], "--cycle"),
         (["--recrawl", "--cap", "2"], "--cap"),
         (["--recrawl", "--cap", "0"], "--cap"),
-        (["--recrawl", "--web", "simweb"], "--web"),
+        (["--recrawl", "--web", "simweb", "--zipf", "1"], "--zipf"),
+        (["--recrawl", "--web", "simweb", "--changes", "missing.tsv"], "--changes"),
         (["--recrawl", "--pages", "0"], "--pages"),
         (["--recrawl", "--changes", "missing.tsv"], "missing.tsv"),
         (["--recrawl", "--changes", "missing.tsv", "--days", "5"], "--days"),

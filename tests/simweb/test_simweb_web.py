@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from gossamer.model.units import Instant
-from gossamer.simweb.change import changes_in, version_at
+from gossamer.simweb.change import changes_between, changes_in, version_at
 from gossamer.simweb.config import SimWebConfig, preset
 from gossamer.simweb.graph import Place
 from gossamer.simweb.hosts import Kind
@@ -246,6 +246,18 @@ def test_versions_only_grow_and_begin_at_their_moment_of_change() -> None:
     for version in set(versions):
         assert version_at(99, 5.0, version.since) == version
         assert version_at(99, 5.0, Instant(version.since - 0.001)).number < version.number
+
+
+def test_the_moments_of_change_are_those_at_which_another_version_is_shown() -> None:
+    start, end = Instant(1_700_000_000.0), Instant(1_700_000_000.0 + 40 * 86_400)
+    for key, per_day in ((17, 0.3), (18, 2.0), (19, 0.001)):
+        moments = changes_between(key, per_day, start, end)
+        shown = [version_at(key, per_day, start), *(version_at(key, per_day, moment) for moment in moments)]
+
+        assert all(start < moment <= end for moment in moments)
+        assert [version.since for version in shown[1:]] == moments
+        assert version_at(key, per_day, end) == shown[-1]
+    assert changes_between(17, 0.0, start, end) == []
 
 
 def test_a_page_without_changes_has_one_version() -> None:

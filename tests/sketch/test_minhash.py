@@ -1,11 +1,13 @@
 """Signatures of texts: the same for the same text, close for close ones, far for others, none for too little."""
 
 import random
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gossamer.sketch.bands import MAX_DISTANCE
 from gossamer.sketch.minhash import BINS, SHINGLE, distance, signature
 
 LATIN = "abcdefghijklmnopqrstuvwxyz"
@@ -23,9 +25,12 @@ def signed(text: str) -> bytes:
 
 
 def slow_shingles(text: str) -> set[str]:
-    """What the fast way hashes, plainly: the characters that begin at each word."""
-    padded = " " + text + " " * SHINGLE
-    return {padded[i : i + SHINGLE] for i in range(1, len(text) + 1) if padded[i - 1] <= " " < padded[i]}
+    """What the fast way hashes, plainly: the characters that begin at each word, to the end of its line."""
+    found = set()
+    for line in text.split("\n"):
+        padded = " " + line + " " * SHINGLE
+        found |= {padded[i : i + SHINGLE] for i in range(1, len(line) + 1) if padded[i - 1] <= " " < padded[i]}
+    return found
 
 
 def overlap(one: str, other: str) -> float:
@@ -62,6 +67,31 @@ def test_the_distance_follows_the_overlap_of_the_texts(share: float) -> None:
         found += distance(signed(one), signed(two))
 
     # Forty pairs: the standard error of the mean is below one byte.
+    assert abs(found - expected) / 40 < 2.5
+
+
+@pytest.mark.parametrize("written", [lambda words: " ".join(words), lambda words: "漢字" + " ".join(words)])
+def test_lines_in_another_order_are_the_same_text(written: Callable[[list[str]], str]) -> None:
+    words = prose(5, 300)
+    lines = [written(words[i : i + 1 + i % 4]) for i in range(0, 300, 4)]
+
+    apart = distance(signed("\n".join(lines)), signed("\n".join(reversed(lines))))
+    in_one_line = distance(signed(" ".join(lines)), signed(" ".join(reversed(lines))))
+
+    assert apart == 0
+    assert in_one_line > MAX_DISTANCE
+
+
+def test_the_distance_of_texts_in_lines_follows_their_overlap_too() -> None:
+    expected, found = 0.0, 0
+    for seed in range(40):
+        words, other = prose(seed, 600), prose(seed + 1000, 600)
+        lines = [" ".join(words[i : i + 3]) for i in range(0, 600, 3)]
+        others = lines[:140] + [" ".join(other[i : i + 3]) for i in range(420, 600, 3)]
+        one, two = "\n".join(lines), "\n".join(others)
+        expected += (1 - overlap(one, two)) * BINS * 255 / 256
+        found += distance(signed(one), signed(two))
+
     assert abs(found - expected) / 40 < 2.5
 
 

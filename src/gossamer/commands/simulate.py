@@ -35,6 +35,7 @@ EXAMPLE = """\
   gossamer simulate --crawl crawl --order importance --plot orders.png
   gossamer simulate cnr-2000.graph-txt.gz --rest 20
   gossamer simulate --recrawl --plot fresh.svg
+  gossamer simulate --recrawl --web simweb --hosts 40 --pages 1000
   gossamer simulate --recrawl --changes doc-site-changes.tsv.gz --policy optimal"""
 
 _WEBS = ("simweb",)

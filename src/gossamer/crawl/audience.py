@@ -7,14 +7,14 @@ and what one commit may bring.
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import NamedTuple, Protocol
 
 from gossamer.frontier.turns import Visit
 from gossamer.model.fill import Fill
 from gossamer.model.outcome import Response
 from gossamer.model.states import UrlState
-from gossamer.model.units import Instant, Url
+from gossamer.model.units import HostId, Instant, Url
 from gossamer.store.changes import Batch, Settlement
 
 
@@ -47,7 +47,11 @@ class Listener(Protocol):
 
 
 class Audience:
-    """Keeps the addresses of visits that are under way, while anybody listens, and tells their outcomes."""
+    """Keeps the addresses of visits that are under way, while anybody listens, and tells their outcomes.
+
+    Bounded by the visits that are out or in a batch, and one for each host in memory: a URL that has gone back into its
+    queue is still among them.
+    """
 
     def __init__(self) -> None:
         self._listeners: list[Listener] = []
@@ -81,8 +85,9 @@ class Audience:
         """The batch is about to be committed."""
         self._handed_over = batch.settlements
 
-    def committed(self) -> None:
-        """It is."""
+    def committed(self, retired: Sequence[HostId] = ()) -> None:
+        """It is. `retired` are hosts that have given their back queues up: what was begun there and not settled is due
+        another time, and will be begun again."""
         settlements, self._handed_over = self._handed_over, []
         for settlement in settlements:
             visit = self._under_way.pop(settlement.url_id, None)
@@ -90,6 +95,9 @@ class Audience:
                 outcome = _outcome(visit, settlement)
                 for listener in self._listeners:
                     listener.tell(outcome)
+        if retired:
+            gone = frozenset(retired)
+            self._under_way = {key: visit for key, visit in self._under_way.items() if visit.host_id not in gone}
 
 
 def _outcome(visit: Visit, settled: Settlement) -> Outcome:

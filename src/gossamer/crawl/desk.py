@@ -154,18 +154,24 @@ class ReadingDesk:
                 self._set_aside(self._read_large, each)
             else:
                 small.append(each)
-        pages = [self._extracted(each) for each in small]
+        pages = self._extracted(small)
         bands = [band for each, page in zip(small, pages, strict=True) for band in reader.bands_to_ask(each, page)]
         originals = await self._ask_originals(bands) if bands else ()
         for each, page in zip(small, pages, strict=True):
             self._finish(each, page, None, originals)
 
-    def _extracted(self, opened: Opened) -> PageContent | None:
-        begun = self._clock.monotonic()
-        page = self._reader.extract(opened)
-        if page is not None:
-            self.times.note_seconds(self._clock.monotonic() - begun)
-        return page
+    def _extracted(self, documents: list[Opened]) -> list[PageContent | None]:
+        extract, monotonic, note = self._reader.extract, self._clock.monotonic, self.times.note
+        pages = []
+        begun = monotonic()
+        for opened in documents:
+            page = extract(opened)
+            ended = monotonic()
+            if page is not None:
+                note(int((ended - begun) * 1e6))
+            begun = ended
+            pages.append(page)
+        return pages
 
     def _finish(
         self,
@@ -238,7 +244,7 @@ class ReadingDesk:
             elif reader.is_large(opened):
                 await self._read_large(opened)
             else:
-                await self._finish_alone(opened, self._extracted(opened))
+                await self._finish_alone(opened, self._extracted([opened])[0])
 
     def _set_aside(self, read: Callable[[T], Coroutine[None, None, None]], what: T) -> None:
         task = asyncio.create_task(self._guarded(read, what))

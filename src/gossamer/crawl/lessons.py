@@ -20,7 +20,7 @@ class Lessons:
         self._identities = identities
         self.budgets = budgets
         self._learner = learner
-        self._out: dict[int, Visit] = {}  # visits that have become requests, by their URL's row
+        self._out: dict[int, Visit] = {}  # visits that became requests and are not settled yet, by their URL's row
         self._news: list[LearntParameter] = []
 
     def begin(self, record: HostRecord) -> None:
@@ -29,8 +29,8 @@ class Lessons:
             self.budgets.begin(record)
 
     def asked(self, visit: Visit) -> None:
-        """The URL is being asked for: what comes of it is told to `settled`. From a page that we have there is nothing
-        to learn: that it brings nothing new is no wonder."""
+        """The URL was asked for, and what came of it will be told to `settled`. From a page that we have nothing is
+        learnt: that it brings nothing new is no wonder."""
         if visit.task.before is None or not visit.task.before.has_document:
             self._out[visit.task.url_id] = visit
 

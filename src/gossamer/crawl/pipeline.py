@@ -346,7 +346,7 @@ class Pipeline:
         self.refreshing.committed(committed)
         self._frontier.committed(committed)
         if self.audience:
-            self.audience.committed()
+            self.audience.committed(committed.retired)
         self.pump()
 
     # --- running -----------------------------------------------------------------------------------

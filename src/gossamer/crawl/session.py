@@ -71,7 +71,7 @@ async def session(
     named = [(name, hook_named(name)) for name in config.hooks]
     named += [(type(hook).__name__, hook) for hook in hooks]
     crawl = assemble(config, seeds, add_seeds=add_seeds, may_be_empty=may_be_empty)
-    log = EventLog(crawl.directory.log, crawl.clock)
+    log = EventLog(crawl.directory.log, crawl.clock, rotate_bytes=config.log.rotate_bytes, keep=config.log.keep)
     watch = Watch(crawl, log)
     crawl.audit.on_violation = lambda found: log.event("politeness.violated", kind=found.kind, key=found.key)
     crawl.store.on_failing = lambda error: _log_store(log, error)

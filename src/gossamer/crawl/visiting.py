@@ -197,7 +197,6 @@ class Visitor:
         if self._over_its_cap(visit):  # other hosts of its domain may have been quicker while we looked it up
             return
         self._frontier.count_visit(visit)
-        self._lessons.asked(visit)
         self._store.batch.accesses[visit.domain_id] += 1
         wants = None if visit.task.sitemap else self._hosts.of(visit.host).wants
         contacting = self._contacting
@@ -211,6 +210,7 @@ class Visitor:
             self._store.batch.accesses[visit.domain_id] -= 1
             contacting.unreached(visit, way, now)
             return
+        self._lessons.asked(visit)
         wait = wait_asked_for(outcome, now)
         if isinstance(outcome, Failed):
             fate = self._judge(visit, notes, outcome.failure.value, now, RETRY_RULES[outcome.failure])

@@ -1,11 +1,12 @@
 """Which hosts belong to a crawl."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, replace
 
 from gossamer.errors import ConfigError
 from gossamer.filter.canonical import Refusal, canonicalise
 from gossamer.filter.domains import registrable_domain
+from gossamer.filter.growing import GrowingSet
 from gossamer.model.units import Domain, HostKey
 
 _KINDS = "expected host, domain, any, host:NAME, domain:NAME or tld:NAME, joined by commas"
@@ -18,21 +19,20 @@ class Scope:
     everything: bool = False
     of_seed_hosts: bool = False
     of_seed_domains: bool = False
-    hosts: frozenset[HostKey] = frozenset()
-    suffixes: frozenset[str] = frozenset()
+    hosts: GrowingSet[HostKey] = GrowingSet()
+    suffixes: GrowingSet[str] = GrowingSet()
     """Domains and top-level domains: they admit themselves and all names below."""
 
     def with_seeds(self, hosts: Iterable[HostKey]) -> "Scope":
         """The scope after seeds on these hosts were added; itself if they change nothing."""
         hosts = frozenset(hosts)
-        wider = self
-        if self.of_seed_hosts and not hosts <= self.hosts:
-            wider = replace(wider, hosts=self.hosts | hosts)
+        wider = self.hosts.with_more(hosts) if self.of_seed_hosts else self.hosts
+        suffixes = self.suffixes
         if self.of_seed_domains:
-            suffixes = frozenset(map(registrable_domain, hosts))
-            if not suffixes <= self.suffixes:
-                wider = replace(wider, suffixes=self.suffixes | suffixes)
-        return wider
+            suffixes = suffixes.with_more(str(registrable_domain(host)) for host in hosts)
+        if wider is self.hosts and suffixes is self.suffixes:
+            return self
+        return replace(self, hosts=wider, suffixes=suffixes)
 
     def admitted_by(self, host: HostKey) -> str | None:
         """The part of the scope that admits `host` (`tld:nz` as `domain:nz`, which is the same), or None."""
@@ -44,7 +44,7 @@ class Scope:
         return None if suffix is None else f"domain:{suffix}"
 
 
-def covering_suffix(host: HostKey, suffixes: frozenset[str] | frozenset[Domain]) -> str | None:
+def covering_suffix(host: HostKey, suffixes: Set[str]) -> str | None:
     """The longest of `suffixes` that is `host` or a domain above it."""
     name = str(host)
     while name not in suffixes:
@@ -77,7 +77,7 @@ def parse_scope(text: str) -> Scope:
                 suffixes.add(_host_named(name.removeprefix("."), part))
             case _:
                 raise ConfigError("scope", f"cannot read {part!r}: {_KINDS}")
-    return Scope(everything, of_hosts, of_domains, frozenset(hosts), frozenset(suffixes))
+    return Scope(everything, of_hosts, of_domains, GrowingSet(hosts), GrowingSet(suffixes))
 
 
 def _host_named(name: str, part: str) -> HostKey:

@@ -40,18 +40,36 @@ begins_anywhere(uint16_t unit)
     return (unit >= 0x0E00 && unit < 0x10A0) || unit >= 0x2E80;
 }
 
+/* A line's end is as wide as this: no shingle that begins before it sees what comes next. */
+#define LINE_END 11
+
 /* Takes in the shingles of a text of Latin-1. Returns their number; -1 where there is no memory. */
 static Py_ssize_t
 narrow_shingles(PyObject *text, Py_ssize_t length, uint64_t *smallest)
 {
-    unsigned char *bytes = PyMem_Malloc((size_t)length + WINDOW);
+    const Py_UCS1 *data = PyUnicode_1BYTE_DATA(text);
+    Py_ssize_t lines = 0;
+    for (Py_ssize_t i = 0; i < length; i++)
+        lines += data[i] == '\n';
+    unsigned char *bytes = PyMem_Malloc((size_t)(length + lines * (LINE_END - 1)) + WINDOW);
     if (bytes == NULL)
         return -1;
-    memcpy(bytes, PyUnicode_1BYTE_DATA(text), (size_t)length);
-    memset(bytes + length, ' ', WINDOW);
+    Py_ssize_t n = 0;
+    for (const Py_UCS1 *from = data, *end = data + length; from < end;) {
+        const Py_UCS1 *line = memchr(from, '\n', (size_t)(end - from));
+        const Py_UCS1 *to = line == NULL ? end : line;
+        memcpy(bytes + n, from, (size_t)(to - from));
+        n += to - from;
+        if (line != NULL) {
+            memset(bytes + n, ' ', LINE_END);
+            n += LINE_END;
+        }
+        from = to + 1;
+    }
+    memset(bytes + n, ' ', WINDOW);
     Py_ssize_t shingles = 0;
     int blank = 1;
-    for (Py_ssize_t i = 0; i < length; i++) {
+    for (Py_ssize_t i = 0; i < n; i++) {
         int is_blank = bytes[i] <= ' ';
         if (blank && !is_blank) {
             take_in(smallest, bytes + i);
@@ -69,14 +87,24 @@ wide_shingles(PyObject *text, Py_ssize_t length, uint64_t *smallest)
 {
     int kind = PyUnicode_KIND(text);
     const void *data = PyUnicode_DATA(text);
-    uint16_t *units = PyMem_Malloc(2 * (size_t)length * sizeof(uint16_t));
-    unsigned char *bytes = PyMem_Malloc(2 * (size_t)length + WINDOW);
+    size_t most = 0;
+    for (Py_ssize_t i = 0; i < length; i++) {
+        Py_UCS4 c = PyUnicode_READ(kind, data, i);
+        most += c == '\n' ? LINE_END : 1 + (c > 0xFFFF);
+    }
+    uint16_t *units = PyMem_Malloc(most * sizeof(uint16_t));
+    unsigned char *bytes = PyMem_Malloc(most + WINDOW);
     Py_ssize_t shingles = -1;
     if (units == NULL || bytes == NULL)
         goto done;
     Py_ssize_t n = 0;
     for (Py_ssize_t i = 0; i < length; i++) {
         Py_UCS4 c = PyUnicode_READ(kind, data, i);
+        if (c == '\n') {
+            for (int blanks = 0; blanks < LINE_END; blanks++)
+                units[n++] = ' ';
+            continue;
+        }
         if (c > 0xFFFF) {
             units[n++] = (uint16_t)(0xD800 + ((c - 0x10000) >> 10));
             c = 0xDC00 + ((c - 0x10000) & 0x3FF);

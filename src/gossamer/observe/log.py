@@ -21,7 +21,8 @@ Scalar = str | int | float | bool | None
 
 
 class EventLog:
-    """Appends to `path`; at `rotate_bytes` it becomes `path`.1 and so on, of which `keep` are kept.
+    """Appends to `path`; at `rotate_bytes` it becomes `path`.1 and so on, of which `keep` are kept. Every line is whole
+    and in one file, in order; what was cut off (a full disk, a crash) is a line of its own: no other is joined to it.
 
     What was noted is in the file a second later, and all of it after `close`. Nothing here raises into the crawl: what
     could not be written is counted in `lost`, and the first reason is kept in `problem` (and told once, on record, when
@@ -103,12 +104,13 @@ class EventLog:
         told = self.lost
         written = 0
         try:
-            for chunk, count in self._chunks(lines):
-                file = self._opened()
-                file.write(chunk)
-                file.flush()
-                self._size += len(chunk)
-                written += count
+            for chunk in self._chunks(lines):
+                rest = chunk
+                while rest:  # the last of the room on a disk takes a part of it
+                    took = self._opened().write(rest) or 0
+                    self._size += took
+                    written += rest.count(b"\n", 0, took)
+                    rest = rest[took:]
                 if self._size >= self._rotate_bytes:
                     self._rotate()
             self._told_lost = told
@@ -117,17 +119,18 @@ class EventLog:
             self.lost += len(lines) - written
             self._let_go()
 
-    def _chunks(self, lines: list[bytes]) -> list[tuple[bytes, int]]:
+    def _chunks(self, lines: list[bytes]) -> list[bytes]:
         """The lines in portions, none of which runs far beyond where a file is to be rotated."""
         per_chunk = max(self._rotate_bytes // MAX_LINE_BYTES // 4, 1)
-        parts = [lines[i : i + per_chunk] for i in range(0, len(lines), per_chunk)]
-        return [(b"".join(part), len(part)) for part in parts]
+        return [b"".join(lines[i : i + per_chunk]) for i in range(0, len(lines), per_chunk)]
 
     def _opened(self) -> BinaryIO:
         if self._file is None:
             # Unbuffered: after a failed write nothing may linger that a later one would put in the middle of a line.
-            self._file = open(self._path, "ab", buffering=0)  # noqa: SIM115 - lives as long as the log
+            self._file = open(self._path, "a+b", buffering=0)  # noqa: SIM115 - lives as long as the log
             self._size = os.fstat(self._file.fileno()).st_size
+            if self._size and os.pread(self._file.fileno(), 1, self._size - 1) != b"\n":
+                self._size += self._file.write(b"\n") or 0  # somebody was cut off there
         return self._file
 
     def _rotate(self) -> None:

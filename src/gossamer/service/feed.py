@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from gossamer.crawl.audience import Audience, Outcome
 from gossamer.model.fill import Fill
 from gossamer.observe.snapshot import Snapshot
-from gossamer.service.moments import Moments, Sights
+from gossamer.service.moments import Moments, Row, Sights
 
 MOST_WATCHERS = 20
 PAGES_KEPT = 50
@@ -75,7 +75,7 @@ class Feed:
 
     # --- what only a watcher sees ----------------------------------------------------------------
 
-    def history(self) -> list[list[float]]:
+    def history(self) -> list[Row]:
         """The last minutes, for whoever comes to watch."""
         return self._moments.history()
 

@@ -8,19 +8,27 @@ from typing import Final, NamedTuple
 from gossamer.model.units import Instant
 from gossamer.observe.rates import Rates
 from gossamer.observe.snapshot import Snapshot
+from gossamer.service.latencies import QUANTILES, Lately, Latencies
 
 KEPT: Final = 300
 """Samples, one a second: whoever comes to watch sees the last five minutes at once."""
 REST_BOUNDS: Final = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 600.0, 3600.0)
 """Seconds until the next contact: up to each of these, hosts are counted together."""
+CHARTED: Final = "first_byte"
+"""The part of a document's way whose time is charted: how long sites think."""
+_LATELY, _LAST_MINUTE = 5.0, 60.0  # seconds
+
+
+Row = list[float | None]
 
 
 class Sample(NamedTuple):
-    """One second of a crawl. Rates are those of the last few seconds."""
+    """One second of a crawl. Rates and times are those of the last few seconds."""
 
     at: float
     pages: float  # stored, a second
     bytes: float  # received, a second
+    quantiles: tuple[float, ...] | None  # of CHARTED, in seconds; None if nothing was heard
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +47,7 @@ class Moments:
 
     def __init__(self) -> None:
         self._rates = Rates()
+        self._latencies = Latencies()
         self._samples: deque[Sample] = deque(maxlen=KEPT)
         self._next = float("-inf")  # seconds of the run at which the next sample is due
 
@@ -48,9 +57,11 @@ class Moments:
         if snapshot.elapsed < self._next:
             return
         self._next = snapshot.elapsed + 0.9  # looks come late rather than early, and none is to be skipped for it
-        self._samples.append(Sample(snapshot.at, self._rates.pages_now, self._rates.bytes_now))
+        self._latencies.note(snapshot.elapsed, snapshot.workings.phases)
+        lately = next((one.quantiles for one in self._latencies.over(_LATELY) if one.phase == CHARTED), None)
+        self._samples.append(Sample(snapshot.at, self._rates.pages_now, self._rates.bytes_now, lately))
 
-    def history(self) -> list[list[float]]:
+    def history(self) -> list[Row]:
         """The samples so far, the oldest first, as `moment` tells one."""
         return [_plain(sample) for sample in self._samples]
 
@@ -62,7 +73,7 @@ class Moments:
             "targets": targets(sights.shares(snapshot.load), len(snapshot.urls_by_front)),
             "hosts_parked": snapshot.hosts_parked,
             "queues": [[name, fill.items, round(fill.saturation, 4)] for name, fill in snapshot.queues.items()],
-            "phases": [],
+            "phases": [_told(one) for one in self._latencies.over(_LAST_MINUTE)],
         }
 
 
@@ -72,5 +83,15 @@ def targets(shares: Sequence[float], classes: int) -> list[float]:
     return [round(100.0 * share / total, 2) for share in shares] if len(shares) == classes and total else []
 
 
-def _plain(sample: Sample) -> list[float]:
-    return [round(figure, 3) for figure in sample]
+def _plain(sample: Sample) -> Row:
+    quantiles = sample.quantiles or (None,) * len(QUANTILES)
+    return [round(sample.at, 3), round(sample.pages, 3), round(sample.bytes), *map(_rounded, quantiles)]
+
+
+def _told(one: Lately) -> list[object]:
+    quantiles = one.quantiles or (None,) * len(QUANTILES)
+    return [one.phase, round(one.rate, 3), *map(_rounded, quantiles)]
+
+
+def _rounded(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds, 6)

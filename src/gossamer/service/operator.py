@@ -8,6 +8,7 @@ import asyncio
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,14 +22,13 @@ from gossamer.crawl.session import Session
 from gossamer.fetch.dns.policy import AddressPolicy
 from gossamer.filter.canonical import Refusal
 from gossamer.filter.rules import EntryRules
-from gossamer.filter.scope import parse_scope
 from gossamer.model.reasons import meaning_of
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostKey, Seconds, Url
 from gossamer.seed.lists import with_scheme
 from gossamer.service.standing import FACT, Limits, StandingOrders
 from gossamer.store.changes import Order, SeedRecord
-from gossamer.wishes import canonicaliser_for, politeness_for, rules_for
+from gossamer.wishes import canonicaliser_for, politeness_for
 
 LIMIT_REASONS = ("depth_limit", "url_too_long", "excluded_domain")
 """Why limits exclude: what returns when they are lifted."""
@@ -137,19 +137,17 @@ class Operator:
         return rules.may_enter(url, host, 0)
 
     def _rules_with_seeds(self, hosts: Iterable[HostKey]) -> EntryRules:
-        scope = parse_scope(self.config.scope).with_seeds((*self._opened.crawl.scope_seeds, *hosts))
+        """The rules once these hosts belong to the crawl, if its scope says so; the same if that changes nothing."""
         current = self._opened.crawl.intake.rules
-        return current if scope == current.scope else rules_for(self.config, scope)
+        scope = current.scope.with_seeds(hosts)
+        return current if scope is current.scope else replace(current, scope=scope)
 
     def _widen(self, hosts: set[HostKey]) -> None:
-        """The hosts of seeds belong to the crawl, if its scope says so."""
         crawl = self._opened.crawl
-        fresh = hosts.difference(crawl.scope_seeds)
-        if fresh:
-            rules = self._rules_with_seeds(fresh)
-            crawl.scope_seeds = (*crawl.scope_seeds, *fresh)
-            if rules is not crawl.intake.rules:
-                crawl.intake.change_rules(rules)
+        crawl.scope_seeds.update(hosts)
+        rules = self._rules_with_seeds(hosts)
+        if rules is not crawl.intake.rules:
+            crawl.intake.change_rules(rules)
 
     # --- limits ----------------------------------------------------------------------------------
 

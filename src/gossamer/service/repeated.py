@@ -2,12 +2,14 @@
 
 Scrapers and dashboards ask the same thing, to the byte, many times a second. A whole answer is kept under the exact
 bytes of its request, credentials included: nobody is told what he has not just been allowed to ask. It is good for a
-quarter of a second, as old as the picture that it tells of may be anyway, and never longer than until a change is
-acknowledged: whoever has changed something and asks is told of it. A repeated call counts like any other.
+quarter of a second, as old as the picture that it tells of may be anyway, or for a second where it was read from the
+database; and never longer than until a change is acknowledged: whoever has changed something and asks is told of it.
+Then one caller has it made anew, and the others get the old one for as long again at most: a crowd costs no more than
+one. A repeated call counts like any other.
 """
 
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
@@ -15,7 +17,10 @@ from gossamer.clock import Clock
 from gossamer.service.gate import App, Message, Receive, Scope, Send
 
 FRESH: Final = 0.25
-"""Seconds for which an answer is good."""
+"""Seconds for which an answer is good ..."""
+FRESH_STORED: Final = 1.0
+"""... or this many, if it is about what is stored."""
+STORED: Final = frozenset({"/hosts", "/pages", "/explain", "/dead"})
 LONGEST: Final = 128 * 1024
 MOST_BYTES: Final = 8 * 1024 * 1024
 """Of all answers that are kept."""
@@ -26,10 +31,15 @@ _END: Final = b"\r\n\r\n"
 _NOT_PLAIN: Final = frozenset({b"content-length", b"transfer-encoding", b"connection", b"upgrade", b"expect"})
 
 
-class _Kept(NamedTuple):
-    path: str
-    until: float
-    answer: bytes  # what follows the status line and the date
+class _Kept:
+    __slots__ = ("answer", "awaited", "fresh", "path", "until")
+
+    def __init__(self, path: str, answer: bytes, now: float) -> None:
+        self.path = path
+        self.answer = answer  # what follows the status line and the date
+        self.fresh = FRESH_STORED if path in STORED else FRESH
+        self.until = now + self.fresh
+        self.awaited = False  # somebody has it made anew
 
 
 class Answers:
@@ -49,9 +59,13 @@ class Answers:
     def repeated(self, asked: bytes) -> bytes | None:
         """The answer to this request, if it was given a moment ago."""
         kept = self._kept.get(asked)
-        if kept is None or self._clock.monotonic() >= kept.until or not self._counts(kept.path):
+        if kept is None:
             return None
-        return kept.answer
+        now = self._clock.monotonic()
+        if now >= kept.until and (not kept.awaited or now >= kept.until + kept.fresh):
+            kept.awaited = True
+            return None
+        return kept.answer if self._counts(kept.path) else None
 
     def keep(self, asked: bytes, path: str, answer: bytes, changes: int) -> None:
         """An answer, begun when so many changes had been made: if there was another since, it may not know of it."""
@@ -62,7 +76,7 @@ class Answers:
             self._forget()  # most of it is stale by now
         if asked in self._kept:
             self._bytes -= len(asked) + len(self._kept[asked].answer)
-        self._kept[asked] = _Kept(path, self._clock.monotonic() + FRESH, answer)
+        self._kept[asked] = _Kept(path, answer, self._clock.monotonic())
         self._bytes += size
 
     def changed(self) -> None:

@@ -23,7 +23,7 @@ def main() -> int:
             dns_port=int(order["dns_port"]),
             log=Path(order["log"]) if order["log"] else None,
             until_eof_of=sys.stdin.fileno(),
-            clock=SharedClock(Path(order["clock"])) if order["clock"] else None,
+            clock=SharedClock(Path(order["clock"])) if order.get("clock") else None,
         )
     except GossamerError as error:
         print(error, file=sys.stderr)

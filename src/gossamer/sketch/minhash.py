@@ -1,9 +1,10 @@
 """Signatures of texts that differ little where the texts do. Hot: benchmarks/bench_neardup.py.
 
-A text is the set of its shingles: the `SHINGLE` characters that begin at each of its words. Each shingle is hashed
-into one of 64 bins, and the smallest hash of each bin is kept (MinHash with one permutation): two texts agree in a
-bin about as often as their sets overlap, |A and B| / |A or B|. Eight bits of each smallest hash are enough, so a
-signature is 64 bytes, and the distance of two is the number of bytes in which they differ.
+A text is the set of its shingles: the `SHINGLE` characters that begin at each of its words, to the end of the line at
+most: so lines in another order, as of a menu, are the same text. Each shingle is hashed into one of 64 bins, and the
+smallest hash of each bin is kept (MinHash with one permutation): two texts agree in a bin about as often as their sets
+overlap, |A and B| / |A or B|. Eight bits of each smallest hash are enough, so a signature is 64 bytes, and the distance
+of two is the number of bytes in which they differ.
 
 Why not simhash, and why these numbers: ADR 24.
 """

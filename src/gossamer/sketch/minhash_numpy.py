@@ -8,8 +8,7 @@ from typing import Final
 import numpy as np
 
 BINS: Final = 64  # as in `sketch.minhash`
-_WINDOW: Final = 16  # bytes read for a shingle: two numbers of 64 bits, of which ...
-_REST = np.uint64(0xFFFFFFFF)  # ... the second counts by half
+_WINDOW: Final = 16  # bytes read for a shingle: a number of 64 bits and one of 32; the rest is left
 _FIRST, _SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)  # odd and otherwise arbitrary
 _FINISH = np.uint64(0xD6E8FEB86659FD93)
 _HALF = np.uint64(32)
@@ -17,6 +16,7 @@ _BIN_SHIFT = np.uint64(58)  # the highest six bits name the bin
 _EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
 _NOTHING = np.full(BINS, _EMPTY)
 _TAIL = b" " * _WINDOW
+_LINE_END = b" " * 11  # after a word of one character or more, no shingle of 12 sees what comes next
 
 _Wide = np.ndarray[tuple[int], np.dtype[np.uint16]]
 
@@ -26,9 +26,10 @@ def signature_by_numpy(text: str, most: int, least: int) -> bytes | None:
     text = text[:most]
     wide: _Wide | None = None
     try:
-        raw = b" " + text.encode("latin-1") + _TAIL
+        raw = b" " + text.encode("latin-1").replace(b"\n", _LINE_END) + _TAIL
     except UnicodeEncodeError:
         # Eight bits a character are enough here too; for those of Latin-1 they are the same eight as above.
+        text = text.replace("\n", _LINE_END.decode())
         wide = np.frombuffer((" " + text).encode("utf-16-le", "surrogatepass"), "<u2")
         raw = (wide ^ (wide >> np.uint16(8))).astype(np.uint8).tobytes() + _TAIL
     characters = np.frombuffer(raw, np.uint8)
@@ -43,16 +44,15 @@ def signature_by_numpy(text: str, most: int, least: int) -> bytes | None:
     if len(starts) < least:
         return None
     windows = np.ndarray((last,), f"V{_WINDOW}", raw, offset=1, strides=(1,))
-    parts = windows[starts].view("<u8").reshape(-1, 2)
-    hashes = parts[:, 1] & _REST
-    hashes *= _SECOND
-    hashes += parts[:, 0] * _FIRST
+    parts = windows[starts]
+    hashes = parts.view("<u4")[2::4] * _SECOND
+    hashes += parts.view("<u8")[::2] * _FIRST
     # A sum of products is too regular by itself: neighbouring texts would have neighbouring hashes.
     hashes ^= hashes >> _HALF
     hashes *= _FINISH
     smallest = _NOTHING.copy()
     np.minimum.at(smallest, (hashes >> _BIN_SHIFT).view(np.int64), hashes)
-    found = (smallest >> _HALF).astype(np.uint8)
+    found = smallest.astype("<u8", copy=False).view(np.uint8)[4::8]  # of each its fifth byte
     full = smallest != _EMPTY
     bins = np.count_nonzero(full)
     if bins == BINS:

@@ -187,7 +187,7 @@ def test_what_a_policy_wrote_down_is_forgotten_under_another_one_only(store: Sto
     assert memories == [[(0.5, 7.0)], [(None, None)]]
 
 
-@pytest.mark.parametrize("name", ["due_again", "due_missing", "next_again", "next_missing"])
+@pytest.mark.parametrize("name", ["due_again", "due_early", "due_missing", "next_again", "next_missing"])
 def test_dates_are_found_without_looking_at_more_rows_than_are_due(tmp_path: Path, name: str) -> None:
     sql = named_queries("queries.sql")[name]
     values = (START + 20.0, 10)[: sql.count("?")]

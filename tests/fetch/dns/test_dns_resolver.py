@@ -11,7 +11,7 @@ import uvloop
 from gossamer.clock import VirtualClock
 from gossamer.errors import ConfigError
 from gossamer.fetch.dns.cache import Addresses, CacheLimits
-from gossamer.fetch.dns.resolver import Resolver
+from gossamer.fetch.dns.resolver import NotNow, Resolver
 from gossamer.model.outcome import Failed, Failure
 from gossamer.model.units import HostKey, Seconds
 from name_server import AAAA, NXDOMAIN, REFUSED, SERVFAIL, A, NameServer, Reply, Zone, a, aaaa, name_server
@@ -242,6 +242,27 @@ def test_silence_for_some_hosts_does_not_hold_up_the_others() -> None:
 
     assert still_waiting
     assert all(good)
+
+
+def test_no_more_names_are_looked_up_at_a_time_than_may_be_and_the_others_come_back() -> None:
+    async def main() -> None:
+        clock = VirtualClock()
+        async with name_server(lambda _host, _kind: Reply(silent=True)) as server:
+            resolver = Resolver([server.address], clock, most_asked=3)
+            try:
+                waiting = [asyncio.create_task(resolver.resolve(HostKey(f"{n}.test"))) for n in range(3)]
+                await asyncio.sleep(0.01)
+                outcome = await resolver.resolve(X)
+
+                assert isinstance(outcome, NotNow) and outcome.until > clock.now()
+                assert resolver.statistics().asking == 3
+                assert server.questions("x.test") == 0
+            finally:
+                for task in waiting:
+                    task.cancel()
+                await resolver.close()
+
+    run(main())
 
 
 def test_what_is_cached_can_be_had_without_waiting() -> None:

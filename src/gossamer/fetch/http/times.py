@@ -21,5 +21,9 @@ class ExchangeTimes:
             self.tls.note(secured - connected)
 
     def answered(self, asked: int, first: int, last: int) -> None:
-        self.first_byte.note(first - asked)
-        self.body.note(last - first)
+        took, counts = first - asked, self.first_byte.counts  # once a page: two calls of `note` would cost more
+        counts[(took - 1).bit_length()] += 1
+        counts[-1] += took
+        took, counts = last - first, self.body.counts
+        counts[(took - 1).bit_length()] += 1
+        counts[-1] += took

@@ -5,6 +5,7 @@ import { bytes, count, percent, plural, rate, seconds, short } from "./text.js";
 
 const CLASSES = ["high", "medium", "low"];
 const MOST_REASONS = 6;
+const PHASES = { dns: "name look-up", connect: "connect", tls: "TLS", first_byte: "first byte", body: "body", extract: "reading", commit: "commit" };
 const TONES = { running: "good", idle: "calm", paused: "warn", stopping: "warn", "store failing": "bad" };
 
 // --- the last minutes ------------------------------------------------------------------------------------
@@ -163,7 +164,7 @@ function drawTrouble(s) {
 function drawPhases(phases) {
   const make = () => made("tr", {}, made("th", { scope: "row" }), ...Array.from({ length: 4 }, () => made("td", { class: "n" })));
   fill($("phases"), phases, make, (row, [name, often, ...times]) => {
-    put(row.children[0], name);
+    put(row.children[0], PHASES[name] ?? name);
     put(row.children[1], rate(often));
     times.forEach((time, at) => put(row.children[2 + at], seconds(time)));
   });

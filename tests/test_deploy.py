@@ -1,0 +1,191 @@
+"""What is in deploy/ fits the service: metrics, labels and options that are named there exist, and each file is found
+good by the program that reads it."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml  # type: ignore[import-untyped]
+
+from debian import unpacked
+from gossamer.config import make_config, underscored
+from gossamer.service.metric_table import METRICS, Metric
+from test_docs import options_of
+
+DEPLOY = Path(__file__).resolve().parents[1] / "deploy"
+ROOT = DEPLOY.parent
+BY_NAME = {metric.name: metric for metric in METRICS}
+ENDINGS = {"counter": ("_total",), "gauge": ("",), "histogram": ("_bucket", "_sum", "_count")}
+SERIES = {metric.name + ending: metric for metric in METRICS for ending in ENDINGS[metric.kind]}
+
+
+def promtool(*arguments: str | Path) -> str:
+    """What it says. Whatever it finds wrong fails the test."""
+    program = unpacked("prometheus") / "usr" / "bin" / "promtool"
+    done = subprocess.run([program, *arguments], cwd=DEPLOY, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def expressions_of_dashboard() -> list[str]:
+    panels = json.loads((DEPLOY / "grafana-dashboard.json").read_text(encoding="utf-8"))["panels"]
+    return [target["expr"] for panel in panels for target in panel.get("targets", [])]
+
+
+def expressions_of_alerts() -> list[str]:
+    groups = yaml.safe_load((DEPLOY / "alerts.yml").read_text(encoding="utf-8"))["groups"]
+    return [rule["expr"] for group in groups for rule in group["rules"]]
+
+
+def selected(expression: str) -> Iterator[tuple[str, str]]:
+    """(series, what stands in its braces) of all that an expression reads."""
+    for found in re.finditer(r"\b(gossamer_\w+)(?:\{([^}]*)\})?", expression):
+        yield found[1], found[2] or ""
+
+
+ALL = [*expressions_of_dashboard(), *expressions_of_alerts()]
+
+
+@pytest.mark.parametrize("expression", ALL)
+def test_every_series_that_is_read_exists(expression: str) -> None:
+    assert {name for name, _ in selected(expression)} <= SERIES.keys()
+
+
+@pytest.mark.parametrize("expression", ALL)
+def test_every_label_that_is_named_is_one_of_that_metric(expression: str) -> None:
+    for name, braces in selected(expression):
+        metric = SERIES[name]
+        for label, operator, value in re.findall(r'(\w+)\s*(=~|!~|!=|=)\s*"([^"]*)"', braces):
+            if label in ("instance", "job"):
+                continue
+            assert label == metric.label, (name, label)
+            wanted = value.split("|") if "~" in operator else [value]
+            assert set(wanted) <= set(metric.values), (name, value)
+
+
+@pytest.mark.parametrize("expression", ALL)
+def test_only_labels_that_exist_are_summed_by(expression: str) -> None:
+    labels = {"instance", "job", "le"} | {SERIES[name].label for name, _ in selected(expression)}
+    for kept in re.findall(r"\bby \(([^)]*)\)", expression):
+        assert {label.strip() for label in kept.split(",")} <= labels
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
+def test_every_metric_is_on_the_dashboard(metric: Metric) -> None:
+    shown = {SERIES[name].name for expression in expressions_of_dashboard() for name, _ in selected(expression)}
+
+    assert metric.name in shown
+
+
+def test_prometheus_can_read_every_expression_of_the_dashboard(tmp_path: Path) -> None:
+    filled = [e.replace("$__rate_interval", "5m").replace("$instance", ".*") for e in expressions_of_dashboard()]
+    assert not any("$" in expression for expression in filled)
+    rules = [{"record": f"shown:{number}", "expr": expression} for number, expression in enumerate(filled)]
+    (tmp_path / "rules.yml").write_text(json.dumps({"groups": [{"name": "dashboard", "rules": rules}]}))
+
+    assert f"{len(rules)} rules found" in promtool("check", "rules", tmp_path / "rules.yml")
+
+
+def test_panels_lie_beside_each_other_and_have_numbers_of_their_own() -> None:
+    panels = json.loads((DEPLOY / "grafana-dashboard.json").read_text(encoding="utf-8"))["panels"]
+    taken: set[tuple[int, int]] = set()
+
+    assert len({panel["id"] for panel in panels}) == len(panels)
+    for panel in panels:
+        place = panel["gridPos"]
+        assert place["x"] + place["w"] <= 24
+        cells = {(place["x"] + x, place["y"] + y) for x in range(place["w"]) for y in range(place["h"])}
+        assert not cells & taken, panel["title"]
+        taken |= cells
+
+
+def test_the_alert_rules_are_good_and_do_what_their_tests_say() -> None:
+    assert f"{len(expressions_of_alerts())} rules found" in promtool("check", "rules", "alerts.yml")
+    assert "SUCCESS" in promtool("test", "rules", "alerts_test.yml")
+
+
+@pytest.mark.parametrize("name", ["prometheus.yml", "prometheus-container.yml"])
+def test_the_scrape_configuration_is_good(name: str) -> None:
+    assert "SUCCESS" in promtool("check", "config", "--syntax-only", name)
+
+
+def test_the_configuration_for_the_container_can_be_used() -> None:
+    config = make_config(underscored(tomllib.loads((DEPLOY / "gossamer.toml").read_text(encoding="utf-8"))), {})
+
+    targets = yaml.safe_load((DEPLOY / "prometheus-container.yml").read_text())["scrape_configs"][0]["static_configs"]
+    assert targets[0]["targets"][0].split(":")[0] in config.service.names
+
+    text = (DEPLOY / "Containerfile").read_text()
+    assert json.loads(re.findall(r"^ENTRYPOINT (.*)$", text, flags=re.MULTILINE)[0])[-1] == "0.0.0.0"
+    assert "'Host': '0.0.0.0'" in text  # the one name under which it may always be called there
+
+
+# --- systemd ---------------------------------------------------------------------------------------------
+
+UNIT = (DEPLOY / "gossamer.service").read_text(encoding="utf-8")
+
+
+def test_systemd_finds_the_unit_good_and_well_shut_in(tmp_path: Path) -> None:
+    settings = dict(re.findall(r"^(\w+)=(.*)$", UNIT, flags=re.MULTILINE))
+    assert {
+        "NoNewPrivileges": "yes",
+        "ProtectSystem": "strict",
+        "CapabilityBoundingSet": "",
+    }.items() <= settings.items()
+    if shutil.which("systemd-analyze") is None:
+        return  # nobody to ask; the rest is what it says
+    unit = tmp_path / "gossamer.service"
+    unit.write_text(UNIT.replace("/opt/gossamer/bin/gossamer", sys.executable))
+
+    verified = subprocess.run(["systemd-analyze", "verify", unit], capture_output=True, text=True, timeout=60)
+    rated = subprocess.run(
+        ["systemd-analyze", "security", "--offline=true", "--threshold=20", unit],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+    assert (verified.returncode, verified.stdout, verified.stderr) == (0, "", "")
+    assert rated.returncode == 0, rated.stdout
+
+
+def test_the_unit_and_the_container_start_the_service_with_options_that_exist() -> None:
+    started = re.findall(r"^ExecStart=\S+ (.*)$", UNIT, flags=re.MULTILINE)
+    entry = re.findall(r"^ENTRYPOINT (.*)$", (DEPLOY / "Containerfile").read_text(), flags=re.MULTILINE)
+    command = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]["gossamer"]["command"]
+
+    assert len(started) == len(entry) == 1
+    for words in (started[0].split(), [*json.loads(entry[0])[1:], *command]):
+        assert words[0] == "serve"
+        assert {word for word in words if word.startswith("--")} <= options_of("serve")
+
+
+# --- the container ---------------------------------------------------------------------------------------
+
+
+def test_the_container_is_made_of_a_public_image_and_of_files_that_exist() -> None:
+    text = (DEPLOY / "Containerfile").read_text(encoding="utf-8")
+
+    images = re.findall(r"^FROM (\S+)", text, flags=re.MULTILINE)
+    assert images and all(re.fullmatch(r"python:3\.\d+-slim", image) for image in images)
+    for copied in re.findall(r"^COPY (?!--from)(.*) \S+$", text, flags=re.MULTILINE):
+        assert all((ROOT / name).exists() for name in copied.split())
+    assert re.search(r"^USER gossamer$", text, flags=re.MULTILINE)
+
+
+def test_what_compose_mounts_and_builds_exists() -> None:
+    services = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))["services"]
+
+    assert (DEPLOY / services["gossamer"]["build"]["context"] / services["gossamer"]["build"]["dockerfile"]).exists()
+    for service in services.values():
+        for volume in service.get("volumes", []):
+            source = volume.split(":")[0]
+            assert not source.startswith(".") or (DEPLOY / source).exists()
+        for port in service.get("ports", []):
+            assert port.startswith("127.0.0.1:")
