@@ -13,7 +13,7 @@ help:            ## show the targets
 
 env: $(READY)    ## create .venv with the locked dependencies
 
-$(READY): constraints.txt pyproject.toml
+$(READY): constraints.txt pyproject.toml src/gossamer/native/kernels.c
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Python 3.11 or newer is needed; name one with make PYTHON=..." >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \

@@ -43,6 +43,23 @@ def scratch() -> Iterator[Path]:
         shutil.rmtree(path, ignore_errors=True)
 
 
+@contextlib.contextmanager
+def a_core_each(server: SimwebProcess) -> Iterator[SimwebProcess]:
+    """This process on one core and the server on another, where there are two.
+
+    Two that take turns on both cores move each other's data out of the caches; how much that costs depends on what
+    else runs, by a tenth and more, and says nothing about either.
+    """
+    cores = sorted(os.sched_getaffinity(0))
+    if len(cores) > 1:
+        os.sched_setaffinity(server.pid, cores[1:])
+        os.sched_setaffinity(0, cores[:1])
+    try:
+        yield server
+    finally:
+        os.sched_setaffinity(0, cores)
+
+
 def crawl(web: SimWebConfig, *options: str, seconds: float | None = None, seeds: int | None = None) -> Run:
     """Crawl a simulated web with the command line, to its end or for so many seconds from its first request."""
     with scratch() as place:

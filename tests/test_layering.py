@@ -16,21 +16,22 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "gossamer"
 MAX_LINES = 400
 
 STAGES = ("seed", "filter", "seen", "frontier", "fetch", "extract", "dedup", "store", "recrawl")
-FOUNDATIONS = ("model", "errors", "clock", "sketch")
+FOUNDATIONS = ("model", "errors", "clock", "sketch", "native")
 
 OURS: dict[str, tuple[str, ...]] = {
     "model": (),
     "errors": (),
     "version": (),
     "clock": ("model",),
-    "sketch": (),
+    "native": (),
+    "sketch": ("native",),
     **dict.fromkeys(STAGES, FOUNDATIONS),
     # A backend does a stage's IO, so it knows what that stage wants (`ports`, a load order) and the values that
     # it hands over; no decision of any stage, and no other backend. It reads the facts of a URL's story as well, and
     # what a crawl waits for.
     "backends": (
-        *("model", "errors", "clock", "sketch", "store.changes", "store.ports", "crawl.ports", "frontier.front_queue"),
-        *("explain.facts", "observe.waits"),
+        *("model", "errors", "clock", "sketch", "native", "store.changes", "store.ports", "crawl.ports"),
+        *("frontier.front_queue", "explain.facts", "observe.waits"),
     ),
     "observe": ("model", "errors", "clock", "sketch"),
     # The judge of the crawler shares none of its code: an error of ours must not be excused by the same error there.
@@ -112,7 +113,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "isal": ("fetch.http", "backends.warcfile"),
     "pyarrow": ("export.parquet",),
     "msgspec": ("config", "sections", "simweb", "extract", "service"),
-    "numpy": ("sketch.minhash", "export.edges", "recrawl.optimum", "simulate.freshness"),
+    "numpy": ("sketch.minhash_numpy", "export.edges", "recrawl.optimum", "simulate.freshness"),
     "prometheus_client": ("service.metrics",),
     "publicsuffixlist": ("filter",),
     "pycares": ("fetch.dns",),

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from gossamer.model.units import Instant
+from gossamer.native import kernels
 
 _LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 _PAIRS: Final = [first + second for first in _LETTERS for second in _LETTERS]  # by ten bits
@@ -12,9 +13,16 @@ _PAIRS: Final = [first + second for first in _LETTERS for second in _LETTERS]  #
 def base32(digest: bytes) -> str:
     """The 32 characters of base 32 that a SHA-1 makes.
 
-    Written out, two characters at a time: three are needed for every page, and the library's function, which is for any
-    length, takes three times as long.
+    Three are needed for every page, and the library's function, which is for any length, takes three times as long as
+    this, which is written out two characters at a time.
     """
+    if kernels is not None:
+        return kernels.base32(digest)
+    return base32_in_python(digest)
+
+
+def base32_in_python(digest: bytes) -> str:
+    """The same, where there is no C."""
     n = int.from_bytes(digest, "big")
     p = _PAIRS
     return (

@@ -1,0 +1,393 @@
+/* The inner loops of the hot path, in C. What each must give is defined by its twin in Python, named above it; the tests
+ * in tests/native compare the two over texts of all kinds. Nothing here does IO, waits, or keeps anything. */
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdint.h>
+#include <string.h>
+
+/* --- gossamer.sketch.minhash.signature ------------------------------------------------------------------------- */
+
+#define BINS 64
+#define WINDOW 16
+#define EMPTY UINT64_MAX
+
+static uint64_t
+eight_bytes(const unsigned char *at)
+{
+    uint64_t n = 0;
+    for (int i = 7; i >= 0; i--) /* compilers make one load of it where bytes lie the right way round */
+        n = n << 8 | at[i];
+    return n;
+}
+
+static void
+take_in(uint64_t *smallest, const unsigned char *shingle)
+{
+    uint64_t hash = (eight_bytes(shingle + 8) & 0xFFFFFFFFu) * UINT64_C(0xC2B2AE3D27D4EB4F);
+    hash += eight_bytes(shingle) * UINT64_C(0x9E3779B97F4A7C15);
+    hash ^= hash >> 32;
+    hash *= UINT64_C(0xD6E8FEB86659FD93);
+    uint64_t *bin = smallest + (hash >> 58);
+    if (hash < *bin)
+        *bin = hash;
+}
+
+/* Of scripts that are written without blanks: there every character begins a shingle. */
+static int
+begins_anywhere(uint16_t unit)
+{
+    return (unit >= 0x0E00 && unit < 0x10A0) || unit >= 0x2E80;
+}
+
+/* A line's end is as wide as this: no shingle that begins before it sees what comes next. */
+#define LINE_END 11
+
+/* Takes in the shingles of a text of Latin-1. Returns their number; -1 where there is no memory. */
+static Py_ssize_t
+narrow_shingles(PyObject *text, Py_ssize_t length, uint64_t *smallest)
+{
+    const Py_UCS1 *data = PyUnicode_1BYTE_DATA(text);
+    Py_ssize_t lines = 0;
+    for (Py_ssize_t i = 0; i < length; i++)
+        lines += data[i] == '\n';
+    unsigned char *bytes = PyMem_Malloc((size_t)(length + lines * (LINE_END - 1)) + WINDOW);
+    if (bytes == NULL)
+        return -1;
+    Py_ssize_t n = 0;
+    for (const Py_UCS1 *from = data, *end = data + length; from < end;) {
+        const Py_UCS1 *line = memchr(from, '\n', (size_t)(end - from));
+        const Py_UCS1 *to = line == NULL ? end : line;
+        memcpy(bytes + n, from, (size_t)(to - from));
+        n += to - from;
+        if (line != NULL) {
+            memset(bytes + n, ' ', LINE_END);
+            n += LINE_END;
+        }
+        from = to + 1;
+    }
+    memset(bytes + n, ' ', WINDOW);
+    Py_ssize_t shingles = 0;
+    int blank = 1;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        int is_blank = bytes[i] <= ' ';
+        if (blank && !is_blank) {
+            take_in(smallest, bytes + i);
+            shingles++;
+        }
+        blank = is_blank;
+    }
+    PyMem_Free(bytes);
+    return shingles;
+}
+
+/* The same for any other text, in units of UTF-16. Eight bits of each are enough. */
+static Py_ssize_t
+wide_shingles(PyObject *text, Py_ssize_t length, uint64_t *smallest)
+{
+    int kind = PyUnicode_KIND(text);
+    const void *data = PyUnicode_DATA(text);
+    size_t most = 0;
+    for (Py_ssize_t i = 0; i < length; i++) {
+        Py_UCS4 c = PyUnicode_READ(kind, data, i);
+        most += c == '\n' ? LINE_END : 1 + (c > 0xFFFF);
+    }
+    uint16_t *units = PyMem_Malloc(most * sizeof(uint16_t));
+    unsigned char *bytes = PyMem_Malloc(most + WINDOW);
+    Py_ssize_t shingles = -1;
+    if (units == NULL || bytes == NULL)
+        goto done;
+    Py_ssize_t n = 0;
+    for (Py_ssize_t i = 0; i < length; i++) {
+        Py_UCS4 c = PyUnicode_READ(kind, data, i);
+        if (c == '\n') {
+            for (int blanks = 0; blanks < LINE_END; blanks++)
+                units[n++] = ' ';
+            continue;
+        }
+        if (c > 0xFFFF) {
+            units[n++] = (uint16_t)(0xD800 + ((c - 0x10000) >> 10));
+            c = 0xDC00 + ((c - 0x10000) & 0x3FF);
+        }
+        units[n++] = (uint16_t)c;
+    }
+    for (Py_ssize_t i = 0; i < n; i++)
+        bytes[i] = (unsigned char)(units[i] ^ (units[i] >> 8));
+    memset(bytes + n, ' ', WINDOW);
+    shingles = 0;
+    int blank = 1;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        int is_blank = units[i] <= ' ';
+        if ((blank && !is_blank) || begins_anywhere(units[i])) {
+            take_in(smallest, bytes + i);
+            shingles++;
+        }
+        blank = is_blank;
+    }
+done:
+    PyMem_Free(units);
+    PyMem_Free(bytes);
+    return shingles;
+}
+
+static PyObject *
+signature(PyObject *module, PyObject *args)
+{
+    PyObject *text;
+    Py_ssize_t most;
+    int least;
+    if (!PyArg_ParseTuple(args, "Uni:signature", &text, &most, &least))
+        return NULL;
+    if (most < 0 || least < 1) {
+        PyErr_SetString(PyExc_ValueError, "the text that is signed has a length, and its shingles fill a bin at least");
+        return NULL;
+    }
+    Py_ssize_t length = PyUnicode_GET_LENGTH(text);
+    if (length > most)
+        length = most;
+    uint64_t smallest[BINS];
+    for (int i = 0; i < BINS; i++)
+        smallest[i] = EMPTY;
+    Py_ssize_t shingles = PyUnicode_KIND(text) == PyUnicode_1BYTE_KIND ? narrow_shingles(text, length, smallest)
+                                                                      : wide_shingles(text, length, smallest);
+    if (shingles < 0)
+        return PyErr_NoMemory();
+    int full = 0;
+    for (int i = 0; i < BINS; i++)
+        full += smallest[i] != EMPTY;
+    if (shingles < least || full < least)
+        Py_RETURN_NONE;
+    unsigned char found[BINS];
+    for (int i = 0; i < BINS; i++) {
+        int step = 0; /* an empty bin takes the next one that is not, changed by how far that was */
+        while (smallest[(i + step) % BINS] == EMPTY)
+            step++;
+        found[i] = (unsigned char)((smallest[(i + step) % BINS] >> 32) + (uint64_t)step * 0x9D);
+    }
+    return PyBytes_FromStringAndSize((const char *)found, BINS);
+}
+
+/* --- gossamer.backends.warcfile.fields.base32 ------------------------------------------------------------------ */
+
+#define DIGEST 20
+
+static PyObject *
+base32(PyObject *module, PyObject *digest)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+    if (!PyBytes_Check(digest) || PyBytes_GET_SIZE(digest) != DIGEST) {
+        PyErr_SetString(PyExc_ValueError, "not the 20 bytes of a SHA-1");
+        return NULL;
+    }
+    PyObject *text = PyUnicode_New(DIGEST * 8 / 5, 127);
+    if (text == NULL)
+        return NULL;
+    const unsigned char *in = (const unsigned char *)PyBytes_AS_STRING(digest);
+    Py_UCS1 *out = PyUnicode_1BYTE_DATA(text);
+    for (int group = 0; group < DIGEST / 5; group++) {
+        uint64_t bits = 0;
+        for (int i = 0; i < 5; i++)
+            bits = bits << 8 | *in++;
+        for (int shift = 35; shift >= 0; shift -= 5)
+            *out++ = (Py_UCS1)letters[bits >> shift & 31];
+    }
+    return text;
+}
+
+/* --- gossamer.filter.links._without_fragments ------------------------------------------------------------------ */
+
+static PyObject *
+without_fragments(PyObject *module, PyObject *hrefs)
+{
+    if (!PyList_Check(hrefs)) {
+        PyErr_SetString(PyExc_TypeError, "a page's references are a list");
+        return NULL;
+    }
+    PyObject *refs = PyDict_New();
+    if (refs == NULL)
+        return NULL;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(hrefs); i++) {
+        PyObject *href = PyList_GET_ITEM(hrefs, i);
+        if (!PyUnicode_Check(href)) {
+            PyErr_SetString(PyExc_TypeError, "a reference is a text");
+            goto failed;
+        }
+        Py_ssize_t mark = PyUnicode_FindChar(href, '#', 0, PyUnicode_GET_LENGTH(href), 1);
+        PyObject *ref;
+        if (mark == -2)
+            goto failed;
+        if (mark < 0)
+            ref = Py_NewRef(href);
+        else /* behind white space the mark stays, or the space would be taken for the end of the text */
+            ref = PyUnicode_Substring(href, 0, mark && PyUnicode_READ_CHAR(href, mark - 1) <= ' ' ? mark + 1 : mark);
+        if (ref == NULL)
+            goto failed;
+        int bad = PyDict_SetItem(refs, ref, Py_None);
+        Py_DECREF(ref);
+        if (bad)
+            goto failed;
+    }
+    return refs;
+failed:
+    Py_DECREF(refs);
+    return NULL;
+}
+
+/* --- gossamer.filter.links.LinkResolver._resolve, its plain references ----------------------------------------- */
+
+/* By character: whether it may stand in a plain path (1), in one that begins with a slash (2), in a query (4). */
+static unsigned char allowed[256];
+
+static void
+fill_allowed(void)
+{
+    const char *plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~!$&()*+,;=@";
+    for (const char *c = plain; *c; c++)
+        allowed[(unsigned char)*c] = 1 | 2 | 4;
+    allowed['/'] = 1 | 2 | 4;
+    allowed[':'] = 2 | 4;
+    allowed['?'] = 4;
+}
+
+/* Whether a reference is of such characters only that joining is putting two texts together, and no dot begins a segment
+ * from `from` on. `noise`: what could be a parameter to drop is not for us. */
+static int
+is_plain(const Py_UCS1 *ref, Py_ssize_t length, Py_ssize_t from, int noise)
+{
+    unsigned char part = 1;
+    if (length && ref[0] == '/') {
+        if (length > 1 && ref[1] == '/')
+            return 0;
+        part = 2;
+    }
+    for (Py_ssize_t i = 0; i < length; i++) {
+        Py_UCS1 c = ref[i];
+        if (c == '?' && part != 4) {
+            if (noise || i + 1 == length)
+                return 0;
+            part = 4;
+            continue;
+        }
+        if (!(allowed[c] & part))
+            return 0;
+        if (c == '.' && i >= from && (i == from ? ref[0] != '/' : ref[i - 1] == '/'))
+            return 0;
+        if (noise && (c == ';' || c == '('))
+            return 0;
+    }
+    return 1;
+}
+
+/* One text of two: `most` characters of the first, and the second from `from` on. All are ASCII. */
+static PyObject *
+joined(PyObject *first, Py_ssize_t most, PyObject *second, Py_ssize_t from)
+{
+    Py_ssize_t rest = PyUnicode_GET_LENGTH(second) - from;
+    PyObject *text = PyUnicode_New(most + rest, 127);
+    if (text == NULL)
+        return NULL;
+    memcpy(PyUnicode_1BYTE_DATA(text), PyUnicode_1BYTE_DATA(first), (size_t)most);
+    memcpy(PyUnicode_1BYTE_DATA(text) + most, PyUnicode_1BYTE_DATA(second) + from, (size_t)rest);
+    return text;
+}
+
+/* The URL that a reference means, a new one; NULL without an exception where it is not plain. */
+static PyObject *
+plainly(PyObject *ref, PyObject *base, PyObject *origin, PyObject *document, PyObject *directory, Py_ssize_t most,
+        int noise)
+{
+    Py_ssize_t length = PyUnicode_GET_LENGTH(ref);
+    if (!PyUnicode_IS_ASCII(ref) || length > most)
+        return NULL;
+    if (length == 0)
+        return Py_NewRef(base);
+    const Py_UCS1 *text = PyUnicode_1BYTE_DATA(ref);
+    Py_ssize_t root = PyUnicode_GET_LENGTH(origin);
+    if (text[0] == 'h' && length > root && text[root] == '/' &&
+        memcmp(text, PyUnicode_1BYTE_DATA(origin), (size_t)root) == 0)
+        return is_plain(text + root, length - root, 0, noise) ? Py_NewRef(ref) : NULL;
+    Py_ssize_t start = 0, end = PyUnicode_GET_LENGTH(directory);
+    if (text[0] == '.') {
+        const Py_UCS1 *folder = PyUnicode_1BYTE_DATA(directory);
+        for (; length - start >= 3 && memcmp(text + start, "../", 3) == 0; start += 3) {
+            if (end > root + 1)
+                end--; /* its slash */
+            while (end > root + 1 && folder[end - 1] != '/')
+                end--;
+        }
+        if (start == 0)
+            return NULL;
+    }
+    if (!is_plain(text, length, start, noise))
+        return NULL;
+    if (text[0] == '/')
+        return joined(origin, root, ref, 0);
+    if (text[0] == '?')
+        return joined(document, PyUnicode_GET_LENGTH(document), ref, 0);
+    return joined(directory, end, ref, start);
+}
+
+static PyObject *
+resolve_plain(PyObject *module, PyObject *args)
+{
+    PyObject *refs, *base, *origin, *document, *directory, *host, *links, *otherwise;
+    Py_ssize_t most;
+    int noise;
+    if (!PyArg_ParseTuple(args, "OUUUUUO!npO:resolve_plain", &refs, &base, &origin, &document, &directory, &host,
+                          &PyDict_Type, &links, &most, &noise, &otherwise))
+        return NULL;
+    if (!PyUnicode_IS_ASCII(base) || !PyUnicode_IS_ASCII(origin) || !PyUnicode_IS_ASCII(document) ||
+        !PyUnicode_IS_ASCII(directory)) {
+        PyErr_SetString(PyExc_ValueError, "a canonical URL is ASCII");
+        return NULL;
+    }
+    PyObject *each = PyObject_GetIter(refs);
+    if (each == NULL)
+        return NULL;
+    PyObject *ref;
+    while ((ref = PyIter_Next(each)) != NULL) {
+        int bad = 0;
+        PyObject *url = PyUnicode_Check(ref) ? plainly(ref, base, origin, document, directory, most, noise) : NULL;
+        if (url != NULL) {
+            bad = PyDict_SetItem(links, url, host);
+            Py_DECREF(url);
+        }
+        else if (PyErr_Occurred())
+            bad = 1;
+        else {
+            PyObject *done = PyObject_CallOneArg(otherwise, ref);
+            bad = done == NULL;
+            Py_XDECREF(done);
+        }
+        Py_DECREF(ref);
+        if (bad)
+            break;
+    }
+    Py_DECREF(each);
+    if (PyErr_Occurred())
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+/* --- the module ------------------------------------------------------------------------------------------------- */
+
+static PyMethodDef methods[] = {
+    {"signature", signature, METH_VARARGS, "signature(text, most, least): gossamer.sketch.minhash.signature."},
+    {"base32", base32, METH_O, "base32(digest): gossamer.backends.warcfile.fields.base32."},
+    {"without_fragments", without_fragments, METH_O, "without_fragments(hrefs): gossamer.filter.links."},
+    {"resolve_plain", resolve_plain, METH_VARARGS,
+     "resolve_plain(refs, base, origin, document, directory, host, links, most, noise, otherwise): "
+     "gossamer.filter.links."},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "gossamer.native._kernels", "Inner loops in C.", -1, methods, NULL, NULL, NULL, NULL,
+};
+
+PyMODINIT_FUNC
+PyInit__kernels(void)
+{
+    fill_allowed();
+    return PyModule_Create(&definition);
+}
