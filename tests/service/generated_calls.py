@@ -24,7 +24,7 @@ schemathesis.openapi.format(
 
 
 @schemathesis.hook
-def before_call(context: schemathesis.HookContext, case: schemathesis.Case, kwargs: dict[str, Any]) -> None:
+def before_call(context: schemathesis.HookContext, case: schemathesis.Case[Any], kwargs: dict[str, Any]) -> None:
     """Half of the hosts are made ones that the crawl knows. `stop` would end the service, so it becomes `pause`."""
     parameters = case.path_parameters
     if parameters and "host" in parameters and len(str(parameters["host"])) % 2:
@@ -34,7 +34,7 @@ def before_call(context: schemathesis.HookContext, case: schemathesis.Case, kwar
 
 
 @schemathesis.hook
-def after_call(context: schemathesis.HookContext, case: schemathesis.Case, response: schemathesis.Response) -> None:
+def after_call(context: schemathesis.HookContext, case: schemathesis.Case[Any], response: schemathesis.Response) -> None:
     _counts[f"{case.method} {case.operation.path} {response.status_code}"] += 1
 
 
