@@ -14,7 +14,7 @@ What `GET /metrics` of [the service](SERVICE.md) tells, in Prometheus' text form
 `Accept: application/json` (there the names of counters have no `_total`, and a histogram is its `count`, its `sum` in
 seconds and its `buckets`). Made by `make docs` from `service/metric_table.py`.
 
-Figures are of the last look at the crawl, a quarter of a second old at most. Counters are of the whole crawl, former
+Figures are of the last look at the crawl, a second old or so. Counters are of the whole crawl, former
 runs included, unless they say otherwise. Labels come from fixed lists: no host and no URL is ever a label, and there
 are fewer than 500 series whatever happens. A figure that is not known yet is left out. Histograms have
 {LAST_CLASS - FIRST_CLASS + 1} classes from {2**FIRST_CLASS} µs to {2**LAST_CLASS / 1e6:.0f} s, each up to twice the

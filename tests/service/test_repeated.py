@@ -12,7 +12,7 @@ from serving import Service
 
 from gossamer.clock import VirtualClock
 from gossamer.model.units import Seconds
-from gossamer.service.repeated import FRESH, FRESH_STORED, LONGEST, MOST_BYTES, Answers, Remembering
+from gossamer.service.repeated import FRESH, FRESH_LONGER, LONGEST, MOST_BYTES, Answers, Remembering
 
 ASKED = b"GET /status HTTP/1.1\r\nHost: x\r\n\r\n"
 
@@ -21,7 +21,7 @@ def everybody_may(_: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize(("path", "fresh"), [("/status", FRESH), ("/metrics", FRESH), ("/pages", FRESH_STORED)])
+@pytest.mark.parametrize(("path", "fresh"), [("/status", FRESH), ("/metrics", FRESH_LONGER)])
 def test_an_answer_is_good_for_a_moment_and_not_longer(path: str, fresh: float) -> None:
     clock = VirtualClock()
     answers = Answers(clock, everybody_may)
@@ -37,19 +37,19 @@ def test_an_answer_is_good_for_a_moment_and_not_longer(path: str, fresh: float) 
 def test_of_a_crowd_one_has_it_made_anew_and_the_others_get_the_old_one_meanwhile() -> None:
     clock = VirtualClock()
     answers = Answers(clock, everybody_may)
-    answers.keep(ASKED, "/metrics", b"old", answers.changes)
+    answers.keep(ASKED, "/status", b"old", answers.changes)
 
     clock.advance(Seconds(1.1 * FRESH))
     assert [answers.repeated(ASKED) for _ in range(3)] == [None, b"old", b"old"]
 
-    answers.keep(ASKED, "/metrics", b"new", answers.changes)
+    answers.keep(ASKED, "/status", b"new", answers.changes)
     assert answers.repeated(ASKED) == b"new"
 
 
 def test_nobody_gets_the_old_one_for_ever() -> None:
     clock = VirtualClock()
     answers = Answers(clock, everybody_may)
-    answers.keep(ASKED, "/metrics", b"old", answers.changes)
+    answers.keep(ASKED, "/status", b"old", answers.changes)
 
     clock.advance(Seconds(1.1 * FRESH))
     assert answers.repeated(ASKED) is None  # and it is never made anew

@@ -22,8 +22,8 @@ AT_ONCE = 4
 """Questions that are answered at the same time; more wait, so that callers do not starve the crawl of threads."""
 HOSTS_KEPT = 2.0
 """Seconds for which the counts of hosts are good: making them reads every URL once ..."""
-HOSTS_WORTH = 20.0
-"""... or so many times as long as that took, if this is longer: a twentieth of a thread goes into it at most."""
+HOSTS_WORTH = 50.0
+"""... or so many times as long as that took, if this is longer: a fiftieth of a thread goes into it at most."""
 _CACHE_KIB = 4_096
 
 

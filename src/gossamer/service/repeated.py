@@ -2,8 +2,8 @@
 
 Scrapers and dashboards ask the same thing, to the byte, many times a second. A whole answer is kept under the exact
 bytes of its request, credentials included: nobody is told what he has not just been allowed to ask. It is good for a
-quarter of a second, as old as the picture that it tells of may be anyway, or for a second where it was read from the
-database; and never longer than until a change is acknowledged: whoever has changed something and asks is told of it.
+quarter of a second, as old as the picture that it tells of may be anyway, or for a second where it is dear (`LONGER`);
+and never longer than until a change is acknowledged: whoever has changed something and asks is told of it.
 Then one caller has it made anew, and the others get the old one for as long again at most: a crowd costs no more than
 one. A repeated call counts like any other.
 """
@@ -18,9 +18,9 @@ from gossamer.service.gate import App, Message, Receive, Scope, Send
 
 FRESH: Final = 0.25
 """Seconds for which an answer is good ..."""
-FRESH_STORED: Final = 1.0
-"""... or this many, if it is about what is stored."""
-STORED: Final = frozenset({"/hosts", "/pages", "/explain", "/dead"})
+FRESH_LONGER: Final = 1.0
+"""... or this many, if it is read from the database, long to make, or always the same."""
+LONGER: Final = frozenset({"/hosts", "/pages", "/explain", "/dead", "/metrics", "/healthz"})
 LONGEST: Final = 128 * 1024
 MOST_BYTES: Final = 8 * 1024 * 1024
 """Of all answers that are kept."""
@@ -37,7 +37,7 @@ class _Kept:
     def __init__(self, path: str, answer: bytes, now: float) -> None:
         self.path = path
         self.answer = answer  # what follows the status line and the date
-        self.fresh = FRESH_STORED if path in STORED else FRESH
+        self.fresh = FRESH_LONGER if path in LONGER else FRESH
         self.until = now + self.fresh
         self.awaited = False  # somebody has it made anew
 
