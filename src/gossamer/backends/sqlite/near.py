@@ -3,15 +3,15 @@
 A row for each page is cheap; eight rows for its bands, each somewhere else in a large table, are not: 300 pages would
 touch 2,400 places, and each place is a page of the file to be written. So bands are written a segment at a time, of
 `SEGMENT` originals, sorted, some dozens to a row: one piece at the end of the table. Until then their originals are in
-memory (`dedup.near`), where a restart puts them again.
+memory (`dedup.near`), where a restart puts them again. Segments are merged in time (`near_merging`).
 """
 
 import sqlite3
-import sys
-from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 
+from gossamer.backends.sqlite.band_rows import BANDS_IN_ROW, packed_rows, unpacked
+from gossamer.backends.sqlite.near_merging import MOST, Merging
 from gossamer.backends.sqlite.queries import named_queries
 from gossamer.backends.sqlite.rows import write_rows
 from gossamer.model.states import UrlState
@@ -21,16 +21,15 @@ from gossamer.store.changes import Settlement
 SEGMENT = 20_000
 """Originals in a segment. Who remembers half as many again forgets none that is not in one."""
 
-_IN_ROW = 64  # bands: a kilobyte
-
 
 class Signatures:
     """Writes signatures, and segments when there are enough. Used within the writer's transactions."""
 
-    def __init__(self, db: sqlite3.Connection, segment: int = SEGMENT) -> None:
+    def __init__(self, db: sqlite3.Connection, segment: int = SEGMENT, most: int = MOST) -> None:
         self._db = db
         self._segment = segment
         self._sql = named_queries("near.sql")
+        self._merging = Merging(db, self._sql, most)
         self._waiting: int | None = None  # originals that are in no segment; None: to be counted
 
     def save(self, settlements: Sequence[Settlement]) -> None:
@@ -54,47 +53,22 @@ class Signatures:
             self._waiting += originals
         if self._waiting >= self._segment:
             self._add_segment()
+            self._merging.added()
+        else:
+            self._merging.step()
 
     def look(self) -> None:
         """A transaction was rolled back: count anew."""
         self._waiting = None
+        self._merging.look()
 
     def _add_segment(self) -> None:
         number, after = self._db.execute(self._sql["last_segment"]).fetchone()
         originals = self._db.execute(self._sql["originals_since"], (after,)).fetchall()
         pairs = sorted((band, url_id) for _, url_id, signature in originals for band in bands_of(signature))
         self._db.execute(self._sql["add_segment"], (number + 1, originals[-1][0]))
-        write_rows(self._db, self._sql["add_bands"], [(number + 1, *row) for row in _rows(pairs)])
+        write_rows(self._db, self._sql["add_bands"], [(number + 1, *row) for row in packed_rows(pairs)])
         self._waiting = 0
-
-
-def _rows(pairs: list[tuple[int, int]]) -> Iterator[tuple[int, bytes, bytes]]:
-    """Sorted pairs of band and owner as rows of the table: the first band, all bands, all owners."""
-    start = 0
-    while start < len(pairs):
-        end = min(start + _IN_ROW, len(pairs))
-        while end < len(pairs) and pairs[end][0] == pairs[end - 1][0]:
-            end += 1  # all owners of a band are in one row
-        bands, owners = zip(*pairs[start:end], strict=True)
-        yield bands[0], _packed(bands), _packed(owners)
-        start = end
-
-
-def _packed(numbers: Sequence[int]) -> bytes:
-    return _little(array("q", numbers)).tobytes()
-
-
-def _unpacked(data: bytes) -> "array[int]":
-    numbers = array("q")
-    numbers.frombytes(data)
-    return _little(numbers)
-
-
-def _little(numbers: "array[int]") -> "array[int]":
-    """Little-endian on every machine: a database may be carried to another."""
-    if sys.byteorder == "big":
-        numbers.byteswap()
-    return numbers
 
 
 def originals_by_band(db: sqlite3.Connection, bands: Sequence[int]) -> list[tuple[int, bytes]]:
@@ -103,10 +77,10 @@ def originals_by_band(db: sqlite3.Connection, bands: Sequence[int]) -> list[tupl
     owners: set[int] = set()
     for band in bands:
         for packed_bands, packed_owners in db.execute(sql["rows_of_band"], (band,)).fetchall():
-            there = _unpacked(packed_bands)
+            there = unpacked(packed_bands)
             first = bisect_left(there, band)
             if first < len(there) and there[first] == band:
-                owners.update(_unpacked(packed_owners)[first : bisect_right(there, band, first)])
+                owners.update(unpacked(packed_owners)[first : bisect_right(there, band, first)])
     found = [(owner, db.execute(sql["original"], (owner,)).fetchone()) for owner in owners]
     return [(owner, row[0]) for owner, row in found if row is not None]
 
@@ -122,6 +96,6 @@ def bands_in_segments(db: sqlite3.Connection, chunk: int) -> Iterator[list[int]]
     """Every band in a segment, about a chunk at a time."""
     sql = named_queries("near.sql")["bands_after"]
     last = (0, 0)
-    while rows := db.execute(sql, (*last, max(1, chunk // _IN_ROW))).fetchall():
+    while rows := db.execute(sql, (*last, max(1, chunk // BANDS_IN_ROW))).fetchall():
         last = rows[-1][:2]
-        yield [band for _, _, bands in rows for band in _unpacked(bands)]
+        yield [band for _, _, bands in rows for band in unpacked(bands)]

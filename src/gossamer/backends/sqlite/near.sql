@@ -6,7 +6,8 @@ VALUES (/*rows*/)(?, ?, ?, ?)(/*rows*/)
 DELETE FROM signatures WHERE url_id IN (VALUES (/*rows*/)(?)(/*rows*/))
 
 -- name: last_segment
-SELECT coalesce(max(id), 0), coalesce(max(last_seq), 0) FROM near_segments
+SELECT max(coalesce(max(id), 0), coalesce((SELECT max(segment) FROM near_bands), 0)), coalesce(max(last_seq), 0)
+FROM near_segments
 
 -- name: originals_since
 SELECT seq, url_id, signature FROM signatures WHERE seq > ? AND near_duplicate_of IS NULL ORDER BY seq
@@ -32,3 +33,35 @@ SELECT signature FROM signatures WHERE url_id = ? AND near_duplicate_of IS NULL
 -- name: bands_after
 SELECT segment, first_band, bands FROM near_bands WHERE (segment, first_band) > (?, ?)
 ORDER BY segment, first_band LIMIT ?
+
+-- name: segments
+SELECT id, last_seq FROM near_segments ORDER BY last_seq
+
+-- name: originals_between
+SELECT seq, url_id FROM signatures WHERE seq > ? AND seq <= ? AND near_duplicate_of IS NULL ORDER BY seq LIMIT ?
+
+-- name: rows_from
+SELECT first_band, bands, owners FROM near_bands WHERE segment = ? AND first_band >= ?
+ORDER BY first_band LIMIT ?
+
+-- name: drop_segment
+DELETE FROM near_segments WHERE id = ?
+
+-- Segment by segment, without a look at their rows.
+-- name: unlisted
+WITH RECURSIVE there (segment) AS (
+    SELECT min(segment) FROM near_bands
+    UNION ALL
+    SELECT (SELECT min(b.segment) FROM near_bands b WHERE b.segment > there.segment)
+    FROM there WHERE there.segment IS NOT NULL
+)
+SELECT segment FROM there WHERE segment IS NOT NULL AND segment NOT IN (SELECT id FROM near_segments)
+
+-- name: row_of_segment
+SELECT first_band FROM near_bands WHERE segment = ? ORDER BY first_band LIMIT 1 OFFSET ?
+
+-- name: sweep_some
+DELETE FROM near_bands WHERE segment = ? AND first_band < ?
+
+-- name: sweep_all
+DELETE FROM near_bands WHERE segment = ?
