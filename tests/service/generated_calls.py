@@ -34,7 +34,9 @@ def before_call(context: schemathesis.HookContext, case: schemathesis.Case[Any],
 
 
 @schemathesis.hook
-def after_call(context: schemathesis.HookContext, case: schemathesis.Case[Any], response: schemathesis.Response) -> None:
+def after_call(
+    context: schemathesis.HookContext, case: schemathesis.Case[Any], response: schemathesis.Response
+) -> None:
     _counts[f"{case.method} {case.operation.path} {response.status_code}"] += 1
 
 
