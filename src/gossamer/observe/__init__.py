@@ -9,6 +9,7 @@ The pipeline fills one frozen `Snapshot` a few times a second; everything here r
   pipes and `gossamer status` get); or one JSON object;
 * `waits` — what it waits for, in the same words for all of them; `live` — a small file with what only the running
   process knows, for `gossamer status`;
+* `workings` — what goes on inside, for the metrics: how long each part of the way takes, what caches knew;
 * `log` — events with stable names, one JSON line each, in the crawl's directory;
 * `audit` — counts violations of politeness, by its own reckoning of what the frontier should have done.
 

@@ -1,0 +1,69 @@
+"""Questions to the database: on connections that stay open, a few at a time."""
+
+import asyncio
+import sqlite3
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from gossamer.backends.sqlite.database import open_for_writing
+from gossamer.backends.sqlite.reports import PageFilter
+from gossamer.clock import VirtualClock
+from gossamer.service.asking import AT_ONCE, Questions
+
+T = TypeVar("T")
+
+
+def asked(folder: Path, ask: Callable[[Questions], Awaitable[T]]) -> T:
+    open_for_writing(folder / "crawl.db").close()
+
+    async def main() -> T:
+        questions = Questions(folder, VirtualClock())
+        try:
+            return await ask(questions)
+        finally:
+            questions.close()
+
+    return asyncio.run(main())
+
+
+def test_one_question_after_the_other_needs_one_connection(tmp_path: Path) -> None:
+    async def ask(questions: Questions) -> set[int]:
+        return {await questions._ask(id) for _ in range(5)}
+
+    assert len(asked(tmp_path, ask)) == 1
+
+
+def test_a_crowd_of_questions_needs_no_more_connections_than_may_be_asked_at_once(tmp_path: Path) -> None:
+    async def ask(questions: Questions) -> set[int]:
+        return set(await asyncio.gather(*(questions._ask(id) for _ in range(50))))
+
+    assert len(asked(tmp_path, ask)) <= AT_ONCE
+
+
+def test_a_connection_on_which_a_question_failed_is_not_used_again(tmp_path: Path) -> None:
+    failed: list[sqlite3.Connection] = []
+
+    def fails(db: sqlite3.Connection) -> None:
+        failed.append(db)
+        raise RuntimeError("as bad as can be")
+
+    async def ask(questions: Questions) -> int:
+        with pytest.raises(RuntimeError):
+            await questions._ask(fails)
+        window = await questions.pages(PageFilter(), 0, None, 10)
+        return len(window.items)
+
+    assert asked(tmp_path, ask) == 0
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        failed[0].execute("SELECT 1")
+
+
+def test_a_reader_cannot_change_anything(tmp_path: Path) -> None:
+    async def ask(questions: Questions) -> None:
+        with pytest.raises(sqlite3.OperationalError, match="readonly"):
+            await questions._ask(lambda db: db.execute("DELETE FROM urls"))
+
+    asked(tmp_path, ask)
