@@ -37,8 +37,10 @@ ORDER BY segment, first_band LIMIT ?
 -- name: segments
 SELECT id, last_seq FROM near_segments ORDER BY last_seq
 
+-- In the order of the index of URLs: the sign keeps SQLite from sorting all of the range.
 -- name: originals_between
-SELECT seq, url_id FROM signatures WHERE seq > ? AND seq <= ? AND near_duplicate_of IS NULL ORDER BY seq LIMIT ?
+SELECT url_id, seq FROM signatures
+WHERE url_id > ? AND +seq > ? AND +seq <= ? AND near_duplicate_of IS NULL ORDER BY url_id LIMIT ?
 
 -- name: rows_from
 SELECT first_band, bands, owners FROM near_bands WHERE segment = ? AND first_band >= ?

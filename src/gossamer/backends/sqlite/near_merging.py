@@ -10,6 +10,7 @@ commits: a process that ends in between leaves rows of a segment that is not lis
 
 import sqlite3
 from array import array
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -88,10 +89,10 @@ class Merging:
     def _merged(self, sources: Sequence[Source]) -> Iterator[None]:
         db, sql = self._db, self._sql
         alive = _Alive()
-        after, last = sources[0].after, sources[-1].last
-        while rows := db.execute(sql["originals_between"], (after, last, _SIGNATURES)).fetchall():
+        latest, last = -1, sources[-1].last
+        while rows := db.execute(sql["originals_between"], (latest, sources[0].after, last, _SIGNATURES)).fetchall():
             alive.learn(rows)
-            after = rows[-1][0]
+            latest = rows[-1][0]
             yield
         runs = [_Run(source) for source in sources]
         target = None
@@ -124,36 +125,28 @@ class Merging:
 
 
 class _Alive:
-    """Which originals there are, and since when."""
+    """Which originals there are, and since when; 16 bytes for each."""
 
     def __init__(self) -> None:
         self._numbers = array("q")
         self._seqs = array("q")
-        self._sorted = False
 
     def learn(self, rows: Sequence[tuple[int, int]]) -> None:
-        for seq, url_id in rows:
-            self._seqs.append(seq)
+        """URLs and since when, the smallest numbers first."""
+        for url_id, seq in rows:
             self._numbers.append(url_id)
+            self._seqs.append(seq)
 
-    def among(self, owners: "array[int]", source: Source) -> list[bool]:
-        """Which of them still have the signature that is in this segment."""
-        import numpy as np  # only who crawls shall wait for it
-
-        if not self._sorted:
-            order = np.argsort(np.asarray(self._numbers))
-            self._numbers, self._seqs = (array("q", np.asarray(each)[order].tobytes()) for each in self._both())
-            self._sorted = True
-        numbers, seqs, asked = np.asarray(self._numbers), np.asarray(self._seqs), np.asarray(owners)
-        if not len(numbers):
-            return [False] * len(asked)
-        at = np.searchsorted(numbers, asked)
-        at[at == len(numbers)] = 0
-        there: list[bool] = ((numbers[at] == asked) & (seqs[at] > source.after) & (seqs[at] <= source.last)).tolist()
-        return there
-
-    def _both(self) -> "tuple[array[int], array[int]]":
-        return self._numbers, self._seqs
+    def of_segment(self, bands: Sequence[int], owners: Sequence[int], source: Source) -> list[tuple[int, int]]:
+        """Those whose owners still have the signature that is in this segment."""
+        numbers, seqs, most = self._numbers, self._seqs, len(self._numbers)
+        _, after, last = source
+        found = []
+        for pair in zip(bands, owners, strict=True):
+            at = bisect_left(numbers, pair[1])
+            if at < most and numbers[at] == pair[1] and after < seqs[at] <= last:
+                found.append(pair)
+        return found
 
 
 class _Run:
@@ -174,8 +167,7 @@ class _Run:
         for first_band, packed_bands, packed_owners in rows:
             self._from = first_band + 1
             bands, owners = unpacked(packed_bands), unpacked(packed_owners)
-            there = alive.among(owners, self._source)
-            self.pairs += [pair for pair, lives in zip(zip(bands, owners, strict=True), there, strict=True) if lives]
+            self.pairs += alive.of_segment(bands, owners, self._source)
             self.complete_upto = bands[-1]
 
     def take(self, upto: int) -> list[tuple[int, int]]:
