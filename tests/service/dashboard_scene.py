@@ -1,0 +1,86 @@
+"""The dashboard as people meet it: a real service that crawls a simulated web, and a page of a real browser."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Literal
+
+from playwright.sync_api import Browser, Locator, Page, expect
+from running import wait_until
+from serving import Service
+
+from browser import PATIENCE
+
+Scheme = Literal["light", "dark"]
+ALL_PARTS = ("#overview", "#hosts-part", "#visits-part", "#dead-part", "#seeds-part", "#limits-part", "#explain-part")
+expect.set_options(timeout=PATIENCE * 1000)
+
+
+class Dashboard:
+    """One tab. Notes what goes wrong in it."""
+
+    def __init__(self, page: Page, service: Service) -> None:
+        self.page = page
+        self.address = f"http://127.0.0.1:{service.port}/"
+        self.complaints: list[str] = []
+        page.set_default_timeout(PATIENCE * 1000)
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("console", lambda told: self.complaints.append(told.text) if told.type == "error" else None)
+
+    def open(self) -> "Dashboard":
+        """With figures in it."""
+        self.page.goto(self.address)
+        expect(self.page.locator("#as-of")).to_contain_text("As of")
+        return self
+
+    def __getitem__(self, name: str) -> Locator:
+        """What has this id."""
+        return self.page.locator(f"#{name}")
+
+    def press(self, name: str) -> None:
+        self.page.get_by_role("button", name=name, exact=True).click()
+
+    def unlock(self, token: str) -> None:
+        """Enter the token, in the dialog that asks for it."""
+        expect(self["token-dialog"]).to_be_visible()
+        self["token"].fill(token)
+        self["token-dialog"].get_by_role("button", name="Unlock", exact=True).click()
+
+    def figure(self, name: str) -> int:
+        text = self[name].inner_text()
+        return int(text.replace(",", "")) if text.replace(",", "").isdigit() else 0
+
+    def host_row(self, host: str) -> Locator:
+        """The row of a host, which is sought for by its name."""
+        self["hosts-q"].fill(host)
+        return self.page.locator(f'#hosts tr[data-host="{host}"]')
+
+    def is_too_wide(self) -> bool:
+        """Whether the page has to be scrolled sideways."""
+        return bool(self.page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"))
+
+
+def wait_for(service: Service, url: str, state: str) -> None:
+    """Until a URL is in this state, however many others there are."""
+    wait_until(lambda: service.get(f"/explain?url={url}").json["state"] == state, f"{url} to be {state}", PATIENCE)
+
+
+@contextmanager
+def dashboard(
+    browser: Browser,
+    service: Service,
+    *,
+    width: int = 1280,
+    height: int = 900,
+    scheme: Scheme = "light",
+    token: bool = True,
+) -> Iterator[Dashboard]:
+    """The dashboard in a tab of its own, open, with its token unless that is what the test is about."""
+    context = browser.new_context(
+        viewport={"width": width, "height": height}, color_scheme=scheme, reduced_motion="reduce"
+    )
+    try:
+        if token:
+            context.add_init_script(f"if (!sessionStorage.token) sessionStorage.token = '{service.token}'")
+        yield Dashboard(context.new_page(), service).open()
+    finally:
+        context.close()
