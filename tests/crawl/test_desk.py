@@ -145,6 +145,20 @@ def test_documents_are_read_in_the_order_in_which_they_were_put_down() -> None:
     assert all(len(read.candidates) == 1 for read in desk.reads)
 
 
+def test_a_page_that_takes_too_long_to_read_is_stored_and_says_so() -> None:
+    slow = document(b"<title>slow</title>" + b"<p>text <a href=/x>x</a>" * 100_000)
+
+    async def read(desk: Desk) -> None:
+        desk.large._limit = 0.02  # seconds of CPU time: it needs ten times as many
+        await desk.read_all(slow)
+
+    (found,) = on_a_desk(read).reads
+
+    assert (found.settlement.state, found.settlement.reason) == (UrlState.STORED, "parse_limit")
+    assert found.candidates == []
+    assert ("error:parse_limit", 1) in found.counters()
+
+
 def test_more_than_the_desk_has_room_for_is_read_all_the_same() -> None:
     """Whatever was in flight when the desk was full arrives as well: bounded, but over the bound."""
     body = bytes(1 << 20)

@@ -63,11 +63,11 @@ class AllLarge(Slowed):
     def is_large(self, _: Opened) -> bool:
         return True
 
-    async def extract_elsewhere(self, opened: Opened) -> PageContent | None:
+    async def extract_elsewhere(self, opened: Opened) -> tuple[Opened, PageContent | None]:
         async with self._turn:
             await asyncio.to_thread(self._brake.around, lambda: None)
-            page: PageContent | None = await self._real.extract_elsewhere(opened)
-            return page
+            found: tuple[Opened, PageContent | None] = await self._real.extract_elsewhere(opened)
+            return found
 
 
 def reading_elsewhere(opened: Session, brake: Brake) -> None:

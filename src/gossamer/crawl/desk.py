@@ -209,7 +209,7 @@ class ReadingDesk:
         """In another process, one after the other."""
         with self._lying_open(opened):
             begun = self._clock.monotonic()
-            page = await self._reader.extract_elsewhere(opened)
+            opened, page = await self._reader.extract_elsewhere(opened)
             self.times.note_seconds(self._clock.monotonic() - begun)
         await self._finish_alone(opened, page)
 

@@ -29,6 +29,7 @@ from gossamer.model.task import Before, Candidate
 from gossamer.model.units import Instant, Url
 from gossamer.store.changes import Capture, PageLinks, Settlement
 
+TOO_LONG_TO_READ = "parse_limit"
 _MAX_VALIDATOR = 512  # characters of an ETag or Last-Modified worth keeping
 
 
@@ -158,13 +159,14 @@ class DocumentReader:
             sign=self.near is not None,
         )
 
-    async def extract_elsewhere(self, opened: Opened) -> PageContent | None:
-        """The same in another process, for documents that could hold up the event loop."""
+    async def extract_elsewhere(self, opened: Opened) -> tuple[Opened, PageContent | None]:
+        """The same in another process, for documents that could hold up the event loop. One that takes too long is
+        remarked upon."""
         if not self._is_page(opened) or not self._is_wanted(opened):
-            return None
+            return opened, None
         response = opened.document.response
         headers = response.headers
-        return await self._large_pages.extract(
+        page = await self._large_pages.extract(
             opened.payload.body,
             headers.get("content-type"),
             response.url,
@@ -173,6 +175,10 @@ class DocumentReader:
             agent=self._agent,
             sign=self.near is not None,
         )
+        if page is None:
+            document = opened.document
+            opened = opened._replace(document=document._replace(remark=document.remark or TOO_LONG_TO_READ))
+        return opened, page
 
     @staticmethod
     def _is_page(opened: Opened) -> bool:

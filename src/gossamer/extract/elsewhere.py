@@ -1,7 +1,8 @@
 """Reading large pages in another process, with a deadline.
 
 The parser holds the interpreter's lock, so a thread would not help: ten hostile megabytes would stop the event loop for
-seconds. The child is started when the first large page comes, and killed and replaced when a page takes too long.
+seconds. The child is started when the first large page comes, and replaced when a page takes too long: it has so many
+seconds of CPU time, so that a busy machine gives no page up that an idle one would read, and many more of any time.
 """
 
 import asyncio
@@ -15,12 +16,14 @@ from gossamer.extract.robots import OUR_NAME
 from gossamer.extract.worker import LENGTH, Question, read_answer
 
 START_SECONDS = 30.0
+_ANY_TIME = 15  # for each second of CPU time, so many may pass
 
 
 class LargePages:
     """One child process; pages wait for one another. Call `close` at the end."""
 
     def __init__(self, reading_seconds: float = 2.0) -> None:
+        """`reading_seconds` of CPU time for each page."""
         self._limit = reading_seconds
         self._child: asyncio.subprocess.Process | None = None
         self._lock = asyncio.Lock()
@@ -38,11 +41,11 @@ class LargePages:
         sign: bool = False,
     ) -> PageContent | None:
         """What `extract_page` says, or None if the page could not be read in time."""
-        question = Question(body, content_type, url, robots_tag, sign, content_language, agent)
+        question = Question(body, content_type, url, robots_tag, sign, content_language, agent, self._limit)
         async with self._lock:
             try:
                 child = self._child or await self._start()
-                async with asyncio.timeout(self._limit):
+                async with asyncio.timeout(self._limit * _ANY_TIME):
                     return await self._ask(child, question)
             except (TimeoutError, asyncio.IncompleteReadError, ConnectionError):
                 self.given_up += 1
