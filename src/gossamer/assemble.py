@@ -242,6 +242,7 @@ def _assemble(
         frontier.rest_address(address, min(until, longest))
     contents: ContentSeen[int] = ContentSeen(capacity=1_000_000)
     mode, soft = config.content.near_duplicates, SoftMissing()
+    lessons.soft = soft
     large_pages = LargePages()
     journal = ContactJournal(directory.path)
     addresses = AddressPolicy(allow_private=config.allow_private, allowed_networks=config.allow_networks)

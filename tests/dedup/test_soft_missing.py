@@ -99,3 +99,61 @@ def test_no_more_hosts_are_remembered_than_there_is_room_for() -> None:
 
     assert not soft.is_soft(1, 11, "Not found", 900, None)  # forgotten: it begins anew
     assert soft.is_soft(3, 31, "Not found", 900, None)
+
+
+def restarted(soft: SoftMissing) -> SoftMissing:
+    """Another process, that has what was stored of the hosts."""
+    after = SoftMissing()
+    for host_id, text in soft.take_changes().items():
+        after.recall(host_id, text)
+    return after
+
+
+def test_a_host_need_not_give_itself_away_anew_after_a_restart() -> None:
+    soft = SoftMissing()
+    soft.is_soft(1, 10, "Not found", 900, None)
+    for url in range(MANY_PAGES):
+        soft.is_soft(2, 100 + url, None, 900, 20)
+    for url in range(MANY_REDIRECTS):
+        soft.leads_home(3, f"{BASE}/{url}", f"{BASE}/")
+    assert not restarted(SoftMissing()).is_soft(1, 11, "Not found", 900, None)
+
+    after = restarted(soft)
+
+    assert after.is_soft(1, 11, "Not found", 900, None)
+    assert after.is_soft(1, 12, None, 900, 10)
+    assert after.is_soft(2, 500, None, 900, 20)
+    assert after.leads_home(3, f"{BASE}/x", f"{BASE}/")
+
+
+def test_only_what_is_new_is_handed_over() -> None:
+    soft = SoftMissing()
+    soft.is_soft(1, 10, "A page like any other", 900, None)
+    assert soft.take_changes() == {}
+    for url in range(MANY_PAGES):
+        soft.is_soft(1, 100 + url, None, 900, 20)
+
+    assert soft.take_changes().keys() == {1}
+    soft.is_soft(1, 500, None, 900, 20)  # no more than was known
+    assert soft.take_changes() == {}
+
+
+def test_what_is_in_memory_is_newer_than_what_is_stored() -> None:
+    soft = SoftMissing()
+    soft.is_soft(1, 10, "Not found", 900, None)
+    before = soft.take_changes()[1]
+    soft.is_soft(1, 11, "Gone: no longer available", 900, None)
+
+    soft.recall(1, before)
+
+    assert soft.is_soft(1, 12, "Gone: no longer available", 900, None)
+
+
+def test_what_is_stored_of_a_host_is_bounded() -> None:
+    soft = SoftMissing()
+    for url in range(5_000):
+        soft.is_soft(1, url, f"{'x' * 150}{chr(0x4E00 + url)} not found", 900, 1_000_000 + url)
+
+    (text,) = soft.take_changes().values()
+
+    assert len(text) < 10_000

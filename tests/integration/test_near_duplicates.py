@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from running import RETRY, Command, Json, gossamer, scene, small_web, wait_for_requests
-from small_server import Answer, SmallServer, page
+from small_server import Answer, SmallServer, links, page
 
 from gossamer.dedup.soft import MANY_PAGES, MANY_REDIRECTS
 from gossamer.simweb.truth import Truth, ground_truth
@@ -129,8 +129,8 @@ def test_a_host_that_says_so_with_status_200_is_found_out_and_explained(tmp_path
 def test_a_short_page_under_many_urls_and_many_ways_home_are_soft_404s(tmp_path: Path) -> None:
     same = [f"/same/{n}" for n in range(MANY_PAGES + 3)]
     home = [f"/old/{n}" for n in range(MANY_REDIRECTS + 2)]
-    links = "".join(f'<a href="{path}">{path}</a> ' for path in (*same, *home))
-    site = {"/": page(links + text(1, 90))}
+    listed = "".join(f'<a href="{path}">{path}</a> ' for path in (*same, *home))
+    site = {"/": page(listed + text(1, 90))}
     site |= {path: page("<title>Hello</title><p>Please come in and look around.</p>") for path in same}
     site |= {path: Answer("", status=302, headers={"Location": "/"}) for path in home}
     with SmallServer(site) as server:
@@ -152,3 +152,20 @@ def test_a_near_duplicate_of_a_page_of_another_host_is_one(tmp_path: Path) -> No
         ended = gossamer("crawl", f"{one.base}/", f"{other.base}/", "--dir", tmp_path / "crawl", *LOCAL)
 
     assert (ended.report["pages"], ended.report["near_duplicates"]) == (2, 1)
+
+
+def test_evidence_for_soft_404s_outlives_the_process(tmp_path: Path) -> None:
+    def site(path: str, before: int) -> Answer:
+        if path == "/":
+            return links(*(f"/gone/{n}" for n in range(8)))
+        return Answer("", 404) if path == "/robots.txt" else Answer(f"<title>Not found</title><p>{path}")
+
+    with SmallServer(site) as server:
+        options = ("--dir", tmp_path / "crawl", "--allow-private", "--delay", 0, "--delay-factor", 0, "--quiet")
+        assert gossamer("crawl", server.base, *options, "--max-pages", 3).status == 0
+        assert gossamer("crawl", *options).status == 0
+        pages = pages_by_path(tmp_path / "crawl")
+
+    reasons = [row["reason"] for path, row in pages.items() if path.startswith("/gone/")]
+    assert len(reasons) == 8
+    assert sum(reason != "soft_404" for reason in reasons) == 1  # the first is taken at its word, in the first run

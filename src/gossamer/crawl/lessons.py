@@ -2,6 +2,7 @@
 
 from gossamer.crawl.budgets import Budgets
 from gossamer.crawl.reading import Read
+from gossamer.dedup.soft import SoftMissing
 from gossamer.filter.canonical import taken_apart
 from gossamer.filter.identity import Identities, Learnt
 from gossamer.filter.learning import ParameterLearner
@@ -22,11 +23,14 @@ class Lessons:
         self._learner = learner
         self._out: dict[int, Visit] = {}  # visits that became requests and are not settled yet, by their URL's row
         self._news: list[LearntParameter] = []
+        self.soft: SoftMissing | None = None  # set by the assembly; only remembered here
 
     def begin(self, record: HostRecord) -> None:
         """A host has got a back queue; this is what the store remembers."""
         if self.budgets is not None:
             self.budgets.begin(record)
+        if self.soft is not None:
+            self.soft.recall(record.host_id, record.soft_missing)
 
     def asked(self, visit: Visit) -> None:
         """The URL was asked for, and what came of it will be told to `settled`. From a page that we have nothing is
@@ -61,3 +65,5 @@ class Lessons:
             self.budgets.hand_over(batch)
         if self._news:
             batch.parameters, self._news = self._news, []
+        if self.soft is not None:
+            batch.soft_missing = self.soft.take_changes()

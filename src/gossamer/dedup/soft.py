@@ -7,9 +7,11 @@ Found by what a host shows anyway; it is never asked for a page that cannot exis
 * the page is short, and `MANY_PAGES` other URLs of the host have shown it already;
 * `MANY_REDIRECTS` other URLs of the host have led to its home page already.
 
-The first of a kind is thus taken at its word, and so is what a restart makes us forget: evidence is held in memory.
+The first of a kind is thus taken at its word. Evidence is held in memory, and the strongest of it in the store: what
+has changed is handed over with `take_changes`, and given back with `recall` when a host is met again.
 """
 
+import json
 import re
 from collections import Counter
 from dataclasses import dataclass, field
@@ -30,6 +32,9 @@ LONG_BYTES: Final = 131_072
 _HOSTS: Final = 10_000  # hosts that are remembered, the latest
 _OF_HOST: Final = 200  # titles and originals of each
 
+_TITLES_KEPT, _URLS_KEPT = 20, 50  # of each host, in the store
+_TITLE_KEPT: Final = 200  # characters
+
 _NOT_FOUND = re.compile(
     r"\b404\b|\bnot found\b|\b(?:does not|doesn.t) exist\b|\bno longer (?:exists|available)\b|\bcannot be found\b"
     r"|\bnicht gefunden\b|\bintrouvable\b|\bno encontrad[ao]\b|\bn[aã]o encontrad[ao]\b|\bnon trovat[ao]\b"
@@ -48,6 +53,17 @@ class _Host:
     shown: Counter[int] = field(default_factory=Counter)  # by original: other URLs that repeat it
     home: int = 0  # URLs that led to the home page
 
+    def to_text(self) -> str:
+        """The strongest evidence, in few kilobytes."""
+        titles = [title for title in sorted(self.titles) if len(title) <= _TITLE_KEPT][:_TITLES_KEPT]
+        shown = {str(url): min(n, MANY_PAGES) for url, n in self.shown.most_common(_URLS_KEPT)}
+        return json.dumps([titles, sorted(self.missing)[-_URLS_KEPT:], shown, self.home])
+
+    @staticmethod
+    def from_text(text: str) -> "_Host":
+        titles, missing, shown, home = json.loads(text)
+        return _Host(set(titles), set(missing), Counter({int(url): n for url, n in shown.items()}), home)
+
 
 class SoftMissing:
     """Tells pages from apologies. Does no IO; every call is about a URL that was not told of before."""
@@ -55,6 +71,7 @@ class SoftMissing:
     def __init__(self, hosts: int = _HOSTS) -> None:
         self._most = hosts
         self._hosts: dict[int, _Host] = {}  # the least recently used first
+        self._changed: dict[int, _Host] = {}  # since they were handed over
 
     def is_soft(self, host_id: int, url_id: int, title: str | None, size: int, same_as: int | None) -> bool:
         """Whether a document that came with status 200 stands for one that is missing.
@@ -66,6 +83,8 @@ class SoftMissing:
             return False  # as nearly all pages are
         host = self._host(host_id)
         soft = False
+        if says_so or (same_as is not None and host.shown[same_as] < MANY_PAGES):
+            self._changed[host_id] = host
         if same_as is not None:
             if len(host.shown) >= _OF_HOST and same_as not in host.shown:
                 del host.shown[next(iter(host.shown))]
@@ -85,17 +104,30 @@ class SoftMissing:
         if not _is_home(target) or _is_home(url) or _origin(target) != _origin(url):
             return False
         host = self._host(host_id)
+        if host.home <= MANY_REDIRECTS:
+            self._changed[host_id] = host
         host.home += 1
         return host.home > MANY_REDIRECTS
 
+    def recall(self, host_id: int, text: str | None) -> None:
+        """A host is met again; this is what the store has of it, if anything. What is in memory is newer."""
+        if text is not None and host_id not in self._hosts:
+            self._put(host_id, _Host.from_text(text))
+
+    def take_changes(self) -> dict[int, str]:
+        """What is to be stored of hosts that have shown something new since the last call."""
+        changed, self._changed = self._changed, {}
+        return {host_id: host.to_text() for host_id, host in changed.items()}
+
     def _host(self, host_id: int) -> _Host:
-        host = self._hosts.pop(host_id, None)
-        if host is None:
-            host = _Host()
-            if len(self._hosts) >= self._most:
-                del self._hosts[next(iter(self._hosts))]
-        self._hosts[host_id] = host
+        host = self._hosts.pop(host_id, None) or _Host()
+        self._put(host_id, host)
         return host
+
+    def _put(self, host_id: int, host: _Host) -> None:
+        if len(self._hosts) >= self._most:
+            del self._hosts[next(iter(self._hosts))]
+        self._hosts[host_id] = host
 
 
 def _origin(url: str) -> str:

@@ -90,3 +90,4 @@ class HostRecord(NamedTuple):
     budget: str | None = None  # what its shapes and its domain's hosts have cost (`filter.traps_budget`)
     domain_budget: str | None = None
     changing: str | None = None  # how its pages change, and whether its validators can be relied on
+    soft_missing: str | None = None  # what it shows in place of pages that it does not have (`dedup.soft`)

@@ -220,6 +220,9 @@ class Batch:
     counters: Counter[str] = field(default_factory=Counter)
     budgets: dict[HostId, str] = field(default_factory=dict)  # what shapes have cost, as it is stored
     domain_budgets: dict[int, str] = field(default_factory=dict)
+    soft_missing: dict[int, str] = field(
+        default_factory=dict
+    )  # by host id: what stands for missing pages (`dedup.soft`)
     parameters: list[LearntParameter] = field(default_factory=list)
     hints: list[HintRecord] = field(default_factory=list)
     sitemap_names: list[SitemapName] = field(default_factory=list)

@@ -127,6 +127,10 @@ CREATE TABLE sitemaps (
     entries       INTEGER NOT NULL,
     dropped       INTEGER NOT NULL       -- not used: too many, or without a URL
 );
+CREATE TABLE soft_missing (
+    host_id       INTEGER PRIMARY KEY,
+    state         TEXT    NOT NULL
+);
 CREATE TABLE suffixes (
     id            INTEGER PRIMARY KEY,
     suffix        TEXT    NOT NULL UNIQUE,

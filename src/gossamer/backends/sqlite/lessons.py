@@ -16,11 +16,13 @@ _CHUNK = 1_000
 
 
 def save_lessons(db: sqlite3.Connection, sql: Mapping[str, str], batch: Batch, now: float) -> None:
-    """The part of a commit that is about budgets and parameters."""
+    """The part of a commit that is about budgets, parameters and pages that stand for missing ones."""
     if batch.budgets:
         write_rows(db, sql["save_budget"], list(batch.budgets.items()))
     if batch.domain_budgets:
         write_rows(db, sql["save_domain_budget"], list(batch.domain_budgets.items()))
+    if batch.soft_missing:
+        write_rows(db, sql["save_soft_missing"], list(batch.soft_missing.items()))
     for host, place, name, pairs, contents, refuted in batch.parameters:
         if refuted:
             db.execute(sql["refute_parameter"], (now, host, place, name))

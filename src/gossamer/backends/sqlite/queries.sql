@@ -304,6 +304,10 @@ ON CONFLICT DO UPDATE SET state = excluded.state
 INSERT OR ROLLBACK INTO domain_budgets (domain_id, state) VALUES (/*rows*/)(?, ?)(/*rows*/)
 ON CONFLICT DO UPDATE SET state = excluded.state
 
+-- name: save_soft_missing
+INSERT OR ROLLBACK INTO soft_missing (host_id, state) VALUES (/*rows*/)(?, ?)(/*rows*/)
+ON CONFLICT DO UPDATE SET state = excluded.state
+
 -- name: learn_parameter
 INSERT INTO parameters (host, place, name, pairs, contents, learnt_at) VALUES (?, ?, ?, ?, ?, ?)
 ON CONFLICT DO UPDATE SET pairs = excluded.pairs, contents = excluded.contents, learnt_at = excluded.learnt_at, refuted_at = NULL
@@ -331,9 +335,10 @@ ORDER BY place, host_id LIMIT ?
 
 -- name: host_record
 SELECT h.id, h.host, h.domain_id, d.accesses, d.links, d.links_from_others, d.suffix_id, h.next_contact, h.last_took,
-    h.address, h.resolved, h.trouble, b.state, db.state, h.changing
+    h.address, h.resolved, h.trouble, b.state, db.state, h.changing, m.state
 FROM hosts h JOIN domains d ON d.id = h.domain_id
 LEFT JOIN budgets b ON b.host_id = h.id LEFT JOIN domain_budgets db ON db.domain_id = h.domain_id
+LEFT JOIN soft_missing m ON m.host_id = h.id
 WHERE h.id = ?
 
 -- name: host_name
