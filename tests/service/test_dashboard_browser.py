@@ -75,7 +75,7 @@ def test_seeds_are_entered_once_the_token_is_and_the_counters_move(
         opened.unlock(service.token)
 
         expect(opened["seeds"]).to_contain_text(f"{len(web.seeds)} accepted, 0 known, 1 refused.")
-        expect(opened["seeds"]).to_contain_text("mailto:nobody: bad scheme")
+        expect(opened["seeds"]).to_contain_text("mailto:nobody: not http or https")
         expect(opened["token-open"]).to_have_text("Changes unlocked")
         wait_until(lambda: opened.figure("pages") > 0, "a page")
         first = opened.figure("pages")

@@ -5,7 +5,8 @@ import { clock } from "./text.js";
 const SVG = "http://www.w3.org/2000/svg";
 const LEFT = 46, RIGHT = 8, TOP = 10, BOTTOM = 22;
 const LINES = 3; // above the base line
-export const SPAN = 300; // seconds
+export const SPAN = 300; // seconds, at most
+const LEAST_SPAN = 60;
 
 function node(tag, fields, parent) {
   const found = document.createElementNS(SVG, tag);
@@ -14,10 +15,10 @@ function node(tag, fields, parent) {
   return found;
 }
 
-// The smallest round number that is large enough: 1, 2 or 5 times a power of ten, a third of it round enough to read.
+// The smallest number that is large enough and whose thirds are round.
 function ceiling(top) {
   const power = 10 ** Math.floor(Math.log10(top));
-  return [1.5, 3, 6, 9, 15].find((n) => n * power >= top) * power;
+  return [1.5, 3, 4.5, 6, 9, 15].find((n) => n * power >= top) * power;
 }
 
 export class Chart {
@@ -50,10 +51,11 @@ export class Chart {
     Object.assign(this, { width, height, right });
     this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     const end = samples.length ? samples.at(-1)[0] : Date.now() / 1000;
-    this.x = (at) => width - right - ((end - at) * (width - LEFT - right)) / SPAN;
+    const span = Math.min(SPAN, Math.max(LEAST_SPAN, samples.length ? end - samples[0][0] : 0));
+    this.x = (at) => width - right - ((end - at) * (width - LEFT - right)) / span;
     const tops = this.scales.map(({ least }, s) => ceiling(Math.max(least, ...this.series.flatMap((one) => ((one.scale ?? 0) === s ? samples.map((sample) => sample[one.at] ?? 0) : [])))));
     const y = (value, s) => height - BOTTOM - (value / tops[s]) * (height - TOP - BOTTOM);
-    this._frame(tops, end, y);
+    this._frame(tops, end, span, y);
     this.series.forEach((one, i) => {
       const d = this._trace(one.at, (value) => y(value, one.scale ?? 0));
       this.paths[i].setAttribute("d", d.line);
@@ -62,7 +64,7 @@ export class Chart {
     if (this.pointed === undefined || this.pointed === null) this._tell(samples.at(-1), false);
   }
 
-  _frame(tops, end, y) {
+  _frame(tops, end, span, y) {
     const { width, right, height } = this;
     for (let i = 0; i <= LINES; i += 1) {
       const at = y((tops[0] * i) / LINES, 0);
@@ -75,7 +77,7 @@ export class Chart {
       });
     }
     this.times.forEach((time, i) => {
-      const ago = [SPAN, 200, 100, 0][i];
+      const ago = span * (1 - i / 3);
       time.setAttribute("x", this.x(end - ago));
       time.setAttribute("y", height - 5);
       time.setAttribute("text-anchor", i === 0 ? "start" : i === 3 ? "end" : "middle");

@@ -87,14 +87,24 @@ function drawTiles(s) {
 
 // --- queues ----------------------------------------------------------------------------------------------
 
+let turns = []; // [seconds of the run, turns of each class], of the last minute
+
+// Shares of the last minute: those of the whole run would lag behind a change of load.
+function lately(s) {
+  if (turns.length && turns.at(-1)[0] > s.seconds) turns = []; // the service was started anew
+  turns = [...turns.filter(([at]) => s.seconds - at <= 60), [s.seconds, s.drawn]];
+  const dealt = s.drawn.map((n, at) => n - turns[0][1][at]), total = dealt.reduce((a, b) => a + b, 0);
+  return total ? dealt.map((n) => (100 * n) / total) : s.selector_shares;
+}
+
 function drawFronts(s, moment) {
-  const targets = moment?.targets ?? [];
+  const targets = moment?.targets ?? [], shares = lately(s);
   put($("load"), s.load === "high" ? "high load" : "normal load");
   $("load").className = s.load === "high" ? "badge warn" : "badge";
   put($("load-reason"), s.load_reason ? `Last change of load: ${s.load_reason}.` : "");
   const make = () => made("li", {}, made("span", { class: "name" }), made("span", { class: "figure" }), made("span", { class: "track", "aria-hidden": "true" }, made("i"), made("u")));
   fill($("fronts"), s.urls_by_front, make, (row, urls, at) => {
-    const observed = s.selector_shares[at] ?? 0, target = targets[at];
+    const observed = shares[at] ?? 0, target = targets[at];
     put(row.children[0], s.urls_by_front.length === 3 ? CLASSES[at] : `class ${at + 1}`);
     put(row.children[1], `${percent(observed)}${target === undefined ? "" : ` of ${percent(target)}`}, ${plural(urls, "URL", "URLs")}`);
     const [bar, mark] = row.children[2].children;

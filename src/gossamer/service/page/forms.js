@@ -30,7 +30,7 @@ async function addSeeds(form) {
   const told = await change("/seed/urls", { urls });
   const refused = told.results.filter((result) => result.status === "refused");
   form.elements.urls.value = refused.map((result) => result.given).join("\n");
-  const why = refused.slice(0, MOST_REFUSALS).map((result) => `${result.given}: ${result.reason.replaceAll("_", " ")}`);
+  const why = refused.slice(0, MOST_REFUSALS).map((result) => `${result.given}: ${(result.meaning ?? result.reason).replaceAll("`", "")}`);
   return [`${count(told.accepted)} accepted, ${count(told.known)} known, ${count(told.refused)} refused.`, ...why].join("\n");
 }
 
@@ -98,7 +98,7 @@ function shown(value) {
 // An entry of a list in one line: what it says, without what it does not.
 function flat(item) {
   if (item === null || typeof item !== "object") return plain("", item);
-  return Object.entries(item).filter(([, value]) => something(value)).map(([name, value]) => (["rule", "outcome", "url"].includes(name) ? plain(name, value) : `${name.replaceAll("_", " ")} ${typeof value === "object" ? JSON.stringify(value) : plain(name, value)}`)).join(", ");
+  return Object.entries(item).filter(([, value]) => something(value)).map(([name, value]) => (["rule", "outcome", "url"].includes(name) ? plain(name, value) : `${name.replaceAll("_", " ")} ${typeof value === "object" ? flat(value) : plain(name, value)}`)).join(", ");
 }
 
 function plain(name, value) {

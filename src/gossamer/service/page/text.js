@@ -4,7 +4,7 @@ const compact = new Intl.NumberFormat("en-US", { notation: "compact", maximumFra
 
 export const count = (n) => whole.format(n ?? 0);
 export const short = (n) => (n < 10_000 ? whole.format(n) : compact.format(n));
-export const rate = (n) => (n < 9.95 ? n.toFixed(1) : short(Math.round(n)));
+export const rate = (n) => (n > 0 && n < 0.05 ? "< 0.1" : n < 9.95 ? n.toFixed(1) : short(Math.round(n)));
 export const percent = (n) => `${n < 9.95 && n > 0 ? n.toFixed(1) : Math.round(n)} %`;
 
 export function bytes(n) {
@@ -16,6 +16,8 @@ export function bytes(n) {
 
 export function seconds(s) {
   if (s === null || s === undefined) return "–";
+  if (s === 0) return "0";
+  if (s < 0.00005) return "< 0.1 ms";
   if (s < 0.0095) return `${(s * 1000).toFixed(1)} ms`;
   if (s < 0.9995) return `${Math.round(s * 1000)} ms`;
   if (s < 9.95) return `${s.toFixed(1)} s`;
