@@ -71,7 +71,8 @@ OURS: dict[str, tuple[str, ...]] = {
     # What people ask of a crawl's directory, for commands and service alike.
     "inquiries": (
         *("model", "clock", "config", "backends.sqlite", "backends.warcfile.reader", "explain", "observe", "seed"),
-        *("crawl.prices", "crawl.recrawl_rules", "crawl.signals", "recrawl.rules", "wishes"),
+        *("crawl.controls", "crawl.prices", "crawl.recrawl_rules", "crawl.signals", "recrawl.rules", "wishes"),
+        "frontier.politeness",
     ),
     # The crawl behind HTTP: opens the same session as the command line, steers it, reads its database.
     "service": (

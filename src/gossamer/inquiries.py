@@ -12,6 +12,7 @@ from gossamer.backends.sqlite.host_reports import HostRow
 from gossamer.backends.sqlite.story import StoryReader
 from gossamer.clock import clock_of
 from gossamer.config import Config
+from gossamer.crawl.controls import HostControls
 from gossamer.crawl.prices import price_from
 from gossamer.crawl.recrawl_rules import NEVER_AGAIN, recrawl_rules_of, standing_of
 from gossamer.crawl.signals import FEEDS, HUB_WEIGHT, HostChanging
@@ -23,6 +24,8 @@ from gossamer.explain.story import Form, Story
 from gossamer.explain.tell import CrawlRules, refused, tell
 from gossamer.explain.trapped import cuts_of, identities_with
 from gossamer.explain.waiting import Caps, politeness_of
+from gossamer.frontier.politeness import PolitenessPolicy
+from gossamer.model.orders import HostOrder
 from gossamer.model.units import Domain, HostKey, Instant, Seconds
 from gossamer.observe import words
 from gossamer.recrawl.rules import PageFacts, prior_of
@@ -51,6 +54,7 @@ HOST_SORTS: dict[str, Callable[[HostRow], tuple[float, str]]] = {
     "host": lambda row: (0.0, ".".join(reversed(row.host.split(".")))),
 }
 """What may come first in a list of hosts."""
+NOTHING_ORDERED = HostOrder()
 
 
 def story_of(config: Config, text: str, *, running: bool) -> Story:
@@ -80,26 +84,43 @@ def _story(reader: StoryReader, config: Config, form: Form, running: bool) -> St
     identities = identities_with(identity_rules_for(config), learnt)
     sought = fingerprints_of(form.url, form.host, reader.fingerprint_key(), identities)
     facts = reader.facts(form.host, domain, suffix, form.origin, sought)
-    rules = rules_of(config, reader, facts.host.host if facts.host is not None else form.host, domain)
-    rules = replace(rules, identities=identities)
+    host = facts.host.host if facts.host is not None else form.host
+    ordered = orders_from(facts.orders).ordered_for(host)
+    rules = replace(rules_of(config, reader, host, domain, ordered), identities=identities)
     record = None if facts.visit is None else checked_record(Path(config.dir) / "warc", facts.visit)
     # The clock is read last, so that nothing on record is younger than now.
     return tell(form, facts, rules, now=clock_of(Path(config.dir)).now(), running=running, record=record)
 
 
-def rules_of(config: Config, reader: StoryReader, host: HostKey, domain: Domain) -> CrawlRules:
+def orders_from(text: str | None) -> HostControls:
+    """What was ordered for single hosts, as it is on record; nothing for None."""
+    found = HostControls()
+    found.take_up(text)
+    return found
+
+
+def rules_of(
+    config: Config, reader: StoryReader, host: HostKey, domain: Domain, ordered: HostOrder = NOTHING_ORDERED
+) -> CrawlRules:
     """What a crawl with this configuration would decide by, as far as it concerns this host."""
     scope = scope_near(config.scope, reader, host, domain)
     return CrawlRules(
         entry=rules_for(config, scope),
         ordering=ordering_for(config),
-        politeness=politeness_for(config, host),
+        politeness=_politeness(config, host, ordered),
         caps=Caps(config.politeness.max_per_domain, Seconds(config.politeness.max_crawl_delay)),
         robots_agent=config.robots_agent,
         minimise=config.filter.minimise,
         traps=None if is_free_of_traps(config)(host) else trap_policy_for(config),
         recrawl=RecrawlTerms(recrawl_policy_for(config), partial(_basis, config)),
+        ordered=ordered,
     )
+
+
+def _politeness(config: Config, host: HostKey, ordered: HostOrder) -> PolitenessPolicy:
+    """The policy for a host. A delay that was ordered stands in place of the configuration's, as in a crawl."""
+    policy = politeness_for(config, host)
+    return policy if ordered.delay is None else replace(policy, min_delay=ordered.delay)
 
 
 def _basis(config: Config, known: UrlFact, facts: Facts) -> Basis:
@@ -140,7 +161,7 @@ def checked_record(folder: Path, visit: VisitFact) -> RecordCheck | None:
     return RecordCheck(None, record.kind, record.target_uri, record.block_digest_ok(), record.payload_digest_ok())
 
 
-def host_object(row: HostRow, config: Config, now: Instant) -> Json:
+def host_object(row: HostRow, config: Config, now: Instant, ordered: HostOrder = NOTHING_ORDERED) -> Json:
     """Everything known of a host. Moments are ISO 8601 in UTC, durations are seconds."""
     host = HostKey(row.host)
     fact = HostFact(
@@ -150,7 +171,7 @@ def host_object(row: HostRow, config: Config, now: Instant) -> Json:
         address=row.address,
         rest_reason=row.rest_reason,
     )
-    policy = politeness_for(config, host)
+    policy = _politeness(config, host, ordered)
     politeness = politeness_of(fact, DomainFact(Domain(row.domain)), policy, None, None, now)
     shapes, refused = cuts_of(row.budget)
     excluded = row.counts.excluded + type(row.counts.excluded)(refused)
@@ -171,7 +192,13 @@ def host_object(row: HostRow, config: Config, now: Instant) -> Json:
         "trouble": _trouble(row.trouble),
         "excluded": dict(excluded.most_common()),
         "cuts": [{"reason": cut.reason, "shape": cut.shape, "figures": cut.figures} for cut in shapes],
+        **order_object(ordered),
     }
+
+
+def order_object(ordered: HostOrder) -> Json:
+    """What was ordered for a host through the service."""
+    return {"paused": ordered.paused, "dropped": ordered.dropped, "ordered_delay": ordered.delay}
 
 
 def _state(row: HostRow, wait: float) -> str:

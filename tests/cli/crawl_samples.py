@@ -1,5 +1,6 @@
 """A small crawl directory, made with the real writer."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from gossamer.backends.sqlite.database import open_for_writing
@@ -10,6 +11,7 @@ from gossamer.model.facts import UrlFacts
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate, Via
 from gossamer.model.units import Domain, Fingerprint, HostId, HostKey, Instant, Url
+from gossamer.service.standing import FACT, StandingOrders
 from gossamer.store.changes import Batch, Capture, Settlement
 from gossamer.store.ports import Location
 
@@ -62,3 +64,15 @@ def change(crawl: Path, sql: str, *values: object) -> None:
     db = open_for_writing(crawl / "crawl.db")
     db.execute(sql, values)
     db.close()
+
+
+def order(
+    crawl: Path, *, paused: Sequence[str] = (), dropped: Sequence[str] = (), delays: Mapping[str, float] | None = None
+) -> None:
+    """Orders for hosts, on record as the service leaves them."""
+    found = StandingOrders(
+        paused_hosts=set(map(HostKey, paused)),
+        dropped_hosts=set(map(HostKey, dropped)),
+        delays={HostKey(host): delay for host, delay in (delays or {}).items()},
+    )
+    change(crawl, "INSERT OR REPLACE INTO facts VALUES (?, ?)", FACT, found.to_text())

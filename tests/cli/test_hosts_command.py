@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from crawl_samples import NOW, change, small_crawl
+from crawl_samples import NOW, change, order, small_crawl
 
 from gossamer.cli import main
 from gossamer.filter.shapes import Shape
@@ -97,3 +97,27 @@ def test_hosts_are_chosen_and_sorted(crawl: Path, capsys: Captured, options: lis
     another(crawl, "b.test", 3, next_contact=NOW)
 
     assert [host["host"] for host in hosts(capsys, *options)] == shown
+
+
+def test_what_was_ordered_through_the_service_is_told_of_each_host(crawl: Path, capsys: Captured) -> None:
+    another(crawl, "slow.test", 2, next_contact=NOW)
+    another(crawl, "gone.test", 3, next_contact=NOW)
+    another(crawl, "free.test", 4, next_contact=NOW)
+    order(crawl, paused=["h.test"], dropped=["gone.test"], delays={"slow.test": 7.5})
+
+    told = {str(host["host"]): (host["paused"], host["dropped"], host["ordered_delay"]) for host in hosts(capsys)}
+    delays = {str(host["host"]): host["delay"] for host in hosts(capsys)}
+    assert main(["hosts", "--sort", "host"]) == 0
+    lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()}
+
+    assert told == {
+        "h.test": (True, False, None),
+        "gone.test": (False, True, None),
+        "slow.test": (False, False, 7.5),
+        "free.test": (False, False, None),
+    }
+    assert (delays["slow.test"], delays["free.test"]) == (7.5, 1.0)
+    assert "paused through the service" in lines["h.test"] and "next" not in lines["h.test"]
+    assert "dropped through the service" in lines["gone.test"]
+    assert "delay 7.5 s by order" in lines["slow.test"]
+    assert "service" not in lines["free.test"] and "order" not in lines["free.test"]

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
-from crawl_samples import change, small_crawl
+from crawl_samples import change, order, small_crawl
 
 from gossamer.cli import main
 from gossamer.clock import SteadyClock
@@ -124,3 +124,24 @@ def test_of_a_running_crawl_that_says_nothing_it_is_unknown(crawl: Path, capsys:
     held.close()
     assert found["in_flight"] is None
     assert "in flight        unknown" in shown
+
+
+def test_hosts_that_are_not_crawled_as_any_other_are_named(crawl: Path, capsys: Captured) -> None:
+    nothing = {"paused_hosts": [], "dropped_hosts": [], "delays": {}}
+    assert status(capsys)["ordered"] == nothing and "Ordered" not in text(capsys)
+
+    many = [f"p{n}.test" for n in range(6)]
+    order(crawl, paused=many, dropped=["gone.test"], delays={"slow.test": 7.5})
+
+    assert status(capsys)["ordered"] == {
+        "paused_hosts": many,
+        "dropped_hosts": ["gone.test"],
+        "delays": {"slow.test": 7.5},
+    }
+    lines = [" ".join(line.split()) for line in text(capsys).splitlines()]
+    at = lines.index("Ordered through the service")
+    assert lines[at + 1 : at + 4] == [
+        "paused hosts 6 p0.test, p1.test, p2.test, p3.test, p4.test …",
+        "dropped hosts 1 gone.test",
+        "slowed hosts 1 slow.test (7.5 s)",
+    ]

@@ -9,6 +9,7 @@ from gossamer.backends.sqlite import story as story_module
 from gossamer.backends.sqlite.database import open_for_reading, open_for_writing
 from gossamer.backends.sqlite.queries import named_queries
 from gossamer.backends.sqlite.story import StoryReader
+from gossamer.crawl.controls import ORDERS
 from gossamer.errors import StoreFailed
 from gossamer.explain.facts import MOST_ATTEMPTS, MOST_STEPS, Bounded, DomainFact, Facts
 from gossamer.explain.scoping import scope_near
@@ -32,6 +33,7 @@ def path(tmp_path: Path) -> Path:
     db = open_for_writing(tmp_path / "crawl.db")
     db.execute("INSERT INTO facts VALUES ('fingerprint_key', '99')")
     db.execute("INSERT INTO facts VALUES ('order', 'balance')")
+    db.execute("INSERT INTO facts VALUES (?, 'what was ordered')", (ORDERS,))
     db.execute("INSERT INTO suffixes VALUES (3, 'test', 40)")
     db.execute(
         "INSERT INTO domains (id, domain, partition, accesses, links, links_from_others, suffix_id)"
@@ -115,6 +117,10 @@ def test_what_a_priority_rests_on_is_read(reader: StoryReader) -> None:
     assert found.url.learnt == UrlFacts(31, Url("http://www.h.test/31"), 1, 5, 2, 7, 4, 1)
     assert found.domain == DomainFact(DOMAIN, DomainFacts(12, 30, 6), 40)
     assert found.order == "balance"
+
+
+def test_what_was_ordered_is_read_of_known_and_of_unknown_urls(reader: StoryReader) -> None:
+    assert facts(reader, 31).orders == facts(reader, 999).orders == "what was ordered"
 
 
 def test_of_an_unknown_domain_the_visits_of_its_suffix_are_known(reader: StoryReader) -> None:

@@ -14,6 +14,7 @@ from gossamer.filter.rules import EntryRules
 from gossamer.frontier.orderings import ORDERINGS
 from gossamer.frontier.politeness import GapReason
 from gossamer.model.facts import UrlFacts
+from gossamer.model.orders import HostOrder
 from gossamer.model.states import UrlState
 from gossamer.model.task import Via
 from gossamer.model.units import Domain, HostKey, Instant, Seconds, Url
@@ -337,3 +338,30 @@ def test_text_without_canonical_form_has_a_short_story() -> None:
     story = story_of(NEVER_SEEN, text="mailto:someone@h.test")
 
     assert (story.form.url, story.form.refused, story.verdicts) == (None, "bad_scheme", ())
+
+
+# --- what was ordered for its host -------------------------------------------------------------------
+
+
+def test_a_url_of_a_paused_host_waits_for_the_host_to_be_resumed() -> None:
+    rules = replace(RULES, ordered=HostOrder(paused=True))
+
+    queued, stored = story_of(FACTS, rules), story_of(known(UrlState.STORED), rules)
+
+    assert queued.next.due_at is None and "paused through the service" in queued.next.why
+    assert queued.ordered == stored.ordered == HostOrder(paused=True)
+    assert "paused" not in stored.next.why
+    assert story_of(FACTS).ordered is None
+
+
+def test_a_dropped_host_excludes_a_url_before_any_rule_does() -> None:
+    rules = replace(RULES, ordered=HostOrder(dropped=True), entry=EntryRules(max_depth=1))
+
+    assert "will be excluded: host_dropped (" in story_of(FACTS, rules).next.why
+    assert "would enter, and be excluded when its turn comes: host_dropped" in story_of(NEVER_SEEN, rules).next.why
+
+
+def test_a_url_that_would_not_enter_is_told_by_the_rule_though_its_host_is_dropped() -> None:
+    rules = replace(RULES, ordered=HostOrder(dropped=True), entry=EntryRules(max_depth=0))
+
+    assert story_of(NEVER_SEEN, rules).next.why.startswith("it would not enter: depth_limit")

@@ -12,10 +12,11 @@ from gossamer.explain.story import Story
 from gossamer.explain.tell import tell
 from gossamer.explain.words import story_lines, story_object
 from gossamer.frontier.orderings import ORDERINGS
+from gossamer.model.orders import HostOrder
 from gossamer.model.shown import LongLink
 from gossamer.model.states import UrlState
 from gossamer.model.task import Via
-from gossamer.model.units import Instant, Url
+from gossamer.model.units import Instant, Seconds, Url
 
 
 def lines_of(facts: Facts, order: str = "mercator") -> list[str]:
@@ -178,3 +179,15 @@ def test_what_is_to_be_known_about_a_document_is_told_with_it() -> None:
         "1 link nested deeper than 512 elements",
         f"a link of 4,000 bytes was too long: http://h.test/aaa (sha256:{'0' * 64})",
     ]
+
+
+def test_what_was_ordered_for_its_host_is_a_part_of_its_own() -> None:
+    ordered = HostOrder(paused=True, delay=Seconds(7.5))
+
+    story = tell(form(), FACTS, replace(RULES, ordered=ordered), now=NOW, running=True)
+
+    lines = story_lines(story)
+    at = lines.index("  ordered     its host is paused through the service")
+    assert lines[at + 1].strip() == "its host is left alone through the service for at least 7.5 s after each answer"
+    assert story_object(story)["ordered"] == {"paused": True, "dropped": False, "delay": 7.5}
+    assert part_of(FACTS, "ordered") == []

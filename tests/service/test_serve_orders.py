@@ -1,5 +1,6 @@
 """What was ordered holds: over restarts, on SIGHUP, and when the directory is crawled from the command line."""
 
+import json
 import os
 import signal
 from pathlib import Path
@@ -38,6 +39,14 @@ def test_hosts_that_were_paused_or_slowed_are_so_for_the_command_line_too(tmp_pa
         assert (ended.report["queued"], ended.report["pages"], ended.report["finished"]) == (1, 4, False)
         assert "1 host paused through the service, so not contacted: 127.0.0.1." in ended.err
         assert "crawl.left_paused" in (directory / "crawl.log").read_text()
+        paused, slowed = (gossamer("hosts", "--dir", directory, "--host", f"127.0.0.{n}").out for n in (1, 2))
+        assert "paused through the service" in paused and "delay 300 ms by order" in slowed
+        status = json.loads(gossamer("status", "--dir", directory, "--json").out)
+        assert status["ordered"] == {"paused_hosts": ["127.0.0.1"], "dropped_hosts": [], "delays": {"127.0.0.2": 0.3}}
+        story = json.loads(gossamer("explain", held.base + "/", "--dir", directory, "--json").out)
+        assert story["ordered"]["paused"] is True and "paused through the service" in story["next"]["why"]
+        story = json.loads(gossamer("explain", other.base + "/", "--dir", directory, "--json").out)
+        assert story["ordered"]["delay"] == story["politeness"]["gap"] == 0.3
         gaps = [after.at - before.answered_at for before, after in zip(other.asked, other.asked[1:], strict=False)]
         assert len(gaps) == 4 and min(gaps) >= 0.29
 

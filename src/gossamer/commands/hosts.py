@@ -7,19 +7,23 @@ import sys
 from collections.abc import Iterable
 
 from gossamer.backends.sqlite.host_reports import HostReports, HostRow
+from gossamer.backends.sqlite.windows import fact
 from gossamer.clock import clock_of
 from gossamer.commands import arguments as given
 from gossamer.commands.options import config_from
 from gossamer.commands.reading import add_directory_option, directory_of, reading
+from gossamer.crawl.controls import ORDERS
 from gossamer.explain.trapped import cuts_of
-from gossamer.inquiries import HOST_SORTS, Json, host_object
+from gossamer.inquiries import HOST_SORTS, Json, host_object, orders_from
+from gossamer.model.units import HostKey
 from gossamer.observe import words
 
 USAGE = "[--host HOST] [--sort ORDER] [--limit N] [--cut] [--json]"
 DESCRIPTION = """\
 A line for every host: how it stands, its queued and fetched URLs, its delay and
-next contact, and what rules keep out, by reason; below it, each shape of URLs
-that was cut as a trap. Counts every URL of the crawl, which may be running."""
+next contact, what was ordered for it through the service, and what rules keep
+out, by reason; below it, each shape of URLs that was cut as a trap. Counts
+every URL of the crawl, which may be running."""
 EXAMPLE = """\
   gossamer hosts --sort queued --limit 20
   gossamer hosts --cut --json | jq .cuts"""
@@ -41,6 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     config = config_from(argparse.Namespace(), given.path(arguments, "config"))
     directory = directory_of(arguments)
     with reading(directory) as db:
+        orders = orders_from(fact(db, ORDERS))
         reports = HostReports(db, directory / "crawl.db")
         rows: Iterable[HostRow] = reports.rows(reports.counts())
         rows = (row for row in rows if _is_meant(row.host, host))
@@ -52,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not chosen and not as_json:
         print("no such hosts", file=sys.stderr)
     for row in chosen:
-        about = host_object(row, config, now)
+        about = host_object(row, config, now, orders.ordered_for(HostKey(row.host)))
         text = json.dumps(about) if as_json else "\n".join(host_lines(about))
         sys.stdout.write(text + "\n")
     return 0
@@ -78,8 +83,13 @@ def host_lines(about: Json) -> list[str]:
     assert isinstance(wait, float | int) and isinstance(delay, float | int)
     parts = [f"{words.printable(str(about['host'])):<32}  {about['state']:<7}  {about['queued']:>8} queued"]
     parts.append(f"{about['fetched']:>8} fetched")
-    parts.append(f"delay {words.seconds(delay)}")
-    parts.append(f"next in {words.span(wait)}" if wait > 0 else "next now")
+    parts.append(f"delay {words.seconds(delay)}" + (" by order" if about["ordered_delay"] is not None else ""))
+    if about["paused"]:
+        parts.append("paused through the service")
+    else:
+        parts.append(f"next in {words.span(wait)}" if wait > 0 else "next now")
+    if about["dropped"]:
+        parts.append("dropped through the service")
     if about["trouble"]:
         parts.append(words.printable(str(about["trouble"])))
     if excluded:

@@ -4,16 +4,19 @@ import argparse
 import dataclasses
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from gossamer.backends.sqlite import reports
 from gossamer.backends.sqlite.recrawl_reports import MOST_OVERDUE, recrawl_report
+from gossamer.backends.sqlite.windows import fact
 from gossamer.clock import clock_of
 from gossamer.commands import arguments as given
 from gossamer.commands.reading import add_directory_option, directory_of, holder_of, reading
 from gossamer.config import Config, known_shape, shape_of
+from gossamer.crawl.controls import ORDERS, HostControls
 from gossamer.crawl.freshness import figures_on_record
-from gossamer.model.units import Instant
+from gossamer.inquiries import orders_from
+from gossamer.model.units import HostKey, Instant
 from gossamer.observe import words
 from gossamer.observe.freshening import Freshening, budget_words, freshening_object, pace_words
 from gossamer.observe.live import Live, read_live
@@ -25,6 +28,8 @@ DESCRIPTION = """\
 The totals of a crawl as far as they are committed, and what it waits for. The
 crawl may be running; only then is it known what is in flight."""
 EXAMPLE = "  gossamer status\n  gossamer status --dir news --json | jq .waits"
+
+_MOST_NAMED = 5  # hosts of a kind of order
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -39,6 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     with reading(directory) as db:
         found = reports.status(db)
         waits = reports.waits(db, now)
+        orders = orders_from(fact(db, ORDERS))
         options = known_shape(reports.remembered_options(db))
         report = recrawl_report(db, now)
         figures = figures_on_record(**report._asdict(), now=now)
@@ -52,6 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
         }
         told = {
             "waits": waits_object(waits, holder is not None, now),
+            "ordered": orders_object(orders),
             "recrawl": recrawl_object(found, figures),
             "load": None if live is None else load_object(live),
             "options": options,
@@ -64,6 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     sections = [
         Section(title, tuple(total_rows(found, live))),
         Section(f"Waits for {waited}" if waited else "Waits for nothing", waits_rows(waits, now)),
+        Section("Ordered through the service", orders_rows(orders)),
         Section("Recrawls", recrawl_rows(found, figures)),
         *outcome_sections(found),
         Section("Remembered options", option_rows(options)),
@@ -144,6 +152,33 @@ def waits_rows(waits: Waits, now: Instant) -> tuple[tuple[str, str, str], ...]:
         ("recrawls", known(waits.recrawls, urls), first("the next is due", waits.next_recrawl)),
         ("missing", known(waits.missing), first("asked again by a start after", waits.next_missing)),
     )
+
+
+# --- what was ordered for single hosts ---------------------------------------------------------------------
+
+
+def orders_object(orders: HostControls) -> reports.Json:
+    """All hosts that are not crawled as any other, by what was ordered; delays in seconds."""
+    return {
+        "paused_hosts": sorted(orders.paused),
+        "dropped_hosts": sorted(orders.dropped),
+        "delays": dict(sorted(orders.delays.items())),
+    }
+
+
+def orders_rows(orders: HostControls) -> tuple[tuple[str, str, str], ...]:
+    """A row for each kind of order that was given, with the first hosts that it is about."""
+
+    def named(hosts: Iterable[HostKey]) -> str:
+        first = sorted(hosts)
+        more = " …" if len(first) > _MOST_NAMED else ""
+        return ", ".join(words.printable(host) + after(host) for host in first[:_MOST_NAMED]) + more
+
+    def after(host: HostKey) -> str:
+        return f" ({words.seconds(orders.delays[host])})" if host in orders.delays else ""
+
+    kinds = (("paused hosts", orders.paused), ("dropped hosts", orders.dropped), ("slowed hosts", orders.delays))
+    return tuple((kind, words.count(len(hosts)), named(hosts)) for kind, hosts in kinds if hosts)
 
 
 # --- visiting again ----------------------------------------------------------------------------------------

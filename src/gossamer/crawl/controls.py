@@ -3,6 +3,7 @@
 import json
 from typing import Final
 
+from gossamer.model.orders import HostOrder
 from gossamer.model.units import HostId, HostKey, Instant, Seconds
 
 HOST_DROPPED: Final = "host_dropped"
@@ -34,6 +35,10 @@ class HostControls:
             self.paused.update(map(HostKey, found["paused_hosts"]))
             self.dropped.update(map(HostKey, found["dropped_hosts"]))
             self.delays.update((HostKey(host), Seconds(delay)) for host, delay in found["delays"].items())
+
+    def ordered_for(self, host: HostKey) -> HostOrder:
+        """What holds for a host."""
+        return HostOrder(host in self.paused, host in self.dropped, self.delays.get(host))
 
     def pause(self, host: HostKey) -> None:
         self.paused.add(host)

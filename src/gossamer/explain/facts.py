@@ -196,6 +196,7 @@ class Facts:
     robots: RobotsFact | None = None
     budget: str | None = None  # of its host's shapes, and of its domain's hosts, as they are stored
     domain_budget: str | None = None
+    orders: str | None = None  # what was ordered through the service, as it is stored (`crawl.controls.ORDERS`)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gossamer.explain.facts import Bounded, SeedPlace, Step
+from gossamer.model.orders import HostOrder
 from gossamer.model.units import HostKey, Instant, Origin, Seconds, Url
 
 
@@ -272,6 +273,7 @@ class Story:
     standing: Standing | None = None
     place: Place | None = None
     politeness: Politeness | None = None
+    ordered: HostOrder | None = None  # for its host, through the service
     attempts: tuple[Attempt, ...] = ()
     earlier_attempts: bool = False
     tries: int = 0

@@ -29,6 +29,7 @@ from gossamer.filter.rules import EntryRules
 from gossamer.filter.traps_budget import TrapPolicy
 from gossamer.frontier.orderings import Ordering
 from gossamer.frontier.politeness import PolitenessPolicy
+from gossamer.model.orders import HostOrder
 from gossamer.model.reasons import meaning_of
 from gossamer.model.shown import LongLink
 from gossamer.model.states import UrlState
@@ -52,6 +53,7 @@ class CrawlRules:
     identities: Identities = field(default_factory=lambda: Identities(IdentityRules()))
     traps: TrapPolicy | None = None  # None: nothing is cut on this host
     recrawl: RecrawlTerms | None = None
+    ordered: HostOrder = HostOrder()  # for this host; `politeness` goes by its delay already
 
 
 def tell(
@@ -77,7 +79,10 @@ def tell(
     refusing = first_reason(verdicts)
     budget = budget_verdict(page, facts, rules.traps)
     verdicts = (*verdicts, budget)
-    against = reason_against(refusing or budget, robots, politeness, rules.caps)
+    ordered = rules.ordered
+    # What was ordered for a host counts first at a visit; at the door the rules alone are asked.
+    turned_away = known is None and refusing is not None
+    against = reason_against(refusing or budget, robots, politeness, rules.caps, None if turned_away else ordered)
     ignored = tuple((each.name, each.why) for each in rules.identities.ignored(form.url, form.host))
     if known is None:
         return Story(
@@ -87,6 +92,7 @@ def tell(
             robots=robots,
             standing=would_stand(url, facts, rules.ordering),
             politeness=politeness,
+            ordered=ordered or None,
             next=Next(None, _would_happen(refusing is not None, against)),
         )
     visit = facts.visit
@@ -102,13 +108,14 @@ def tell(
         standing=stands(known, facts, rules.ordering),
         place=None if facts.queue is None else Place(facts.queue.before, facts.queue.of_class, facts.queue.of_host),
         politeness=politeness,
+        ordered=ordered or None,
         attempts=_attempts(known, facts),
         earlier_attempts=facts.earlier_failures,
         tries=known.tries,
         content=_content(known.state, visit, facts.long_links) if visit is not None else None,
         archive=_archive(known.url, visit, record) if visit is not None else None,
         recrawl=None if rules.recrawl is None else recrawl_of(known, facts, rules.recrawl),
-        next=next_visit(known, visit, against, politeness, running=running, now=now),
+        next=next_visit(known, visit, against, politeness, ordered, running=running, now=now),
     )
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from gossamer.explain.facts import DomainFact, HostFact, UrlFact, VisitFact
 from gossamer.explain.story import Next, Politeness, Robots, Verdict
 from gossamer.frontier.politeness import Contact, PolitenessPolicy, gap_after
+from gossamer.model.orders import HostOrder
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant, Seconds
 
@@ -53,9 +54,11 @@ def politeness_of(
 
 
 def reason_against(
-    refusing: Verdict | None, robots: Robots, politeness: Politeness | None, caps: Caps
+    refusing: Verdict | None, robots: Robots, politeness: Politeness | None, caps: Caps, ordered: HostOrder | None
 ) -> tuple[str, str] | None:
     """What would exclude the URL at its next visit: the reason and the value that decides, in the order of a visit."""
+    if ordered is not None and ordered.dropped:
+        return "host_dropped", "through the service, until the host is resumed"
     if refusing is not None and refusing.reason is not None:
         return refusing.reason, refusing.detail
     if politeness is not None and caps.max_per_domain is not None and politeness.accesses >= caps.max_per_domain:
@@ -72,11 +75,14 @@ def next_visit(
     visit: VisitFact | None,
     against: tuple[str, str] | None,
     politeness: Politeness | None,
+    ordered: HostOrder,
     *,
     running: bool,
     now: Instant,
 ) -> Next:
     """When a URL on record is visited next, and why then."""
+    if url.state is UrlState.QUEUED and ordered.paused:
+        return Next(None, "its host was paused through the service: not contacted until it is resumed")
     if url.state is UrlState.QUEUED:
         return _turn(url, against, politeness, running=running, now=now)
     if url.state is UrlState.MISSING and url.available_at is not None:

@@ -19,6 +19,7 @@ from gossamer.explain.story import (
     Story,
     Verdict,
 )
+from gossamer.model.orders import HostOrder
 from gossamer.observe import words
 from gossamer.recrawl.policy import in_words
 
@@ -97,6 +98,7 @@ def _parts(story: Story) -> Iterator[tuple[str, list[str]]]:
     yield "priority", _standing(story.standing) if story.standing is not None else []
     yield "queue", _place(story)
     yield "politeness", _politeness(story.politeness, story.robots)
+    yield "ordered", _ordered(story.ordered) if story.ordered is not None else []
     yield "attempts", _attempts(story)
     yield "content", _content(story)
     yield "archive", _archive(story)
@@ -258,6 +260,14 @@ def _rest_reason(politeness: Politeness) -> str:
         return politeness.reason
     longer = "; longer than the usual gap: Retry-After, failures or rules out of reach" if politeness.longer else ""
     return f"the reason is not recorded{longer}"
+
+
+def _ordered(ordered: HostOrder) -> list[str]:
+    """What a person asked for its host, which counts before everything else."""
+    found = [f"{word} through the service" for word in ("paused", "dropped") if getattr(ordered, word)]
+    if ordered.delay is not None:
+        found.append(f"left alone through the service for at least {words.seconds(ordered.delay)} after each answer")
+    return [f"its host is {each}" for each in found]
 
 
 def _attempts(story: Story) -> list[str]:

@@ -98,7 +98,7 @@ class LimitsAnswer(BaseModel):
 
 
 class HostAnswer(BaseModel):
-    """As `gossamer hosts --json` has it, and what was ordered for it. Moments are ISO 8601 in UTC, durations are
+    """As `gossamer hosts --json` has it. Moments are ISO 8601 in UTC, durations are
     seconds."""
 
     host: str
@@ -117,8 +117,9 @@ class HostAnswer(BaseModel):
     trouble: str | None
     excluded: dict[str, int] = Field(description="by reason")
     cuts: list[dict[str, str]] = Field(description="what was cut as a trap")
-    paused: bool
-    dropped: bool
+    paused: bool = Field(description="it is not contacted until it is resumed")
+    dropped: bool = Field(description="its URLs become excluded when their turn comes")
+    ordered_delay: float | None = Field(description="the least gap after an answer, as it was ordered")
 
 
 class SteeredHost(HostAnswer):

@@ -245,9 +245,10 @@ async def _known_host(parts: Parts, host: HostKey) -> dict[str, Any]:
     return {**found, **_ordered_for(parts.operator, host)}
 
 
-def _ordered_for(operator: Operator, host: HostKey) -> dict[str, bool]:
+def _ordered_for(operator: Operator, host: HostKey) -> dict[str, object]:
     orders = operator.orders
-    return {"paused": host in orders.paused_hosts, "dropped": host in orders.dropped_hosts}
+    delay = orders.delays.get(host)
+    return {"paused": host in orders.paused_hosts, "dropped": host in orders.dropped_hosts, "ordered_delay": delay}
 
 
 def _host(name: str) -> HostKey:

@@ -98,7 +98,8 @@ class StoryReader:
                 domain_budget=domain_budget,
                 host=self._host("host_by_name", host),
                 domain=self._domain(domain, suffix),
-                order=self._order(),
+                order=self._fact("order"),
+                orders=self._fact("service"),
                 next_id=self._number("last_url") + 1,
                 robots=self._robots(origin),
             )
@@ -128,7 +129,8 @@ class StoryReader:
             earlier_failures=len(failures) > MOST_ATTEMPTS,
             host=host,
             domain=domain,
-            order=self._order(),
+            order=self._fact("order"),
+            orders=self._fact("service"),
             robots=self._robots(Origin(known.url[: known.url.index("/", known.url.index("//") + 2)])),
         )
 
@@ -165,8 +167,8 @@ class StoryReader:
             return DomainFact(domain, suffix_visits=self._number("suffix", suffix))
         return DomainFact(domain, DomainFacts(*row[:3]), row[3])
 
-    def _order(self) -> str | None:
-        row = self._row("fact", "order")
+    def _fact(self, name: str) -> str | None:
+        row = self._row("fact", name)
         return None if row is None else str(row[0])
 
     def _robots(self, origin: Origin) -> RobotsFact | None:
