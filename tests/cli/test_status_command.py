@@ -127,7 +127,7 @@ def test_of_a_running_crawl_that_says_nothing_it_is_unknown(crawl: Path, capsys:
 
 
 def test_hosts_that_are_not_crawled_as_any_other_are_named(crawl: Path, capsys: Captured) -> None:
-    nothing = {"paused_hosts": [], "dropped_hosts": [], "delays": {}}
+    nothing: dict[str, object] = {"paused_hosts": [], "dropped_hosts": [], "delays": {}}
     assert status(capsys)["ordered"] == nothing and "Ordered" not in text(capsys)
 
     many = [f"p{n}.test" for n in range(6)]

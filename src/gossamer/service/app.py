@@ -19,6 +19,7 @@ from gossamer.service.bodies import (
     CrawlAnswer,
     Health,
     Problem,
+    StateOfCrawl,
     StatusAnswer,
     described,
     problem,
@@ -169,16 +170,25 @@ def picture(snapshot: Snapshot, state: str) -> dict[str, object]:
     }
 
 
-def state_of(parts: Parts) -> str:
+def state_of(parts: Parts) -> StateOfCrawl:
     pipeline = parts.pipeline
-    if pipeline.stopping:
+    return state_word(parts.feed.latest, stopping=pipeline.stopping, paused=pipeline.paused)
+
+
+def state_word(latest: Snapshot | None, *, stopping: bool, paused: bool) -> StateOfCrawl:
+    """What the crawl does, by its last snapshot, in a word. What keeps it from fetching comes before what it has to do;
+    a slow store after a pause, because that ends by itself."""
+    if stopping:
         return "stopping"
-    if parts.feed.latest is not None and parts.feed.latest.store_failing:
+    if latest is not None and latest.store_failing:
         return "store failing"
-    if pipeline.paused:
+    if paused:
         return "paused"
-    latest = parts.feed.latest
-    return "idle" if latest is not None and not (latest.queued or latest.in_flight) else "running"
+    if latest is None:
+        return "running"
+    if latest.store_slow:
+        return "store slow"
+    return "running" if latest.queued or latest.in_flight else "idle"
 
 
 def _add_watching(app: FastAPI, parts: Parts) -> None:

@@ -146,7 +146,9 @@ class Done(BaseModel):
     done: int = Field(description="how many URLs were moved")
 
 
-StateOfCrawl = Literal["running", "idle", "paused", "stopping", "store failing"]
+StateOfCrawl = Literal["running", "idle", "paused", "stopping", "store failing", "store slow"]
+"""`store failing`: commits fail, so nothing is fetched; `store slow`: one takes very long, and nothing is fetched until
+it ends."""
 
 
 class CrawlAnswer(BaseModel):
