@@ -8,10 +8,13 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 import yaml  # type: ignore[import-untyped]
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from debian import unpacked
 from gossamer.config import make_config, underscored
@@ -177,6 +180,37 @@ def test_the_container_is_made_of_a_public_image_and_of_files_that_exist() -> No
     for copied in re.findall(r"^COPY (?!--from)(.*) \S+$", text, flags=re.MULTILINE):
         assert all((ROOT / name).exists() for name in copied.split())
     assert re.search(r"^USER gossamer$", text, flags=re.MULTILINE)
+
+
+def test_the_container_has_the_loops_in_c_and_nothing_that_the_project_does_not_ask_for() -> None:
+    text = (DEPLOY / "Containerfile").read_text(encoding="utf-8")
+    build, final = re.split(r"^FROM .*$", text, flags=re.MULTILINE)[1:]
+
+    assert re.search(r"apt-get install -y --no-install-recommends gcc libc6-dev", build)
+    assert 'python -c "import gossamer.native._kernels"' in build  # an extension that is optional fails in silence
+    assert "--require-hashes -r constraints.txt" in build
+    assert re.findall(r"/opt/gossamer/bin/pip install (.*) \\$", build, flags=re.MULTILINE) == [
+        "--no-cache-dir --no-index --find-links /wheels gossamer"
+    ]
+    assert "apt-get" not in final and "pip" not in final
+
+
+def test_what_the_project_asks_for_is_in_the_lock_once_with_all_that_needs() -> None:
+    """So that nothing is missing where only files of the lock may be installed."""
+    locked = re.findall(r"^([\w.-]+)==", (ROOT / "constraints.txt").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    wanted, met = ["gossamer"], set()
+    while wanted:
+        name = wanted.pop()
+        for line in metadata.requires(name) or []:
+            asked = Requirement(line)
+            if (asked.marker is None or asked.marker.evaluate({"extra": ""})) and asked.name not in met:
+                met.add(asked.name)
+                wanted.append(asked.name)
+
+    known = [canonicalize_name(name) for name in locked]
+    assert len(known) == len(set(known))
+    assert {canonicalize_name(name) for name in met} <= set(known)
+    assert not {"pytest", "mypy", "ruff", "playwright"} & met
 
 
 def test_what_compose_mounts_and_builds_exists() -> None:
