@@ -244,13 +244,15 @@ DIFFERENCES: dict[str, str] = {
     " full host has been asked five times at a gap of half a second. Through the interface with 30,000, a million under"
     " `make soak`, and a hundred visits at a gap of 20 ms.",
     "AP-01": "With a cap of 200 KB: a length of 1 GiB is declared, and 125 MiB are sent in chunks without one.",
-    "AP-02": "The time it takes is not measured.",
+    "AP-02": "The 100 ms are held in CPU time of the service, the crawl's own work included.",
     "AP-04": "With 200,000 seeds in one stream and 20,000 in 100 calls; `make soak` sends a million. The service is"
     " killed right after the last answer, and all are there. Times are compared within the run only: figures are"
     " answered in a twentieth of what the stream takes. A seed costs about 60 µs of CPU time: a million, a minute.",
     "AP-05": "There is always a token: the first start makes one. One that others can read is refused at the start.",
-    "AP-10": "Fifteen slow heads with a deadline of half a second; a thousand idle connections were not tried, and no"
-    " percentile was measured.",
+    "AP-10": "Fifteen slow heads and a thousand idle connections, with a deadline of half a second and room for twenty"
+    " connections. Instead of a percentile, CPU time: all that the service does for the thousand and for 52 calls of"
+    " another caller is less than 250 ms (measured: 70 ms). That caller was connected before; while idle connections"
+    " take all the room, new ones are closed at once, for as long as `service.head_timeout`.",
     "AP-11": "With 10,000 hosts whose names no name server knows; `make soak` takes 100,000.",
     "AP-13": "Calls leave no line in the log at all; what is ordered for hosts with odd names does.",
     "AP-14": "Four times; `make soak` does it a thousand times.",

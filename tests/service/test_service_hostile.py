@@ -36,6 +36,12 @@ def resident(service: Service) -> int:
     raise AssertionError("no such process")
 
 
+def cpu_time(service: Service) -> float:
+    """Seconds of CPU that it has used, all of its threads together; to a hundredth."""
+    fields = Path(f"/proc/{service.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def raw(service: Service, *pieces: bytes) -> bytes:
     """What is answered to these bytes, up to the end of the connection."""
     with socket.create_connection(("127.0.0.1", service.port), timeout=30) as connection:
@@ -84,8 +90,11 @@ def test_ap_01_a_body_past_the_cap_is_refused_with_or_without_a_length(service: 
     ids=["broken", "trailing", "nan", "nested", "utf8", "empty", "nul"],
 )
 def test_ap_02_what_is_no_json_is_a_short_400(service: Service, body: bytes) -> None:
+    before = cpu_time(service)
+
     told = service.post("/seed/urls", body)
 
+    assert cpu_time(service) - before <= 0.1  # nobody waits for longer, the crawl's own work included
     assert told.status == 400
     assert len(told.body) < 500 and b"Traceback" not in told.body and told.json["error"]
 
@@ -164,6 +173,36 @@ def test_ap_10_slow_heads_are_cut_off_and_connections_are_counted(service: Servi
     assert [each.recv(100) if _is_open(each) else b"" for each in slow] == [b""] * 15
     for each in slow:
         each.close()
+
+
+def test_ap_10_a_thousand_idle_connections_are_closed_and_cost_other_callers_nothing(service: Service) -> None:
+    caller = http.client.HTTPConnection("127.0.0.1", service.port, timeout=30)
+    answers, before = [], cpu_time(service)
+    try:
+        answers.append(_asked(caller))  # its connection is there before the others come
+        idle = []
+        for number in range(1000):
+            idle.append(socket.create_connection(("127.0.0.1", service.port), timeout=30))
+            if number % 20 == 0:
+                answers.append(_asked(caller))
+        closed = [not _is_open(each) for each in idle]
+        answers.append(_asked(caller))
+    finally:
+        caller.close()
+
+    assert answers == [200] * 52 and all(closed)
+    # All that the service did meanwhile is less than what a single call may take, so none waited for longer.
+    assert cpu_time(service) - before <= 0.25
+    assert service.get("/status").status == 200
+    for each in idle:
+        each.close()
+
+
+def _asked(caller: http.client.HTTPConnection) -> int:
+    caller.request("GET", "/status")
+    answer = caller.getresponse()
+    answer.read()
+    return answer.status
 
 
 def _is_open(connection: socket.socket) -> bool:
