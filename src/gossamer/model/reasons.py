@@ -34,8 +34,8 @@ MEANINGS: Final[Mapping[str, str]] = {
     "bad_xml": "a sitemap or feed that is damaged, cut off, or declares entities that would blow up; it is stored, and "
     "read as far as it goes",
     "not_a_sitemap": "named as a sitemap, and something else; it is stored",
-    "parse_limit": "a sitemap or feed beyond a limit of `[sitemaps]`, of which what is within the limit is used, or a page "
-    "that takes too long to read, whose links are not known; it is stored",
+    "parse_limit": "a sitemap or feed beyond a limit of `[sitemaps]`, of which what is within the limit is used, or a "
+    "page that takes too long to read, whose links are not known; it is stored",
     "server_error": "5xx, 408 or 425; tried again",
     "rate_limited": "429; tried again when the host says so, dead after ten in a row",
     "near_duplicate": 'almost the same as another page, and left out as `content.near_duplicates = "skip"` asks',
