@@ -15,7 +15,6 @@ from gossamer.commands.reading import add_directory_option, directory_of, holder
 from gossamer.config import Config, known_shape, shape_of
 from gossamer.crawl.controls import ORDERS, HostControls
 from gossamer.crawl.freshness import figures_on_record
-from gossamer.inquiries import orders_from
 from gossamer.model.units import HostKey, Instant
 from gossamer.observe import words
 from gossamer.observe.freshening import Freshening, budget_words, freshening_object, pace_words
@@ -41,10 +40,11 @@ def run(arguments: argparse.Namespace) -> int:
     directory = directory_of(arguments)
     holder = holder_of(directory)
     now = clock_of(directory).now()
+    orders = HostControls()
     with reading(directory) as db:
         found = reports.status(db)
         waits = reports.waits(db, now)
-        orders = orders_from(fact(db, ORDERS))
+        orders.take_up(fact(db, ORDERS))
         options = known_shape(reports.remembered_options(db))
         report = recrawl_report(db, now)
         figures = figures_on_record(**report._asdict(), now=now)
