@@ -66,18 +66,20 @@ OURS: dict[str, tuple[str, ...]] = {
     "commands": (
         *("model", "errors", "clock", "config", "seed", "crawl", "backends", "observe", "simweb", "assemble"),
         *("explain", "simulate", "plugins", "wishes", "searching", "export", "verify", "archived", "extract.page"),
-        *("recrawl", "version", "inquiries", "service.server"),
+        *("recrawl", "version", "inquiries", "rulebook", "service.server"),
     ),
     # What people ask of a crawl's directory, for commands and service alike.
     "inquiries": (
         *("model", "clock", "config", "backends.sqlite", "backends.warcfile.reader", "explain", "observe", "seed"),
         *("crawl.controls", "crawl.prices", "crawl.recrawl_rules", "crawl.signals", "recrawl.rules", "wishes"),
-        "frontier.politeness",
+        *("filter.identity", "frontier.politeness", "rulebook"),
     ),
+    # The same policies, made once for whoever asks about many URLs.
+    "rulebook": (*("model", "clock", "config", "filter", "frontier", "recrawl", "crawl.recrawl_rules", "wishes"),),
     # The crawl behind HTTP: opens the same session as the command line, steers it, reads its database.
     "service": (
         *("model", "errors", "clock", "config", "sections", "crawl", "seed", "filter", "store.changes", "observe"),
-        *("fetch.dns.policy", "backends.sqlite", "explain.words", "inquiries", "wishes", "version"),
+        *("fetch.dns.policy", "backends.sqlite", "explain.words", "inquiries", "rulebook", "wishes", "version"),
         "sketch",
     ),
     "cli": ("commands", "errors", "observe", "version"),
@@ -145,6 +147,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
         "fetch.ftp",
         "seed",
         "service.gate",
+        "service.short",
         "simweb",
         "extract.sitemaps.feeds",
     ),  # the parsing part; nobody opens URLs with it

@@ -10,11 +10,10 @@ from pathlib import Path
 from gossamer.backends.sqlite.database import open_for_reading
 from gossamer.backends.sqlite.host_reports import HostRow
 from gossamer.backends.sqlite.story import StoryReader
-from gossamer.clock import clock_of
 from gossamer.config import Config
 from gossamer.crawl.controls import HostControls
 from gossamer.crawl.prices import price_from
-from gossamer.crawl.recrawl_rules import NEVER_AGAIN, recrawl_rules_of, standing_of
+from gossamer.crawl.recrawl_rules import NEVER_AGAIN, standing_of
 from gossamer.crawl.signals import FEEDS, HUB_WEIGHT, HostChanging
 from gossamer.explain.facts import DomainFact, Facts, HostFact, RecordCheck, UrlFact, VisitFact
 from gossamer.explain.form import fingerprints_of, form_of
@@ -24,25 +23,15 @@ from gossamer.explain.story import Form, Story
 from gossamer.explain.tell import CrawlRules, refused, tell
 from gossamer.explain.trapped import cuts_of, identities_with
 from gossamer.explain.waiting import Caps, politeness_of
+from gossamer.filter.identity import Identities
 from gossamer.frontier.politeness import PolitenessPolicy
 from gossamer.model.orders import HostOrder
 from gossamer.model.units import Domain, HostKey, Instant, Seconds
 from gossamer.observe import words
 from gossamer.recrawl.rules import PageFacts, prior_of
+from gossamer.rulebook import Rulebook
 from gossamer.seed.lists import with_scheme
-from gossamer.wishes import (
-    canonicaliser_for,
-    domain_of,
-    identity_rules_for,
-    importance_for,
-    is_free_of_traps,
-    opening_price_for,
-    ordering_for,
-    politeness_for,
-    recrawl_policy_for,
-    rules_for,
-    trap_policy_for,
-)
+from gossamer.wishes import domain_of
 
 Json = dict[str, object]
 
@@ -59,37 +48,43 @@ NOTHING_ORDERED = HostOrder()
 
 def story_of(config: Config, text: str, *, running: bool) -> Story:
     """The whole story of a URL, as a person writes it, under the rules of a configuration. Raises StoreFailed."""
-    form = _form(config, text)
+    book = Rulebook(config)
+    form = _form(book, text)
     if form.url is None:
         return refused(form)
     path = Path(config.dir) / "crawl.db"
     with closing(open_for_reading(path)) as db:
-        return _story(StoryReader(db, path), config, form, running)
+        return _story(StoryReader(db, path), book, form, running, None)
 
 
-def story_from(reader: StoryReader, config: Config, text: str, *, running: bool) -> Story:
-    """The same by a reader of its database."""
-    form = _form(config, text)
-    return refused(form) if form.url is None else _story(reader, config, form, running)
+def story_from(
+    reader: StoryReader, book: Rulebook, text: str, *, running: bool, largest_record: int | None = None
+) -> Story:
+    """The same by a reader of its database, under the rules of a book. Raises LargeRecord if a document in the archive
+    would have to be read that is larger than that."""
+    form = _form(book, text)
+    return refused(form) if form.url is None else _story(reader, book, form, running, largest_record)
 
 
-def _form(config: Config, text: str) -> Form:
-    return form_of(text, with_scheme(text), canonicaliser_for(config))
+def _form(book: Rulebook, text: str) -> Form:
+    return form_of(text, with_scheme(text), book.canonicaliser)
 
 
-def _story(reader: StoryReader, config: Config, form: Form, running: bool) -> Story:
+def _story(reader: StoryReader, book: Rulebook, form: Form, running: bool, largest: int | None) -> Story:
     assert form.url is not None and form.host is not None and form.origin is not None
     domain, _, suffix = domain_of(form.host)
-    learnt = reader.learnt_parameters(form.host) if config.identity.learn else ()
-    identities = identities_with(identity_rules_for(config), learnt)
+    learnt = reader.learnt_parameters(form.host) if book.config.identity.learn else ()
+    identities = identities_with(book.identities.rules, learnt) if learnt else book.identities
     sought = fingerprints_of(form.url, form.host, reader.fingerprint_key(), identities)
     facts = reader.facts(form.host, domain, suffix, form.origin, sought)
     host = facts.host.host if facts.host is not None else form.host
     ordered = orders_from(facts.orders).ordered_for(host)
-    rules = replace(rules_of(config, reader, host, domain, ordered), identities=identities)
-    record = None if facts.visit is None else checked_record(Path(config.dir) / "warc", facts.visit)
+    rules = rules_of(book, reader, host, domain, identities, ordered)
+    if largest is not None and facts.visit is not None and _record_bytes(facts.visit) > largest:
+        raise LargeRecord
+    record = None if facts.visit is None else checked_record(book.archive, facts.visit)
     # The clock is read last, so that nothing on record is younger than now.
-    return tell(form, facts, rules, now=clock_of(Path(config.dir)).now(), running=running, record=record)
+    return tell(form, facts, rules, now=book.clock.now(), running=running, record=record)
 
 
 def orders_from(text: str | None) -> HostControls:
@@ -100,43 +95,43 @@ def orders_from(text: str | None) -> HostControls:
 
 
 def rules_of(
-    config: Config, reader: StoryReader, host: HostKey, domain: Domain, ordered: HostOrder = NOTHING_ORDERED
+    book: Rulebook, reader: StoryReader, host: HostKey, domain: Domain, identities: Identities, ordered: HostOrder
 ) -> CrawlRules:
     """What a crawl with this configuration would decide by, as far as it concerns this host."""
-    scope = scope_near(config.scope, reader, host, domain)
+    config = book.config
     return CrawlRules(
-        entry=rules_for(config, scope),
-        ordering=ordering_for(config),
-        politeness=_politeness(config, host, ordered),
+        entry=book.entry(scope_near(book.scope, reader, host, domain)),
+        ordering=book.ordering,
+        politeness=_with_order(book.politeness(host), ordered),
         caps=Caps(config.politeness.max_per_domain, Seconds(config.politeness.max_crawl_delay)),
         robots_agent=config.robots_agent,
         minimise=config.filter.minimise,
-        traps=None if is_free_of_traps(config)(host) else trap_policy_for(config),
-        recrawl=RecrawlTerms(recrawl_policy_for(config), partial(_basis, config)),
+        identities=identities,
+        traps=None if book.is_free_of_traps(host) else book.traps,
+        recrawl=RecrawlTerms(book.recrawl_policy, partial(_basis, book)),
         ordered=ordered,
     )
 
 
-def _politeness(config: Config, host: HostKey, ordered: HostOrder) -> PolitenessPolicy:
-    """The policy for a host. A delay that was ordered stands in place of the configuration's, as in a crawl."""
-    policy = politeness_for(config, host)
+def _with_order(policy: PolitenessPolicy, ordered: HostOrder) -> PolitenessPolicy:
+    """A delay that was ordered stands in place of the configuration's, as in a crawl."""
     return policy if ordered.delay is None else replace(policy, min_delay=ordered.delay)
 
 
-def _basis(config: Config, known: UrlFact, facts: Facts) -> Basis:
+def _basis(book: Rulebook, known: UrlFact, facts: Facts) -> Basis:
     """What the plan of a URL's next visit would rest on now."""
-    wishes, fact, visit = config.recrawl, facts.recrawl, facts.visit
+    fact, visit = facts.recrawl, facts.visit
     host = facts.host.host if facts.host is not None else ""
     status, mime, near = (None, "", False) if visit is None else (visit.status, visit.mime, visit.distance is not None)
     standing = standing_of(known.state, status, near)
-    rules = recrawl_rules_of(wishes)
+    rules = book.recrawl_rules
     ruling = rules.ruling(PageFacts(host, known.url, mime or "", standing))
     changing = HostChanging.from_text(fact.changing) if fact.changing else HostChanging()
-    price = price_from(fact.price, wishes.budget, opening_price_for(config), Instant(0.0)).price
+    price = price_from(fact.price, book.config.recrawl.budget, book.opening_price, Instant(0.0)).price
     hub = facts.listing.sitemap > 0 or mime in FEEDS
     terms = rules.terms(
         ruling,
-        importance=HUB_WEIGHT if hub else importance_for(config)(known.priority),
+        importance=HUB_WEIGHT if hub else book.importance(known.priority),
         price=price,
         prior=prior_of(facts.listing.changefreq, changing.rates.prior()),
         recall=0.0 if facts.listing.modified_at is None else changing.trust.recall,
@@ -144,6 +139,14 @@ def _basis(config: Config, known: UrlFact, facts: Facts) -> Basis:
     )
     fixed = None if ruling.fixed in (None, NEVER_AGAIN) else ruling.fixed
     return Basis(terms, fixed, ruling.rule, not changing.lies, changing.rates, changing.trust)
+
+
+class LargeRecord(Exception):
+    """The story cannot be told without much reading: ask for it where there is time."""
+
+
+def _record_bytes(visit: VisitFact) -> int:
+    return 0 if visit.warc_file is None else max(visit.warc_length or 0, visit.size or 0)
 
 
 def checked_record(folder: Path, visit: VisitFact) -> RecordCheck | None:
@@ -161,7 +164,7 @@ def checked_record(folder: Path, visit: VisitFact) -> RecordCheck | None:
     return RecordCheck(None, record.kind, record.target_uri, record.block_digest_ok(), record.payload_digest_ok())
 
 
-def host_object(row: HostRow, config: Config, now: Instant, ordered: HostOrder = NOTHING_ORDERED) -> Json:
+def host_object(row: HostRow, book: Rulebook, now: Instant, ordered: HostOrder = NOTHING_ORDERED) -> Json:
     """Everything known of a host. Moments are ISO 8601 in UTC, durations are seconds."""
     host = HostKey(row.host)
     fact = HostFact(
@@ -171,7 +174,7 @@ def host_object(row: HostRow, config: Config, now: Instant, ordered: HostOrder =
         address=row.address,
         rest_reason=row.rest_reason,
     )
-    policy = _politeness(config, host, ordered)
+    policy = _with_order(book.politeness(host), ordered)
     politeness = politeness_of(fact, DomainFact(Domain(row.domain)), policy, None, None, now)
     shapes, refused = cuts_of(row.budget)
     excluded = row.counts.excluded + type(row.counts.excluded)(refused)

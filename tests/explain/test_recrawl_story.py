@@ -20,6 +20,7 @@ from gossamer.recrawl.policy import DAY
 from gossamer.recrawl.price import Price
 from gossamer.recrawl.prior import HostRates
 from gossamer.recrawl.trust import HostTrust
+from gossamer.rulebook import Rulebook
 from gossamer.sections import RecrawlRuleSection, RecrawlSection
 from gossamer.wishes import recrawl_policy_for
 
@@ -42,7 +43,7 @@ def story_of(
     facts = replace(facts, url=url, recrawl=fact, listing=listing or ListingFact())
     rules = replace(
         RULES,
-        recrawl=RecrawlTerms(recrawl_policy_for(config), lambda known, facts: _basis(config, known, facts)),
+        recrawl=RecrawlTerms(recrawl_policy_for(config), lambda known, facts: _basis(Rulebook(config), known, facts)),
     )
     return tell(form(), facts, rules, now=NOW, running=False)
 

@@ -14,6 +14,7 @@ from gossamer.errors import StoreFailed
 from gossamer.explain.facts import MOST_ATTEMPTS, MOST_STEPS, Bounded, DomainFact, Facts
 from gossamer.explain.scoping import scope_near
 from gossamer.filter.rules import EntryRules
+from gossamer.filter.scope import parse_scope
 from gossamer.model.facts import DomainFacts, UrlFacts
 from gossamer.model.units import Domain, Fingerprint, HostKey, Origin, Url
 
@@ -162,7 +163,7 @@ def test_of_an_unknown_url_its_host_is_known_all_the_same(reader: StoryReader) -
 def test_the_scope_near_a_host_is_what_all_seeds_would_make_it(
     reader: StoryReader, scope: str, host: str, domain: str, admitted: bool
 ) -> None:
-    rules = EntryRules(scope=scope_near(scope, reader, HostKey(host), Domain(domain)))
+    rules = EntryRules(scope=scope_near(parse_scope(scope), reader, HostKey(host), Domain(domain)))
 
     assert (rules.may_enter(Url(f"http://{host}/"), HostKey(host), 0) is None) == admitted
 

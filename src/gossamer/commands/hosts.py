@@ -17,6 +17,7 @@ from gossamer.explain.trapped import cuts_of
 from gossamer.inquiries import HOST_SORTS, Json, host_object, orders_from
 from gossamer.model.units import HostKey
 from gossamer.observe import words
+from gossamer.rulebook import Rulebook
 
 USAGE = "[--host HOST] [--sort ORDER] [--limit N] [--cut] [--json]"
 DESCRIPTION = """\
@@ -53,11 +54,11 @@ def run(arguments: argparse.Namespace) -> int:
             rows = (row for row in rows if _is_cut(row))
         key = HOST_SORTS[str(given.text(arguments, "sort"))]
         chosen = sorted(rows, key=key) if limit is None else heapq.nsmallest(limit, rows, key=key)
-    now = clock_of(directory).now()
+    book, now = Rulebook(config), clock_of(directory).now()
     if not chosen and not as_json:
         print("no such hosts", file=sys.stderr)
     for row in chosen:
-        about = host_object(row, config, now, orders.ordered_for(HostKey(row.host)))
+        about = host_object(row, book, now, orders.ordered_for(HostKey(row.host)))
         text = json.dumps(about) if as_json else "\n".join(host_lines(about))
         sys.stdout.write(text + "\n")
     return 0

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from gossamer.filter.scope import Scope, parse_scope
+from gossamer.filter.scope import Scope
 from gossamer.model.units import Domain, HostKey
 
 
@@ -18,12 +18,8 @@ class SeedHosts(Protocol):
         ...
 
 
-def scope_near(text: str, seeds: SeedHosts, host: HostKey, domain: Domain) -> Scope:
-    """The scope that `text` means. It says of `host`, which is in `domain`, what the whole crawl's scope says.
-
-    Raises ConfigError for text that means none.
-    """
-    scope = parse_scope(text)
+def scope_near(scope: Scope, seeds: SeedHosts, host: HostKey, domain: Domain) -> Scope:
+    """The scope with its seeds: it says of `host`, which is in `domain`, what the whole crawl's scope says."""
     near = (
         seeds.seed_host(host) if scope.of_seed_hosts else None,
         seeds.seed_host_in(domain) if scope.of_seed_domains else None,

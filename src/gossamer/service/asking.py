@@ -14,8 +14,9 @@ from gossamer.backends.sqlite.windows import Window, dead_window, host_number, p
 from gossamer.clock import Clock
 from gossamer.config import Config
 from gossamer.explain.words import story_object
-from gossamer.inquiries import HOST_SORTS, Json, host_object, story_from
+from gossamer.inquiries import HOST_SORTS, Json, LargeRecord, host_object, story_from
 from gossamer.model.units import HostKey, Instant
+from gossamer.rulebook import Rulebook
 
 T = TypeVar("T")
 AT_ONCE = 4
@@ -24,6 +25,8 @@ HOSTS_KEPT = 2.0
 """Seconds for which the counts of hosts are good: making them reads every URL once ..."""
 HOSTS_WORTH = 50.0
 """... or so many times as long as that took, if this is longer: a fiftieth of a thread goes into it at most."""
+SMALL_RECORD = 256 * 1024
+"""Bytes of a document that are read and unpacked on the event loop at most."""
 _CACHE_KIB = 4_096
 
 
@@ -40,15 +43,28 @@ class Questions:
         self._good_until = float("-inf")
         self._rows: list[HostRow] = []
         self._sorted: dict[str, list[HostRow]] = {}
+        self._rules: Rulebook | None = None
+
+    def _book(self, config: Config) -> Rulebook:
+        """The rules of the configuration as it stands now; called on the event loop."""
+        if self._rules is None or (self._rules.config is not config and self._rules.config != config):
+            self._rules = Rulebook(config)
+        return self._rules
 
     async def _ask(self, question: Callable[[sqlite3.Connection], T]) -> T:
         async with self._turn:
             return await asyncio.to_thread(self._asked, question)
 
     def _asked(self, question: Callable[[sqlite3.Connection], T]) -> T:
-        db = self._free.pop() if self._free else self._opened()
+        try:
+            db = self._free.pop()
+        except IndexError:  # another thread may have taken the last one
+            db = self._opened()
         try:
             found = question(db)
+        except LargeRecord:
+            self._free.append(db)
+            raise
         except BaseException:
             db.close()  # whatever is wrong with it, the next question does not meet it
             raise
@@ -75,15 +91,29 @@ class Questions:
         return await self._ask(lambda db: dead_window(db, wanted, after=after, most=most))
 
     async def explain(self, config: Config, url: str) -> Json:
+        book = self._book(config)
         return await self._ask(
-            lambda db: story_object(story_from(StoryReader(db, self._path), config, url, running=True))
+            lambda db: story_object(story_from(StoryReader(db, self._path), book, url, running=True))
+        )
+
+    def pages_at_once(self, wanted: PageFilter, after: int, most: int) -> Window:
+        """The same as `pages`, on the event loop: for few of them, in order."""
+        return self._asked(lambda db: page_window(db, wanted, after=after, most=most))
+
+    def explain_at_once(self, config: Config, url: str) -> Json:
+        """The same as `explain`, on the event loop. Raises LargeRecord where much would have to be read."""
+        book = self._book(config)
+        return self._asked(
+            lambda db: story_object(
+                story_from(StoryReader(db, self._path), book, url, running=True, largest_record=SMALL_RECORD)
+            )
         )
 
     async def hosts(self, config: Config, sort: str, offset: int, most: int, contains: str) -> tuple[list[Json], int]:
         """So many hosts from `offset` on, and how many there are."""
         await self._count_hosts()
         now = Instant(self._clock.now())
-        rows, ordered = self._rows, self._sorted
+        rows, ordered, book = self._rows, self._sorted, self._book(config)
 
         def chosen() -> tuple[list[Json], int]:
             if sort not in ordered:
@@ -91,7 +121,7 @@ class Questions:
             meant = ordered[sort]
             if contains:
                 meant = [row for row in meant if contains in row.host]
-            return [host_object(row, config, now) for row in meant[offset : offset + most]], len(meant)
+            return [host_object(row, book, now) for row in meant[offset : offset + most]], len(meant)
 
         async with self._turn:
             return await asyncio.to_thread(chosen)
@@ -107,7 +137,7 @@ class Questions:
             return reports.row(number, reports.counts_of(number))
 
         row = await self._ask(counted)
-        return None if row is None else host_object(row, config, Instant(self._clock.now()))
+        return None if row is None else host_object(row, self._book(config), Instant(self._clock.now()))
 
     async def _count_hosts(self) -> None:
         async with self._counting:

@@ -6,8 +6,12 @@ quarter of a second, as old as the picture that it tells of may be anyway, or fo
 and never longer than until a change is acknowledged: whoever has changed something and asks is told of it.
 Then one caller has it made anew, and the others get the old one for as long again at most: a crowd costs no more than
 one. A repeated call counts like any other.
+
+What is asked for the first time, but by a caller and on a path that were let in before, may be answered at once too:
+`service.short` says what.
 """
 
+import re
 from collections.abc import Callable
 from typing import Final
 
@@ -25,10 +29,17 @@ LONGEST: Final = 128 * 1024
 MOST_BYTES: Final = 8 * 1024 * 1024
 """Of all answers that are kept."""
 
+MOST_CALLERS: Final = 1_000
+"""Whose heads are known, by path."""
+
 _ASKED: Final = "gossamer.asked"
 _END: Final = b"\r\n\r\n"
+_LINE: Final = re.compile(rb"GET (/[a-z]+)(?:\?([!\"$-~]{0,16000}))? HTTP/1\.1\r\n")
 # What makes a request more than its head, or the answer to it the last one of its connection.
 _NOT_PLAIN: Final = frozenset({b"content-length", b"transfer-encoding", b"connection", b"upgrade", b"expect"})
+
+
+Short = Callable[[bytes, bytes], Callable[[], bytes | None] | None]
 
 
 class _Kept:
@@ -44,11 +55,14 @@ class _Kept:
 
 class Answers:
     """Answers of the last moment, by the bytes of their requests. `counts` is asked for every repetition whether the
-    caller may call once more. Bounded."""
+    caller may call once more; `short` makes answers at once, or leaves them to others. Bounded."""
 
-    def __init__(self, clock: Clock, counts: Callable[[str], bool]) -> None:
+    def __init__(self, clock: Clock, counts: Callable[[str], bool], short: Short | None = None) -> None:
         self._clock = clock
         self._counts = counts
+        self._short = short
+        # Whom the gate has let in: that rests on the path and the fields alone, and on nothing that changes.
+        self._let_in: set[tuple[bytes, bytes]] = set()
         self._kept: dict[bytes, _Kept] = {}
         self._bytes = 0
         self.changes = 0
@@ -66,6 +80,29 @@ class Answers:
             kept.awaited = True
             return None
         return kept.answer if self._counts(kept.path) else None
+
+    def made(self, asked: bytes) -> bytes | None:
+        """The answer to this request, if it can be made at once for whoever asks."""
+        line = None if self._short is None else _LINE.match(asked)
+        if line is None or (line[1], asked[line.end() :]) not in self._let_in:
+            return None
+        assert self._short is not None
+        make = self._short(line[1], line[2] or b"")
+        path = line[1].decode("ascii")
+        if make is None or not self._counts(path):
+            return None
+        answer = make()
+        if answer is not None:
+            self.keep(asked, path, answer, self.changes)
+        return answer
+
+    def let_in(self, asked: bytes) -> None:
+        """This request was answered."""
+        line = None if self._short is None else _LINE.match(asked)
+        if line is not None:
+            if len(self._let_in) >= MOST_CALLERS:
+                self._let_in.clear()
+            self._let_in.add((line[1], asked[line.end() :]))
 
     def keep(self, asked: bytes, path: str, answer: bytes, changes: int) -> None:
         """An answer, begun when so many changes had been made: if there was another since, it may not know of it."""
@@ -124,6 +161,7 @@ class Remembering:
                     head = b"".join([b"%b: %b\r\n" % field for field in message["headers"]]) + b"\r\n"
             elif head and not message.get("more_body", False) and b"content-length:" in head:
                 self._answers.keep(asked, path, head + message["body"], changes)
+                self._answers.let_in(asked)
             else:
                 head = b""  # a stream
             await send(message)
@@ -151,7 +189,7 @@ class Repeating(HttpToolsProtocol):
         self._asked: bytes | None = None
         idle = not self._within and (self.cycle is None or self.cycle.response_complete)
         if idle and data.startswith(b"GET ") and data.find(_END) == len(data) - len(_END):
-            answer = None if self.flow.write_paused else self.answers.repeated(data)
+            answer = None if self.flow.write_paused else self.answers.repeated(data) or self.answers.made(data)
             if answer is not None:
                 self._repeat(answer)
                 return

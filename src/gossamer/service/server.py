@@ -35,7 +35,8 @@ from gossamer.service.metrics import Metrics
 from gossamer.service.moments import Sights
 from gossamer.service.operator import Operator, Unavailable
 from gossamer.service.parts import Parts
-from gossamer.service.repeated import Answers, Remembering, Repeating
+from gossamer.service.repeated import Answers, Remembering, Repeating, Short
+from gossamer.service.short import ShortWay
 from gossamer.service.standing import FACT, StandingOrders, from_text
 from gossamer.service.token import token_in
 
@@ -110,7 +111,8 @@ async def _run(
     parts = Parts(operator, questions, feed, Metrics(lambda: feed.latest), crawl.pipeline, stop_soon)
     address = listening.getsockname()
     policy = policy_for(config.service, token)
-    server = Server(server_config(Gate(make_app(parts), policy, SteadyClock()), config.service))
+    gate = Gate(make_app(parts), policy, SteadyClock())
+    server = Server(server_config(gate, config.service, ShortWay(parts, SteadyClock())))
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, interrupts.received)
     changes: set[asyncio.Task[None]] = set()  # the loop alone would forget them
@@ -218,9 +220,9 @@ def is_loopback(host: str) -> bool:
 # --- connections -----------------------------------------------------------------------------------------
 
 
-def server_config(gate: Gate, section: ServiceSection) -> uvicorn.Config:
+def server_config(gate: Gate, section: ServiceSection, short: Short | None = None) -> uvicorn.Config:
     class Connection(Repeating, PatientConnection):
-        answers = Answers(SteadyClock(), gate.counts)
+        answers = Answers(SteadyClock(), gate.counts, short)
         head_timeout = section.head_timeout
         most = section.max_connections
 
@@ -287,6 +289,10 @@ class PatientConnection(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._head_is_there()
         super().on_headers_complete()
+
+    def on_response_complete(self) -> None:
+        self._head_is_there()  # of a request that was answered at once, too
+        super().on_response_complete()
 
     def send_400_response(self, msg: str) -> None:
         """What is no HTTP, or has a path of more than 64 KB, is answered in JSON like everything else."""

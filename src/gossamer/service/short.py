@@ -1,0 +1,108 @@
+"""The short way: frequent reads, each another one, answered on the event loop as they come. Hot: bench_service.py.
+
+The long way (server, gate, framework, a thread and back) costs several times what it takes to look up a few rows by
+their number. So what was let in before, by the same path and the same fields of its head, and is asked in a plain way,
+is answered here, byte for byte as the long way would. Everything else is left to the long way: what has to be checked,
+told as an error, or searched for. The event loop is kept from nothing: a read that took long, since the disk had to be
+asked, sends those after it the long way for a while.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Final
+from urllib.parse import unquote_plus
+
+import msgspec
+
+from gossamer.backends.sqlite.reports import PageFilter
+from gossamer.clock import Clock
+from gossamer.errors import GossamerError
+from gossamer.inquiries import LargeRecord
+from gossamer.service.app import picture, state_of
+from gossamer.service.gate import HEADERS
+from gossamer.service.parts import Parts
+
+SLOW: Final = 0.005
+"""Seconds after which a read counts as slow ..."""
+WORTH: Final = 20.0
+"""... and then there is none on the event loop for so many times as long: a twentieth of its time at most."""
+MOST_PAGES: Final = 100
+
+_NUMBERS: Final = re.compile(rb"(limit|after)=([0-9]{1,15})(?:&(?!\1)(limit|after)=([0-9]{1,15}))?")
+# An address with nothing after it, escaped as forms escape it.
+_ADDRESS: Final = re.compile(rb"url=([!\"$%'-:<-~]+)")
+_LONGEST_ADDRESS: Final = 10_000
+_END: Final = b"\r\n" + b"".join(b"%b: %b\r\n" % field for field in HEADERS) + b"\r\n"
+
+Make = Callable[[], bytes | None]
+
+
+class ShortWay:
+    """Answers what can be answered at once."""
+
+    def __init__(self, parts: Parts, clock: Clock) -> None:
+        self._parts = parts
+        self._clock = clock
+        self._not_before = float("-inf")
+        self._routes: dict[bytes, Callable[[bytes], Make | None]] = {
+            b"/healthz": self._healthz,
+            b"/status": self._status,
+            b"/pages": self._pages,
+            b"/explain": self._explain,
+        }
+
+    def __call__(self, path: bytes, query: bytes) -> Make | None:
+        """What makes the answer, from its fields on; None if this goes the long way. So may the answer, in the end."""
+        route = self._routes.get(path)
+        return None if route is None else route(query)
+
+    def _healthz(self, query: bytes) -> Make | None:
+        return lambda: answer({"status": "ok"})
+
+    def _status(self, query: bytes) -> Make | None:
+        latest = self._parts.feed.latest
+        return None if latest is None else lambda: answer(picture(latest, state_of(self._parts)))
+
+    def _pages(self, query: bytes) -> Make | None:
+        given = _NUMBERS.fullmatch(query)
+        if given is None and query:
+            return None
+        found = {} if given is None else {given[1]: int(given[2]), given[3]: int(given[4] or 0)}
+        most, after = found.get(b"limit", MOST_PAGES), found.get(b"after", 0)
+        if not 1 <= most <= MOST_PAGES:
+            return None
+
+        def make() -> bytes:
+            window = self._parts.questions.pages_at_once(PageFilter(), after, most)
+            return answer({"pages": window.items, "next": window.next})
+
+        return lambda: self._quickly(make)
+
+    def _explain(self, query: bytes) -> Make | None:
+        given = _ADDRESS.fullmatch(query)
+        if given is None:
+            return None
+        url = unquote_plus(given[1].decode("ascii"))
+        if len(url) > _LONGEST_ADDRESS or not url.strip():
+            return None
+        config, questions = self._parts.operator.config, self._parts.questions
+        return lambda: self._quickly(lambda: answer(questions.explain_at_once(config, url.strip())))
+
+    def _quickly(self, make: Callable[[], bytes]) -> bytes | None:
+        begun = self._clock.monotonic()
+        if begun < self._not_before:
+            return None
+        try:
+            return make()
+        except (GossamerError, LargeRecord):
+            return None  # the long way meets it too, and tells it
+        finally:
+            now = self._clock.monotonic()
+            if now - begun > SLOW:
+                self._not_before = now + WORTH * (now - begun)
+
+
+def answer(content: object) -> bytes:
+    """An answer as the long way gives it, from its fields on."""
+    body = msgspec.json.encode(content)
+    return b"content-length: %d\r\ncontent-type: application/json%b%b" % (len(body), _END, body)
