@@ -1,6 +1,5 @@
 """Facts, rules and the time in; the story out."""
 
-import base64
 from dataclasses import dataclass, field, replace
 
 from gossamer.explain.facts import MOST_STEPS, Facts, ListingFact, RecordCheck, UrlFact, VisitFact
@@ -35,6 +34,7 @@ from gossamer.model.shown import LongLink
 from gossamer.model.states import UrlState
 from gossamer.model.task import Via
 from gossamer.model.units import Instant, Url
+from gossamer.model.written import sha1_text
 
 _MOST_NAMES = 3  # of hosts that lead to a sitemap
 _TOLD = frozenset({UrlState.STORED, UrlState.DUPLICATE, UrlState.REDIRECT})
@@ -183,7 +183,7 @@ def _attempts(known: UrlFact, facts: Facts) -> tuple[Attempt, ...]:
 def _content(state: UrlState, visit: VisitFact, long_links: tuple[LongLink, ...]) -> Content | None:
     if state not in _TOLD:
         return None
-    digest = None if visit.digest is None else "sha1:" + base64.b32encode(visit.digest).decode("ascii")
+    digest = None if visit.digest is None else sha1_text(visit.digest)
     return Content(
         state.word,
         visit.duplicate_of,

@@ -1,7 +1,8 @@
 """Figures and foreign text in the form that people read."""
 
-import datetime
 from collections.abc import Mapping
+
+from gossamer.model.written import iso_moment
 
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 
@@ -65,10 +66,7 @@ def span(value: float) -> str:
 
 def timestamp(at: float | None) -> str | None:
     """ISO 8601, UTC, to the millisecond."""
-    if at is None:
-        return None
-    moment = datetime.datetime.fromtimestamp(at, datetime.UTC)
-    return moment.isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
+    return None if at is None else iso_moment(at)
 
 
 def printable(text: str, width: int | None = None) -> str:

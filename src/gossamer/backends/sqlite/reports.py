@@ -4,10 +4,7 @@ Whatever is long is read a chunk at a time, each chunk in a transaction of its o
 slow reader keeps nothing from the crawl, and what changes meanwhile may show.
 """
 
-import base64
-import datetime
 import json
-import math
 import sqlite3
 from array import array
 from collections import Counter
@@ -23,6 +20,7 @@ from gossamer.errors import StoreFailed
 from gossamer.model.facts import Standing, UrlFacts
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant
+from gossamer.model.written import iso_moment, sha1_text
 from gossamer.observe.waits import Waits
 
 URLS_COUNTED = 100_000
@@ -127,7 +125,7 @@ def pages(db: sqlite3.Connection, wanted: PageFilter) -> Iterator[Json]:
     with _our_errors(db):
         for ids in _page_ids(db, sql, wanted):
             for url_id in ids:
-                row = db.execute(sql["pages"], (f"[{url_id}]",)).fetchone()
+                row = db.execute(sql["pages"], (url_id - 1, url_id, 1)).fetchone()
                 if wanted.state is not None and row[2] != wanted.state:
                     continue
                 if wanted.limit is not None and shown >= wanted.limit:
@@ -247,20 +245,24 @@ _PageRow = tuple[
     str | None, int | None, str | None, str | None,
 ]  # fmt: skip
 
+_WORDS = {int(state): state.word for state in UrlState}
+
 
 def page_object(row: _PageRow) -> Json:
     """A page as people know it."""
-    (url, code, state, depth, priority, size, digest, at, available_at, duplicate_of, redirect_to, reason) = row[:12]
-    host, mime, title, found_on, truncated, unverified, replaced, file, offset, length = row[12:22]
-    near, distance, language, canonical = row[22:]
+    (
+        url, code, state, depth, priority, size, digest, at, available_at, duplicate_of, redirect_to,
+        reason, host, mime, title, found_on, truncated, unverified, replaced, file, offset, length,
+        near, distance, language, canonical,
+    ) = row  # fmt: skip
     return {
         "url": url,
         "status": code,
-        "state": UrlState(state).word,
+        "state": _WORDS[state],
         "depth": depth,
         "priority": priority,
         "size": size,
-        "digest": None if digest is None else "sha1:" + base64.b32encode(digest).decode("ascii"),
+        "digest": None if digest is None else sha1_text(digest),
         "fetched_at": timestamp(at),
         "next_visit": timestamp(available_at),
         "duplicate_of": duplicate_of,
@@ -302,10 +304,9 @@ def dead_object(
 
 def timestamp(at: float | None) -> str | None:
     """ISO 8601, UTC. None for no date, and for one beyond the calendar."""
-    if at is None or not math.isfinite(at) or not 0 <= at < 253_402_300_800:
+    if at is None or not 0 <= at < 253_402_300_800:
         return None
-    moment = datetime.datetime.fromtimestamp(at, datetime.UTC)
-    return moment.isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
+    return iso_moment(at)
 
 
 def _by_reason(totals: dict[str, int], kind: str) -> dict[str, int]:

@@ -75,7 +75,7 @@ SELECT id FROM urls WHERE id > ? ORDER BY id LIMIT ?
 -- name: page_ids_of_state
 SELECT id FROM urls WHERE id > ? AND state = ? ORDER BY id LIMIT ?
 
--- Of the rows in a JSON list.
+-- After a row, up to another, and so many at most.
 -- name: pages
 SELECT u.url, v.status, u.state, u.depth, u.priority, v.size, v.digest, v.at, u.available_at, d.url, v.redirect_to,
        u.reason, h.host, v.mime, v.title, f.url, v.truncated, coalesce(v.unverified, 0), coalesce(v.replaced, 0),
@@ -88,8 +88,8 @@ LEFT JOIN signatures s ON s.url_id = u.id
 LEFT JOIN urls n ON n.id = s.near_duplicate_of
 LEFT JOIN urls f ON f.id = u.found_on
 LEFT JOIN warc_files w ON w.id = v.warc_file
-WHERE u.id IN (SELECT value FROM json_each(?))
-ORDER BY u.id
+WHERE u.id > ? AND u.id <= ?
+ORDER BY u.id LIMIT ?
 
 -- name: dead_ids
 SELECT id FROM urls WHERE state = 7 AND id > :after

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from gossamer.backends.sqlite.queries import named_queries
@@ -35,12 +36,22 @@ def page_window(
             upto = min(end, after + _STEP) if host_id is None else last  # a host's URLs are found by index
             values = {"after": after, "upto": upto, "state": wanted.state, "host_id": host_id}
             rows = db.execute(statement, {**values, "text": contains, "most": most - len(items)}).fetchall()
-            found = db.execute(reports["pages"], (json.dumps([number for (number,) in rows]),)) if rows else ()
-            items += [page_object(row) for row in found]
+            for run in _runs([number for (number,) in rows]):
+                items += [page_object(row) for row in db.execute(reports["pages"], run)]
             if len(items) >= most:
                 return Window(items, rows[-1][0])
             after = upto
         return Window(items, after if after < last else None)
+
+
+def _runs(numbers: list[int]) -> Iterator[tuple[int, int, int]]:
+    """Numbers that follow each other: the one before the first, the last, and how many there are. Without a filter
+    they are one run, which is read at once."""
+    first = 0
+    for end in range(1, len(numbers) + 1):
+        if end == len(numbers) or numbers[end] != numbers[end - 1] + 1:
+            yield numbers[first] - 1, numbers[end - 1], end - first
+            first = end
 
 
 def dead_window(db: sqlite3.Connection, wanted: DeadFilter, *, after: int, most: int = 100) -> Window:
