@@ -173,7 +173,6 @@ def test_the_age_of_a_new_page_counts_where_its_host_is_honest() -> None:
     task = listed(modified=SINCE).task
     assert age_of(HostChanging(trust=REPORTING), task, None, NOW) == SINCE
     assert age_of(HostChanging(trust=HONEST), task, None, NOW) is None
-    assert age_of(None, task, OLD, NOW) is None
 
 
 def test_how_often_a_sitemap_says_a_page_changes_is_where_its_estimate_begins() -> None:

@@ -8,7 +8,7 @@ import pytest
 from gossamer import plugins
 from gossamer.errors import UsageError
 from gossamer.model.units import Instant, Seconds
-from gossamer.recrawl.estimate import USUAL, Estimate, changed, unchanged
+from gossamer.recrawl.estimate import USUAL, Estimate, aged, changed, unchanged
 from gossamer.recrawl.index import value
 from gossamer.recrawl.policies import RECRAWL_POLICIES, RecrawlPolicy
 from gossamer.recrawl.policies.nutch import NutchAdaptive
@@ -178,3 +178,16 @@ def test_an_entry_point_that_is_no_such_policy_is_named(name: str, where: str, m
 
     with pytest.raises(UsageError, match=f"the recrawl policy '{name}'"):
         plugins.recrawl_policies()[name]()
+
+
+def test_optimal_learns_from_an_unchanged_page_what_the_estimator_says() -> None:
+    chance = random.Random(3)
+    policy = Optimal(memory_days=50.0)
+    for _ in range(500):
+        memory = Memory(10 ** chance.uniform(-2, 3), 10 ** chance.uniform(-3, 4), 3, 1)
+        gap = 10 ** chance.uniform(-4, 3)
+        terms = Terms(prior=Estimate(0.5, 20.0), recall=chance.choice([0.0, 0.7]))
+
+        learnt = policy.learnt(Visited(Instant(1e9), Seconds(gap * DAY)), memory, terms)
+
+        assert learnt == pytest.approx(unchanged(aged(Estimate(memory.one, memory.two), gap, 50.0, terms.prior), gap))

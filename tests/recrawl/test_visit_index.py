@@ -125,3 +125,20 @@ def test_a_stale_copy_and_a_page_without_one_are_worth_more_than_any_wait() -> N
     estimate = Estimate(0.5, 5.0)
 
     assert value_when_flagged(estimate, 1.0) > value_of_new(estimate, 1.0) > value(estimate, 1.0, 365.0)
+
+
+def test_with_reports_the_gap_is_where_the_value_is_the_price_or_the_longest_one() -> None:
+    chance = random.Random(5)
+    for _ in range(2_000):
+        estimate = Estimate(10 ** chance.uniform(-2, 3), 10 ** chance.uniform(-3, 5))
+        importance, price = 10 ** chance.uniform(-3, 2), 10 ** chance.uniform(-4, 3)
+        recall, longest = chance.choice([0.05, 0.5, 0.95]), chance.choice([1.0, 365.0])
+
+        gap = gap_until_unflagged(estimate, importance, price, recall, longest)
+
+        worth = value_unflagged(estimate, importance, gap, recall)
+        if gap == longest:
+            assert worth <= price * 1.001
+        else:
+            assert 0 < gap < longest
+            assert worth == pytest.approx(price, rel=1e-3)

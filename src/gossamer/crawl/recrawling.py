@@ -202,10 +202,11 @@ class Recrawling:
         """The document is what it was."""
         headers, task = response.headers, visit.task
         modified = headers.get("last-modified")
+        known = self._host(visit.host_id)
         if response.status == 304:
-            judge_not_modified(self._host(visit.host_id), task, before, modified, now)
+            judge_not_modified(known, task, before, modified, now)
         else:
-            judge(self._host(visit.host_id), task, before, modified, now, changed=False)
+            judge(known, task, before, modified, now, changed=False)
         planned = self.plan(visit, _PAGE, now, before.mime, changed=False)
         return Settlement(
             visit.host_id,
@@ -240,9 +241,10 @@ class Recrawling:
         before = visit.task.before
         standing = Standing.NEAR_DUPLICATE if near_duplicate else _PAGE
         if before is None or not before.has_document:
-            modified = response.headers.get("last-modified")
-            at = age_of(self._hosts.get(visit.host_id), visit.task, modified, now)
-            return self.plan(visit, standing, now, mime, said=Said(at))
+            said = NOTHING_SAID
+            if (known := self._hosts.get(visit.host_id)) is not None:
+                said = Said(age_of(known, visit.task, response.headers.get("last-modified"), now))
+            return self.plan(visit, standing, now, mime, said=said)
         assert before.digest is not None
         verdict = verdict_on(Content(before.digest, before.signature), Content(digest, signature))
         changed = verdict is Verdict.CHANGED
@@ -315,12 +317,15 @@ class Recrawling:
         if changed is None or before is None:
             return self._after_first(visit, ruling, now, mime, said.modified)
         known = self._host(visit.host_id)
+        prior = known.rates.prior()
+        if task.changefreq is not None:
+            prior = prior_of(task.changefreq, prior)
         hub = is_hub(task, mime)
         terms = self._rules.terms(
             ruling,
             importance=HUB_WEIGHT if hub else self._importance(task.priority),
             price=self.price.price,
-            prior=prior_of(task.changefreq, known.rates.prior()),
+            prior=prior,
             recall=0.0 if task.modified is None else known.trust.recall,
             hub=hub,
         )

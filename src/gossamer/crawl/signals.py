@@ -32,7 +32,8 @@ class HostChanging:
     lies: int = 0  # documents that changed under a validator that did not
 
     def to_text(self) -> str:
-        return json.dumps([self.lies, self.rates, self.trust])
+        pages, rates = self.rates
+        return f"[{self.lies}, [{pages}, {rates!r}], {list(self.trust)}]"  # as JSON has it
 
     @staticmethod
     def from_text(text: str) -> "HostChanging":
@@ -95,10 +96,8 @@ def judge_not_modified(
     known.trust = trust
 
 
-def age_of(known: HostChanging | None, task: Task, last_modified: str | None, now: Instant) -> Instant | None:
+def age_of(known: HostChanging, task: Task, last_modified: str | None, now: Instant) -> Instant | None:
     """When a page changed last that is new to us, if somebody says so who can be believed."""
-    if known is None:
-        return None
     trust = known.trust
     if last_modified is not None and trust.believes_modified:
         at = usable_modified(http_date(last_modified, now), now)

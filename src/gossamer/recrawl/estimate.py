@@ -85,13 +85,16 @@ def aged(before: Estimate, gap: float, memory: float, prior: Estimate) -> Estima
     long quiet time raise the rate of a page that was quiet before.
     """
     a, b = before
-    least = min(a, prior.a)
-    shape = max(a * exp(-max(gap, 0.0) / memory), least)
-    return bounded(shape, b * (shape / a))
+    if gap <= 0 or a <= prior.a:
+        return before
+    kept = max(exp(-gap / memory), prior.a / a)
+    return bounded(a * kept, b * kept)
 
 
 def bounded(a: float, b: float) -> Estimate:
     """The nearest estimate that can be reckoned with. Keeps the mean where only certainty was too great."""
+    if MIN_SHAPE <= a <= MAX_SHAPE and MIN_SPAN <= b <= MAX_SPAN:
+        return Estimate(a, b)  # nearly always
     if a > MAX_SHAPE:
         a, b = MAX_SHAPE, b * (MAX_SHAPE / a)
     if not (isfinite(a) and isfinite(b)):

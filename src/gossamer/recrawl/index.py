@@ -73,14 +73,13 @@ def gap_until(estimate: Estimate, importance: float, price: float, longest: floa
     u = sqrt(2 * target / a) + min(target, 1.0) * 0.5  # T is a u² / 2 at first
     for _ in range(50):
         d = -expm1(-u)
-        inside = 1 + m * d
-        slope = 1 - (1 - d) / inside
+        slope = a * d / (1 + m * d)
         if slope <= 0:
             break  # so close to 0 that the first term is exact
         step = (u - log1p(m * d) / m - target) / slope
-        u = max(u - step, u * 0.1)
-        if abs(step) <= 1e-7 * u:
-            break
+        u = u - step if step < 0.9 * u else 0.1 * u
+        if -1e-4 * u <= step <= 1e-4 * u:
+            break  # errors are squared by each step: what is left is some 1e-8
     if not u < 700:  # e^709 is the largest number there is
         return longest
     return min(b * expm1(u), longest)
@@ -109,27 +108,32 @@ def gap_until_unflagged(
     if recall <= 0:
         return gap_until(estimate, importance, price, longest)
     ceiling = longest if isfinite(longest) else _SURELY_STALE
-    if value_unflagged(estimate, importance, ceiling, recall) <= price:
-        return longest
     # Newton's method on a scale of ratios, on which V is nearly a straight line, kept within bounds that close in.
     # Reports make waiting cheaper, so the gap without them is a lower bound.
     a, b = estimate
-    kept = 1 - recall
+    m, kept, scale = _off_one(a - 1), 1 - recall, importance / recall
     low, high = max(gap_until(estimate, importance, price, ceiling), 1e-12), ceiling
     gap = min(low / sqrt(kept), high)  # exact while changes are rare
+    nearer = gap
     for _ in range(60):
-        worth = value_unflagged(estimate, importance, gap, recall)
+        # `value_unflagged`, written out, since its logarithms give the slope too.
+        near, far = log1p(kept * gap / b), log1p(gap / b)
+        worth = scale * b * (kept * expm1(-m * far) - expm1(-m * near)) / m
         if worth < price:
+            if gap >= ceiling:
+                return longest  # it is not worth it even then
             low = gap
         else:
             high = gap
-        slope = importance * kept / recall * (exp(-a * log1p(kept * gap / b)) - exp(-a * log1p(gap / b)))
+        slope = scale * kept * (exp(-a * near) - exp(-a * far))
         nearer = 0.0
         if worth > 0 and slope > 0:
             nearer = gap * exp(min(max(log(price / worth) * worth / (gap * slope), -50.0), 50.0))
-        if not low < nearer < high:
+        if nearer >= high > ceiling * (1 - 1e-9):
+            nearer = ceiling
+        elif not low < nearer < high:
             nearer = sqrt(low * high)
-        if abs(nearer - gap) <= 1e-5 * gap:
+        if abs(nearer - gap) <= 1e-4 * gap:
             break
         gap = nearer
     return min(nearer, longest)

@@ -5,7 +5,6 @@ usual one. (Learning the shape too, from the mean of the logarithms, was tried: 
 lost a quarter of a point on recorded ones. ADR 29.)
 """
 
-from math import exp, log
 from typing import Final, NamedTuple
 
 from gossamer.recrawl.estimate import MAX_SPAN, USUAL, Estimate
@@ -13,7 +12,7 @@ from gossamer.recrawl.estimate import MAX_SPAN, USUAL, Estimate
 WEIGHT: Final = 10.0
 """The usual prior counts as so many pages: a host with fewer is mostly usual."""
 
-_LEAST = 1 / MAX_SPAN
+_LEAST = 1 / MAX_SPAN  # of the usual rate, which is the slowest host
 
 
 class HostRates(NamedTuple):
@@ -25,9 +24,11 @@ class HostRates(NamedTuple):
     def learnt(self, before: Estimate | None, after: Estimate) -> "HostRates":
         """A page is estimated at `after`, and was at `before`; None if there was no estimate of it."""
         pages, rates = self
-        if before is not None:
-            pages, rates = pages - 1, rates - before.rate
-        return HostRates(pages + 1, max(rates, 0.0) + after.rate)
+        if before is None:
+            pages += 1
+        else:
+            rates -= before.a / before.b
+        return HostRates(pages, (rates if rates > 0 else 0.0) + after.a / after.b)
 
     def prior(self, usual: Estimate = USUAL) -> Estimate:
         """What to believe of the next page of this host.
@@ -35,8 +36,9 @@ class HostRates(NamedTuple):
         Between the usual rate and that of the host's pages on a scale of ratios: with plain means, ten pages' worth of
         a usual rate would for long drown the pages of a host that hardly ever changes.
         """
-        if self.pages <= 0:
+        pages, rates = self
+        if pages <= 0:
             return usual
-        share = self.pages / (self.pages + WEIGHT)
-        rate = exp(share * log(max(self.rates / self.pages, _LEAST)) + (1 - share) * log(usual.rate))
-        return Estimate(usual.a, usual.a / rate)
+        a, b = usual
+        ratio = rates / pages * b / a
+        return Estimate(a, b / (ratio if ratio > _LEAST else _LEAST) ** (pages / (pages + WEIGHT)))

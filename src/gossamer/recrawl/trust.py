@@ -39,16 +39,13 @@ class HostTrust(NamedTuple):
         return judged >= ENOUGH and self.honest >= MIN_TRUTH * judged
 
     @property
-    def believes_reports(self) -> bool:
-        """A report of a change means that the page changed, more often than not."""
-        return self.reports >= ENOUGH and self.confirmed >= MIN_CONFIRMED * self.reports
-
-    @property
     def recall(self) -> float:
-        """Which share of all changes is reported. 0 unless reports are believed."""
-        if not self.believes_reports or self.changes < ENOUGH:
+        """Which share of all changes is reported. 0 where reports are not believed: they are if enough of them were
+        looked into, and a report means that the page changed, more often than not."""
+        _, _, reports, confirmed, changes, foretold = self
+        if reports < ENOUGH or confirmed < MIN_CONFIRMED * reports or changes < ENOUGH:
             return 0.0
-        return min(self.foretold / self.changes, MAX_RECALL)
+        return min(foretold / changes, MAX_RECALL)
 
     def judged_modified(
         self, *, before: Instant | None, after: Instant | None, served: Instant, changed: bool
@@ -56,11 +53,14 @@ class HostTrust(NamedTuple):
         """A second visit saw Last-Modified `after` where the first saw `before`; `served` is the answer's Date."""
         if before is None or after is None:
             return self
-        honest = usable_modified(after, served) is not None and (after > before) == changed
-        judged = self._replace(honest=self.honest + 1) if honest else self._replace(lying=self.lying + 1)
-        if judged.honest + judged.lying > MANY:
-            return judged._replace(honest=judged.honest // 2, lying=judged.lying // 2)
-        return judged
+        honest, lying, *rest = self
+        if usable_modified(after, served) is not None and (after > before) == changed:
+            honest += 1
+        else:
+            lying += 1
+        if honest + lying > MANY:
+            honest, lying = honest // 2, lying // 2
+        return HostTrust(honest, lying, *rest)
 
     def moved_in_vain(self) -> "HostTrust":
         """The server says that nothing has changed, and yet its Last-Modified is another."""
@@ -73,14 +73,17 @@ class HostTrust(NamedTuple):
         """
         if not listed:
             return self
-        true = reported and changed
-        reports, confirmed = self.reports + reported, self.confirmed + true
-        changes, foretold = self.changes + changed, self.foretold + true
+        if not reported and not changed:
+            return self  # which is most visits
+        honest, lying, reports, confirmed, changes, foretold = self
+        if reported:
+            reports, confirmed, foretold = reports + 1, confirmed + changed, foretold + changed
+        changes += changed
         if reports > MANY:
             reports, confirmed = reports // 2, confirmed // 2
         if changes > MANY:
             changes, foretold = changes // 2, foretold // 2
-        return self._replace(reports=reports, confirmed=confirmed, changes=changes, foretold=foretold)
+        return HostTrust(honest, lying, reports, confirmed, changes, foretold)
 
 
 def usable_modified(modified: Instant | None, served: Instant) -> Instant | None:

@@ -115,11 +115,12 @@ def http_date(value: str, now: Instant) -> Instant | None:
             break
     else:
         return None
-    month = _MONTHS.get(match["month"])
+    day, name, of_year, hour, minute, second = match.group("day", "month", "year", "hour", "minute", "second")
+    month = _MONTHS.get(name)
     if month is None:
         return None
-    year = int(match["year"])
-    if len(match["year"]) == 2:
+    year = int(of_year)
+    if len(of_year) == 2:
         # RFC 9110: a two-digit year that seems more than 50 years ahead is the most recent past one.
         this_year = datetime.fromtimestamp(now, UTC).year
         year += this_year - this_year % 100
@@ -131,10 +132,10 @@ def http_date(value: str, now: Instant) -> Instant | None:
         moment = datetime(
             year,
             month,
-            int(match["day"]),
-            int(match["hour"]),
-            int(match["minute"]),
-            min(int(match["second"]), 59),  # a leap second is legal and `datetime` has none
+            int(day),
+            int(hour),
+            int(minute),
+            min(int(second), 59),  # a leap second is legal and `datetime` has none
             tzinfo=UTC,
         )
     except ValueError:

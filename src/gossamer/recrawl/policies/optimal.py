@@ -1,9 +1,9 @@
 """`optimal`: a page is visited again when its visit is worth the price. The default. Hot: bench_recrawl.py."""
 
-from math import sqrt
+from math import exp, sqrt
 from typing import ClassVar
 
-from gossamer.recrawl.estimate import Estimate, aged, changed, changed_at, flagged, not_flagged, unchanged
+from gossamer.recrawl.estimate import Estimate, aged, bounded, changed, changed_at, flagged, not_flagged, unchanged
 from gossamer.recrawl.index import gap_of_hub, gap_until, gap_until_unflagged, value_unflagged
 from gossamer.recrawl.policy import DAY, Memory, Plan, RecrawlPolicy, Terms, Visited, Why, counted, in_words, planned
 
@@ -33,14 +33,21 @@ class Optimal(RecrawlPolicy):
             # The age of a page that is new to us: nothing has changed since it was changed last.
             return unchanged(before or terms.prior, (visited.now - visited.changed_at) / DAY)
         gap = visited.gap / DAY
+        if not visited.changed:
+            # Whether or not changes are reported. `aged` and `unchanged` written out: most visits come here.
+            a, b = before or terms.prior
+            if before is not None and a > terms.prior.a and gap > 0:
+                kept = max(exp(-gap / self._memory_days), terms.prior.a / a)
+                a, b = a * kept, b * kept
+            return bounded(a, b + gap if gap > 0 else b)
         before = aged(before, gap, self._memory_days, terms.prior) if before is not None else terms.prior
         if visited.flagged_after is not None:
             return flagged(before, visited.flagged_after / DAY, terms.recall)
-        if visited.changed and visited.changed_at is not None:
+        if visited.changed_at is not None:
             return changed_at(before, gap, (visited.now - visited.changed_at) / DAY)
         if terms.recall > 0:
-            return not_flagged(before, gap, terms.recall, change=visited.changed)
-        return changed(before, gap) if visited.changed else unchanged(before, gap)
+            return not_flagged(before, gap, terms.recall, change=True)
+        return changed(before, gap)
 
     def words(self, memory: Memory, terms: Terms) -> str:
         known = estimate_of(memory)
