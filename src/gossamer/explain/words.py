@@ -53,34 +53,41 @@ def story_object(story: Story) -> Json:
 # --- JSON ----------------------------------------------------------------------------------------------
 
 
-_AS_THEY_ARE = frozenset({str, int, bool, type(None)})
+_AS_THEY_ARE = frozenset({str, int, float, bool, type(None)})
 
 
-def _plain(value: object, name: str = "") -> object:
-    if type(value) in _AS_THEY_ARE:  # most of them
+def _plain(value: object) -> object:
+    kind = type(value)
+    if kind in _AS_THEY_ARE:
         return value
-    if fields := _fields_of(type(value)):
-        return {field: _plain(getattr(value, field), field) for field in fields}
+    if fields := _fields_of(kind):
+        told: Json = {}
+        for name, is_moment in fields:
+            item = getattr(value, name)
+            kind = type(item)
+            if kind in _AS_THEY_ARE:  # most of them
+                told[name] = words.timestamp(item) if is_moment and kind is float else item
+            else:
+                told[name] = _plain(item)
+        return told
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
     if isinstance(value, Enum):
         return value.name.lower()
-    if isinstance(value, float) and name.endswith("_at"):
-        return words.timestamp(value)
     return value
 
 
-_FIELDS: dict[type, tuple[str, ...]] = {}
+_FIELDS: dict[type, tuple[tuple[str, bool], ...]] = {}
 
 
-def _fields_of(kind: type) -> tuple[str, ...]:
-    """The fields of a data class; none of anything else."""
+def _fields_of(kind: type) -> tuple[tuple[str, bool], ...]:
+    """The fields of a data class, and whether they are moments; none of anything else."""
     found = _FIELDS.get(kind)
     if found is None:
-        found = tuple(field.name for field in dataclasses.fields(kind)) if dataclasses.is_dataclass(kind) else ()
-        _FIELDS[kind] = found
+        names = [field.name for field in dataclasses.fields(kind)] if dataclasses.is_dataclass(kind) else []
+        found = _FIELDS[kind] = tuple((name, name.endswith("_at")) for name in names)
     return found
 
 

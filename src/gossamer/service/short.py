@@ -18,6 +18,7 @@ from gossamer.backends.sqlite.reports import PageFilter
 from gossamer.clock import Clock
 from gossamer.errors import GossamerError
 from gossamer.inquiries import LargeRecord
+from gossamer.observe.snapshot import Snapshot
 from gossamer.service.app import picture, state_of
 from gossamer.service.gate import HEADERS
 from gossamer.service.parts import Parts
@@ -44,6 +45,7 @@ class ShortWay:
         self._parts = parts
         self._clock = clock
         self._not_before = float("-inf")
+        self._told: tuple[Snapshot | None, str, bytes] = None, "", b""  # the last /status
         self._routes: dict[bytes, Callable[[bytes], Make | None]] = {
             b"/healthz": self._healthz,
             b"/status": self._status,
@@ -61,7 +63,14 @@ class ShortWay:
 
     def _status(self, query: bytes) -> Make | None:
         latest = self._parts.feed.latest
-        return None if latest is None else lambda: answer(picture(latest, state_of(self._parts)))
+        return None if latest is None else lambda: self._status_of(latest, state_of(self._parts))
+
+    def _status_of(self, latest: Snapshot, state: str) -> bytes:
+        of, said, told = self._told
+        if of is not latest or said != state:
+            told = answer(picture(latest, state))
+            self._told = latest, state, told
+        return told
 
     def _pages(self, query: bytes) -> Make | None:
         given = _NUMBERS.fullmatch(query)

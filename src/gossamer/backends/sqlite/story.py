@@ -54,13 +54,13 @@ class StoryReader:
 
     def fingerprint_key(self) -> int:
         """The crawl's secret; 0 if it never had one, and then it has no URLs either."""
-        with self._one_moment():
+        with self._our_errors():
             row = self._row("fact", "fingerprint_key")
         return 0 if row is None else int(str(row[0]))
 
     def learnt_parameters(self, host: HostKey) -> list[LearntFact]:
         """The parameters of a host that were found to choose no document."""
-        with self._one_moment():
+        with self._our_errors():
             return [LearntFact(*row) for row in self._db.execute(self._sql["parameters"], (host,))]
 
     def seed_host(self, host: HostKey) -> HostKey | None:
@@ -186,13 +186,19 @@ class StoryReader:
     @contextmanager
     def _one_moment(self) -> Iterator[None]:
         """A read transaction: what is read in it is of one commit. The driver's errors come out as ours."""
-        try:
+        with self._our_errors():
             self._db.execute("BEGIN")
             try:
                 yield
             finally:
                 with suppress(sqlite3.Error):
                     self._db.execute("COMMIT")
+
+    @contextmanager
+    def _our_errors(self) -> Iterator[None]:
+        """Enough for one statement, which is of one commit by itself."""
+        try:
+            yield
         except sqlite3.Error as error:
             raise translated(error, self._path) from error
 
