@@ -18,7 +18,7 @@ from gossamer.errors import StoreFailed
 from gossamer.model.units import Seconds
 from gossamer.service.asking import Questions
 from gossamer.service.repeated import MOST_CALLERS, Answers
-from gossamer.service.short import SLOW, WORTH, ShortWay
+from gossamer.service.short import BURST, SHARE, ShortWay
 
 FIELDS = b"Host: 127.0.0.1\r\n\r\n"
 
@@ -124,14 +124,30 @@ def test_after_a_slow_read_the_event_loop_has_peace_for_a_while() -> None:
     questions = Slow(clock)
     answer = way_over(questions, clock)
 
-    questions.takes = 2 * SLOW
+    questions.takes = 3 * BURST
     assert answer(b"/pages", b"") is not None
     questions.takes = 0.0
-    clock.advance(Seconds(2 * SLOW * WORTH * 0.9))
+    clock.advance(Seconds(BURST / SHARE))
     assert answer(b"/pages", b"") is None
-    clock.advance(Seconds(2 * SLOW * WORTH * 0.2))
+    clock.advance(Seconds(BURST / SHARE))
     assert answer(b"/pages", b"") is not None
     assert questions.asked == 2
+
+
+@pytest.mark.parametrize("takes", [0.0001, 0.002, 0.3])
+def test_whatever_reads_take_the_crawl_keeps_most_of_the_event_loop(takes: float) -> None:
+    clock = VirtualClock(0.0)
+    questions = Slow(clock)
+    questions.takes = takes
+    answer = way_over(questions, clock)
+    begun = clock.monotonic()
+
+    for _ in range(20_000):
+        clock.advance(Seconds(0.0002))  # what the loop does otherwise
+        answer(b"/pages", b"")
+
+    assert questions.asked * takes <= 1.001 * (SHARE * (clock.monotonic() - begun) + BURST + takes)
+    assert questions.asked > 0
 
 
 def test_a_store_that_cannot_be_read_is_told_the_long_way(tmp_path: Path) -> None:

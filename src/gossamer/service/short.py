@@ -3,8 +3,8 @@
 The long way (server, gate, framework, a thread and back) costs several times what it takes to look up a few rows by
 their number. So what was let in before, by the same path and the same fields of its head, and is asked in a plain way,
 is answered here, byte for byte as the long way would. Everything else is left to the long way: what has to be checked,
-told as an error, or searched for. The event loop is kept from nothing: a read that took long, since the disk had to be
-asked, sends those after it the long way for a while.
+told as an error, or searched for. The crawl keeps its event loop: where reads take much of its time, since there are
+many or the disk has to be asked, those after them go the long way for a while.
 """
 
 import re
@@ -23,10 +23,10 @@ from gossamer.service.app import picture, state_of
 from gossamer.service.gate import HEADERS
 from gossamer.service.parts import Parts
 
-SLOW: Final = 0.005
-"""Seconds after which a read counts as slow ..."""
-WORTH: Final = 20.0
-"""... and then there is none on the event loop for so many times as long: a twentieth of its time at most."""
+SHARE: Final = 0.3
+"""Of the event loop's time, that reads may take ..."""
+BURST: Final = 0.05
+"""... and so many seconds more, for once: the disk, or the machine, may be busy."""
 MOST_PAGES: Final = 100
 
 _NUMBERS: Final = re.compile(rb"(limit|after)=([0-9]{1,15})(?:&(?!\1)(limit|after)=([0-9]{1,15}))?")
@@ -44,7 +44,7 @@ class ShortWay:
     def __init__(self, parts: Parts, clock: Clock) -> None:
         self._parts = parts
         self._clock = clock
-        self._not_before = float("-inf")
+        self._taken, self._since = 0.0, clock.monotonic()  # seconds of the event loop that are not yet made good
         self._told: tuple[Snapshot | None, str, bytes] = None, "", b""  # the last /status
         self._routes: dict[bytes, Callable[[bytes], Make | None]] = {
             b"/healthz": self._healthz,
@@ -99,16 +99,16 @@ class ShortWay:
 
     def _quickly(self, make: Callable[[], bytes]) -> bytes | None:
         begun = self._clock.monotonic()
-        if begun < self._not_before:
+        self._taken = max(0.0, self._taken - SHARE * (begun - self._since))
+        self._since = begun
+        if self._taken > BURST:
             return None
         try:
             return make()
         except (GossamerError, LargeRecord):
             return None  # the long way meets it too, and tells it
         finally:
-            now = self._clock.monotonic()
-            if now - begun > SLOW:
-                self._not_before = now + WORTH * (now - begun)
+            self._taken += self._clock.monotonic() - begun
 
 
 def answer(content: object) -> bytes:
