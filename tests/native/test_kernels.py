@@ -93,6 +93,12 @@ def test_signatures_of_many_words_are_the_same(compiled: Kernels, words: list[st
     assert signed(compiled, text) == expected(text)
 
 
+@pytest.mark.parametrize(("most", "least"), [(-1, 1), (1 << 28, 1), (10, 0)])
+def test_a_text_cannot_be_signed_in_part_without_sense(compiled: Kernels, most: int, least: int) -> None:
+    with pytest.raises(ValueError, match="characters"):
+        compiled.signature("text", most, least)
+
+
 def test_only_the_beginning_of_a_very_long_text_is_signed(compiled: Kernels) -> None:
     beginning = " ".join(f"word{i}" for i in range(40_000))[:MAX_CHARACTERS]
 

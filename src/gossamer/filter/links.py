@@ -23,6 +23,7 @@ _EXAMINED_PER_LINK = 4  # a page full of references that are all refused must co
 _RAW_PER_LINK = 20
 _MAX_FAST_CHARS = 2_048
 _MAX_MEMO_CHARS = 512  # so that the memo is bounded in bytes too
+_ANYWHERE = ("/", "http://", "https://", "mailto:", "javascript:", "tel:")  # what so begins means the same on all pages
 
 # A plain reference (`filter.plain_links`) with escapes, to be folded, and text beyond ASCII, to be escaped.
 _MORE = CHARACTERS + r"%\u0080-\ud7ff\ue000-\U0010ffff"
@@ -141,7 +142,7 @@ class LinkResolver:
                 if (
                     len(others) < self._memo_entries_per_origin
                     and len(ref) <= _MAX_MEMO_CHARS
-                    and ref.startswith(("/", "http://", "https://"))
+                    and ref.startswith(_ANYWHERE)
                 ):
                     others[ref] = found
             _note(found, links, refused)

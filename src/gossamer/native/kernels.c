@@ -21,16 +21,25 @@ eight_bytes(const unsigned char *at)
     return n;
 }
 
-static void
-take_in(uint64_t *smallest, const unsigned char *shingle)
+/* Which characters begin shingles, without a branch for each: where words end cannot be foreseen. */
+static Py_ssize_t
+take_in(const unsigned char *bytes, const unsigned char *begins, Py_ssize_t length, uint32_t *starts, uint64_t *smallest)
 {
-    uint64_t hash = (eight_bytes(shingle + 8) & 0xFFFFFFFFu) * UINT64_C(0xC2B2AE3D27D4EB4F);
-    hash += eight_bytes(shingle) * UINT64_C(0x9E3779B97F4A7C15);
-    hash ^= hash >> 32;
-    hash *= UINT64_C(0xD6E8FEB86659FD93);
-    uint64_t *bin = smallest + (hash >> 58);
-    if (hash < *bin)
-        *bin = hash;
+    Py_ssize_t shingles = 0;
+    for (Py_ssize_t i = 0; i < length; i++) {
+        starts[shingles] = (uint32_t)i;
+        shingles += begins[i];
+    }
+    for (Py_ssize_t i = 0; i < shingles; i++) {
+        const unsigned char *shingle = bytes + starts[i];
+        uint64_t hash = (eight_bytes(shingle + 8) & 0xFFFFFFFFu) * UINT64_C(0xC2B2AE3D27D4EB4F);
+        hash += eight_bytes(shingle) * UINT64_C(0x9E3779B97F4A7C15);
+        hash ^= hash >> 32;
+        hash *= UINT64_C(0xD6E8FEB86659FD93);
+        uint64_t *bin = smallest + (hash >> 58);
+        *bin = hash < *bin ? hash : *bin;
+    }
+    return shingles;
 }
 
 /* Of scripts that are written without blanks: there every character begins a shingle. */
@@ -51,9 +60,13 @@ narrow_shingles(PyObject *text, Py_ssize_t length, uint64_t *smallest)
     Py_ssize_t lines = 0;
     for (Py_ssize_t i = 0; i < length; i++)
         lines += data[i] == '\n';
-    unsigned char *bytes = PyMem_Malloc((size_t)(length + lines * (LINE_END - 1)) + WINDOW);
-    if (bytes == NULL)
-        return -1;
+    size_t most = (size_t)(length + lines * (LINE_END - 1));
+    unsigned char *bytes = PyMem_Malloc(most + WINDOW);
+    unsigned char *begins = PyMem_Malloc(most + 1);
+    uint32_t *starts = PyMem_Malloc((most + 1) * sizeof(uint32_t));
+    Py_ssize_t shingles = -1;
+    if (bytes == NULL || begins == NULL || starts == NULL)
+        goto done;
     Py_ssize_t n = 0;
     for (const Py_UCS1 *from = data, *end = data + length; from < end;) {
         const Py_UCS1 *line = memchr(from, '\n', (size_t)(end - from));
@@ -67,17 +80,14 @@ narrow_shingles(PyObject *text, Py_ssize_t length, uint64_t *smallest)
         from = to + 1;
     }
     memset(bytes + n, ' ', WINDOW);
-    Py_ssize_t shingles = 0;
-    int blank = 1;
-    for (Py_ssize_t i = 0; i < n; i++) {
-        int is_blank = bytes[i] <= ' ';
-        if (blank && !is_blank) {
-            take_in(smallest, bytes + i);
-            shingles++;
-        }
-        blank = is_blank;
-    }
+    begins[0] = bytes[0] > ' ';
+    for (Py_ssize_t i = 1; i < n; i++)
+        begins[i] = (bytes[i] > ' ') & (bytes[i - 1] <= ' ');
+    shingles = take_in(bytes, begins, n, starts, smallest);
+done:
     PyMem_Free(bytes);
+    PyMem_Free(begins);
+    PyMem_Free(starts);
     return shingles;
 }
 
@@ -92,41 +102,43 @@ wide_shingles(PyObject *text, Py_ssize_t length, uint64_t *smallest)
         Py_UCS4 c = PyUnicode_READ(kind, data, i);
         most += c == '\n' ? LINE_END : 1 + (c > 0xFFFF);
     }
-    uint16_t *units = PyMem_Malloc(most * sizeof(uint16_t));
     unsigned char *bytes = PyMem_Malloc(most + WINDOW);
+    unsigned char *begins = PyMem_Malloc(most + 1);
+    uint32_t *starts = PyMem_Malloc((most + 1) * sizeof(uint32_t));
     Py_ssize_t shingles = -1;
-    if (units == NULL || bytes == NULL)
+    if (bytes == NULL || begins == NULL || starts == NULL)
         goto done;
     Py_ssize_t n = 0;
+    int blank = 1;
     for (Py_ssize_t i = 0; i < length; i++) {
         Py_UCS4 c = PyUnicode_READ(kind, data, i);
         if (c == '\n') {
-            for (int blanks = 0; blanks < LINE_END; blanks++)
-                units[n++] = ' ';
+            memset(bytes + n, ' ', LINE_END);
+            memset(begins + n, 0, LINE_END);
+            n += LINE_END;
+            blank = 1;
             continue;
         }
+        uint16_t units[2] = {(uint16_t)c, 0};
+        int count = 1;
         if (c > 0xFFFF) {
-            units[n++] = (uint16_t)(0xD800 + ((c - 0x10000) >> 10));
-            c = 0xDC00 + ((c - 0x10000) & 0x3FF);
+            units[0] = (uint16_t)(0xD800 + ((c - 0x10000) >> 10));
+            units[1] = (uint16_t)(0xDC00 + ((c - 0x10000) & 0x3FF));
+            count = 2;
         }
-        units[n++] = (uint16_t)c;
+        for (int k = 0; k < count; k++) {
+            int is_blank = units[k] <= ' ';
+            bytes[n] = (unsigned char)(units[k] ^ (units[k] >> 8));
+            begins[n++] = (unsigned char)((blank & !is_blank) | begins_anywhere(units[k]));
+            blank = is_blank;
+        }
     }
-    for (Py_ssize_t i = 0; i < n; i++)
-        bytes[i] = (unsigned char)(units[i] ^ (units[i] >> 8));
     memset(bytes + n, ' ', WINDOW);
-    shingles = 0;
-    int blank = 1;
-    for (Py_ssize_t i = 0; i < n; i++) {
-        int is_blank = units[i] <= ' ';
-        if ((blank && !is_blank) || begins_anywhere(units[i])) {
-            take_in(smallest, bytes + i);
-            shingles++;
-        }
-        blank = is_blank;
-    }
+    shingles = take_in(bytes, begins, n, starts, smallest);
 done:
-    PyMem_Free(units);
     PyMem_Free(bytes);
+    PyMem_Free(begins);
+    PyMem_Free(starts);
     return shingles;
 }
 
@@ -138,8 +150,8 @@ signature(PyObject *module, PyObject *args)
     int least;
     if (!PyArg_ParseTuple(args, "Uni:signature", &text, &most, &least))
         return NULL;
-    if (most < 0 || least < 1) {
-        PyErr_SetString(PyExc_ValueError, "the text that is signed has a length, and its shingles fill a bin at least");
+    if (most < 0 || most > 1 << 27 || least < 1) {
+        PyErr_SetString(PyExc_ValueError, "at most 2^27 characters are signed, and they fill a bin at least");
         return NULL;
     }
     Py_ssize_t length = PyUnicode_GET_LENGTH(text);
