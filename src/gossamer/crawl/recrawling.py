@@ -123,7 +123,7 @@ class Recrawling:
     def believes_reports_of(self, host: HostKey) -> bool:
         """Whether a page of this host has changed if a sitemap or a feed that may speak for it says so."""
         known = self._hosts.get(self._ids.get(host, HostId(0)))
-        return self._is_optimal and known is not None and known.trust.recall > 0
+        return self._is_optimal and known is not None and known.recall > 0
 
     def share_of_refresh(self, discovery_floor: float, refresh_floor: float) -> float:
         """The share of visits for what is due, while new URLs wait too. A policy that does not reckon with what visits
@@ -326,7 +326,7 @@ class Recrawling:
             importance=HUB_WEIGHT if hub else self._importance(task.priority),
             price=self.price.price,
             prior=prior,
-            recall=0.0 if task.modified is None else known.trust.recall,
+            recall=0.0 if task.modified is None else known.recall,
             hub=hub,
         )
         memory = Memory(before.one or 0.0, before.two or 0.0, before.visits, before.changes)

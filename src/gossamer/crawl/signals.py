@@ -6,6 +6,7 @@ later is used only where enough of it was true.
 
 import json
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from gossamer.fetch.http.headers import http_date
@@ -30,6 +31,10 @@ class HostChanging:
     rates: HostRates = HostRates()
     trust: HostTrust = HostTrust()
     lies: int = 0  # documents that changed under a validator that did not
+    recall: float = 0.0  # of the trust, which is asked for it at every visit
+
+    def __post_init__(self) -> None:
+        self.recall = self.trust.recall
 
     def to_text(self) -> str:
         pages, rates = self.rates
@@ -55,19 +60,26 @@ class Said(NamedTuple):
 
 NOTHING_SAID: Final = Said()
 
+_YEAR = 365 * 86_400.0
+
+
+@lru_cache(maxsize=4096)
+def _date(text: str, year: float) -> Instant | None:
+    """An HTTP date. Sites that are made anew as a whole have one for many pages."""
+    return http_date(text, Instant(year * _YEAR))
+
 
 def judge(
     known: HostChanging, task: Task, before: Before, last_modified: str | None, now: Instant, *, changed: bool
 ) -> Said:
     """Compare what was said of a page with what a visit found, to the credit of its host or not; and what of it is to
     be used. What this visit shows counts from the next one on."""
-    trust = known.trust
+    trust = before_it = known.trust
     modified: Instant | None = None
     if last_modified is not None and before.last_modified is not None:
-        at = http_date(last_modified, now)
-        was = at if last_modified == before.last_modified else http_date(before.last_modified, now)
+        at, was = _date(last_modified, now // _YEAR), _date(before.last_modified, now // _YEAR)
         trust = trust.judged_modified(before=was, after=at, served=now, changed=changed)
-        if changed and known.trust.believes_modified:
+        if changed and before_it.believes_modified:
             at = usable_modified(at, now)
             modified = at if at is not None and at > before.at else None
     lastmod = task.modified
@@ -75,9 +87,10 @@ def judge(
     if lastmod is not None:
         reported = lastmod <= now and reported_change(lastmod, before.at)
         trust = trust.judged_report(reported=reported, listed=True, changed=changed)
-        if reported and changed and known.trust.recall > 0:
+        if reported and changed and known.recall > 0:
             flagged = Seconds(lastmod - before.at)
-    known.trust = trust
+    if trust is not before_it:
+        known.trust, known.recall = trust, trust.recall
     return Said(modified, flagged) if changed else NOTHING_SAID
 
 
@@ -93,17 +106,18 @@ def judge_not_modified(
     if lastmod is not None:
         reported = lastmod <= now and reported_change(lastmod, before.at)
         trust = trust.judged_report(reported=reported, listed=True, changed=False)
-    known.trust = trust
+    if trust is not known.trust:
+        known.trust, known.recall = trust, trust.recall
 
 
 def age_of(known: HostChanging, task: Task, last_modified: str | None, now: Instant) -> Instant | None:
     """When a page changed last that is new to us, if somebody says so who can be believed."""
     trust = known.trust
     if last_modified is not None and trust.believes_modified:
-        at = usable_modified(http_date(last_modified, now), now)
+        at = usable_modified(_date(last_modified, now // _YEAR), now)
         if at is not None:
             return at
-    if task.modified is not None and task.modified <= now and trust.recall > 0:
+    if task.modified is not None and task.modified <= now and known.recall > 0:
         return task.modified
     return None
 

@@ -133,8 +133,8 @@ def gap_until_unflagged(
             nearer = ceiling
         elif not low < nearer < high:
             nearer = sqrt(low * high)
-        if abs(nearer - gap) <= 1e-4 * gap:
-            break
+        if abs(nearer - gap) <= 3e-3 * gap:
+            break  # as above: what is left is some 1e-5
         gap = nearer
     return min(nearer, longest)
 

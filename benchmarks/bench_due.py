@@ -1,0 +1,212 @@
+"""What it costs a crawl to know when to come again: the decision after a visit, and finding what is due.
+
+`python -m benchmarks.bench_due` makes tables of 1 and 5 million scheduled URLs on disk (some two minutes of CPU, 2 GB,
+removed again) and asks both for what is due. `--quick` makes them a tenth of that. CPU time, fixed seeds.
+"""
+
+import argparse
+import random
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from gossamer.backends.sqlite.database import open_for_writing
+from gossamer.backends.sqlite.queries import named_queries
+from gossamer.backends.sqlite.writer import SqliteWriter
+from gossamer.clock import VirtualClock
+from gossamer.crawl.prices import price_from
+from gossamer.crawl.recrawl_rules import recrawl_rules_of
+from gossamer.crawl.recrawling import Recrawling
+from gossamer.crawl.signals import HostChanging
+from gossamer.frontier.orderings.mercator import Mercator
+from gossamer.frontier.turns import Visit
+from gossamer.model.facts import DomainFacts
+from gossamer.model.outcome import Response
+from gossamer.model.states import UrlState
+from gossamer.model.task import Before, HostRecord, Task
+from gossamer.model.units import Domain, Fingerprint, HostId, HostKey, Instant, Seconds, Url
+from gossamer.recrawl.estimate import USUAL
+from gossamer.recrawl.index import value
+from gossamer.recrawl.policies import RECRAWL_POLICIES
+from gossamer.recrawl.policy import DAY
+from gossamer.recrawl.trust import HostTrust
+from gossamer.sections import RecrawlSection
+from gossamer.store.changes import Again, Batch, Capture
+from gossamer.store.ports import Location
+
+NOW = Instant(1.8e9)
+SIZES = (1_000_000, 5_000_000)
+MOST_US, MOST_GROWTH = 30.0, 1.2  # of a decision; from the small table to the large one
+AT_ONCE, ROUNDS = 1_024, 12
+PAGES, HOSTS = 2_000, 50
+DATE = "Mon, 01 Jan 2024 10:00:00 GMT"
+
+
+class NoCaptures:
+    """Nothing is archived here."""
+
+    def append(self, capture: Capture) -> Location:
+        raise AssertionError("nothing is to be archived")
+
+    def flush(self) -> dict[str, int]:
+        return {}
+
+    def committed(self) -> None: ...
+
+    def roll_back(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def host_rows(host: HostKey) -> tuple[Domain, int, str]:
+    return Domain(host), 0, "test"
+
+
+# --- the decision ---------------------------------------------------------------------------------------------
+
+
+def crawling(*, reporting: bool) -> tuple[Recrawling, list[Visit]]:
+    """A crawl with a budget, and pages that were visited before; `reporting`: in sitemaps that are believed."""
+    wishes = RecrawlSection(budget=1_000.0)
+    price = price_from(None, wishes.budget, value(USUAL, 1.0, 14.0), NOW)
+    plans = Recrawling(wishes, RECRAWL_POLICIES["optimal"](), recrawl_rules_of(wishes), price)
+    trust = HostTrust(50, 0, 40, 40, 50, 40) if reporting else HostTrust()
+    for n in range(HOSTS):
+        host = HostKey(f"h{n}.test")
+        text = HostChanging(trust=trust).to_text()
+        plans.begin(HostRecord(HostId(n), host, n, DomainFacts(), 1, NOW, 0.1, None, changing=text))
+    chance = random.Random(1)
+    visits = []
+    for n in range(PAGES):
+        gap = 10 ** chance.uniform(-1, 2) * DAY
+        one, two = chance.uniform(0.5, 8), 10 ** chance.uniform(0, 3)
+        before = Before(5, 2, UrlState.STORED, None, Instant(NOW - gap), b"d" * 20, "text/html", '"e"', DATE)
+        before = before._replace(planned=gap, one=one, two=two)
+        modified = Instant(NOW - 2 * gap) if reporting else None
+        task = Task(n, Fingerprint(n), Url(f"http://h.test/{n}"), 0, 0.0, 0.2, 1, 0, 0, 0, before, modified)
+        visits.append(Visit(HostId(n % HOSTS), HostKey(f"h{n % HOSTS}.test"), 1, task, None, 0.1))
+    return plans, visits
+
+
+def per_decision(act: Callable[[Recrawling, Visit], object], *, reporting: bool = False) -> float:
+    """CPU microseconds, the least of five rounds; with a commit's share of it for every hundred visits."""
+    plans, visits = crawling(reporting=reporting)
+    rounds = []
+    now = NOW
+    for _ in range(5):
+        start = time.process_time()
+        for n, visit in enumerate(visits):
+            act(plans, visit)
+            if n % 100 == 99:
+                now = Instant(now + 10.0)
+                batch = Batch()
+                plans.hand_over(batch, now, 0)
+        rounds.append((time.process_time() - start) / len(visits) * 1e6)
+    return min(rounds)
+
+
+def answer(status: int) -> Response:
+    fields = {"etag": '"e"', "last-modified": DATE}
+    return Response(Url("http://h.test/"), status, b"", b"", b"", fields, "127.0.0.1", NOW, Seconds(0.1))
+
+
+def decisions() -> list[tuple[str, float]]:
+    same, other = answer(304), answer(200)
+
+    def changed(plans: Recrawling, visit: Visit) -> object:
+        return plans.document(visit, other, NOW, "text/html", b"y" * 20, None)
+
+    return [
+        ("after a 304", per_decision(lambda plans, visit: plans.not_modified(visit, same, NOW, False))),
+        ("after a change", per_decision(changed)),
+        ("after a change, where sitemaps are believed", per_decision(changed, reporting=True)),
+    ]
+
+
+# --- finding what is due --------------------------------------------------------------------------------------
+
+_MAKE = """
+WITH RECURSIVE n (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n WHERE id < :urls)
+INSERT INTO urls (id, host_id, domain_id, fingerprint, url, state, front, available_at, priority, depth, tries, hops,
+    via, found_on, found_at, place, visits, changes, planned, memory_one, memory_two)
+SELECT id, 1 + id % 5000, 1 + id % 5000, (id * 2654435761) & 0xffffffffffff,
+    'http://www.h' || (1 + id % 5000) || '.test/section/page-' || id || '.html', 1, 1,
+    :now - :due * 60.0 + (((id * 2654435761) & 0xffffffff) * :urls / 4294967296) * 60.0,
+    0.3, 3, 0, 0, 1, id / 9, :now - 9e6, 0.0, 4, 1, 1209600.0, 1.5, 20.0
+FROM n
+"""
+"""Dates are a minute apart, in no order of rows; so many are due in every table, whatever its size."""
+
+
+def make_table(path: Path, urls: int, due: int) -> None:
+    db = open_for_writing(path)
+    db.execute("PRAGMA synchronous = OFF")
+    indexes = db.execute("SELECT name, sql FROM sqlite_master WHERE tbl_name = 'urls' AND type = 'index'").fetchall()
+    db.execute("BEGIN")
+    for name, _ in indexes:
+        db.execute(f"DROP INDEX {name}")
+    hosts = [(n, f"www.h{n}.test") for n in range(1, 5_001)]
+    db.executemany("INSERT INTO domains (id, domain, partition, suffix_id) VALUES (?, ?, 0, 1)", hosts)
+    db.executemany("INSERT INTO hosts (id, host, domain_id) VALUES (?1, ?2, ?1)", hosts)
+    db.execute(_MAKE, {"urls": urls, "now": NOW, "due": due})
+    for _, sql in indexes:
+        db.execute(sql)
+    db.execute("INSERT INTO counters VALUES ('state:stored', ?)", (urls,))
+    db.execute("INSERT INTO facts VALUES ('order', 'mercator')")
+    db.execute("COMMIT")
+    db.close()
+
+
+def measure(path: Path) -> tuple[float, float, list[str]]:
+    """CPU microseconds for a URL: to find it, and to find and queue it; and how the database looks for it."""
+    sql = named_queries("queries.sql")
+    writer = SqliteWriter(path, NoCaptures(), host_rows, Mercator(), VirtualClock(NOW))
+    db = open_for_writing(path)
+    plan = [str(row[3]) for row in db.execute("EXPLAIN QUERY PLAN " + sql["due_again"], (NOW, AT_ONCE))]
+    finding, queueing = [], []
+    for _ in range(ROUNDS):
+        start = time.process_time()
+        found = db.execute(sql["due_again"], (NOW, AT_ONCE)).fetchall()
+        found_at = time.process_time()
+        committed = writer.commit(Batch(again=Again(NOW, AT_ONCE)), NOW)
+        queued = sum(n for _, n in committed.again)
+        if not queued == len(found) == AT_ONCE:
+            raise RuntimeError(f"{len(found)} found and {queued} queued of {AT_ONCE}")
+        finding.append((found_at - start) / AT_ONCE * 1e6)
+        queueing.append((time.process_time() - found_at) / AT_ONCE * 1e6)
+    db.close()
+    writer.close()
+    return statistics.median(finding), statistics.median(queueing), plan
+
+
+def tables(sizes: tuple[int, ...]) -> None:
+    figures = []
+    print(f"\n{'scheduled URLs':>15} {'to find one':>14} {'to queue it too':>16}")
+    for urls in sizes:
+        with tempfile.TemporaryDirectory(prefix="bench-due-") as folder:
+            path = Path(folder) / "crawl.db"
+            make_table(path, urls, due=AT_ONCE * (ROUNDS + 1))
+            finds, queues, plan = measure(path)
+        figures.append((finds, queues))
+        print(f"{urls:>15,} {finds:>11.2f} us {queues:>13.2f} us")
+    growth = [later / first for first, later in zip(figures[0], figures[-1], strict=True)]
+    print(f"{'growth':>15} {growth[0]:>13.2f}x {growth[1]:>15.2f}x   (goal: at most {MOST_GROWTH}x)")
+    print(f"by {'; '.join(plan)}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="smaller tables")
+    parser.add_argument("--decisions", action="store_true", help="no tables at all")
+    asked = parser.parse_args()
+    print(f"the decision after a visit (goal: at most {MOST_US:g} us)")
+    for what, took in decisions():
+        print(f"  {what:<45} {took:6.1f} us")
+    if not asked.decisions:
+        tables(tuple(size // 10 for size in SIZES) if asked.quick else SIZES)
+
+
+if __name__ == "__main__":
+    main()
