@@ -198,6 +198,18 @@ def test_ap_10_a_thousand_idle_connections_are_closed_and_cost_other_callers_not
         each.close()
 
 
+def test_ap_10_a_newcomer_takes_the_place_of_the_connection_that_has_been_silent_for_longest(service: Service) -> None:
+    room = 20  # connections
+    silent = [socket.create_connection(("127.0.0.1", service.port), timeout=30) for _ in range(3 * room)]
+
+    newcomers = [http.client.HTTPConnection("127.0.0.1", service.port, timeout=30) for _ in range(5)]
+    answers = [_asked(each) for each in newcomers]  # all of them at the same time
+
+    assert answers == [200] * 5
+    for each in (*silent, *newcomers):
+        each.close()
+
+
 def _asked(caller: http.client.HTTPConnection) -> int:
     caller.request("GET", "/status")
     answer = caller.getresponse()

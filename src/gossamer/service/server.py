@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Generator
 from contextlib import closing
 from pathlib import Path
+from typing import ClassVar
 
 import uvicorn
 import uvloop
@@ -225,6 +226,7 @@ def server_config(gate: Gate, section: ServiceSection, short: Short | None = Non
         answers = Answers(SteadyClock(), gate.counts, short)
         head_timeout = section.head_timeout
         most = section.max_connections
+        silent: ClassVar[dict[PatientConnection, None]] = {}
 
     return uvicorn.Config(
         Remembering(gate, Connection.answers),
@@ -258,27 +260,35 @@ class Server(uvicorn.Server):
 
 
 class PatientConnection(HttpToolsProtocol):
-    """A connection that must bring the head of its first request in time. There are only so many."""
+    """A connection that must bring the head of a request in time. There are only so many: where all are taken, the one
+    that has owed its head for longest makes way for the next."""
 
     head_timeout = 10.0
     most = 100
+    silent: ClassVar[dict["PatientConnection", None]] = {}  # those that owe a head, by age
     _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         if len(self.connections) > self.most:
-            transport.abort()
-            return
+            oldest = next(iter(self.silent), None)
+            if oldest is None:
+                transport.abort()
+                return
+            oldest._head_is_there()
+            oldest.transport.abort()
         self._expect_head()
 
     def _expect_head(self) -> None:
         if self._timer is None:
             self._timer = self.loop.call_later(self.head_timeout, self.transport.abort)
+            self.silent[self] = None
 
     def _head_is_there(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+            self.silent.pop(self, None)
 
     def data_received(self, data: bytes) -> None:
         self._expect_head()  # of this request, or of the next on the same connection
