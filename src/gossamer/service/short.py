@@ -23,7 +23,7 @@ from gossamer.service.app import picture, state_of
 from gossamer.service.gate import HEADERS
 from gossamer.service.parts import Parts
 
-SHARE: Final = 0.3
+SHARE: Final = 0.5
 """Of the event loop's time, that reads may take ..."""
 BURST: Final = 0.05
 """... and so many seconds more, for once: the disk, or the machine, may be busy."""
