@@ -70,10 +70,10 @@ def _plain(value: object) -> object:
             else:
                 told[name] = _plain(item)
         return told
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, Enum):
         return value.name.lower()
     return value
