@@ -91,6 +91,11 @@ class Refreshing:
         return self._done if not self._keep else self._next == math.inf and not self._ordered
 
     @property
+    def next_date(self) -> float:
+        """When the next URL comes due that is not queued, as far as is known; 0: that is to be looked up."""
+        return self._next
+
+    @property
     def backlog(self) -> int:
         """URLs that were queued again and wait for their visit."""
         return self._waiting

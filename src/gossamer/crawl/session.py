@@ -213,7 +213,7 @@ class Watch:
             budget=pace.budget,
             refreshes=refreshes,
             discoveries=discoveries,
-            overdue=self._overdue,
+            overdue=self._overdue if refreshing.next_date <= now else 0,
             waiting=refreshing.backlog,
         )
 
