@@ -206,7 +206,9 @@ def test_ap_10_a_newcomer_takes_the_place_of_the_connection_that_has_been_silent
     answers = [_asked(each) for each in newcomers]  # all of them at the same time
 
     assert answers == [200] * 5
-    for each in (*silent, *newcomers):
+    for connection in newcomers:
+        connection.close()
+    for each in silent:
         each.close()
 
 

@@ -313,12 +313,12 @@ def test_a_commit_that_takes_very_long_counts_as_full_until_it_ends() -> None:
         scene.settle(1)
         await asyncio.wait_for(began.wait(), 30)
 
-        assert scene.store.slow and scene.store.saturation == 1.0
+        assert (scene.store.slow, scene.store.saturation) == (True, 1.0)
         assert scene.store.failing is None
 
         scene.let()
         await scene.until_reported(1)
-        assert not scene.store.slow and scene.store.saturation < 0.1
+        assert (scene.store.slow, scene.store.saturation < 0.1) == (False, True)
         assert scene.sizes == [1] and told == [True, False]
         scene.store.finish()
         await running
