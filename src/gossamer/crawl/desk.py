@@ -24,9 +24,9 @@ from gossamer.sketch.durations import Durations
 
 T = TypeVar("T")
 
-HANDFUL = 24  # documents at a time, and ...
-HANDFUL_BYTES = 600_000  # ... no more than this, unless it is one document: some 20 ms of the event loop
-HANDFUL_UNPACKED = 1_000_000  # bytes of documents without their codings, after which a handful is full
+HANDFUL = 32  # documents at a time, and ...
+HANDFUL_BYTES = 800_000  # ... no more than this, unless it is one document: some 20 ms of the event loop
+HANDFUL_UNPACKED = 1_200_000  # bytes of documents without their codings, after which a handful is full
 LONG_IN_HAND = 2  # bodies that take long: while one is read the next is unpacked, and no more lie unpacked in memory
 
 
