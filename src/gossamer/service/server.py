@@ -43,9 +43,11 @@ from gossamer.service.token import token_in
 
 COMMIT_PATIENCE = 3.0
 """Seconds that a caller waits for a commit before it is told to try again."""
-SWITCH_SECONDS = 0.0005
-"""So long a thread that answers a question may keep the event loop waiting for its turn: the loop lets go of the
-interpreter with every system call, and would wait ten times as long each time with Python's own 5 ms."""
+SWITCH_SECONDS = 0.0001
+"""So long a thread that commits or answers a question may keep the event loop waiting for its turn: the loop lets go of
+the interpreter ten times a page, and would wait fifty times as long each time with Python's own 5 ms."""
+HANDFUL = 8
+"""Documents that are read at one go: callers wait for as long as that takes, some six milliseconds."""
 _GRACE = 3  # seconds for answers that are on their way when the service ends
 
 
@@ -97,6 +99,7 @@ async def _run(
     sys.setswitchinterval(SWITCH_SECONDS)
     crawl = opened.crawl
     crawl.pipeline.keep_open = True
+    crawl.pipeline.desk.handful = HANDFUL
     crawl.store.patience, crawl.store.outlasts_full_disk = config.service.patience, True
     token = token_in(crawl.directory.path)
     operator = Operator(opened, config, orders, patience=COMMIT_PATIENCE)
