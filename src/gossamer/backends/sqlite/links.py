@@ -29,7 +29,7 @@ from gossamer.store.changes import Linked, Moved, PageLinks
 from gossamer.store.ports import Prioritiser
 
 # At 170 pages of 60 links a second both come to the same. The more at once, the more of a site's links are the same:
-# with 50,000, pages of a thousand hosts cost a third less than with 20,000 (benchmarks/bench_store.py), and with 200,000
+# with 50,000, pages of a thousand hosts cost a third less than with 20,000 (benchmarks/bench_store.py); with 200,000
 # the whole path some hundredths less than with 100,000.
 TARGETS_AT_ONCE = 200_000
 SECONDS_AT_MOST = 20.0
