@@ -176,6 +176,21 @@ def test_a_file_grows_with_its_records(tmp_path: Path) -> None:
     journal.close()
 
 
+def test_of_files_that_are_used_again_only_the_latest_records_count(tmp_path: Path) -> None:
+    journal = ContactJournal(tmp_path)
+    for turn, records in enumerate([2000, 7, 300, 1, 5, 0]):
+        for number in range(records):
+            journal.started(HostId(1000 * turn + number), Instant(1.0), 0.5, V4)
+        mine = {HostId(1000 * turn + number) for number in range(records)}
+        assert replay(tmp_path).keys() == mine, turn
+        journal.turn_over([])
+        assert replay(tmp_path).keys() == mine, turn  # until they are committed
+        journal.forget()
+        assert replay(tmp_path) == {}
+    assert len(list(tmp_path.iterdir())) == 2
+    journal.close()
+
+
 def test_a_crash_in_the_middle_of_a_turn_over_forgets_nothing(tmp_path: Path) -> None:
     journal = ContactJournal(tmp_path)
     for host in range(1, 6):

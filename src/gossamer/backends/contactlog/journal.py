@@ -1,7 +1,8 @@
 """Fixed-size records in two memory-mapped files that take turns.
 
 Mapped rather than written to: a store into a shared mapping survives the process like a write does, and costs no system
-call (each of which would give the interpreter's lock away, twice for every fetch).
+call (each of which would give the interpreter's lock away, twice for every fetch). For the same reason the files stay
+where they are: to make and remove them with every batch would hold the event loop whenever the disk is busy.
 """
 
 import errno
@@ -22,7 +23,7 @@ _FIRST_BYTES = 1024 * _RECORD.size
 
 
 class _MappedFile:
-    """A file that grows by doubling, filled from the front."""
+    """A file that grows by doubling, filled from the front, again and again."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -56,6 +57,17 @@ class _MappedFile:
         self._map[at] = kind
         self._end = at + _RECORD.size
 
+    def forget(self) -> None:
+        """Its records do not count any more."""
+        self._map[0] = _NONE
+
+    def begin(self, turn: int) -> None:
+        """Afresh; the first record says which of the two files is the newer."""
+        self.forget()  # first: a process killed in the middle leaves an empty file
+        self._map[: self._end] = bytes(self._end)
+        self._end = 0
+        self.add(_BEGIN, turn, 0.0, 0.0, b"")
+
     def close(self) -> None:
         self._map.close()
         os.close(self._fd)
@@ -65,14 +77,16 @@ class ContactJournal:
     """Notes contacts as they happen. `turn_over` at the start of a batch, `forget` when it is committed."""
 
     def __init__(self, directory: Path) -> None:
-        self._files = (directory / "contacts.0", directory / "contacts.1")
+        self._paths = (directory / "contacts.0", directory / "contacts.1")
+        self._files: list[_MappedFile] = []
         self._turns = 0
-        self._file = self._open(0)
+        self._file = self._begun(0)
 
-    def _open(self, turn: int) -> _MappedFile:
-        """Begin a file afresh; its first record says which of the two is the newer."""
-        file = _MappedFile(self._files[turn % 2])
-        file.add(_BEGIN, turn, 0.0, 0.0, b"")
+    def _begun(self, turn: int) -> _MappedFile:
+        if turn == len(self._files) < 2:
+            self._files.append(_MappedFile(self._paths[turn]))
+        file = self._files[turn % 2]
+        file.begin(turn)
         return file
 
     def started(self, host_id: HostId, at: Instant, last_took: float, address: str) -> None:
@@ -86,18 +100,20 @@ class ContactJournal:
     def turn_over(self, still_open: list[tuple[HostId, Instant, float, str]]) -> None:
         """Write to the other file from now on, beginning with the contacts that are still open: the batch
         about to be committed knows of all finished ones in this file. Raises StoreFailed; then nothing has changed."""
-        before, self._file = self._file, self._open(self._turns + 1)
+        self._file = self._begun(self._turns + 1)
         self._turns += 1
         for host_id, at, last_took, address in still_open:
             self.started(host_id, at, last_took, address)
-        before.close()
 
     def forget(self) -> None:
         """The batch is committed: the file before the last `turn_over` says nothing any more."""
-        self._files[(self._turns + 1) % 2].unlink(missing_ok=True)
+        for file in self._files:
+            if file is not self._file:
+                file.forget()
 
     def close(self) -> None:
-        self._file.close()
+        for file in self._files:
+            file.close()
 
 
 def replay(directory: Path) -> dict[HostId, LastContact]:
