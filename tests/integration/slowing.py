@@ -22,7 +22,7 @@ from gossamer.seed.lists import read_arguments
 T = TypeVar("T")
 
 WEB = small_web(
-    seed=77, hosts=60, pages=520, seed_hosts=12, fault_rate=0.0, crawl_delay_hosts=0, slow_hosts=0, bytes_spread=0.0
+    seed=77, hosts=60, pages=900, seed_hosts=12, fault_rate=0.0, crawl_delay_hosts=0, slow_hosts=0, bytes_spread=0.0
 )
 # Small bounds for a small web. At 80 % nothing more is fetched; what is under way then must fit into the last fifth.
 CONCURRENCY = 2
@@ -129,6 +129,10 @@ class Watcher:
     def fetched(self) -> int:
         return int(self.opened.crawl.tally.total["fetched"])
 
+    @property
+    def queued(self) -> int:
+        return int(self.opened.crawl.tally.total["state:queued"])
+
     async def until(self, holds: Callable[[], object], why: str) -> None:
         for _ in range(3000):
             if holds():
@@ -178,6 +182,7 @@ async def _brake_once(watcher: Watcher, running: "asyncio.Task[None]", brake: Sl
     seen = watcher.seen
     await watcher.until(lambda: watcher.fetched >= 20, "the crawl to begin")
     seen.fast = await watcher.rate_until(60, running)
+    await watcher.until(lambda: watcher.queued >= 2 * MAX_SETTLEMENTS, "enough to be known that queues can fill")
 
     memory = rss_bytes()
     brake.pull()

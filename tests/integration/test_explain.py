@@ -11,6 +11,7 @@ from small_server import Answer, SmallServer, links, page
 
 from gossamer.cli import main
 from gossamer.frontier.orderings.mercator import Mercator
+from gossamer.model.reasons import meaning_of
 
 pytestmark = pytest.mark.service
 
@@ -364,7 +365,7 @@ def test_text_without_a_canonical_form_is_refused_in_the_story(finished: Explain
     story = ask(finished, text)
 
     assert part(story, "form")["refused"] == reason
-    assert why(story) == f"this text gives no URL for a crawl: {reason}"
+    assert why(story) == f"this text gives no URL for a crawl: {meaning_of(reason)}"
 
 
 def test_wrong_use_is_one_line_and_status_two(finished: Explained, capsys: pytest.CaptureFixture[str]) -> None:
