@@ -60,6 +60,9 @@ def test_what_has_not_changed_is_answered_by_304(kept: Kept) -> None:
         (changed, status) for number, changed, status in kept.revisits() if number % PROBE
     )  # every tenth visit asks without conditions
 
+    # A visit whose outcome the kill took with it is known to the server alone: the next one has its old conditions, and
+    # the count of tens is off by one for that page.
+    assert answers.pop((False, 200), 0) <= 10
     assert answers.keys() == {(False, 304), (True, 200)}
     assert answers[False, 304] > 300
     assert answers[True, 200] > 300
