@@ -134,7 +134,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "sqlite3": ("backends.sqlite",),
     "time": ("clock",),
     "secrets": ("assemble", "backends", "service.token"),
-    "importlib": ("cli", "backends", "plugins", ""),
+    "importlib": ("cli", "backends", "native", "plugins", ""),
     "asyncio": ("fetch", "extract.elsewhere", "store.thread", "crawl", "library", "searching", "service", "simweb"),
     "concurrent": ("store.thread", "crawl", "fetch"),
     "threading": ("observe.log", "library"),

@@ -6,7 +6,8 @@ Each has a twin in Python, which defines what it gives and is used where it is m
 
 import os
 from collections.abc import Callable, Iterable
-from typing import Protocol
+from importlib import import_module
+from typing import Protocol, cast
 
 
 class Kernels(Protocol):
@@ -47,10 +48,9 @@ def _load() -> Kernels | None:
     if os.environ.get("GOSSAMER_NATIVE") == "0":
         return None
     try:
-        from gossamer.native import _kernels
+        return cast(Kernels, import_module("gossamer.native._kernels"))
     except ImportError:
         return None
-    return _kernels
 
 
 kernels = _load()
