@@ -27,7 +27,7 @@ def asked(target: str, fields: bytes = FIELDS) -> bytes:
     return b"GET %b HTTP/1.1\r\n%b" % (target.encode("latin-1"), fields)
 
 
-def short_to(path: bytes, query: bytes) -> Callable[[], bytes] | None:
+def short_to(path: bytes, query: bytes, fields: bytes) -> Callable[[], bytes] | None:
     return (lambda: b"short " + query) if path == b"/pages" else None
 
 
@@ -93,7 +93,7 @@ def way_over(questions: Any, clock: VirtualClock) -> Callable[[bytes, bytes], by
     way = ShortWay(parts, clock)
 
     def answer(path: bytes, query: bytes) -> bytes | None:
-        make = way(path, query)
+        make = way(path, query, FIELDS)
         return None if make is None else make()
 
     return answer

@@ -39,7 +39,7 @@ _LINE: Final = re.compile(rb"GET (/[a-z]+)(?:\?([!\"$-~]{0,16000}))? HTTP/1\.1\r
 _NOT_PLAIN: Final = frozenset({b"content-length", b"transfer-encoding", b"connection", b"upgrade", b"expect"})
 
 
-Short = Callable[[bytes, bytes], Callable[[], bytes | None] | None]
+Short = Callable[[bytes, bytes, bytes], Callable[[], bytes | None] | None]
 
 
 class _Kept:
@@ -84,10 +84,10 @@ class Answers:
     def made(self, asked: bytes) -> bytes | None:
         """The answer to this request, if it can be made at once for whoever asks."""
         line = None if self._short is None else _LINE.match(asked)
-        if line is None or (line[1], asked[line.end() :]) not in self._let_in:
+        if line is None or (line[1], fields := asked[line.end() :]) not in self._let_in:
             return None
         assert self._short is not None
-        make = self._short(line[1], line[2] or b"")
+        make = self._short(line[1], line[2] or b"", fields)
         path = line[1].decode("ascii")
         if make is None or not self._counts(path):
             return None
