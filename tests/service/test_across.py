@@ -10,7 +10,7 @@ import pytest
 from gossamer.service.across import Across
 from gossamer.service.gate import App, Message, Receive, Scope, Send
 
-SCOPE: Scope = {"type": "http", "method": "GET", "path": "/"}
+SCOPE: Scope = {"type": "http", "method": "POST", "path": "/crawl"}
 START: Message = {"type": "http.response.start", "status": 200, "headers": []}
 
 
@@ -60,6 +60,27 @@ def test_a_whole_answer_comes_over_and_the_crawl_is_looked_at_where_it_lives(hom
     assert told == [START, piece(b"whole")]
     assert ran_on == [home]
     assert where and threading.current_thread().name not in where
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "at_home"),
+    [
+        *(("GET", "/hosts", False), ("GET", "/metrics", False), ("HEAD", "/pages", False), ("GET", "/", False)),
+        *(("GET", "/hosts/a.test", True), ("GET", "/events", True), ("GET", "/url/limit", True)),
+        *(("POST", "/dead", True), ("DELETE", "/pages", True), ("GET", "/readyz", True)),
+    ],
+)
+def test_only_what_touches_the_crawl_is_called_where_it_lives(
+    home: asyncio.AbstractEventLoop, method: str, path: str, at_home: bool
+) -> None:
+    ran_on: list[asyncio.AbstractEventLoop] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        ran_on.append(asyncio.get_running_loop())
+
+    asyncio.run(Across(app, home, lambda: None)({**SCOPE, "method": method, "path": path}, nothing, nothing))  # type: ignore[arg-type]
+
+    assert (ran_on == [home]) is at_home
 
 
 def test_a_stream_comes_piece_by_piece_as_fast_as_it_is_taken(home: asyncio.AbstractEventLoop) -> None:

@@ -2,12 +2,24 @@
 
 import asyncio
 from collections.abc import Callable
+from typing import Final
 
 from gossamer.service.gate import App, Message, Receive, Scope, Send
 
+LIVE: Final = frozenset({"/events", "/crawl", "/readyz", "/url/limit"})
+"""Paths whose answers are taken from the crawl itself, not from its database or its last picture ..."""
+LIVE_BELOW: Final = "/hosts/"
+"""... as are those below this one."""
+
+
+def touches_the_crawl(scope: Scope) -> bool:
+    path: str = scope["path"]
+    return scope["method"] not in ("GET", "HEAD") or path in LIVE or path.startswith(LIVE_BELOW)
+
 
 class Across:
-    """Calls an application on its own event loop from any other.
+    """Calls an application on the event loop of the crawl from any other, if the call touches the crawl; else where it
+    is called.
 
     A whole answer comes over in one piece, when the application is done; a stream comes message by message, each
     waited for, so that a slow reader slows the application as ever. `before_telling` is called on the application's
@@ -20,6 +32,9 @@ class Across:
         self._before_telling = before_telling
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if not touches_the_crawl(scope):
+            await self._app(scope, receive, send)
+            return
         here = asyncio.get_running_loop()
         pieces: list[Message] = []
 

@@ -9,7 +9,6 @@ import socket
 import sys
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import uvloop
@@ -113,8 +112,7 @@ async def _run(
     address = listening.getsockname()
     clock = SteadyClock()
     gate = Gate(Across(make_app(parts), loop, feed.catch_up), policy_for(config.service, token), clock)
-    asked_in_front = Questions(crawl.directory.path, crawl.clock)
-    front = Front(gate, config.service, ShortWay(replace(parts, questions=asked_in_front), clock))
+    front = Front(gate, config.service, ShortWay(parts, clock))
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, interrupts.received)
     changes: set[asyncio.Task[None]] = set()  # the loop alone would forget them
@@ -145,7 +143,6 @@ async def _run(
         opened.log.event("service.ended")
     finally:
         questions.close()
-        asked_in_front.close()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.remove_signal_handler(number)
     return 0

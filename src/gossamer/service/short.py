@@ -23,7 +23,7 @@ from gossamer.inquiries import LargeRecord
 from gossamer.observe.snapshot import Snapshot
 from gossamer.service.app import picture, state_of
 from gossamer.service.gate import HEADERS
-from gossamer.service.metrics import CONTENT_TYPE, Metrics
+from gossamer.service.metrics import CONTENT_TYPE
 from gossamer.service.parts import Parts
 
 SHARE: Final = 0.5
@@ -46,7 +46,6 @@ class ShortWay:
 
     def __init__(self, parts: Parts, clock: Clock) -> None:
         self._parts = parts
-        self._metrics = Metrics(lambda: parts.feed.last)
         self._clock = clock
         self._taken, self._since = 0.0, clock.monotonic()  # seconds of the event loop that are not yet made good
         self._told: tuple[Snapshot | None, str, bytes] = None, "", b""  # the last /status
@@ -69,10 +68,10 @@ class ShortWay:
         return lambda: answer({"status": "ok"})
 
     def _figures(self, query: bytes) -> Make | None:
-        return None if self._parts.feed.last is None else lambda: whole(self._metrics.text(), CONTENT_TYPE)
+        return None if self._parts.feed.latest is None else lambda: whole(self._parts.metrics.text(), CONTENT_TYPE)
 
     def _status(self, query: bytes) -> Make | None:
-        latest = self._parts.feed.last
+        latest = self._parts.feed.latest
         return None if latest is None else lambda: self._status_of(latest, state_of(self._parts, latest))
 
     def _status_of(self, latest: Snapshot, state: str) -> bytes:
