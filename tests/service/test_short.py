@@ -236,6 +236,23 @@ def test_the_short_way_tells_what_the_long_way_tells(service: Service, target: s
 
 
 @pytest.mark.service
+def test_figures_are_told_in_front_as_by_the_long_way_and_as_json_to_whoever_asks_for_that(service: Service) -> None:
+    caller = Caller(service.port)
+    length = re.compile(rb"content-length: [0-9]+")
+    long_head, long_body = caller.told(asked("/metrics", b"X-Long: 1\r\n" + FIELDS))
+    caller.told(asked("/metrics?0"))
+
+    head, body = caller.told(asked("/metrics?1"))
+    as_json = [caller.told(asked(f"/metrics?{turn}", b"Accept: application/JSON\r\n" + FIELDS))[0] for turn in (1, 2)]
+
+    assert length.sub(b"", head) == length.sub(b"", long_head)
+    names = re.compile(rb"^[^# ]+", re.MULTILINE)
+    assert names.findall(body) == names.findall(long_body)
+    assert all(b"content-type: application/json" in told for told in as_json)
+    caller.close()
+
+
+@pytest.mark.service
 def test_a_connection_that_only_ever_goes_the_short_way_is_not_taken_for_one_that_brings_no_request(
     tmp_path: Path,
 ) -> None:

@@ -205,7 +205,7 @@ def _add_watching(app: FastAPI, parts: Parts) -> None:
         responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}, "application/json": {}}}},
     )
     async def metrics(request: Request) -> Response:
-        if "application/json" in request.headers.get("accept", ""):
+        if "application/json" in request.headers.get("accept", "").lower():
             return Json(parts.metrics.plain())
         return Response(parts.metrics.text(), media_type=CONTENT_TYPE)
 
