@@ -4,10 +4,10 @@ All that is known of a URL stands in its row, and of a host in its row; what is 
 memory, and the price of a visit. `recrawl` has the policies, which are pure.
 """
 
-import re
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from gossamer.crawl.conditions import conditions_for, says_the_same
 from gossamer.crawl.prices import PRICE, price_text
 from gossamer.crawl.recrawl_rules import NEVER_AGAIN, standing_of
 from gossamer.crawl.signals import (
@@ -20,13 +20,12 @@ from gossamer.crawl.signals import (
     judge,
     judge_not_modified,
 )
-from gossamer.fetch.http.headers import http_date
 from gossamer.frontier.turns import Visit
 from gossamer.model.outcome import Response
 from gossamer.model.states import UrlState
 from gossamer.model.task import Before, HostRecord
 from gossamer.model.units import HostId, HostKey, Instant, Seconds
-from gossamer.recrawl.change import Content, Verdict, verdict_on
+from gossamer.recrawl.change import Verdict, verdict_on
 from gossamer.recrawl.estimate import USUAL, Estimate
 from gossamer.recrawl.index import value_of_new, value_when_flagged
 from gossamer.recrawl.policies.optimal import Optimal
@@ -37,13 +36,9 @@ from gossamer.recrawl.turns import share_of_refresh
 from gossamer.sections import RecrawlSection
 from gossamer.store.changes import Batch, Capture, Reported, Settlement
 
-PROBE: Final = 10
-"""Every so many visits a page is asked for without conditions: a server that always says 304 is found out."""
-
 REFRESHING: Final = "refreshing"
 """The counter of URLs that are queued again and of which a document is stored."""
 
-_PLAIN = re.compile(r"[ -~]{1,512}").fullmatch
 _MOST_FIRST = 10_000
 _PAGE = Standing.PAGE
 _RETURN_LATER = frozenset({"redirect_loop", "too_many_redirects"})  # what is dead in itself, not for now
@@ -61,9 +56,6 @@ class Planned(NamedTuple):
 
 
 NEVER: Final = Planned(None)
-
-
-_UNKNOWN_HOST: Final = HostChanging()
 
 
 class Recrawling:
@@ -173,19 +165,8 @@ class Recrawling:
 
     def conditions(self, visit: Visit) -> tuple[tuple[str, str], ...]:
         """The fields by which a server may answer that nothing has changed."""
-        before = visit.task.before
-        if before is None or not before.has_document or not before.whole:
-            return ()
-        if before.visits % PROBE == PROBE - 1 or self._hosts.get(visit.host_id, _UNKNOWN_HOST).lies:
-            return ()
-        fields = []
-        if before.etag is not None and _PLAIN(before.etag):
-            fields.append(("If-None-Match", before.etag))
-        if before.last_modified is not None and _PLAIN(before.last_modified):
-            date = http_date(before.last_modified, before.at)
-            if date is not None and date <= before.at:
-                fields.append(("If-Modified-Since", before.last_modified))
-        return tuple(fields)
+        known = self._hosts.get(visit.host_id)
+        return conditions_for(visit.task.before, lies=known is not None and known.lies > 0)
 
     # --- what has come of it ----------------------------------------------------------------------
 
@@ -246,13 +227,13 @@ class Recrawling:
                 said = Said(age_of(known, visit.task, response.headers.get("last-modified"), now))
             return self.plan(visit, standing, now, mime, said=said)
         assert before.digest is not None
-        verdict = verdict_on(Content(before.digest, before.signature), Content(digest, signature))
+        verdict = verdict_on((before.digest, before.signature), (digest, signature))
         changed = verdict is Verdict.CHANGED
-        headers = response.headers
+        headers, known = response.headers, self._host(visit.host_id)
         modified = headers.get("last-modified")
-        if changed and _same(before, headers.get("etag"), modified):
-            self._host(visit.host_id).lies += 1
-        said = judge(self._host(visit.host_id), visit.task, before, modified, now, changed=changed)
+        if changed and says_the_same(before, headers.get("etag"), modified):
+            known.lies += 1
+        said = judge(known, visit.task, before, modified, now, changed=changed)
         planned = self.plan(visit, standing, now, mime, changed=changed, said=said)
         return planned._replace(signature=before.signature, noise=True) if verdict is Verdict.NOISE else planned
 
@@ -329,16 +310,19 @@ class Recrawling:
             recall=0.0 if task.modified is None else known.recall,
             hub=hub,
         )
-        memory = Memory(before.one or 0.0, before.two or 0.0, before.visits, before.changes)
-        visited = Visited(now, Seconds(max(0.0, now - before.at)), changed, *said)
-        plan = self._policy.after(visited, memory, terms)
-        one, two = plan.memory.one, plan.memory.two
+        had_one, had_two = before.one or 0.0, before.two or 0.0
+        since = now - before.at
+        modified, flagged_after = said
+        visited = Visited(now, Seconds(since if since > 0 else 0.0), changed, modified, flagged_after)
+        next_visit, memory, _ = self._policy.after(
+            visited, Memory(had_one, had_two, before.visits, before.changes), terms
+        )
+        one, two, _, _ = memory
         if self._is_optimal and one > 0:
-            was = Estimate(memory.one, memory.two) if memory.one > 0 else None
-            known.rates = known.rates.learnt(was, Estimate(one, two))
-        gap = plan.gap(now)
+            known.rates = known.rates.learnt((had_one, had_two) if had_one > 0 else None, (one, two))
+        gap = next_visit - now
         self._demand(before, gap)
-        return Planned(plan.next_visit, gap, one or None, two or None)
+        return Planned(next_visit, gap, one or None, two or None)
 
     def _ruling(self, visit: Visit, mime: str | None, standing: Standing) -> Ruling:
         return self._rules.ruling(PageFacts(visit.host, visit.task.url, mime or "", standing))
@@ -385,15 +369,8 @@ class Recrawling:
         return Planned(Instant(settlement.at + gap), gap)
 
     def _demand(self, before: Before | None, gap: float | None) -> None:
-        was = None if before is None or before.planned is None else before.planned / DAY
-        self.price.plan(was, None if gap is None else gap / DAY)
-
-
-def _same(before: Before, etag: str | None, modified: str | None) -> bool:
-    """Whether a server says of another document that it is the same one."""
-    if etag is not None and before.etag is not None:
-        return etag == before.etag
-    return etag is None and before.etag is None and modified is not None and modified == before.last_modified
+        was = None if before is None else before.planned
+        self.price.plan(None if was is None else was / DAY, None if gap is None else gap / DAY)
 
 
 def _kept(value: str | None) -> str | None:
