@@ -170,9 +170,9 @@ def picture(snapshot: Snapshot, state: str) -> dict[str, object]:
     }
 
 
-def state_of(parts: Parts) -> StateOfCrawl:
+def state_of(parts: Parts, latest: Snapshot | None) -> StateOfCrawl:
     pipeline = parts.pipeline
-    return state_word(parts.feed.latest, stopping=pipeline.stopping, paused=pipeline.paused)
+    return state_word(latest, stopping=pipeline.stopping, paused=pipeline.paused)
 
 
 def state_word(latest: Snapshot | None, *, stopping: bool, paused: bool) -> StateOfCrawl:
@@ -191,7 +191,7 @@ def _add_watching(app: FastAPI, parts: Parts) -> None:
     async def status() -> Response:
         if parts.feed.latest is None:
             raise problem(503, "the crawl has only begun", retry=True)
-        return Json(picture(parts.feed.latest, state_of(parts)))
+        return Json(picture(parts.feed.latest, state_of(parts, parts.feed.latest)))
 
     @app.get(
         "/metrics",
@@ -200,7 +200,7 @@ def _add_watching(app: FastAPI, parts: Parts) -> None:
         responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}, "application/json": {}}}},
     )
     async def metrics(request: Request) -> Response:
-        if "application/json" in request.headers.get("accept", ""):
+        if "application/json" in request.headers.get("accept", "").lower():
             return Json(parts.metrics.plain())
         return Response(parts.metrics.text(), media_type=CONTENT_TYPE)
 
@@ -217,7 +217,7 @@ def _add_watching(app: FastAPI, parts: Parts) -> None:
 
     @app.get("/crawl", summary="Whether it runs", response_model=CrawlAnswer)
     async def crawl() -> Response:
-        return Json({"state": state_of(parts)})
+        return Json({"state": state_of(parts, parts.feed.latest)})
 
     @app.post(
         "/crawl", summary="Pause, resume or stop it", response_model=CrawlAnswer, openapi_extra=described(CrawlAction)
@@ -230,14 +230,14 @@ def _add_watching(app: FastAPI, parts: Parts) -> None:
             parts.stop()
             return Json({"state": "stopping"})
         await parts.operator.pause(wanted.action == "pause")
-        return Json({"state": state_of(parts)})
+        return Json({"state": state_of(parts, parts.feed.latest)})
 
 
 async def _events(parts: Parts) -> AsyncIterator[bytes]:
     yield b"retry: 2000\n\n"
     yield _event("history", parts.feed.history())
     async for snapshot, outcomes in parts.feed.pictures():
-        yield _event("status", picture(snapshot, state_of(parts)))
+        yield _event("status", picture(snapshot, state_of(parts, snapshot)))
         yield _event("moment", parts.feed.moment(snapshot))
         if outcomes:
             yield _event("visits", [_told(outcome) for outcome in outcomes])

@@ -1,8 +1,12 @@
-"""Questions that callers ask, answered from the database: each in a thread, on a connection that can only read."""
+"""Questions that callers ask, answered from the database: each in a thread, on a connection that can only read.
+
+They may come from any event loop.
+"""
 
 import asyncio
 import sqlite3
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
@@ -37,23 +41,23 @@ class Questions:
         self._directory = directory
         self._path = directory / "crawl.db"
         self._clock = clock
-        self._turn = asyncio.Semaphore(AT_ONCE)
+        self._threads = ThreadPoolExecutor(AT_ONCE, "gossamer-question")
+        self._host_thread = ThreadPoolExecutor(1, "gossamer-hosts")  # alone has what follows of hosts
         self._free: list[sqlite3.Connection] = []  # to open one takes longer than most questions
-        self._counting = asyncio.Lock()
         self._good_until = float("-inf")
         self._rows: list[HostRow] = []
         self._sorted: dict[str, list[HostRow]] = {}
         self._rules: Rulebook | None = None
 
     def _book(self, config: Config) -> Rulebook:
-        """The rules of the configuration as it stands now; called on the event loop."""
-        if self._rules is None or (self._rules.config is not config and self._rules.config != config):
-            self._rules = Rulebook(config)
-        return self._rules
+        """The rules of the configuration as it stands now."""
+        rules = self._rules
+        if rules is None or (rules.config is not config and rules.config != config):
+            self._rules = rules = Rulebook(config)
+        return rules
 
     async def _ask(self, question: Callable[[sqlite3.Connection], T]) -> T:
-        async with self._turn:
-            return await asyncio.to_thread(self._asked, question)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._asked, question)
 
     def _asked(self, question: Callable[[sqlite3.Connection], T]) -> T:
         try:
@@ -78,6 +82,8 @@ class Questions:
 
     def close(self) -> None:
         """Nothing more is asked."""
+        self._threads.shutdown()
+        self._host_thread.shutdown()
         while self._free:
             self._free.pop().close()
 
@@ -111,20 +117,19 @@ class Questions:
 
     async def hosts(self, config: Config, sort: str, offset: int, most: int, contains: str) -> tuple[list[Json], int]:
         """So many hosts from `offset` on, and how many there are."""
-        await self._count_hosts()
-        now = Instant(self._clock.now())
-        rows, ordered, book = self._rows, self._sorted, self._book(config)
+        book = self._book(config)
 
         def chosen() -> tuple[list[Json], int]:
-            if sort not in ordered:
-                ordered[sort] = sorted(rows, key=HOST_SORTS[sort])
-            meant = ordered[sort]
+            self._count_hosts()
+            if sort not in self._sorted:
+                self._sorted[sort] = sorted(self._rows, key=HOST_SORTS[sort])
+            meant = self._sorted[sort]
             if contains:
                 meant = [row for row in meant if contains in row.host]
+            now = Instant(self._clock.now())
             return [host_object(row, book, now) for row in meant[offset : offset + most]], len(meant)
 
-        async with self._turn:
-            return await asyncio.to_thread(chosen)
+        return await asyncio.get_running_loop().run_in_executor(self._host_thread, chosen)
 
     async def host(self, config: Config, host: HostKey) -> Json | None:
         """Everything known of a host; None if it is not known."""
@@ -139,15 +144,13 @@ class Questions:
         row = await self._ask(counted)
         return None if row is None else host_object(row, self._book(config), Instant(self._clock.now()))
 
-    async def _count_hosts(self) -> None:
-        async with self._counting:
-            begun = self._clock.monotonic()
-            if begun < self._good_until:
-                return
-            rows = await self._ask(self._all_rows)
-            now = self._clock.monotonic()
-            self._rows, self._sorted = rows, {}
-            self._good_until = now + max(HOSTS_KEPT, HOSTS_WORTH * (now - begun))
+    def _count_hosts(self) -> None:
+        begun = self._clock.monotonic()
+        if begun < self._good_until:
+            return
+        self._rows, self._sorted = self._asked(self._all_rows), {}
+        now = self._clock.monotonic()
+        self._good_until = now + max(HOSTS_KEPT, HOSTS_WORTH * (now - begun))
 
     def _all_rows(self, db: sqlite3.Connection) -> list[HostRow]:
         reports = HostReports(db, self._path)
