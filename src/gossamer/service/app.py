@@ -12,6 +12,7 @@ from starlette.routing import Match
 
 from gossamer.crawl.audience import Outcome
 from gossamer.errors import ConfigError, StoreFailed
+from gossamer.observe.doing import StateOfCrawl, what_it_does
 from gossamer.observe.snapshot import Snapshot, to_contract
 from gossamer.observe.words import timestamp
 from gossamer.service.bodies import (
@@ -19,7 +20,6 @@ from gossamer.service.bodies import (
     CrawlAnswer,
     Health,
     Problem,
-    StateOfCrawl,
     StatusAnswer,
     described,
     problem,
@@ -176,19 +176,14 @@ def state_of(parts: Parts, latest: Snapshot | None) -> StateOfCrawl:
 
 
 def state_word(latest: Snapshot | None, *, stopping: bool, paused: bool) -> StateOfCrawl:
-    """What the crawl does, by its last snapshot, in a word. What keeps it from fetching comes before what it has to do;
-    a slow store after a pause, because that ends by itself."""
-    if stopping:
-        return "stopping"
-    if latest is not None and latest.store_failing:
-        return "store failing"
-    if paused:
-        return "paused"
-    if latest is None:
-        return "running"
-    if latest.store_slow:
-        return "store slow"
-    return "running" if latest.queued or latest.in_flight else "idle"
+    """What the crawl does, by its last snapshot, in a word; before the first one it runs."""
+    return what_it_does(
+        stopping=stopping,
+        paused=paused,
+        store_failing=latest is not None and latest.store_failing,
+        store_slow=latest is not None and latest.store_slow,
+        busy=latest is None or latest.queued > 0 or latest.in_flight > 0,
+    )
 
 
 def _add_watching(app: FastAPI, parts: Parts) -> None:
