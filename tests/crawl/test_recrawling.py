@@ -4,9 +4,10 @@ import random
 
 import pytest
 
+from gossamer.crawl.conditions import PROBE
 from gossamer.crawl.prices import price_from, price_text
 from gossamer.crawl.recrawl_rules import recrawl_rules_of
-from gossamer.crawl.recrawling import PROBE, Recrawling
+from gossamer.crawl.recrawling import Recrawling
 from gossamer.crawl.signals import HostChanging
 from gossamer.frontier.turns import Visit
 from gossamer.model.facts import DomainFacts

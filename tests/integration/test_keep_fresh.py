@@ -12,7 +12,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from benchmarks.keeping import KILL, STOP, Kept, Rehearsal, changing_web, rehearse
 
-from gossamer.crawl.recrawling import PROBE
+from gossamer.crawl.conditions import PROBE
 from gossamer.recrawl.policy import DAY
 from gossamer.simweb.truth import ground_truth
 from gossamer.simweb.web import SimWeb

@@ -32,22 +32,25 @@ class HostChanging:
     trust: HostTrust = HostTrust()
     lies: int = 0  # documents that changed under a validator that did not
     recall: float = 0.0  # of the trust, which is asked for it at every visit
+    price: float = 0.0  # of a visit when it was written down, if it was above that of the crawl
 
     def __post_init__(self) -> None:
         self.recall = self.trust.recall
 
-    def to_text(self) -> str:
+    def to_text(self, price: float = 0.0) -> str:
         pages, rates = self.rates
-        return f"[{self.lies}, [{pages}, {rates!r}], {list(self.trust)}]"  # as JSON has it
+        own = f", {price!r}" if price else ""
+        return f"[{self.lies}, [{pages}, {rates!r}], {list(self.trust)}{own}]"  # as JSON has it
 
     @staticmethod
     def from_text(text: str) -> "HostChanging":
         """What an earlier version reckoned with otherwise is learnt anew."""
-        lies, rates, trust = json.loads(text)
+        lies, rates, trust, *price = json.loads(text)
         return HostChanging(
             HostRates(*rates) if len(rates) == len(HostRates._fields) else HostRates(),
             HostTrust(*trust) if len(trust) == len(HostTrust._fields) else HostTrust(),
             lies,
+            price=price[0] if price else 0.0,
         )
 
 
@@ -125,3 +128,15 @@ def age_of(known: HostChanging, task: Task, last_modified: str | None, now: Inst
 def is_hub(task: Task, mime: str | None) -> bool:
     """Whether a document is there to list others."""
     return task.sitemap > 0 or mime in FEEDS
+
+
+def says_the_same(before: Before, etag: str | None, modified: str | None) -> bool:
+    """Whether a server says of another document that it is the same one."""
+    if etag is not None and before.etag is not None:
+        return etag == before.etag
+    return etag is None and before.etag is None and modified is not None and modified == before.last_modified
+
+
+def kept_field(value: str | None) -> str | None:
+    """A validator as it is written down; None for one that is too long to be one."""
+    return value if value is not None and len(value) <= 512 else None

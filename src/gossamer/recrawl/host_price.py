@@ -3,9 +3,9 @@
 Nobody tells how many visits a host allows: its delay, its answers, the hosts that share its address and the new pages
 that it has as well decide it together. What can be seen is how long a due visit had to wait for its turn there. A page
 that was to be visited after g days and got its turn after g + late has had its gap stretched by (g + late) / g, and the
-mean of that over the visits of a host is what its pages ask for, as a multiple of what it allows. So the price of a host
-whose visits come late is moved by the logarithm of the stretch, as `price` moves that of the crawl by what is asked for
-and what may be spent; if they come in time it falls, until it is that of the crawl and is forgotten.
+mean of that over the visits of a host is what its pages ask for, as a multiple of what it allows. So the price of a
+host whose visits come late is moved by the logarithm of the stretch, as `price` moves that of the crawl by what is
+asked for and what may be spent; if they come in time it falls, until it is that of the crawl and is forgotten.
 
 Both the crawl and `simulate` use this. Times are in days.
 """
@@ -53,7 +53,7 @@ class HostPrices:
     def __len__(self) -> int:
         return len(self._own)
 
-    def __contains__(self, host: int) -> bool:
+    def __contains__(self, host: object) -> bool:
         return host in self._own
 
     def of(self, host: int, usual: float) -> float:
