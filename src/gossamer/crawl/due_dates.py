@@ -15,7 +15,7 @@ from gossamer.recrawl.estimate import USUAL, Estimate
 from gossamer.recrawl.index import value_when_flagged
 from gossamer.recrawl.policy import Memory, RecrawlPolicy
 from gossamer.recrawl.price import Price
-from gossamer.recrawl.rules import PageFacts, RecrawlRules, prior_of
+from gossamer.recrawl.rules import PageFacts, RecrawlRules, Standing, prior_of
 from gossamer.recrawl.trust import reported_change
 from gossamer.store.changes import Due, PutOff, Reported
 
@@ -76,7 +76,7 @@ class DueDates:
         """The gap of a page at the price of its host; None where that does not decide it."""
         if page.host_id not in self._lines.prices or page.state is not UrlState.STORED or page.visited is None:
             return None
-        if page.planned is None or page.planned in self.rules.gaps.values() or page.sitemap or page.mime in FEEDS:
+        if page.planned in (None, self.rules.gaps.get(Standing.NEAR_DUPLICATE)) or page.sitemap or page.mime in FEEDS:
             return None  # near-duplicates have a gap of their own, and so have lists of other pages
         ruling = self.rules.ruling(PageFacts(page.host, page.url, page.mime or ""))
         if ruling.fixed is not None:

@@ -121,20 +121,20 @@ def _in_line(
             put_off.append((page.planned, answer.planned))
         if answer is None or answer.planned is None:
             lines[host_id] = before + 1
-    write_rows(db, sql["put_off"], rows)
+    write_rows(db, sql["postpone"], rows)
     return admitted, put_off
 
 
 def _early(coming: Iterable[tuple[Any, ...]], order: Again) -> list[tuple[Any, ...]]:
     """Of what comes due next, the pages that may be visited already: no sooner than half of their gap allows, and none
-    of a host that has no room for what is due."""
+    of a dear host before which others stand in line."""
     found = []
     least = order.early or 0.0
     for *row, planned in coming:
         passed = (planned or 0.0) - (row[-1] - order.by)
-        if row[-2] != UrlState.STORED or row[FACTS] in order.dear:
+        if row[FACTS] in order.dear and order.waiting.get(row[FACTS]):
             continue
-        if passed >= max((planned or 0.0) / 2, least):
+        if row[-2] == UrlState.STORED and passed >= max((planned or 0.0) / 2, least):
             found.append(tuple(row))
     return found
 

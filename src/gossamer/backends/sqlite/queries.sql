@@ -99,7 +99,7 @@ SELECT json_group_array(json_array(u.id, u.host_id, h.host, u.url, u.state, v.mi
 FROM new CROSS JOIN urls u ON u.id = new.id CROSS JOIN hosts h ON h.id = u.host_id
     LEFT JOIN visits v ON v.url_id = u.id LEFT JOIN hints n ON n.url_id = u.id
 
--- name: put_off
+-- name: postpone
 WITH new (available_at, planned, id) AS (VALUES (/*rows*/)(?, ?, ?)(/*rows*/))
 UPDATE OR ROLLBACK urls SET available_at = new.available_at, planned = coalesce(new.planned, urls.planned)
 FROM new WHERE urls.id = new.id
