@@ -56,11 +56,17 @@ class Rehearsal:
     cycle: float = 5.0  # days in which the budget could visit every page once
     speed: float = SPEED
     ends: tuple[tuple[float, str], ...] = ()  # the day, and KILL or STOP: then it is started again
+    delay: float = Config().delay  # seconds that each host rests after a visit
 
     @property
     def budget(self) -> float:
         """Visits a day."""
         return self.web.pages / self.cycle
+
+    @property
+    def cap(self) -> float:
+        """Visits a day that a host allows, but for the one that its robots.txt takes."""
+        return DAY / self.delay - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +159,7 @@ class Kept:
         """By the server's record."""
         return audit(
             self.requests,
-            min_delay=Seconds(Config().delay),
+            min_delay=Seconds(self.wish.delay),
             delay_factor=Config().delay_factor,
             max_adaptive_delay=Seconds(Config().politeness.max_adaptive_delay),
             crawl_delays=SimWeb(self.web).crawl_delays(),
@@ -171,7 +177,8 @@ def rehearse(wish: Rehearsal, folder: Path, patience: float = 3_600.0) -> Kept:
     kept = Kept(wish, folder)
     kept.crawl.mkdir(parents=True)
     toml, log, file = folder / "gossamer.toml", folder / "requests.log", kept.crawl / CLOCK_FILE
-    toml.write_text(f"[recrawl]\nbudget = {wish.budget}\ninterval = {wish.cycle * DAY}\n", encoding="utf-8")
+    wishes = f"delay = {wish.delay}\n[recrawl]\nbudget = {wish.budget}\ninterval = {wish.cycle * DAY}\n"
+    toml.write_text(wishes, encoding="utf-8")
     clock = SharedClock(file)
     clock.advance(Seconds(max(BEGINNING - clock.now(), 0.0)))
     kept.start, began = clock.now(), time.monotonic()

@@ -203,7 +203,13 @@ def _assemble(
     if frees_any(config):
         lift_cuts(directory.database, is_free_of_traps(config), ordering, clock.now())
     writer = SqliteWriter(
-        directory.database, captures, domain_of, ordering, clock, when_reported=recrawling.when_reported
+        directory.database,
+        captures,
+        domain_of,
+        ordering,
+        clock,
+        when_reported=recrawling.dates.when_reported,
+        when_due=recrawling.dates.when_due,
     )
     loader, reads = SqliteLoader(directory.database), StoreReads()
     canonicaliser = canonicaliser_for(config)

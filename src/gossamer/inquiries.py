@@ -133,13 +133,13 @@ def _basis(book: Rulebook, known: UrlFact, facts: Facts) -> Basis:
     terms = rules.terms(
         ruling,
         importance=HUB_WEIGHT if hub else book.importance(known.priority),
-        price=price,
+        price=max(price, changing.price),
         prior=prior_of(facts.listing.changefreq, changing.rates.prior()),
         recall=0.0 if facts.listing.modified_at is None else changing.trust.recall,
         hub=hub,
     )
     fixed = None if ruling.fixed in (None, NEVER_AGAIN) else ruling.fixed
-    return Basis(terms, fixed, ruling.rule, not changing.lies, changing.rates, changing.trust)
+    return Basis(terms, fixed, ruling.rule, not changing.lies, changing.rates, changing.trust, price)
 
 
 class LargeRecord(Exception):

@@ -114,7 +114,7 @@ def test_a_host_that_has_left_memory_is_not_believed() -> None:
 
 
 def reported(**more: object) -> Reported:
-    usual = Reported(7, HOST, Url("http://a.test/p"), "text/html", Instant(NOW - DAY), SINCE, 2.0, 20.0, 0.2)
+    usual = Reported(7, HostId(1), HOST, Url("http://a.test/p"), "text/html", Instant(NOW - DAY), SINCE, 2.0, 20.0, 0.2)
     return usual._replace(**more)  # type: ignore[arg-type]
 
 
@@ -122,19 +122,19 @@ def test_a_reported_page_is_due_when_it_changed_but_not_before_its_shortest_gap(
     visited, at = Instant(NOW - DAY), Instant(NOW - DAY + 600.0)
     plans = recrawling(RecrawlSection(shortest=3600.0))
 
-    assert plans.when_reported(reported(modified=Instant(NOW - 60.0))) == NOW - 60.0
-    assert plans.when_reported(reported(modified=at)) == visited + 3600.0
+    assert plans.dates.when_reported(reported(modified=Instant(NOW - 60.0))) == NOW - 60.0
+    assert plans.dates.when_reported(reported(modified=at)) == visited + 3600.0
 
 
 def test_a_rule_with_an_interval_holds_whatever_is_reported() -> None:
     plans = recrawling(RecrawlSection(rules=(RecrawlRuleSection(pattern="*/p", interval=300.0),)))
 
-    assert plans.when_reported(reported()) is None
-    assert plans.when_reported(reported(url=Url("http://a.test/q"))) is not None
+    assert plans.dates.when_reported(reported()) is None
+    assert plans.dates.when_reported(reported(url=Url("http://a.test/q"))) is not None
 
 
 def test_a_page_that_changes_more_often_than_it_is_worth_stays_given_up() -> None:
-    assert recrawling().when_reported(reported(one=50.0, two=1.0)) is None
+    assert recrawling().dates.when_reported(reported(one=50.0, two=1.0)) is None
 
 
 def test_where_changes_are_reported_a_page_without_a_report_can_wait_longer() -> None:

@@ -1,64 +1,124 @@
-"""A sitemap that has proved truthful brings the visit of a changed page forward; one that has not does not."""
+"""A sitemap that has proved truthful brings the visit of a changed page forward; one that has not does not. The weeks
+in which it proves what it is pass on the clock of a rehearsal."""
 
 import datetime
-import sqlite3
-from contextlib import closing
+from collections import Counter
 from pathlib import Path
 
 import pytest
-from running import gossamer
-from small_server import Answer, SmallServer, links, page
-from test_sitemap_crawl import crawl, robots, rows, urlset
+from running import Ended, gossamer
+from small_server import NOTHING, Answer, SmallServer, links, page
+from test_sitemap_crawl import LOCAL, robots, rows, urlset
 
+from gossamer.clock import CLOCK_FILE, SharedClock
 from gossamer.crawl.signals import HostChanging
-from gossamer.recrawl.trust import HostTrust
+from gossamer.model.units import Seconds
+from gossamer.recrawl.policy import DAY
+from gossamer.recrawl.trust import ENOUGH, HostTrust
 
 pytestmark = pytest.mark.service
 
-PAGES = ("/a", "/b", "/c")
+PAGES = tuple(f"/{number}" for number in range(ENOUGH + 2))
 TOML = '[recrawl]\nshortest = 0.001\n[[recrawl.rules]]\npattern = "*/map.xml"\ninterval = 0.001\n'
 """The sitemap is always due; pages are in two weeks."""
-TRUTHFUL = HostTrust(reports=40, confirmed=40, changes=50, foretold=40)
 
 
-def site(dates: dict[str, str]) -> dict[str, Answer]:
-    listed = [f"<loc>{path}</loc><lastmod>{dates[path]}</lastmod>" for path in PAGES]
-    return {
-        "/robots.txt": robots("Sitemap: /map.xml"),
-        "/": links(*PAGES),
-        "/map.xml": urlset(*listed),
-        **{path: page(path + dates[path]) for path in PAGES},
-    }
+class Place:
+    """A site, a sitemap of it, there or on another host, and a crawl that is run from time to time."""
+
+    def __init__(self, folder: Path, server: SmallServer, held: dict[str, Answer], lists: SmallServer) -> None:
+        """`lists` has the sitemap, of what is `held` by `server`."""
+        self.folder, self.server, self.held, self.lists = folder, server, held, lists
+        (folder / "crawl").mkdir()
+        (folder / "gossamer.toml").write_text(TOML)
+        self.clock = SharedClock(folder / "crawl" / CLOCK_FILE)
+        self.dates = dict.fromkeys(PAGES, "2024-05-06")
+        self.texts = dict.fromkeys(PAGES, "as it was")
+        self.show()
+
+    def show(self) -> None:
+        listed = [f"<loc>{self.server.base}{path}</loc><lastmod>{date}</lastmod>" for path, date in self.dates.items()]
+        self.held.update({path: page(path + text) for path, text in self.texts.items()})
+        self.held["/map.xml"] = urlset(*listed)
+        self.held["/robots.txt"] = robots(f"Sitemap: {self.lists.base}/map.xml")
+        self.held["/"] = links(*PAGES)
+
+    def changes(self, *paths: str, indeed: bool = True) -> None:
+        """Pages change, or the sitemap only says so."""
+        now = datetime.datetime.fromtimestamp(self.clock.now(), datetime.UTC).isoformat(timespec="microseconds")
+        self.dates.update(dict.fromkeys(paths, now))
+        if indeed:
+            self.texts.update(dict.fromkeys(paths, f"changed {now}"))
+        self.show()
+
+    def crawl(self) -> tuple[Ended, Counter[str]]:
+        """Run it once. What was asked for."""
+        before = Counter(self.server.paths())
+        seeds = {self.server.base, self.lists.base}
+        where = ("--dir", self.folder / "crawl", "--config", self.folder / "gossamer.toml", "--rehearse", 1_000)
+        ended = gossamer("crawl", *seeds, *where, *LOCAL)
+        assert ended.status == 0, ended.err
+        return ended, Counter(self.server.paths()) - before
+
+    def days_pass(self, days: float) -> None:
+        self.clock.advance(Seconds(days * DAY))
+
+    def proves(self, *, truthful: bool) -> None:
+        """Visit all pages; read that all have changed; visit them when they are due."""
+        self.crawl()
+        self.days_pass(1.0)
+        self.changes(*PAGES, indeed=truthful)
+        _, early = self.crawl()
+        assert not early.keys() & {*PAGES}  # nobody believes it yet
+        self.days_pass(60.0)
+        _, due = self.crawl()
+        assert due.keys() >= {*PAGES}
+        self.days_pass(1.0)
+
+    def trust(self) -> HostTrust:
+        """In the host of the pages."""
+        query = (
+            f"SELECT h.changing FROM hosts h JOIN urls u ON u.host_id = h.id WHERE u.url LIKE '%:{self.server.port}/1'"
+        )
+        return HostChanging.from_text(str(rows(self.folder, query)[0][0])).trust
 
 
-def remember(folder: Path, trust: HostTrust) -> None:
-    """What a longer crawl would have learnt of the host."""
-    with closing(sqlite3.connect(folder / "crawl" / "crawl.db")) as db, db:
-        db.execute("UPDATE hosts SET changing = ?", (HostChanging(trust=trust).to_text(),))
-
-
-@pytest.mark.parametrize(("trust", "again"), [(TRUTHFUL, 1), (HostTrust(), 0)])
+@pytest.mark.parametrize("truthful", [True, False])
 def test_a_page_that_a_sitemap_says_has_changed_is_visited_at_once_where_that_has_proved_true(
-    tmp_path: Path, trust: HostTrust, again: int
+    tmp_path: Path, truthful: bool
 ) -> None:
-    dates = dict.fromkeys(PAGES, "2024-05-06")
-    held = site(dates)
+    held: dict[str, Answer] = {}
     with SmallServer(held) as server:
-        first = crawl(server, tmp_path, toml=TOML)
-        remember(tmp_path, trust)
-        dates["/b"] = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
-        held.update(site(dates))
-        second = crawl(server, tmp_path, toml=TOML)
-        visits = [server.paths().count(path) for path in PAGES]
+        place = Place(tmp_path, server, held, server)
+        place.proves(truthful=truthful)
+        earned = place.trust()
+        place.changes("/3")
+        ended, asked = place.crawl()
         told = gossamer("status", "--dir", tmp_path / "crawl", "--json").report["recrawl"]
-        story = gossamer("explain", server.base + "/b", "--dir", tmp_path / "crawl", "--json").report["recrawl"]
+        story = gossamer("explain", server.base + "/3", "--dir", tmp_path / "crawl", "--json").report["recrawl"]
 
-    assert (first.status, second.status) == (0, 0)
-    assert visits == [1, 1 + again, 1]
-    assert second.report["changed"] == 1 + again  # the sitemap has changed, too
+    again = int(truthful)
+    assert (earned.reports, earned.confirmed) == (len(PAGES), again * len(PAGES))
+    assert [asked[path] for path in PAGES] == [again if path == "/3" else 0 for path in PAGES]
+    assert ended.report["changed"] == 2 + again * (len(PAGES) + 1)  # the sitemap has changed twice
     assert isinstance(told, dict) and isinstance(story, dict)
     assert told["reported"] == again
-    assert story["signals"]["reports_believed"] is bool(again)
-    assert story["signals"]["reports_judged"] == trust.reports + again
-    found = rows(tmp_path, "SELECT changing FROM hosts")[0][0]
-    assert HostChanging.from_text(str(found)).trust.confirmed == trust.confirmed + again
+    assert story["signals"]["reports_believed"] is truthful
+    assert story["signals"]["reports_judged"] == len(PAGES) + again
+    assert place.trust().confirmed == (len(PAGES) + 1) * again
+
+
+def test_a_report_brings_the_visit_to_a_host_forward_that_nothing_else_is_due_on(tmp_path: Path) -> None:
+    held: dict[str, Answer] = {}
+
+    def only_the_list(path: str, _: int) -> Answer:
+        return held.get(path, NOTHING) if path == "/map.xml" else NOTHING
+
+    with SmallServer(held) as server, SmallServer(only_the_list) as lists:
+        place = Place(tmp_path, server, held, lists)
+        place.proves(truthful=True)
+        place.changes("/3")
+        ended, asked = place.crawl()
+
+    assert [path for path in PAGES if asked[path]] == ["/3"]
+    assert ended.report["changed"] == 2 + len(PAGES) + 1

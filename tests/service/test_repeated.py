@@ -186,7 +186,8 @@ def ask(app: Any, told: list[Any], method: str = "GET") -> "asyncio.Task[None]":
 
 def test_what_many_ask_at_once_is_made_once() -> None:
     async def crowd() -> tuple[int, list[Any]]:
-        app, told = Waiting(b"abc"), []
+        told: list[Any] = []
+        app = Waiting(b"abc")
         remembering = Remembering(app, Answers(VirtualClock(), everybody_may))
         asking = [ask(remembering, told) for _ in range(5)]
         await asyncio.sleep(0)
@@ -203,7 +204,8 @@ def test_what_many_ask_at_once_is_made_once() -> None:
 @pytest.mark.parametrize("app", [Waiting(b"no", status=404), Waiting(b"a", b"b")], ids=["an error", "a stream"])
 def test_nobody_waits_for_an_answer_that_is_not_for_all(app: Waiting) -> None:
     async def crowd() -> list[Any]:
-        app.go, told = asyncio.Event(), []
+        told: list[Any] = []
+        app.go = asyncio.Event()
         remembering = Remembering(app, Answers(VirtualClock(), everybody_may))
         asking = [ask(remembering, told) for _ in range(3)]
         await asyncio.sleep(0)
@@ -217,7 +219,8 @@ def test_nobody_waits_for_an_answer_that_is_not_for_all(app: Waiting) -> None:
 
 def test_a_question_that_is_given_up_does_not_take_the_others_with_it() -> None:
     async def crowd() -> list[Any]:
-        app, told = Waiting(b"abc"), []
+        told: list[Any] = []
+        app = Waiting(b"abc")
         remembering = Remembering(app, Answers(VirtualClock(), everybody_may))
         first, second = ask(remembering, told), ask(remembering, told)
         await asyncio.sleep(0)
@@ -232,7 +235,8 @@ def test_a_question_that_is_given_up_does_not_take_the_others_with_it() -> None:
 
 def test_whoever_asks_after_a_change_does_not_wait_for_what_was_asked_before_it() -> None:
     async def crowd() -> int:
-        app, told = Waiting(b"abc"), []
+        told: list[Any] = []
+        app = Waiting(b"abc")
         remembering = Remembering(app, Answers(VirtualClock(), everybody_may))
         before = ask(remembering, told)
         await asyncio.sleep(0)

@@ -213,9 +213,11 @@ def recrawl_rows(found: reports.Json, figures: Freshening) -> tuple[tuple[str, s
     """Nothing before the first visit."""
     if figures.fresh is None or figures.price is None:
         return ()
+    dear = f"; more at {words.count(figures.dear_hosts)} hosts that allow too few visits" if figures.dear_hosts else ""
+    price = f"at a price of {figures.price:.4g}{dear}"
     rows = (
         ("fresh", f"{100 * figures.fresh:.1f} %", "of the pages, by what is known of their changes"),
-        ("scheduled", words.count(figures.scheduled), f"{budget_words(figures)}, at a price of {figures.price:.4g}"),
+        ("scheduled", words.count(figures.scheduled), f"{budget_words(figures)}, {price}"),
         ("visits", words.count(_number(found["fetched"])), pace_words(figures)),
         (
             "overdue",

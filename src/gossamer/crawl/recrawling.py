@@ -4,10 +4,12 @@ All that is known of a URL stands in its row, and of a host in its row; what is 
 memory, and the price of a visit. `recrawl` has the policies, which are pure.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from gossamer.crawl.conditions import conditions_for, says_the_same
+from gossamer.crawl.due_dates import DueDates
+from gossamer.crawl.lines import Lines
 from gossamer.crawl.prices import PRICE, price_text
 from gossamer.crawl.recrawl_rules import NEVER_AGAIN, standing_of
 from gossamer.crawl.signals import (
@@ -19,6 +21,7 @@ from gossamer.crawl.signals import (
     is_hub,
     judge,
     judge_not_modified,
+    kept_field,
 )
 from gossamer.frontier.turns import Visit
 from gossamer.model.outcome import Response
@@ -27,19 +30,21 @@ from gossamer.model.task import Before, HostRecord
 from gossamer.model.units import HostId, HostKey, Instant, Seconds
 from gossamer.recrawl.change import Verdict, verdict_on
 from gossamer.recrawl.estimate import USUAL, Estimate
-from gossamer.recrawl.index import value_of_new, value_when_flagged
+from gossamer.recrawl.host_price import LATE
+from gossamer.recrawl.index import value_of_new
 from gossamer.recrawl.policies.optimal import Optimal
 from gossamer.recrawl.policy import DAY, NOTHING, Memory, RecrawlPolicy, Visited
 from gossamer.recrawl.price import Price
 from gossamer.recrawl.rules import PageFacts, RecrawlRules, Ruling, Standing, prior_of
 from gossamer.recrawl.turns import share_of_refresh
 from gossamer.sections import RecrawlSection
-from gossamer.store.changes import Batch, Capture, Reported, Settlement
+from gossamer.store.changes import Batch, Capture, Settlement
 
 REFRESHING: Final = "refreshing"
 """The counter of URLs that are queued again and of which a document is stored."""
 
 _MOST_FIRST = 10_000
+_LATE = 1 + LATE
 _PAGE = Standing.PAGE
 _RETURN_LATER = frozenset({"redirect_loop", "too_many_redirects"})  # what is dead in itself, not for now
 
@@ -72,9 +77,11 @@ class Recrawling:
         """`importance` makes one of a priority: 1 is usual."""
         self._policy = policy
         self._is_optimal = isinstance(policy, Optimal)
-        self._wish(wishes, rules)
         self._importance = importance
         self._hosts: dict[HostId, HostChanging] = {}
+        self.lines = Lines(Instant(price.stepped * DAY))
+        self.dates = DueDates(policy, rules, price, self.lines, importance, self._hosts)
+        self._wish(wishes, rules)
         self._changed: dict[HostId, HostChanging] = {}
         self._ids: dict[HostKey, HostId] = {}  # of the hosts that have back queues
         self._names: dict[HostId, HostKey] = {}
@@ -83,7 +90,7 @@ class Recrawling:
         self._told = ""
 
     def _wish(self, wishes: RecrawlSection, rules: RecrawlRules) -> None:
-        self._rules = rules
+        self._rules = self.dates.rules = rules
         self._usual_ruling = None if rules.rules else rules.ruling(PageFacts("", ""))  # of a page, without rules
         self._usual = Seconds(wishes.interval)
         self._moves = wishes.budget is not None and self._policy.moved_by_price
@@ -104,18 +111,22 @@ class Recrawling:
         self._ids[record.host] = record.host_id
         self._names[record.host_id] = record.host
         if record.changing:
-            self._hosts[record.host_id] = HostChanging.from_text(record.changing)
+            known = self._hosts[record.host_id] = HostChanging.from_text(record.changing)
+            self.lines.prices.remember(record.host_id, known.price, self.price.stepped)
 
     def end(self, host_id: HostId) -> None:
         """It has given that up, and everything of it is committed."""
         self._hosts.pop(host_id, None)
+        self.lines.left(host_id)
         if (host := self._names.pop(host_id, None)) is not None:
             self._ids.pop(host, None)
 
-    def believes_reports_of(self, host: HostKey) -> bool:
-        """Whether a page of this host has changed if a sitemap or a feed that may speak for it says so."""
-        known = self._hosts.get(self._ids.get(host, HostId(0)))
-        return self._is_optimal and known is not None and known.recall > 0
+    def believes_reports_of(self, host: HostKey) -> bool | None:
+        """Whether a page of this host has changed if a sitemap or a feed that may speak for it says so. None: the host
+        is not in memory, and its row has to be asked (`dates`)."""
+        if not self._is_optimal or (host_id := self._ids.get(host)) is None:
+            return None if self._is_optimal else False
+        return host_id in self._hosts and self._hosts[host_id].recall > 0
 
     def share_of_refresh(self, discovery_floor: float, refresh_floor: float) -> float:
         """The share of visits for what is due, while new URLs wait too. A policy that does not reckon with what visits
@@ -125,23 +136,23 @@ class Recrawling:
             new=new, due=self.price.price, discovery_floor=discovery_floor, refresh_floor=refresh_floor
         )
 
-    def when_reported(self, page: Reported) -> Instant | None:
-        """When a page is due of which a trusted list says that it has changed; None: as it was planned. Any thread may
-        ask: of what changes, nothing but the price is looked at."""
-        ruling = self._rules.ruling(PageFacts(page.host, page.url, page.mime or ""))
-        if ruling.fixed is not None:
-            return None
-        known = Estimate(page.one, page.two) if page.one and page.two else USUAL
-        if value_when_flagged(known, self._importance(page.priority)) < self.price.price:
-            return None  # it changes so often that not even a visit at the right time is worth it
-        return Instant(max(page.modified, page.visited + ruling.shortest))
-
     def _host(self, host_id: HostId) -> HostChanging:
         known = self._hosts.get(host_id)
         if known is None:
             known = self._hosts[host_id] = HostChanging()
         self._changed[host_id] = known
         return known
+
+    @property
+    def by_price(self) -> bool:
+        """Whether plans depend on the price of a visit."""
+        return self._policy.moved_by_price
+
+    def put_off(self, gaps: Sequence[tuple[float | None, float | None]]) -> None:
+        """The store has put visits off. `gaps`: seconds, before and after; None where it is planned as it was."""
+        for before, after in gaps:
+            if before and after:
+                self.price.replan(before / DAY, after / DAY)
 
     @property
     def moves_price(self) -> bool:
@@ -151,13 +162,14 @@ class Recrawling:
     def hand_over(self, batch: Batch, now: Instant, waiting: int) -> None:
         """Put what was learnt into a batch that is about to be committed. `waiting`: URLs never visited so far."""
         if self._changed:
-            batch.changing = {host_id: known.to_text() for host_id, known in self._changed.items()}
+            own = self.lines.prices.of
+            batch.changing = {host_id: known.to_text(own(host_id, 0.0)) for host_id, known in self._changed.items()}
             self._changed.clear()
         if self._moves and batch.settlements:
             before = self.price.price
             if self.price.step(now / DAY, 1.0 + max(0, waiting) / max(1, self.price.pages)) != before:
                 self._first.clear()
-        told = price_text(self.price)
+        told = price_text(self.price, len(self.lines.prices))
         if told != self._told:
             self._told = batch.facts[PRICE] = told
 
@@ -199,8 +211,8 @@ class Recrawling:
             reason=before.reason,
             status=response.status,
             took=response.took,
-            etag=_kept(headers.get("etag")),
-            last_modified=_kept(modified),
+            etag=kept_field(headers.get("etag")),
+            last_modified=kept_field(modified),
             capture=capture,
             planned=planned.gap,
             one=planned.one,
@@ -298,6 +310,9 @@ class Recrawling:
         if changed is None or before is None:
             return self._after_first(visit, ruling, now, mime, said.modified)
         known = self._host(visit.host_id)
+        price, gap_before = self.price.price, before.planned
+        if gap_before and (now - before.at > _LATE * gap_before or visit.host_id in self.lines.prices):
+            price = self._price_at(visit, before, gap_before, now, known.rates.pages)
         prior = known.rates.prior()
         if task.changefreq is not None:
             prior = prior_of(task.changefreq, prior)
@@ -305,7 +320,7 @@ class Recrawling:
         terms = self._rules.terms(
             ruling,
             importance=HUB_WEIGHT if hub else self._importance(task.priority),
-            price=self.price.price,
+            price=price,
             prior=prior,
             recall=0.0 if task.modified is None else known.recall,
             hub=hub,
@@ -324,6 +339,13 @@ class Recrawling:
         self._demand(before, gap)
         return Planned(next_visit, gap, one or None, two or None)
 
+    def _price_at(self, visit: Visit, before: Before, gap: float, now: Instant, pages: int) -> float:
+        """The price of a visit to this host. What was tried in vain before is late for another reason than its line."""
+        usual, host_id = self.price.price, visit.host_id
+        if visit.task.tries or not self.by_price:
+            return self.lines.prices.of(host_id, usual)
+        return self.lines.visited(host_id, now=now, before=before.at, gap=gap, usual=usual, pages=pages)
+
     def _ruling(self, visit: Visit, mime: str | None, standing: Standing) -> Ruling:
         return self._rules.ruling(PageFacts(visit.host, visit.task.url, mime or "", standing))
 
@@ -338,11 +360,13 @@ class Recrawling:
             prior = prior_of(task.changefreq, prior)
         hub = is_hub(task, mime)
         importance = HUB_WEIGHT if hub else round(self._importance(task.priority), 2)
-        shared = ruling is self._usual_ruling and self._is_optimal and changed_at is None and not hub
+        dear = host_id in self.lines.prices
+        shared = ruling is self._usual_ruling and self._is_optimal and changed_at is None and not hub and not dear
         gap = self._first.get((prior, importance)) if shared else None
         one = two = None
         if gap is None:
-            terms = self._rules.terms(ruling, importance=importance, price=self.price.price, prior=prior, hub=hub)
+            price = self.lines.prices.of(host_id, self.price.price)
+            terms = self._rules.terms(ruling, importance=importance, price=price, prior=prior, hub=hub)
             plan = self._policy.after(Visited(now, changed_at=changed_at), NOTHING, terms)
             gap, one, two = plan.gap(now), plan.memory.one or None, plan.memory.two or None
             if changed_at is not None and self._is_optimal and one and two:
@@ -371,7 +395,3 @@ class Recrawling:
     def _demand(self, before: Before | None, gap: float | None) -> None:
         was = None if before is None else before.planned
         self.price.plan(None if was is None else was / DAY, None if gap is None else gap / DAY)
-
-
-def _kept(value: str | None) -> str | None:
-    return value if value is not None and len(value) <= 512 else None

@@ -7,6 +7,7 @@ anything has a date. What is queued is served by the frontier like everything el
 import math
 from typing import Final
 
+from gossamer.crawl.lines import ROOM
 from gossamer.crawl.pace import PACE, Pace
 from gossamer.crawl.recrawling import REFRESHING, Recrawling
 from gossamer.crawl.tally import Tally
@@ -65,6 +66,7 @@ class Refreshing:
         self._uncredited = 0  # visits to new URLs that are not in it yet
         self._waiting = 0  # queued again, and not visited yet
         self._ordered = False
+        self._looked = (now, now)  # the last order: until which date, and when
         self._done = False
         self._next = 0.0  # when the first date comes
         self.look_at = 0.0
@@ -103,7 +105,7 @@ class Refreshing:
     def order(self, now: Instant) -> None:
         """Queue what is due, as much of it as there is room for."""
         self.look_at = math.inf
-        if self._ordered or self.is_over or self._waiting >= LOW_MARK:
+        if self._ordered or self.is_over or self._waiting - self.recrawling.lines.held_up >= LOW_MARK:
             return  # a commit or a visit comes first
         most, early = AT_ONCE, False
         self._refill(now)
@@ -131,9 +133,14 @@ class Refreshing:
         most = int(min(most, self._credit))
         self._ordered = True
         by = now if self._keep else self._by
+        self._looked = (by, now)
         early_by = self._early if early else None
         # How many go is decided here; they must not wait behind a million others on top of it.
-        self._store.batch.again = Again(by, most, missing=self._keep, ahead=beside_new, early=early_by)
+        order = Again(by, most, missing=self._keep, ahead=beside_new, early=early_by)
+        if self._keep and self.recrawling.by_price:
+            lines = self.recrawling.lines
+            order = order._replace(dear=lines.prices, room=ROOM, waiting=lines.waiting)
+        self._store.batch.again = order
         self._store.nudge()
 
     def _take_credit(self, beside_new: bool) -> None:
@@ -181,6 +188,11 @@ class Refreshing:
         if self._budget is not None:
             self._tokens -= queued
         self._next = committed.next_again
+        lines = self.recrawling.lines
+        lines.queued(committed.again_at)
+        by, at = self._looked
+        lines.looked(min(self._next, by), at)
+        self.recrawling.put_off(committed.put_off)
         if not self._keep and (not queued or self._next > self._by):
             self._done = True
         self.look_at = 0.0
@@ -199,16 +211,19 @@ class Refreshing:
         else:
             self.pace.refreshes += 1
             self._waiting = max(0, self._waiting - 1)
+            lines = self.recrawling.lines
+            lines.served(settlement.host_id)
             self._tally.count(batch, "refreshed")
             if before.state is _STORED:
                 self._tally.count(batch, REFRESHING, -1)
-            if self._waiting < LOW_MARK:
+            if self._waiting - lines.held_up < LOW_MARK:
                 self.look_at = min(self.look_at, self._next)
 
     def nothing_waits(self) -> bool:
         """No URL is queued any more. Whether the crawl is over; if not, what comes due next is queued."""
         if not self.is_over and not self._ordered and self._waiting:
             self._waiting = 0  # some were settled without a visit of ours
+            self.recrawling.lines.forget()
             self.look_at = 0.0
         return self.is_over
 

@@ -215,6 +215,7 @@ class Watch:
             discoveries=discoveries,
             overdue=self._overdue if refreshing.next_date <= now else 0,
             waiting=refreshing.backlog,
+            dear_hosts=len(refreshing.recrawling.lines.prices),
         )
 
     def _workings(self) -> Workings:

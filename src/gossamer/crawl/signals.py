@@ -31,25 +31,28 @@ class HostChanging:
     trust: HostTrust = HostTrust()
     lies: int = 0  # documents that changed under a validator that did not
     recall: float = 0.0  # of the trust, which is asked for it at every visit
+    price: float = 0.0  # of a visit when it was written down, if it was above that of the crawl
 
     def __post_init__(self) -> None:
         self.recall = self.trust.recall
 
-    def to_text(self) -> str:
+    def to_text(self, price: float = 0.0) -> str:
         """As JSON has it, written out: a commit does this for every host that was visited since the last."""
         pages, rates = self.rates
         honest, lying, reports, confirmed, changes, foretold = self.trust
         trust = f"[{honest}, {lying}, {reports}, {confirmed}, {changes}, {foretold}]"
-        return f"[{self.lies}, [{pages}, {rates!r}], {trust}]"
+        own = f", {price!r}" if price else ""
+        return f"[{self.lies}, [{pages}, {rates!r}], {trust}{own}]"
 
     @staticmethod
     def from_text(text: str) -> "HostChanging":
         """What an earlier version reckoned with otherwise is learnt anew."""
-        lies, rates, trust = json.loads(text)
+        lies, rates, trust, *price = json.loads(text)
         return HostChanging(
             HostRates(*rates) if len(rates) == len(HostRates._fields) else HostRates(),
             HostTrust(*trust) if len(trust) == len(HostTrust._fields) else HostTrust(),
             lies,
+            price=price[0] if price else 0.0,
         )
 
 
@@ -123,3 +126,8 @@ def age_of(known: HostChanging, task: Task, last_modified: str | None, now: Inst
 def is_hub(task: Task, mime: str | None) -> bool:
     """Whether a document is there to list others."""
     return task.sitemap > 0 or mime in FEEDS
+
+
+def kept_field(value: str | None) -> str | None:
+    """A validator as it is written down; None for one that is too long to be one."""
+    return value if value is not None and len(value) <= 512 else None

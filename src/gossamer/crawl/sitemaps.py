@@ -108,7 +108,7 @@ class Sitemaps:
         wishes: SitemapsSection,
         agent: str,
         ask: AskFacts,
-        believes: Callable[[HostKey], bool] = lambda host: False,
+        believes: Callable[[HostKey], bool | None] = lambda host: False,
     ) -> None:
         """`believes`: whether a page of a host has changed if a list says so."""
         self._intake = intake

@@ -25,6 +25,7 @@ class Basis(NamedTuple):
     trusted: bool  # its host's validators
     rates: HostRates = HostRates()  # of its host's pages
     trust: HostTrust = HostTrust()  # in what is said of their changes
+    usual_price: float = 0.0  # of the crawl; its host's own is above it, if it has one
 
 
 class RecrawlTerms(NamedTuple):
@@ -39,7 +40,7 @@ def recrawl_of(known: UrlFact, facts: Facts, by: RecrawlTerms) -> Recrawl | None
     fact = facts.recrawl
     if fact.planned is None:
         return None
-    terms, fixed, rule, trusted, rates, trust = by.basis(known, facts)
+    terms, fixed, rule, trusted, rates, trust, usual_price = by.basis(known, facts)
     memory = Memory(fact.one or 0.0, fact.two or 0.0, known.learnt.visits, known.learnt.changes)
     interval = uncertainty = None
     assumed = False
@@ -70,6 +71,7 @@ def recrawl_of(known: UrlFact, facts: Facts, by: RecrawlTerms) -> Recrawl | None
         rates.pages,
         Seconds(DAY / rates.prior().rate),
         _signals(known, facts, trust),
+        usual_price if 0 < usual_price < terms.price else None,
     )
 
 

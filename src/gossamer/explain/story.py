@@ -230,6 +230,7 @@ class Recrawl:
     `changes` found it changed, or, with `assumed`, by the other pages of its host; `uncertainty` is the standard
     deviation of the rate of change as a share of it. `host_pages` of the host have estimates, by which one changes
     every `host_interval`. A visit is due when it is worth `price`; `importance` is what the page's freshness counts.
+    `usual_price` is that of the crawl, where the host has one of its own, because it allows too few visits.
     `rule`: what decides instead of the policy, or narrows what it may choose.
     """
 
@@ -248,6 +249,7 @@ class Recrawl:
     host_pages: int
     host_interval: Seconds
     signals: Signals
+    usual_price: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -344,6 +344,9 @@ def _recrawl(recrawl: Recrawl) -> list[str]:
     gap = "no date" if recrawl.gap is None else f"{words.span(recrawl.gap)} after its last visit"
     lines = [f"{gap}, by {recrawl.policy}: {recrawl.why}"]
     lines.append(f"price of a visit {recrawl.price:.4g}, importance {recrawl.importance:.3g}")
+    if recrawl.usual_price is not None:
+        why = "it allows fewer visits than its pages are worth"
+        lines.append(f"the price is that of its host, {why}; elsewhere it is {recrawl.usual_price:.4g}")
     if recrawl.host_pages:
         pages = words.number_of(recrawl.host_pages, "page")
         lines.append(f"{pages} of its host with estimates: one changes about every {in_words(recrawl.host_interval)}")

@@ -19,6 +19,7 @@ class Freshening:
     discoveries: float = 0.0
     overdue: int = 0  # URLs whose date has come and which are not queued; counted up to a limit
     waiting: int = 0  # queued again and not visited yet
+    dear_hosts: int = 0  # hosts with a price above that one: they allow fewer visits than their pages ask for
 
     @property
     def budget_used(self) -> float | None:
@@ -47,6 +48,7 @@ def freshening_object(figures: Freshening) -> dict[str, object]:
         "refresh_share": None if share is None else round(share, 4),
         "overdue": figures.overdue,
         "waiting": figures.waiting,
+        "dear_hosts": figures.dear_hosts,
     }
 
 

@@ -9,6 +9,7 @@ down, and why. On the way:
     prior         what is believed of a page at first: learnt from the other pages of its host
     index         what is a visit worth, and when is it worth its price?
     price         the price, moved so that the budget is used and not exceeded
+    host_price    the higher one of a host that allows fewer visits than its pages ask for
     turns         new pages and due ones compete for visits by what they are worth, with a floor for each
     rules         what the user wants for certain hosts, patterns, types and states: gaps and limits
     policy        what a policy is; `policies` has ours, by name. `optimal` joins all of the above

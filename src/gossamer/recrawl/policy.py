@@ -88,6 +88,11 @@ class RecrawlPolicy:
         """`memory` is what the last plan of this page said, or NOTHING. Must be a function of its arguments."""
         return planned(visited.now, terms.usual, counted(memory, visited, memory.one, memory.two), terms, Why.RULE)
 
+    def anew(self, memory: Memory, terms: Terms) -> Seconds | None:
+        """The gap after the last visit if it were planned at these terms: a host may have become dearer since. None:
+        terms do not matter, and it stays what it was."""
+        return None
+
     def words(self, memory: Memory, terms: Terms) -> str:
         """Why the gap is what it is, for people: a sentence or two, from what stands in the row."""
         return f"every page again after {in_words(terms.usual)}"

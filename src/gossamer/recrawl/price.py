@@ -5,7 +5,7 @@ Asking too much, the price rises and gaps grow as pages are planned anew; asking
 at once what a new price does to every page that was planned at it: no need to wait until the visits come due.
 
 One price rules a crawl. A host that gives fewer visits than its pages ask for at that price has one of its own, above
-it, moved by the same rule: the formula of the pages does not change (SCIENCE, 3.4).
+it (`host_price`), moved by a like rule: the formula of the pages does not change (SCIENCE, 3.4).
 
 Prices are in the units of `index.value`; times are in days. Everything here can be made again from the table: the sum
 from the gaps, the price from a stored number or from `opening_price`.
@@ -80,6 +80,10 @@ class Price:
             pages += 1
         self.demand, self.pages = demand, pages
         self.made += self.budget / (_LAG * (pages if pages > _FEW else _FEW))
+
+    def replan(self, before: float, after: float) -> None:
+        """A page that was not visited has a gap of `after` days now instead of `before`."""
+        self.demand = max(self.demand - 1 / before, 0.0) + 1 / after
 
     def step(self, now: float, growth: float = 1.0) -> float:
         """The price as of `now`, which is never before that of the last call.

@@ -270,6 +270,12 @@ METRICS: Final[tuple[Metric, ...]] = (
     ),
     Metric("gossamer_refresh_due", "gauge", "URLs whose date has come, up to a limit", lambda s: s.freshening.overdue),
     Metric("gossamer_refresh_waiting", "gauge", "URLs queued to be visited again", lambda s: s.freshening.waiting),
+    Metric(
+        "gossamer_refresh_dear_hosts",
+        "gauge",
+        "Hosts whose visits have a higher price, since they allow too few",
+        lambda s: s.freshening.dear_hosts,
+    ),
     # the process
     Metric("gossamer_event_loop_delay_seconds", "gauge", "Worst of the last second", lambda s: s.loop_lag),
     Metric(

@@ -1,8 +1,9 @@
 """What is to be committed, as values."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import NamedTuple
 
 from gossamer.model.outcome import Response
@@ -133,13 +134,15 @@ class HintRecord(NamedTuple):
     modified: Instant | None
     changefreq: str | None
     priority: float | None
-    believed: bool = False  # its host's reports of changes are: a page that it says has changed is due
+    believed: bool | None = False  # its host's reports of changes are: then a page that it says has changed is due.
+    # None: the host's row has to be asked
 
 
 class Reported(NamedTuple):
     """A page that we have, and that a list says was modified after our visit."""
 
     url_id: int
+    host_id: HostId
     host: HostKey
     url: Url
     mime: str | None
@@ -148,6 +151,33 @@ class Reported(NamedTuple):
     one: float | None  # as `Settlement` has them
     two: float | None
     priority: float
+    changing: str | None = None  # what the host's row says of its changes, if nobody knows yet whether it is believed
+
+
+class Due(NamedTuple):
+    """A URL whose date has come, on a host that has a price of its own or a line before it."""
+
+    url_id: int
+    host_id: HostId
+    host: HostKey
+    url: Url
+    state: UrlState
+    mime: str | None
+    visited: Instant | None
+    planned: float | None  # as `Settlement` has them
+    one: float | None
+    two: float | None
+    modified: Instant | None  # as a list says, and so the next
+    changefreq: str | None
+    sitemap: int
+    priority: float
+
+
+class PutOff(NamedTuple):
+    """It is not queued yet."""
+
+    until: Instant
+    planned: Seconds | None = None  # it is planned anew, with this gap; None: only its turn comes later
 
 
 class SitemapName(NamedTuple):
@@ -176,6 +206,9 @@ class Again(NamedTuple):
     missing: bool = False  # those that answered 4xx too
     ahead: bool = False  # before everything that waits in their front queues
     early: Seconds | None = None  # pages too that come due next: half of their gap, and at least so long, has passed
+    dear: Container[HostId] = ()  # hosts of which it is asked for each URL whether it is due in fact ...
+    room: int | None = None  # ... and so it is of all others before which so many stand in line; None: of none
+    waiting: Mapping[HostId, int] = MappingProxyType({})  # as many stand there already
 
 
 class SeedRecord(NamedTuple):
@@ -305,6 +338,8 @@ class Committed(NamedTuple):
     seconds: float
     again: Sequence[tuple[UrlState, int]] = ()  # URLs that were queued again, by the state in which they were ...
     next_again: float | None = None  # ... and when the next one is due, if that was asked; infinity: never
+    again_at: Mapping[HostId, int] = MappingProxyType({})  # the same by host
+    put_off: Sequence[tuple[float | None, float | None]] = ()  # URLs that were not queued yet: gaps, before and after
     ordered: tuple[tuple[UrlState, UrlState, int], ...] = ()  # URLs that orders have moved: from, to, how many
     forgiven: frozenset[HostId] = frozenset()  # hosts that orders gave URLs back to
     new_seeds: frozenset[Url] = frozenset()  # seeds that were not known

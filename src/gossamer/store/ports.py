@@ -5,11 +5,15 @@ from typing import NamedTuple, Protocol
 
 from gossamer.model.facts import Standing, UrlFacts
 from gossamer.model.units import Instant
-from gossamer.store.changes import Batch, Capture, Committed, Reported
+from gossamer.store.changes import Batch, Capture, Committed, Due, PutOff, Reported
 
 WhenReported = Callable[[Reported], Instant | None]
 """When a page is due of which a trusted list says that it has changed; None: as it was planned. Called from the store's
 thread."""
+
+WhenDue = Callable[[Due, int, Instant], PutOff | None]
+"""Until when a URL is put off whose date has come, and before which so many stand in line; None: it is queued. Called
+from the store's thread."""
 
 
 class Location(NamedTuple):

@@ -15,7 +15,7 @@ from gossamer.frontier.ranked import RankedUrls
 from gossamer.model.states import UrlState
 from gossamer.model.task import Before, Task
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Seconds
-from gossamer.store.changes import Again, Batch, PageLinks, Settlement
+from gossamer.store.changes import Again, Batch, Due, PageLinks, PutOff, Settlement
 
 
 @pytest.fixture
@@ -235,3 +235,57 @@ def test_what_goes_ahead_goes_before_whatever_has_the_best_score(tmp_path: Path,
     assert [list(each) for each in (plain, ahead)] == [[(UrlState.STORED, 1)]] * 2
     assert (len(ranked), ranked.pop().url_id) == (39, 1)
     store.close()
+
+
+# --- hosts that are dear, and lines ------------------------------------------------------------------------------
+
+
+def test_what_is_put_off_keeps_its_place_in_the_table_and_is_not_queued(store: Store) -> None:
+    stored_with_dates(store, [10.0, 20.0, 30.0])
+    store.clock.advance(Seconds(60.0))
+    asked: list[tuple[int, int, float | None]] = []
+
+    def when(page: Due, before: int, now: Instant) -> PutOff | None:
+        asked.append((page.url_id, before, page.planned))
+        later = {1: PutOff(Instant(START + 500.0), Seconds(500.0)), 2: PutOff(Instant(START + 400.0))}
+        return later.get(page.url_id)
+
+    store.writer._when_due = when
+    order = Again(store.now, 9, dear={HostId(1)}, room=5)
+    committed = store.writer.commit(Batch(again=order), store.now)
+
+    assert asked == [(1, 0, 10.0), (2, 0, 20.0), (3, 1, 30.0)]
+    assert (list(committed.again), committed.again_at) == ([(UrlState.STORED, 1)], {1: 1})
+    assert list(committed.put_off) == [(10.0, 500.0), (20.0, None)]
+    assert committed.next_again == START + 400.0
+    rows = store.rows("SELECT available_at, planned, state FROM urls ORDER BY id")
+    assert [tuple(row) for row in rows[:2]] == [(START + 500.0, 500.0, 1), (START + 400.0, 20.0, 1)]
+
+
+def test_of_a_host_that_is_not_dear_it_is_asked_from_a_full_line_on(store: Store) -> None:
+    stored_with_dates(store, [10.0, 20.0, 30.0, 40.0])
+    store.clock.advance(Seconds(60.0))
+    asked: list[tuple[int, int]] = []
+
+    def when(page: Due, before: int, now: Instant) -> PutOff | None:
+        asked.append((page.url_id, before))
+        return PutOff(Instant(now + before))
+
+    store.writer._when_due = when
+    order = Again(store.now, 9, room=3, waiting={HostId(1): 1})
+    committed = store.writer.commit(Batch(again=order), store.now)
+
+    assert asked == [(3, 3), (4, 4)]
+    assert committed.again_at == {1: 2}
+    assert committed.next_again == store.now + 3.0
+
+
+def test_a_dear_host_is_visited_early_only_if_nobody_stands_in_line_there(store: Store) -> None:
+    stored_with_dates(store, [121.0])
+    store.clock.advance(Seconds(90.0))
+    order = Again(store.now, 9, early=Seconds(5.0), dear={HostId(1)}, room=5)
+
+    with_a_line = store.writer.commit(Batch(again=order._replace(waiting={HostId(1): 1})), store.now)
+    without = store.writer.commit(Batch(again=order), store.now)
+
+    assert (list(with_a_line.again), list(without.again)) == ([], [(UrlState.STORED, 1)])

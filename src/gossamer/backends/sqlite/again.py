@@ -1,20 +1,21 @@
 """Queues URLs again whose date has come: the next visit of what was visited, within the writer's transactions.
 
-Follows the indexes of dates, so it reads no more rows than it queues.
+Follows the indexes of dates, so it reads no more rows than it queues or puts off.
 """
 
 import math
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from gossamer.backends.sqlite.learnt import FACTS, facts_from
-from gossamer.backends.sqlite.rows import write_rows
+from gossamer.backends.sqlite.rows import read_rows, write_rows
 from gossamer.model.states import UrlState
-from gossamer.model.units import HostId
-from gossamer.store.changes import Again
-from gossamer.store.ports import Prioritiser
+from gossamer.model.units import HostId, Instant
+from gossamer.store.changes import Again, Due
+from gossamer.store.ports import Prioritiser, WhenDue
 
 REFRESHING = "refreshing"
 """The counter of queued URLs of which a document is stored."""
@@ -23,6 +24,14 @@ _AHEAD = 10 * 365 * 86_400.0  # seconds by which what goes before all others is 
 _BOOST = 1e9  # added to the score of what does, where the score decides: no score comes near it
 
 Touch = Callable[[HostId, int, float], None]
+
+
+class Queued(NamedTuple):
+    """What came of an order."""
+
+    states: Sequence[tuple[UrlState, int]] = ()  # how many were queued, by the state in which they were
+    hosts: Mapping[HostId, int] = MappingProxyType({})  # ... and by host
+    put_off: Sequence[tuple[float | None, float | None]] = ()  # as `Committed` has it
 
 
 def queue_again(
@@ -34,21 +43,26 @@ def queue_again(
     touch: Touch,
     *,
     scheduled: bool = True,
-) -> list[tuple[UrlState, int]]:
-    """Queue what is ordered, and tell `touch` of every place. Returns how many, by the state in which they were.
+    when_due: WhenDue = lambda page, before, now: None,
+) -> Queued:
+    """Queue what is ordered, and tell `touch` of every place.
 
     What is due waits by the date at which it came due, among what was found since: the longest overdue is the first.
     Without `scheduled` only what was missing is looked at.
     """
     due = db.execute(sql["due_again"], (order.by, order.most)).fetchall() if scheduled else []
+    put_off: list[tuple[float | None, float | None]] = []
+    if order.room is not None and due:
+        due, put_off = _in_line(db, sql, prioritiser, order, due, stamp, when_due)
     if order.missing:
         due += db.execute(sql["due_missing"], (order.by, order.most - len(due))).fetchall()
     if order.early is not None:
-        due += _early(db.execute(sql["due_early"], (order.by, order.most - len(due))), order.by, order.early)
+        due += _early(db.execute(sql["due_early"], (order.by, order.most - len(due))), order)
     sooner = _AHEAD if order.ahead else 0.0
     boost = _BOOST if order.ahead and prioritiser.by_score else 0.0
     rows = []
     counts: Counter[UrlState] = Counter()
+    hosts: dict[HostId, int] = {}
     for row in due:
         host_id, state, date = row[FACTS:]
         standing = prioritiser.standing(facts_from(row, stamp))
@@ -56,19 +70,70 @@ def queue_again(
         place = min(date, stamp) - sooner
         rows.append((front, place, min(date, stamp), standing.priority + boost, row[0]))
         counts[UrlState(state)] += 1
+        hosts[host_id] = hosts.get(host_id, 0) + 1
         touch(host_id, front, place)
     write_rows(db, sql["ask_again"], rows)
     totals = [(state.counter, -n) for state, n in counts.items()]
     totals += [(UrlState.QUEUED.counter, len(rows)), (REFRESHING, counts[UrlState.STORED])]
     write_rows(db, sql["count"], [(name, n) for name, n in totals if n])
-    return list(counts.items())
+    return Queued(list(counts.items()), hosts, put_off)
 
 
-def _early(coming: Iterable[tuple[Any, ...]], by: float, least: float) -> list[tuple[Any, ...]]:
-    """Of what comes due next, the pages that may be visited already: no sooner than half of their gap allows."""
+def _in_line(
+    db: sqlite3.Connection,
+    sql: Mapping[str, str],
+    prioritiser: Prioritiser,
+    order: Again,
+    due: list[tuple[Any, ...]],
+    stamp: float,
+    when_due: WhenDue,
+) -> tuple[list[tuple[Any, ...]], list[tuple[float | None, float | None]]]:
+    """Of what is due, what is queued now; the rest is put off, if `when_due` says so. Of most hosts it is not asked."""
+    lines: dict[HostId, int] = {}
+    admitted, doubtful = [], []
+    room, dear, waiting = order.room or 0, order.dear, order.waiting
+    for row in due:
+        host_id = row[FACTS]
+        before = lines.get(host_id)
+        if before is None:
+            before = waiting.get(host_id, 0)
+        if before >= room or host_id in dear:
+            doubtful.append(row)
+        else:
+            admitted.append(row)
+            lines[host_id] = before + 1
+    if not doubtful:
+        return admitted, []
+    known = {row[0]: row for row in read_rows(db, sql["due_there"], [(row[0],) for row in doubtful])}
+    rows = []
+    put_off: list[tuple[float | None, float | None]] = []
+    for row in doubtful:
+        host_id = row[FACTS]
+        before = lines.get(host_id, waiting.get(host_id, 0))
+        priority = prioritiser.standing(facts_from(row, stamp)).priority
+        url_id, _, host, url, state, *facts = known[row[0]]
+        page = Due._make((url_id, host_id, host, url, UrlState(state), *facts, priority))
+        answer = when_due(page, before, Instant(order.by))
+        if answer is None:
+            admitted.append(row)
+        else:
+            rows.append((answer.until, answer.planned, url_id))
+            put_off.append((page.planned, answer.planned))
+        if answer is None or answer.planned is None:
+            lines[host_id] = before + 1
+    write_rows(db, sql["postpone"], rows)
+    return admitted, put_off
+
+
+def _early(coming: Iterable[tuple[Any, ...]], order: Again) -> list[tuple[Any, ...]]:
+    """Of what comes due next, the pages that may be visited already: no sooner than half of their gap allows, and none
+    of a dear host before which others stand in line."""
     found = []
+    least = order.early or 0.0
     for *row, planned in coming:
-        passed = (planned or 0.0) - (row[-1] - by)
+        passed = (planned or 0.0) - (row[-1] - order.by)
+        if row[FACTS] in order.dear and order.waiting.get(row[FACTS]):
+            continue
         if row[-2] == UrlState.STORED and passed >= max((planned or 0.0) / 2, least):
             found.append(tuple(row))
     return found

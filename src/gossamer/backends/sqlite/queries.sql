@@ -91,6 +91,19 @@ FROM urls WHERE state IN (1, 2, 3, 5) AND available_at <= ? ORDER BY available_a
 SELECT id, url, depth, links, links_from_others, credit, visits, changes, modified, host_id, state, available_at, planned
 FROM urls WHERE state IN (1, 2, 3, 5) AND available_at > ? ORDER BY available_at LIMIT ?
 
+-- What decides whether a URL is put off.
+-- name: due_there
+WITH new (id) AS (VALUES (/*rows*/)(?)(/*rows*/))
+SELECT json_group_array(json_array(u.id, u.host_id, h.host, u.url, u.state, v.mime, v.at, u.planned, u.memory_one,
+    u.memory_two, u.modified, n.changefreq, u.sitemap))
+FROM new CROSS JOIN urls u ON u.id = new.id CROSS JOIN hosts h ON h.id = u.host_id
+    LEFT JOIN visits v ON v.url_id = u.id LEFT JOIN hints n ON n.url_id = u.id
+
+-- name: postpone
+WITH new (available_at, planned, id) AS (VALUES (/*rows*/)(?, ?, ?)(/*rows*/))
+UPDATE OR ROLLBACK urls SET available_at = new.available_at, planned = coalesce(new.planned, urls.planned)
+FROM new WHERE urls.id = new.id
+
 -- name: next_again
 SELECT min(available_at) FROM urls WHERE state IN (1, 2, 3, 5) AND available_at IS NOT NULL
 
@@ -404,9 +417,9 @@ FROM new WHERE urls.domain_id = new.domain_id AND urls.fingerprint = new.fingerp
 
 -- Pages that we have, and of which a list now says that they were modified after our visit.
 -- name: reported
-WITH new (domain_id, fingerprint, modified) AS (VALUES (/*rows*/)(?, ?, ?)(/*rows*/))
-SELECT json_group_array(json_array(u.available_at, u.id, h.host, u.url, v.mime, v.at, new.modified, u.memory_one,
-    u.memory_two, u.priority))
+WITH new (domain_id, fingerprint, modified, believed) AS (VALUES (/*rows*/)(?, ?, ?, ?)(/*rows*/))
+SELECT json_group_array(json_array(u.available_at, u.id, u.host_id, h.host, u.url, v.mime, v.at, new.modified, u.memory_one,
+    u.memory_two, u.priority, CASE WHEN new.believed IS NULL THEN coalesce(h.changing, '') END))
 FROM new CROSS JOIN urls u ON u.domain_id = new.domain_id AND u.fingerprint = new.fingerprint
     CROSS JOIN visits v ON v.url_id = u.id CROSS JOIN hosts h ON h.id = u.host_id
 WHERE u.state IN (1, 2) AND u.available_at > ? AND v.at < new.modified

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from gossamer.backends.sqlite.again import next_again, queue_again
+from gossamer.backends.sqlite.again import Queued, next_again, queue_again
 from gossamer.backends.sqlite.database import open_for_writing, translated
 from gossamer.backends.sqlite.hosts import DomainOf, HostRows
 from gossamer.backends.sqlite.lessons import save_lessons
@@ -33,7 +33,7 @@ from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate
 from gossamer.model.units import HostId, Instant, Url
 from gossamer.store.changes import Again, Batch, Capture, Committed, RetiredHost, Settlement, Touched
-from gossamer.store.ports import CaptureFiles, Location, Prioritiser, WhenReported
+from gossamer.store.ports import CaptureFiles, Location, Prioritiser, WhenDue, WhenReported
 
 _Touched = dict[tuple[HostId, int], float]  # host and front queue -> the first place that was added
 
@@ -51,12 +51,13 @@ class SqliteWriter:
         *,
         targets_at_once: int = TARGETS_AT_ONCE,
         when_reported: WhenReported = lambda page: page.modified,
+        when_due: WhenDue = lambda page, before, now: None,
     ) -> None:
         self._path = path
         self._captures = captures
         self._prioritiser = prioritiser
         self._clock = clock
-        self._when_reported = when_reported
+        self._when_reported, self._when_due = when_reported, when_due
         self._sql = named_queries("queries.sql")
         self._db = open_for_writing(path)
         self._hosts = HostRows(self._db, self._sql, domain_of)
@@ -139,8 +140,10 @@ class SqliteWriter:
             ordered=tuple((order.state, order.to, order.done) for order in batch.orders),
             forgiven=frozenset(forgiven),
             new_seeds=new_seeds,
-            again=again,
+            again=again.states,
             next_again=next_date,
+            again_at=again.hosts,
+            put_off=again.put_off,
             reported=reported,
         )
 
@@ -334,10 +337,11 @@ class SqliteWriter:
             if rests:
                 db.execute(sql["rest_host"], (not_before, host_id))
 
-    def _again(self, order: Again | None, touched: _Touched) -> tuple[list[tuple[UrlState, int]], float | None]:
+    def _again(self, order: Again | None, touched: _Touched) -> tuple[Queued, float | None]:
         if order is None:
-            return [], None
-        found = queue_again(self._db, self._sql, self._prioritiser, order, self._stamp, partial(_touch, touched))
+            return Queued(), None
+        db, sql, touch = self._db, self._sql, partial(_touch, touched)
+        found = queue_again(db, sql, self._prioritiser, order, self._stamp, touch, when_due=self._when_due)
         return found, next_again(self._db, self._sql, order)
 
     def _bring_forward(self, batch: Batch, counts: Counter[str]) -> int:
@@ -356,7 +360,7 @@ class SqliteWriter:
         with self._transaction():
             found = queue_again(self._db, self._sql, self._prioritiser, order, stamp, touch, scheduled=False)
             self._enter_fronts(touched)
-        return sum(n for _, n in found)
+        return sum(n for _, n in found.states)
 
     def _warc_id(self, name: str) -> int:
         known = self._warc_ids.get(name)

@@ -3,6 +3,7 @@
 from math import exp, sqrt
 from typing import ClassVar
 
+from gossamer.model.units import Seconds
 from gossamer.recrawl.estimate import Estimate, bounded, changed, changed_at, flagged, not_flagged, unchanged
 from gossamer.recrawl.index import gap_of_hub, gap_until, gap_until_unflagged, value_unflagged
 from gossamer.recrawl.policy import DAY, Memory, Plan, RecrawlPolicy, Terms, Visited, Why, counted, in_words, planned
@@ -23,6 +24,10 @@ class Optimal(RecrawlPolicy):
         gap = DAY * _gap(known or terms.prior, terms)
         one, two = known or (0.0, 0.0)
         return planned(visited.now, gap, counted(memory, visited, one, two), terms, Why.WORTH)
+
+    def anew(self, memory: Memory, terms: Terms) -> Seconds | None:
+        gap = DAY * _gap(estimate_of(memory) or terms.prior, terms)
+        return Seconds(min(max(gap, terms.shortest), terms.longest))
 
     def learnt(self, visited: Visited, memory: Memory, terms: Terms) -> Estimate | None:
         """The estimate after a visit; None while there is nothing but the prior, which may be a better one later."""

@@ -3,6 +3,7 @@
 Visits come one at a time, as the budget allows; each takes the page that has been due the longest, of those whose host
 may be contacted. First visits fall due as fast as the budget allows, the important pages first. What a visit shows is
 whether the page changed since the visit before; when to come again is asked of the policy, which is the crawl's own.
+What a host allows, where there is a cap, nobody tells the crawl: its price is found as the crawl finds it.
 """
 
 import heapq
@@ -13,6 +14,7 @@ from math import inf, sqrt
 
 from gossamer.model.units import Instant, Seconds
 from gossamer.recrawl.estimate import MAX_SHAPE, USUAL, Estimate
+from gossamer.recrawl.host_price import HostPrices
 from gossamer.recrawl.policies.optimal import estimate_of
 from gossamer.recrawl.policy import DAY, NOTHING, Memory, Plan, RecrawlPolicy, Terms, Visited
 from gossamer.recrawl.price import Price, opening_price
@@ -47,17 +49,28 @@ class Known(RecrawlPolicy):
     def after(self, visited: Visited, memory: Memory, terms: Terms) -> Plan:
         return self._optimal.after(visited._replace(gap=None), NOTHING, terms)
 
+    def anew(self, memory: Memory, terms: Terms) -> Seconds | None:
+        return self._optimal.anew(NOTHING, terms)
 
-def travel(world: World, policy: RecrawlPolicy, budget: float, arrivals: Sequence[float] | None = None) -> Journey:
+
+def travel(
+    world: World,
+    policy: RecrawlPolicy,
+    budget: float,
+    arrivals: Sequence[float] | None = None,
+    *,
+    host_prices: bool = True,
+) -> Journey:
     """Crawl the world with `budget` visits a day.
 
     `arrivals`: the days of the first visits, which are then made beside the budget, as by a crawl that finds its pages.
+    Without `host_prices` all hosts have the price of the crawl, whatever they allow.
     """
-    return _Traveller(world, policy, budget).go(arrivals)
+    return _Traveller(world, policy, budget, host_prices=host_prices).go(arrivals)
 
 
 class _Traveller:
-    def __init__(self, world: World, policy: RecrawlPolicy, budget: float) -> None:
+    def __init__(self, world: World, policy: RecrawlPolicy, budget: float, *, host_prices: bool) -> None:
         self._world, self._policy, self._budget = world, policy, budget
         self._capped = world.cap < inf
         pages = world.pages
@@ -66,12 +79,12 @@ class _Traveller:
         self._price = Price(budget, opening)
         lanes = world.hosts if self._capped else 1
         self._lane_of = world.host_of if self._capped else [0] * pages
-        self._weights = [0.0] * lanes  # a page's demand goes with the root of its importance, as long as x is small
-        self._seen_weights = [0.0] * lanes
-        for page, lane in enumerate(self._lane_of):
-            self._weights[lane] += sqrt(world.importance[page])
-        self._weight, self._seen_weight = sum(self._weights), 0.0
-        self._lane_prices = [Price(world.cap, opening) for _ in range(lanes)] if self._capped else []
+        self._lanes = lanes
+        # A page's demand goes with the root of its importance, as long as x is small.
+        self._weight, self._seen_weight = sum(map(sqrt, world.importance)), 0.0
+        self._own_prices = self._capped and host_prices and policy.moved_by_price
+        self._prices = HostPrices()
+        self._visits, self._twice = [0] * pages, [0] * world.hosts
         self._rates = [HostRates()] * world.hosts
         self._priors = [USUAL] * world.hosts
         self._known = isinstance(policy, Known)
@@ -84,7 +97,7 @@ class _Traveller:
 
     def go(self, arrivals: Sequence[float] | None) -> Journey:
         world = self._world
-        due: list[list[tuple[float, int]]] = [[] for _ in self._weights]
+        due: list[list[tuple[float, int]]] = [[] for _ in range(self._lanes)]
         if arrivals is None:
             order = sorted(range(world.pages), key=lambda page: -world.importance[page])
             for k, page in enumerate(order):
@@ -110,6 +123,8 @@ class _Traveller:
                 line = [(due[0][0], 0)]
             while resting and resting[0][0] <= now:
                 lane = heapq.heappop(resting)[1]
+                if lane in self._prices:
+                    self._put_off(due[lane], lane, now)
                 heapq.heappush(line, (due[lane][0], lane))
             if not line:
                 continue
@@ -133,6 +148,21 @@ class _Traveller:
         gap = self._gap[page]
         return self._policy.moved_by_price and gap is not None and when - now <= EARLY * gap
 
+    def _put_off(self, due: list[tuple[float, int]], lane: int, now: float) -> None:
+        """What is due on a host that has become dearer since it was planned is planned anew, as long as it is not worth
+        that price yet."""
+        for _ in range(len(due)):
+            when, page = due[0]
+            last, gap = self._last[page], self._gap[page]
+            if when > now or last is None or gap is None:
+                return
+            anew = self._policy.anew(self._memory[page], self._terms(page, self._prices.of(lane, self._price.price)))
+            if anew is None or last + anew / DAY <= now:
+                return
+            self._price.replan(gap, anew / DAY)
+            self._gap[page] = anew / DAY
+            heapq.heapreplace(due, (last + anew / DAY, page))
+
     def _visit(self, page: int, now: float, lane: int) -> float:
         """A visit takes place, and is on record. The gap in days until the next one."""
         times = self._world.changes[page]
@@ -153,12 +183,15 @@ class _Traveller:
         times = world.changes[page]
         changed = last is not None and k > 0 and times[k - 1] > last
         price = self._price.step(now, self._weight / (self._seen_weight or self._weight))
-        if self._capped:
-            own = self._lane_prices[lane]
-            own.price = max(own.price, price)
-            price = max(price, own.step(now, self._weights[lane] / (self._seen_weights[lane] or self._weights[lane])))
-        prior = self._true(page) if self._known else self._priors[host]
-        terms = Terms(world.importance[page], price, prior, 0.0, self._usual, Seconds(60.0), Seconds(LONGEST * DAY))
+        before = self._gap[page]
+        self._visits[page] += 1
+        self._twice[host] += self._visits[page] == 2
+        if self._own_prices and last is not None and before is not None:
+            late, pages = max(now - last - before, 0.0), self._twice[host]
+            price = self._prices.visited(lane, now=now, gap=before, late=late, usual=price, pages=pages)
+        elif self._own_prices:
+            price = self._prices.of(lane, price)
+        terms = self._terms(page, price)
         visited = Visited(
             Instant(now * DAY),
             None if last is None else Seconds((now - last) * DAY),
@@ -169,11 +202,7 @@ class _Traveller:
         gap = plan.gap(visited.now) / DAY
         if last is None:
             self._seen_weight += sqrt(world.importance[page])
-            self._seen_weights[lane] += sqrt(world.importance[page])
-        before = self._gap[page]
         self._price.plan(before, gap)
-        if self._capped:
-            self._lane_prices[lane].plan(before, gap)
         if self._policy.moved_by_price and not self._known:
             after = estimate_of(plan.memory)
             if after is not None:
@@ -181,6 +210,11 @@ class _Traveller:
                 self._priors[host] = self._rates[host].prior()
         self._memory[page], self._last[page], self._gap[page] = plan.memory, now, gap
         return gap
+
+    def _terms(self, page: int, price: float) -> Terms:
+        importance = self._world.importance[page]
+        prior = self._true(page) if self._known else self._priors[self._world.host_of[page]]
+        return Terms(importance, price, prior, 0.0, self._usual, Seconds(60.0), Seconds(LONGEST * DAY))
 
     def _true(self, page: int) -> Estimate:
         return Estimate(MAX_SHAPE, MAX_SHAPE / max(self._world.rates[page], 1e-6))
