@@ -69,6 +69,18 @@ class Command:
     def runs(self) -> bool:
         return self.process.poll() is None
 
+    def strike(self, number: int) -> None:
+        """Send a signal and wait until it has been taken: two that are pending at the same time are one."""
+        self.process.send_signal(number)
+        wait_until(lambda: not self._pending(number), f"signal {number} to be taken")
+
+    def _pending(self, number: int) -> bool:
+        if not self.runs:
+            return False
+        lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
+        mask = next(line.split()[1] for line in lines if line.startswith("ShdPnd:"))
+        return bool(int(mask, 16) >> (number - 1) & 1)
+
     def ended(self, patience: float = PATIENCE) -> Ended:
         """Wait for its end. Raises TimeoutExpired if it does not come."""
         out, err = self.process.communicate(self._stdin, timeout=patience)

@@ -5,11 +5,10 @@ import signal
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Event
 
 import pytest
 from checking import check_archive, check_outcomes
-from running import Command, Ended, Json, gossamer, scene, side_by_side, small_web, wait_for_requests
+from running import Command, Ended, Json, gossamer, now, scene, side_by_side, small_web, wait_for_requests
 
 from gossamer.model.units import Seconds
 from gossamer.simweb.audit import audit
@@ -71,20 +70,17 @@ def stops(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Stopped]:
             with Command(*stage.command) as crawler:
                 wait_for_requests(stage, crawler, 25)
                 for number in BLOWS[name]:
-                    crawler.process.send_signal(number)
-                    Event().wait(0.1)  # Signals that come together are one.
+                    crawler.strike(number)
                 stopped = crawler.ended(EXIT_SECONDS)
             # Go on at once: the gaps owed to slow hosts have not passed yet.
             left = shutil.copytree(stage.dir, stage.dir.with_name("left"))
-            with Command(*stage.command) as crawler:
-                Event().wait(0.25)  # The server writes its log ten times a second; the crawler is still starting.
-                seen = stage.web.requests()
-                resumed = crawler.ended()
+            went_on = now()
+            resumed = gossamer(*stage.command)
             pages, web = stage.pages(), stage.web.web()
             kept = gossamer("pages", "--dir", left, "--json").lines
-        found[name] = Stopped(
-            stopped, seen, kept, resumed, stage.dir, web, ground_truth(web), pages, stage.web.requests()
-        )
+        requests = stage.web.requests()
+        seen = [request for request in requests if request.read_at < went_on]
+        found[name] = Stopped(stopped, seen, kept, resumed, stage.dir, web, ground_truth(web), pages, requests)
 
     side_by_side(*(lambda name=name: stop(name) for name in BLOWS))
     return found
