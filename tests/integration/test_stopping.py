@@ -1,5 +1,6 @@
 """Ctrl-C, once and twice, and SIGTERM: the crawl stops within ten seconds, loses nothing and goes on politely."""
 
+import json
 import shutil
 import signal
 from collections import Counter
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from checking import check_archive, check_outcomes
-from running import Command, Ended, Json, gossamer, now, scene, side_by_side, small_web, wait_for_requests
+from running import Command, Ended, Json, gossamer, now, scene, side_by_side, small_web, wait_for_requests, wait_until
 
 from gossamer.model.units import Seconds
 from gossamer.simweb.audit import audit
@@ -22,13 +23,13 @@ EXIT_SECONDS = 10.0  # HOSTILE_WEB.md, ST-17
 DELAY, MAX_ADAPTIVE = Seconds(0.05), Seconds(3.0)
 TOML = f"[retry]\ndelay = 1.0\n[politeness]\nmax_adaptive_delay = {MAX_ADAPTIVE}\n"
 
-# Half of the hosts take so long that something is always in flight, and the gap that they are then owed is longer than
+# Most hosts take so long that something is nearly always in flight, and the gap that they are then owed is longer than
 # a restart takes.
 WEB = small_web(
     seed=31,
     hosts=20,
     pages=56,
-    slow_hosts=0.5,
+    slow_hosts=0.8,
     slow_seconds=0.8,
     crawl_delay_hosts=0.0,
     shared_address_hosts=0.0,
@@ -60,6 +61,15 @@ class Stopped:
     requests: list[Request]
 
 
+def in_flight(directory: Path) -> bool:
+    """Whether more than one visit is under way, by what the crawl said a moment ago."""
+    try:
+        live = json.loads((directory / "status.json").read_text())
+    except FileNotFoundError:
+        return False
+    return bool(live["in_flight"] > 1 and now() - live["seconds_since_epoch"] < 0.1)
+
+
 @pytest.fixture(scope="module")
 def stops(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Stopped]:
     found: dict[str, Stopped] = {}
@@ -69,6 +79,7 @@ def stops(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Stopped]:
         with scene(folder / name, WEB, ["--delay", DELAY], TOML) as stage:
             with Command(*stage.command) as crawler:
                 wait_for_requests(stage, crawler, 25)
+                wait_until(lambda: in_flight(stage.dir) or not crawler.runs, "visits in flight")
                 for number in BLOWS[name]:
                     crawler.strike(number)
                 stopped = crawler.ended(EXIT_SECONDS)
