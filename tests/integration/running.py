@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from forking import Forked
+
 from gossamer.simweb.config import SimWebConfig, preset
 from gossamer.simweb.process import SimwebProcess
 
@@ -46,15 +48,7 @@ class Command:
     def __init__(
         self, *arguments: object, cwd: Path | None = None, preexec: Callable[[], None] | None = None, stdin: str = ""
     ) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "gossamer", *map(str, arguments)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            cwd=cwd,
-            preexec_fn=preexec,
-        )
+        self.process = Forked(list(map(str, arguments)), cwd) if preexec is None else _begun(arguments, cwd, preexec)
         self._stdin = stdin
 
     def __enter__(self) -> "Command":
@@ -85,6 +79,20 @@ class Command:
         """Wait for its end. Raises TimeoutExpired if it does not come."""
         out, err = self.process.communicate(self._stdin, timeout=patience)
         return Ended(self.process.returncode, out, err)
+
+
+def _begun(
+    arguments: Sequence[object], cwd: Path | None, preexec: Callable[[], None] | None
+) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [sys.executable, "-m", "gossamer", *map(str, arguments)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=cwd,
+        preexec_fn=preexec,
+    )
 
 
 def gossamer(
