@@ -158,12 +158,12 @@ def statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_the_work_before_the_first_fetch_does_not_grow_with_the_queue(tmp_path: Path, statements: list[str]) -> None:
-    """Counted, not timed: statements read before the first request of a resumed crawl, for queues of 400 and 8,000."""
+    """Counted, not timed: statements read before the first request of a resumed crawl, for a short and a long queue."""
     counts = {}
     for pages in (400, 8_000):
         web = preset("burst", hosts=20, pages=pages, hub_pages=4, mean_bytes=2_000)
         with scene(tmp_path / str(pages), web) as stage:
-            fill(stage, 0.8 * pages)
+            fill(stage, 0.6 * pages)
             statements.clear()
             counts[pages] = uvloop.run(statements_before_the_first_fetch(stage.dir, stage.web.dns_address, statements))
 
