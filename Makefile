@@ -34,7 +34,7 @@ test: $(READY)   ## all checks and all tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	@$(MAKE) --no-print-directory --jobs 2 types compiled
-	$(BIN)/python -m pytest -n 4 --dist loadfile
+	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
 
 types: $(READY)
 	$(BIN)/mypy
