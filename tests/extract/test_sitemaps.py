@@ -26,6 +26,17 @@ def read(body: bytes, limits: ReadLimits | None = None, content_type: str | None
             return entries, end.value
 
 
+def cost(body: bytes) -> float:
+    """Seconds of processor time that reading takes: the least of three, for what a collection or a neighbour adds is
+    not its own."""
+    found = []
+    for _ in range(3):
+        began = time.process_time()
+        read(body)
+        found.append(time.process_time() - began)
+    return min(found)
+
+
 def urls(body: bytes, limits: ReadLimits | None = None) -> list[str | None]:
     return [entry.url for entry in read(body, limits)[0]]
 
@@ -116,20 +127,18 @@ LAUGHS = "".join(f'<!ENTITY l{i} "{f"&l{i - 1};" * 10}">' for i in range(1, 10))
 
 def test_entities_that_would_expand_to_gigabytes_end_the_reading_at_once() -> None:
     body = f'<!DOCTYPE urlset [<!ENTITY l0 "lol">{LAUGHS}]><urlset><url><loc>&l9;</loc></url></urlset>'.encode()
-    began = time.process_time()
 
     entries, outcome = read(body)
 
     assert entries == [] and outcome.fault is Fault.BAD_XML and "'l1'" in str(outcome.detail)
-    assert time.process_time() - began < 0.05
+    assert cost(body) < 0.05
 
 
 def test_a_long_entity_named_often_is_a_bomb_too() -> None:
     body = f'<!DOCTYPE urlset [<!ENTITY a "{"x" * 100_000}">]><urlset t="{"&a;" * 50_000}"/>'.encode()
-    began = time.process_time()
 
     assert read(body)[1].fault is Fault.BAD_XML
-    assert time.process_time() - began < 0.5
+    assert cost(body) < 0.5
 
 
 def test_external_and_unknown_entities_are_left_out_and_neighbours_are_unharmed() -> None:
@@ -238,11 +247,10 @@ def test_what_is_no_list_is_said_to_be_none(body: bytes) -> None:
 
 def test_a_tag_that_does_not_end_is_given_up_in_time_that_grows_with_its_size_alone() -> None:
     body = b"<urlset><url><loc>http://h.test/a</loc></url><url a='" + b"x" * (20 << 20)
-    began = time.process_time()
     entries, outcome = read(body)
 
     assert [entry.url for entry in entries] == ["http://h.test/a"] and outcome.fault is Fault.LIMIT
-    assert time.process_time() - began < 1.0
+    assert cost(body) < 1.0
 
 
 def test_elements_within_elements_without_end_are_given_up() -> None:

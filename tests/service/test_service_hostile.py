@@ -4,13 +4,12 @@ import http.client
 import json
 import os
 import socket
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 import pytest
-from running import gossamer
+from running import gossamer, wait_until
 from serving import Service
 from small_server import Answer, SmallServer, page
 
@@ -306,14 +305,16 @@ def test_ap_13_odd_agents_paths_and_names_leave_a_clean_log(service: Service) ->
         if each["status"] != "refused":
             host = urlsplit(each["url"]).hostname
             assert service.post(f"/hosts/{quote(str(host))}", {"action": "pause"}).status == 200
-    time.sleep(1.2)
+    taken = {each["url"] for each in told["results"] if each["status"] != "refused"}
+    log_file = service.directory / "crawl.log"
+    wait_until(lambda: log_file.read_bytes().count(b'"host.paused"') >= len(taken), "the log to be written")
 
-    log = (service.directory / "crawl.log").read_bytes().splitlines()
+    log = log_file.read_bytes().splitlines()
     for line in log:
         assert len(line) <= 1024 and json.loads(line) and line.isascii()
         assert service.token.encode() not in line and b"\x1b" not in line
     paused = [json.loads(line)["host"] for line in log if b'"host.paused"' in line]
-    assert len(paused) == len({each["url"] for each in told["results"] if each["status"] != "refused"}) > 0
+    assert len(paused) == len(taken) > 0
 
 
 def test_ap_15_while_the_store_is_locked_changes_are_answered_with_503(service: Service) -> None:
