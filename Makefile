@@ -5,8 +5,11 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
+# Tests start hundreds of processes. Without compiled modules, each would compile all of Gossamer again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
-.PHONY: help env demo test quick fmt bench soak docs lock clean
+.PHONY: help env demo test quick fmt bench soak docs lock clean types compiled
 
 help:            ## show the targets
 	@grep -hE '^[a-z]+: .*##|^[a-z]+:  +##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -30,8 +33,15 @@ demo: $(READY)   ## crawl the built-in simulated web on loopback, with live prog
 test: $(READY)   ## all checks and all tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	@$(MAKE) --no-print-directory --jobs 2 types compiled
+	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
+
+types: $(READY)
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n 4 --dist loadfile
+
+# Once, on the core that mypy leaves free, and not in every worker at the same time.
+compiled: $(READY)
+	@$(BIN)/python -m pytest -qq --collect-only > $(VENV)/collected || { cat $(VENV)/collected; exit 1; }
 
 quick: $(READY)  ## the inner loop: format, lint, types, layering, pure tests
 	$(BIN)/ruff format --check .

@@ -38,6 +38,13 @@ _COLUMNS = (
     ),
     *("hops", "via", "found_on", "found_at", "reason", "place", "links", "links_from_others", "credit", "visits"),
 )
+# Kept by a trigger where URLs enter as in a crawl, which is queued.
+_COUNT_FOR_HOSTS = """
+UPDATE hosts SET away = n.away, stored = n.stored, answered = n.answered, excluded = n.excluded
+FROM (SELECT host_id, sum(state <> 0) AS away, sum(state = 1) AS stored, sum(visits > 0) AS answered,
+      sum(state = 6) AS excluded FROM urls GROUP BY host_id) AS n
+WHERE hosts.id = n.host_id
+"""
 Row = dict[str, object]
 _CHUNK = 10_000
 _STATES = (*[UrlState.QUEUED] * 5, *[UrlState.STORED] * 3, UrlState.MISSING, UrlState.DUPLICATE)
@@ -70,6 +77,7 @@ def make_crawl(
     _prepared(db, insert, urls, now, prepared)
     for _, sql in indexes:
         db.execute(sql)
+    db.execute(_COUNT_FOR_HOSTS)
     _rest(db, order, now)
     _archive(db, directory, now)
     db.execute("COMMIT")

@@ -11,9 +11,30 @@ HOSTILE = TESTS / "hostile"
 # One namespace: scripted servers and running crawls are used by tests in other folders too.
 FOLDERS = (
     *(TESTS, TESTS / "fetch" / "http", TESTS / "fetch" / "ftp", TESTS / "seed", TESTS / "integration", HOSTILE),
-    TESTS / "service",
+    *(TESTS / "service", TESTS / "cli"),
 )
 sys.path[:0] = map(str, FOLDERS)
+
+# Files are given to workers one by one, in order. Those that take longest begin first, so that no worker is left alone
+# with one at the end (`make test`); then other whole crawls, which mostly wait; then what only computes.
+LONGEST = (
+    *("test_generated_calls", "test_real_graph", "test_keep_fresh", "test_dashboard_browser", "test_slow_stages"),
+    *("test_service_load", "test_trap_crawl", "test_hostile_redirects", "test_politeness", "test_frontier_walk"),
+    *("test_limits", "test_kill_nine", "test_orderings", "test_dns_outage", "test_hostile_robots", "test_serve"),
+    *("test_dashboard_scale", "test_hostile_traps", "test_serve_orders", "test_full_disk", "test_slow_surroundings"),
+    *("test_near_duplicates", "test_explain_at_large", "test_hostile_rate", "test_hostile_sitemaps"),
+    *("test_real_documents", "test_host_sections", "test_stopping", "test_restart", "test_whole_orders"),
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    places = {name: place for place, name in enumerate(LONGEST)}
+    crawls = {item.path for item in items if item.get_closest_marker("service")}
+
+    def place(item: pytest.Item) -> int:
+        return places.get(item.path.stem, len(LONGEST) + (item.path not in crawls))
+
+    items.sort(key=place)
 
 
 @pytest.fixture(autouse=True)

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from gossamer.backends.sqlite.database import open_for_reading
+from gossamer.backends.sqlite.host_index import HostStanding
 from gossamer.backends.sqlite.host_reports import HostRow
 from gossamer.backends.sqlite.story import StoryReader
 from gossamer.config import Config
@@ -35,10 +36,10 @@ from gossamer.wishes import domain_of
 
 Json = dict[str, object]
 
-HOST_SORTS: dict[str, Callable[[HostRow], tuple[float, str]]] = {
-    "queued": lambda row: (-row.counts.queued, row.host),
-    "fetched": lambda row: (-row.counts.fetched, row.host),
-    "excluded": lambda row: (-row.counts.excluded.total(), row.host),
+HOST_SORTS: dict[str, Callable[[HostStanding], tuple[float, str]]] = {
+    "queued": lambda row: (-row.queued, row.host),
+    "fetched": lambda row: (-row.fetched, row.host),
+    "excluded": lambda row: (-row.excluded, row.host),
     "next": lambda row: (row.next_contact, row.host),
     "host": lambda row: (0.0, ".".join(reversed(row.host.split(".")))),
 }

@@ -67,10 +67,16 @@ def change(crawl: Path, sql: str, *values: object) -> None:
 
 
 def order(
-    crawl: Path, *, paused: Sequence[str] = (), dropped: Sequence[str] = (), delays: Mapping[str, float] | None = None
+    crawl: Path,
+    *,
+    whole: bool = False,
+    paused: Sequence[str] = (),
+    dropped: Sequence[str] = (),
+    delays: Mapping[str, float] | None = None,
 ) -> None:
-    """Orders for hosts, on record as the service leaves them."""
+    """Orders on record as the service leaves them: `whole` pauses the crawl, the rest is for single hosts."""
     found = StandingOrders(
+        paused=whole,
         paused_hosts=set(map(HostKey, paused)),
         dropped_hosts=set(map(HostKey, dropped)),
         delays={HostKey(host): delay for host, delay in (delays or {}).items()},

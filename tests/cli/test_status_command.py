@@ -42,10 +42,19 @@ def text(capsys: Captured) -> str:
     return capsys.readouterr().out
 
 
-def tell(crawl: Path, in_flight: int, at: Instant | None = None) -> None:
+def tell(crawl: Path, in_flight: int, at: Instant | None = None, *, doing: str = "") -> None:
     """As a running crawl does."""
     now = SteadyClock().now() if at is None else at
-    moment = Snapshot(at=now, in_flight=in_flight, load="high", load_reason="all fetch slots busy for 1 s")
+    moment = Snapshot(
+        at=now,
+        in_flight=in_flight,
+        load="high",
+        load_reason="all fetch slots busy for 1 s",
+        paused=doing == "paused",
+        stopping=doing == "stopping",
+        store_failing=doing == "store failing",
+        store_slow=doing == "store slow",
+    )
     write_live(crawl, live_state(moment, os.getpid()))
 
 
@@ -127,13 +136,14 @@ def test_of_a_running_crawl_that_says_nothing_it_is_unknown(crawl: Path, capsys:
 
 
 def test_hosts_that_are_not_crawled_as_any_other_are_named(crawl: Path, capsys: Captured) -> None:
-    nothing: dict[str, object] = {"paused_hosts": [], "dropped_hosts": [], "delays": {}}
+    nothing: dict[str, object] = {"paused": False, "paused_hosts": [], "dropped_hosts": [], "delays": {}}
     assert status(capsys)["ordered"] == nothing and "Ordered" not in text(capsys)
 
     many = [f"p{n}.test" for n in range(6)]
     order(crawl, paused=many, dropped=["gone.test"], delays={"slow.test": 7.5})
 
     assert status(capsys)["ordered"] == {
+        "paused": False,
         "paused_hosts": many,
         "dropped_hosts": ["gone.test"],
         "delays": {"slow.test": 7.5},
@@ -145,3 +155,49 @@ def test_hosts_that_are_not_crawled_as_any_other_are_named(crawl: Path, capsys: 
         "dropped hosts 1 gone.test",
         "slowed hosts 1 slow.test (7.5 s)",
     ]
+
+
+def test_a_crawl_that_the_service_has_paused_is_said_to_be_so(crawl: Path, capsys: Captured) -> None:
+    order(crawl, whole=True)
+    held = CrawlDirectory(crawl)
+    tell(crawl, in_flight=1, doing="paused")
+
+    found, waited, shown = status(capsys), waits(capsys), text(capsys)
+
+    held.close()
+    assert (found["state"], waited["paused"]) == ("paused", True)
+    assert waited["for"] == "a resume: the crawl is paused, 1 visit in flight"
+    assert f": paused (process {os.getpid()})\n" in shown
+    assert "Waits for a resume: the crawl is paused" in shown
+
+
+def test_a_pause_of_the_whole_crawl_is_told_while_it_is_at_rest(crawl: Path, capsys: Captured) -> None:
+    order(crawl, whole=True)
+
+    found, shown = status(capsys), text(capsys)
+
+    assert found["state"] == "at rest"
+    assert isinstance(found["ordered"], dict) and found["ordered"]["paused"] is True
+    assert "  the crawl        paused  the service starts no visits until it is resumed\n" in shown
+
+
+def test_a_pause_is_no_matter_of_a_crawl_that_is_not_served(crawl: Path, capsys: Captured) -> None:
+    order(crawl, whole=True)
+    held = CrawlDirectory(crawl)
+    tell(crawl, in_flight=1)
+
+    found, waited = status(capsys), waits(capsys)
+
+    held.close()
+    assert (found["state"], waited["paused"]) == ("running", False)
+
+
+@pytest.mark.parametrize("word", ["stopping", "store failing", "store slow"])
+def test_the_state_of_a_running_crawl_has_the_words_of_the_service(crawl: Path, capsys: Captured, word: str) -> None:
+    held = CrawlDirectory(crawl)
+    tell(crawl, in_flight=0, doing=word)
+
+    found = status(capsys)["state"]
+
+    held.close()
+    assert found == word

@@ -112,6 +112,14 @@ def test_a_canonical_address_in_the_body_or_an_empty_one_is_none(html: str) -> N
     assert extract_page(html.encode(), None, URL).canonical is None
 
 
+def test_what_the_head_of_the_answer_says_is_canonical_where_the_page_says_nothing() -> None:
+    link = '<style.css>; rel=preload, </paper>; rel="canonical"'
+
+    assert read_page(b"<p>", "text/html", URL, link=link).canonical == "/paper"
+    assert read_page(b"<link rel=canonical href=own>", "text/html", URL, link=link).canonical == "own"
+    assert read_page(b"<p>", "text/html", URL, link="<style.css>; rel=preload").canonical is None
+
+
 def test_a_page_that_names_itself_as_canonical_says_so_but_links_nowhere() -> None:
     html = f"<link rel=canonical href='{URL}'>"
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import uvloop
+from forking import standing
 from warcio.archiveiterator import ArchiveIterator
 
 from gossamer.model.states import UrlState
@@ -48,12 +49,13 @@ def resident() -> int:
 
 
 def children() -> set[str]:
-    """The processes that this one has started and that still run, or were never waited for."""
+    """The processes that this one has started and that still run, or were never waited for; but for those that are
+    to fork others until the end."""
     found: set[str] = set()
     for task in os.listdir("/proc/self/task"):
         with contextlib.suppress(OSError):
             found |= set(Path(f"/proc/self/task/{task}/children").read_text(encoding="ascii").split())
-    return found
+    return found - set(map(str, standing()))
 
 
 def wait_until_true(what: Callable[[], bool], patience: float = 10.0) -> None:

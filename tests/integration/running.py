@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from forking import Forked
+
 from gossamer.simweb.config import SimWebConfig, preset
 from gossamer.simweb.process import SimwebProcess
 
@@ -46,15 +48,7 @@ class Command:
     def __init__(
         self, *arguments: object, cwd: Path | None = None, preexec: Callable[[], None] | None = None, stdin: str = ""
     ) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "gossamer", *map(str, arguments)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            cwd=cwd,
-            preexec_fn=preexec,
-        )
+        self.process = Forked(list(map(str, arguments)), cwd) if preexec is None else _begun(arguments, cwd, preexec)
         self._stdin = stdin
 
     def __enter__(self) -> "Command":
@@ -69,10 +63,36 @@ class Command:
     def runs(self) -> bool:
         return self.process.poll() is None
 
+    def strike(self, number: int) -> None:
+        """Send a signal and wait until it has been taken: two that are pending at the same time are one."""
+        self.process.send_signal(number)
+        wait_until(lambda: not self._pending(number), f"signal {number} to be taken")
+
+    def _pending(self, number: int) -> bool:
+        if not self.runs:
+            return False
+        lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
+        mask = next(line.split()[1] for line in lines if line.startswith("ShdPnd:"))
+        return bool(int(mask, 16) >> (number - 1) & 1)
+
     def ended(self, patience: float = PATIENCE) -> Ended:
         """Wait for its end. Raises TimeoutExpired if it does not come."""
         out, err = self.process.communicate(self._stdin, timeout=patience)
         return Ended(self.process.returncode, out, err)
+
+
+def _begun(
+    arguments: Sequence[object], cwd: Path | None, preexec: Callable[[], None] | None
+) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [sys.executable, "-m", "gossamer", *map(str, arguments)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=cwd,
+        preexec_fn=preexec,
+    )
 
 
 def gossamer(

@@ -1,5 +1,6 @@
 """A site of a few pages that a test writes down, for what the simulated web does not do."""
 
+import socket
 import ssl
 import threading
 import time
@@ -53,6 +54,8 @@ class SmallServer:
         self._place = (address, port)
         self._tls = tls
         self._server: ThreadingHTTPServer | None = None
+        self._thread: threading.Thread | None = None
+        self._closing = False
         self.asked: list[Asked] = []
 
     def __enter__(self) -> "SmallServer":
@@ -97,12 +100,24 @@ class SmallServer:
             self._server.socket = self._tls.wrap_socket(
                 self._server.socket, server_side=True, do_handshake_on_connect=False
             )
-        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        self._thread = threading.Thread(target=self._serve, args=(self._server,), daemon=True)
+        self._thread.start()
         return self
 
+    def _serve(self, server: ThreadingHTTPServer) -> None:
+        # Not `serve_forever`, which looks many times a second whether it is to end: a hundred servers are a load then.
+        while not self._closing:
+            try:
+                request, address = server.get_request()
+            except OSError:
+                continue
+            server.process_request(request, address)
+
     def __exit__(self, *_: object) -> None:
-        assert self._server is not None
-        self._server.shutdown()
+        assert self._server is not None and self._thread is not None
+        self._closing = True
+        self._server.socket.shutdown(socket.SHUT_RDWR)  # wakes who is waiting for a connection
+        self._thread.join()
         self._server.server_close()
 
     @property

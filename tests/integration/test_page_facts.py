@@ -11,7 +11,7 @@ pytestmark = pytest.mark.service
 SITE = {
     "/": links("/a", "/b", "/c", "/e", "/f"),
     "/a": Answer('<html lang="pt-br"><link rel="canonical" href="../b?x=1#top"><title>a</title><p>one'),
-    "/b": Answer("<title>b</title><p>two", headers={"Content-Language": "de"}),
+    "/b": Answer("<title>b</title><p>two", headers={"Content-Language": "de", "Link": "</b2>; rel=canonical"}),
     "/c": Answer('<meta name="mybot" content="nofollow"><meta name="robots" content="all"><a href="/d">d</a>'),
     "/d": Answer("<p>not to be found"),
     "/e": Answer("plain", headers={"Content-Type": "text/plain", "Link": "</x>; rel=next, <sub/e>; rel=canonical"}),
@@ -27,11 +27,14 @@ def test_language_and_canonical_address_are_on_record_and_told(tmp_path: Path) -
             str(row["url"]).removeprefix(server.base): row
             for row in gossamer("pages", "--dir", tmp_path, "--json").lines
         }
+        texts = gossamer("export", "--what", "text", "--format", "jsonl", "--dir", tmp_path).lines
         told = gossamer("explain", server.base + "/a", "--dir", tmp_path).out
 
     assert (rows["/a"]["language"], rows["/a"]["canonical"]) == ("pt-BR", server.base + "/b?x=1")
-    assert (rows["/b"]["language"], rows["/b"]["canonical"]) == ("de", None)
+    assert (rows["/b"]["language"], rows["/b"]["canonical"]) == ("de", server.base + "/b2")
     assert rows["/e"]["canonical"] == server.base + "/sub/e"
     assert rows["/f"]["canonical"] is None  # the page's own word counts before its head's
+    exported = {str(row["url"]).removeprefix(server.base): row["canonical"] for row in texts}
+    assert (exported["/a"], exported["/b"], exported["/f"]) == ("../b?x=1#top", "/b2", "/f")  # as written
     assert "language: pt-BR" in told and f"says that its address should be {server.base}/b?x=1" in told
     assert "/d" not in rows  # of the two that /c speaks to, the one with our name counts

@@ -29,6 +29,7 @@ NOW = Instant(1_700_000_000.0)
         (Waits(in_flight=1, dns_failing=True), "DNS is failing: new hosts wait, 1 visit in flight"),
         (Waits(ready_hosts=1, store_failing=True), "the store is failing: nothing is fetched"),
         (Waits(ready_hosts=1, store_slow=True), "the store is slow: nothing is fetched until its commit ends"),
+        (Waits(ready_hosts=1, paused=True), "a resume: the crawl is paused"),
     ],
 )
 def test_each_kind_has_its_words(waits: Waits, said: str) -> None:

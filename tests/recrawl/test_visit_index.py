@@ -1,6 +1,7 @@
 """What a visit is worth and when it is worth its price: against integrals, limits and a slow search."""
 
 import random
+from collections.abc import Callable
 from math import exp, expm1, inf, log
 
 import pytest
@@ -17,24 +18,23 @@ from gossamer.recrawl.index import (
 )
 
 
-def averaged(estimate: Estimate, known: float, gap: float) -> float:
-    """The value for a known rate, averaged over what the rate may be, by sums over a grid of log(rate)."""
+def mean_over_rates(estimate: Estimate, worth: Callable[[float], float]) -> float:
+    """Of what is worth something at a known rate, over what the rate may be: by sums over a grid of log(rate)."""
     a, b = estimate
     grid = [-40 + 60 * k / 20_000 for k in range(20_001)]
     logs = [a * x - b * exp(x) for x in grid]
     most = max(logs)
     weights = [exp(value - most) for value in logs]
-
-    def worth(x: float) -> float:
-        return known * (-expm1(-x * gap) - x * gap * exp(-x * gap)) / x
-
     return sum(w * worth(exp(x)) for w, x in zip(weights, grid, strict=True)) / sum(weights)
 
 
 @pytest.mark.parametrize("gap", [0.1, 3.0, 90.0])
 @pytest.mark.parametrize("estimate", [Estimate(0.5, 5.0), Estimate(1.0, 10.0), Estimate(7.0, 30.0)])
 def test_the_value_is_the_mean_over_all_rates_that_may_be(estimate: Estimate, gap: float) -> None:
-    assert value(estimate, 2.0, gap) == pytest.approx(averaged(estimate, 2.0, gap), rel=1e-4)
+    def worth(rate: float) -> float:
+        return 2.0 * (-expm1(-rate * gap) - rate * gap * exp(-rate * gap)) / rate
+
+    assert value(estimate, 2.0, gap) == pytest.approx(mean_over_rates(estimate, worth), rel=1e-4)
 
 
 def test_with_a_rate_that_is_well_known_the_value_is_the_textbook_one() -> None:
@@ -119,6 +119,32 @@ def test_a_host_that_reports_changes_is_looked_at_less_often_by_as_much_as_the_s
 
     assert found == pytest.approx(slow_gap(estimate, 0.5, 1.5, recall), rel=1e-4)
     assert found > gap_until(estimate, 0.5, 1.5)
+
+
+def test_with_reports_the_gap_is_the_one_that_a_slow_search_finds_to_a_millionth() -> None:
+    chance = random.Random(8)
+    compared = 0
+    for _ in range(1_500):
+        estimate = Estimate(10 ** chance.uniform(-2, 3), 10 ** chance.uniform(-1, 4))
+        importance, price = 10 ** chance.uniform(-2, 1), 10 ** chance.uniform(-4, 2)
+        recall = chance.choice([0.05, 0.3, 0.8, 0.95])
+        found = gap_until_unflagged(estimate, importance, price, recall, 1e6)
+        if found == 1e6 or found < 1e-4 * estimate.b:
+            continue  # the slow search loses its digits there
+        compared += 1
+        assert found == pytest.approx(slow_gap(estimate, importance, price, recall), rel=1e-6)
+    assert compared > 700
+
+
+@pytest.mark.parametrize("gap", [0.1, 3.0, 90.0])
+@pytest.mark.parametrize("estimate", [Estimate(0.5, 5.0), Estimate(1.0, 10.0), Estimate(7.0, 30.0)])
+def test_with_reports_the_value_is_the_mean_over_all_rates_that_may_be(estimate: Estimate, gap: float) -> None:
+    recall = 0.8
+
+    def worth(rate: float) -> float:
+        return (-expm1(-(1 - recall) * rate * gap) + (1 - recall) * expm1(-rate * gap)) / rate / recall
+
+    assert value_unflagged(estimate, 1.0, gap, recall) == pytest.approx(mean_over_rates(estimate, worth), rel=1e-4)
 
 
 def test_a_stale_copy_and_a_page_without_one_are_worth_more_than_any_wait() -> None:

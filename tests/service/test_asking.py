@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
+from crawl_samples import change, small_crawl
 
 from gossamer.backends.sqlite.database import open_for_writing
 from gossamer.backends.sqlite.reports import PageFilter
 from gossamer.clock import VirtualClock
-from gossamer.service.asking import AT_ONCE, Questions
+from gossamer.config import Config
+from gossamer.model.units import Seconds
+from gossamer.service.asking import AT_ONCE, HOSTS_KEPT, Questions
 
 T = TypeVar("T")
 
@@ -67,3 +70,24 @@ def test_a_reader_cannot_change_anything(tmp_path: Path) -> None:
             await questions._ask(lambda db: db.execute("DELETE FROM urls"))
 
     asked(tmp_path, ask)
+
+
+def test_hosts_are_counted_anew_when_their_counts_are_no_longer_good(tmp_path: Path) -> None:
+    crawl = small_crawl(tmp_path / "crawl")  # a duplicate, a dead letter and a queued URL on one host
+    clock = VirtualClock()
+
+    async def main() -> list[tuple[object, ...]]:
+        questions = Questions(crawl, clock)
+        found = []
+        try:
+            for passed in (0.0, HOSTS_KEPT / 2, HOSTS_KEPT):
+                clock.advance(Seconds(passed))
+                ((host,), total) = await questions.hosts(Config(), "queued", 0, 10, "h.t")
+                found.append((total, *(host[name] for name in ("queued", "fetched", "known", "excluded"))))
+                change(crawl, "UPDATE urls SET state = 6, reason = 'robots' WHERE state = 0")
+            assert await questions.hosts(Config(), "queued", 0, 10, "nobody") == ([], 0)
+        finally:
+            questions.close()
+        return found
+
+    assert asyncio.run(main()) == [(1, 1, 1, 3, {}), (1, 1, 1, 3, {}), (1, 0, 1, 3, {"robots": 1})]

@@ -5,9 +5,9 @@ from typing import get_args
 import pytest
 
 from gossamer.model.units import Instant
+from gossamer.observe.doing import StateOfCrawl
 from gossamer.observe.snapshot import Snapshot
 from gossamer.service.app import state_word
-from gossamer.service.bodies import StateOfCrawl
 
 NOW = Instant(1_700_000_000.0)
 BUSY = Snapshot(at=NOW, queued=5)

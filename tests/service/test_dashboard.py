@@ -1,7 +1,9 @@
 """The dashboard's files agree with each other, with the service and with the policy they are served with."""
 
 import re
+from typing import get_args
 
+from gossamer.observe.doing import StateOfCrawl
 from gossamer.service.app import description
 from gossamer.service.dashboard import FILES, FOLDER, file_at
 from gossamer.service.gate import HEADERS
@@ -57,3 +59,11 @@ def test_every_field_has_a_label_and_every_table_its_headings() -> None:
 
     assert len(fields) == len(within) > 4
     assert PAGE.count("<table>") == PAGE.count("<thead>") and 'lang="en"' in PAGE
+
+
+def test_every_word_for_what_the_crawl_does_has_a_tone_that_the_style_knows() -> None:
+    (table,) = re.findall(r"const TONES = \{(.*?)\};", SCRIPTS["/page/figures.js"], flags=re.DOTALL)
+    tones = {first or second: tone for first, second, tone in re.findall(r'(?:"([^"]+)"|(\w+)): "(\w+)"', table)}
+
+    assert set(tones) == set(get_args(StateOfCrawl))
+    assert all(f".pill.{tone}" in TEXTS["/page/style.css"] for tone in tones.values())

@@ -12,7 +12,7 @@ from serving import Service
 
 from gossamer.clock import VirtualClock
 from gossamer.model.units import Seconds
-from gossamer.service.repeated import FRESH, FRESH_LONGER, LONGEST, MOST_BYTES, Answers, Remembering
+from gossamer.service.repeated import FRESH, FRESH_LONGER, LONGEST, MOST_BYTES, PATIENCE, Answers, Remembering
 
 ASKED = b"GET /status HTTP/1.1\r\nHost: x\r\n\r\n"
 
@@ -46,16 +46,27 @@ def test_of_a_crowd_one_has_it_made_anew_and_the_others_get_the_old_one_meanwhil
     assert answers.repeated(ASKED) == b"new"
 
 
+def test_while_a_long_one_is_made_others_need_not_wait_but_now_and_then_another_one_tries() -> None:
+    clock = VirtualClock()
+    answers = Answers(clock, everybody_may)
+    answers.keep(ASKED, "/hosts", b"old", answers.changes)
+
+    clock.advance(Seconds(1.1 * FRESH_LONGER))
+    assert [answers.repeated(ASKED) for _ in range(2)] == [None, b"old"]
+    clock.advance(Seconds(0.9 * FRESH_LONGER))
+    assert answers.repeated(ASKED) == b"old"
+    clock.advance(Seconds(0.2 * FRESH_LONGER))
+    assert [answers.repeated(ASKED) for _ in range(2)] == [None, b"old"]
+
+
 def test_nobody_gets_the_old_one_for_ever() -> None:
     clock = VirtualClock()
     answers = Answers(clock, everybody_may)
     answers.keep(ASKED, "/status", b"old", answers.changes)
 
-    clock.advance(Seconds(1.1 * FRESH))
-    assert answers.repeated(ASKED) is None  # and it is never made anew
-    clock.advance(Seconds(FRESH))
+    clock.advance(Seconds((1.01 + PATIENCE) * FRESH))  # and it is never made anew
 
-    assert answers.repeated(ASKED) is None
+    assert [answers.repeated(ASKED) for _ in range(3)] == [None, None, None]
 
 
 def test_only_the_very_same_request_gets_it() -> None:
@@ -146,6 +157,97 @@ def test_a_change_forgets_what_was_told() -> None:
     asked_of(Remembering(answering(200, b"done"), answers), method="POST")
 
     assert answers.repeated(ASKED) is None
+
+
+class Waiting:
+    """An application that answers when it is told to, and counts its calls."""
+
+    def __init__(self, *bodies: bytes, status: int = 200) -> None:
+        self.go = asyncio.Event()
+        self.calls = 0
+        self._bodies = bodies
+        self._status = status
+
+    async def __call__(self, scope: Any, receive: object, send: Any) -> None:
+        self.calls += 1
+        if scope["method"] == "GET":
+            await self.go.wait()
+        await answering(self._status, *self._bodies)(scope, receive, send)
+
+
+def ask(app: Any, told: list[Any], method: str = "GET") -> "asyncio.Task[None]":
+    scope = {"type": "http", "method": method, "path": "/hosts", "http_version": "1.1", "headers": ()}
+
+    async def send(message: Any) -> None:
+        told.append(message.get("body"))
+
+    return asyncio.ensure_future(app({**scope, "gossamer.asked": ASKED}, None, send))
+
+
+def test_what_many_ask_at_once_is_made_once() -> None:
+    async def crowd() -> tuple[int, list[Any]]:
+        told: list[Any] = []
+        app = Waiting(b"abc")
+        remembering = Remembering(app, Answers(VirtualClock(), everybody_may))
+        asking = [ask(remembering, told) for _ in range(5)]
+        await asyncio.sleep(0)
+        app.go.set()
+        await asyncio.gather(*asking)
+        return app.calls, told
+
+    calls, told = asyncio.run(crowd())
+
+    assert calls == 1
+    assert sorted(told, key=str) == [None] * 5 + [b"abc"] * 5  # heads and bodies
+
+
+@pytest.mark.parametrize("app", [Waiting(b"no", status=404), Waiting(b"a", b"b")], ids=["an error", "a stream"])
+def test_nobody_waits_for_an_answer_that_is_not_for_all(app: Waiting) -> None:
+    async def crowd() -> list[Any]:
+        told: list[Any] = []
+        app.go = asyncio.Event()
+        remembering = Remembering(app, Answers(VirtualClock(), everybody_may))
+        asking = [ask(remembering, told) for _ in range(3)]
+        await asyncio.sleep(0)
+        app.go.set()
+        await asyncio.gather(*asking)
+        return told
+
+    assert asyncio.run(crowd()).count(None) == 3  # heads
+    assert app.calls == 3
+
+
+def test_a_question_that_is_given_up_does_not_take_the_others_with_it() -> None:
+    async def crowd() -> list[Any]:
+        told: list[Any] = []
+        app = Waiting(b"abc")
+        remembering = Remembering(app, Answers(VirtualClock(), everybody_may))
+        first, second = ask(remembering, told), ask(remembering, told)
+        await asyncio.sleep(0)
+        first.cancel()
+        await asyncio.sleep(0)
+        app.go.set()
+        await second
+        return told
+
+    assert asyncio.run(crowd()) == [None, b"abc"]
+
+
+def test_whoever_asks_after_a_change_does_not_wait_for_what_was_asked_before_it() -> None:
+    async def crowd() -> int:
+        told: list[Any] = []
+        app = Waiting(b"abc")
+        remembering = Remembering(app, Answers(VirtualClock(), everybody_may))
+        before = ask(remembering, told)
+        await asyncio.sleep(0)
+        await ask(remembering, told, "POST")
+        after = ask(remembering, told)
+        await asyncio.sleep(0)
+        app.go.set()
+        await asyncio.gather(before, after)
+        return app.calls
+
+    assert asyncio.run(crowd()) == 3
 
 
 # --- the whole service -----------------------------------------------------------------------------------

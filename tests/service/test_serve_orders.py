@@ -23,6 +23,11 @@ def chain(path: str, before: int) -> Answer:
     return links(f"/{number + 1}") if number < 3 else page("the end")
 
 
+def state_of(directory: Path) -> object:
+    """As `gossamer status` has it."""
+    return json.loads(gossamer("status", "--dir", directory, "--json").out)["state"]
+
+
 def test_hosts_that_were_paused_or_slowed_are_so_for_the_command_line_too(tmp_path: Path) -> None:
     directory = tmp_path / "crawl"
     with SmallServer(chain) as held, SmallServer(chain, "127.0.0.2") as other:
@@ -31,6 +36,7 @@ def test_hosts_that_were_paused_or_slowed_are_so_for_the_command_line_too(tmp_pa
             service.post("/seed/urls", {"urls": [held.base + "/", other.base + "/"]})
             assert service.post("/hosts/127.0.0.1", {"action": "pause"}).json["paused"] is True
             assert service.post("/hosts/127.0.0.2", {"action": "delay", "seconds": 0.3}).json["delay"] == 0.3
+            wait_until(lambda: state_of(directory) == service.get("/crawl").json["state"] == "paused", "the same word")
             assert service.stopped() == 0
 
         ended = gossamer("crawl", "--dir", directory, "--allow-private", "--delay", 0.02, "--delay-factor", 0, "--json")
@@ -42,7 +48,12 @@ def test_hosts_that_were_paused_or_slowed_are_so_for_the_command_line_too(tmp_pa
         paused, slowed = (gossamer("hosts", "--dir", directory, "--host", f"127.0.0.{n}").out for n in (1, 2))
         assert "paused through the service" in paused and "delay 300 ms by order" in slowed
         status = json.loads(gossamer("status", "--dir", directory, "--json").out)
-        assert status["ordered"] == {"paused_hosts": ["127.0.0.1"], "dropped_hosts": [], "delays": {"127.0.0.2": 0.3}}
+        assert status["ordered"] == {
+            "paused": True,
+            "paused_hosts": ["127.0.0.1"],
+            "dropped_hosts": [],
+            "delays": {"127.0.0.2": 0.3},
+        }
         story = json.loads(gossamer("explain", held.base + "/", "--dir", directory, "--json").out)
         assert story["ordered"]["paused"] is True and "paused through the service" in story["next"]["why"]
         story = json.loads(gossamer("explain", other.base + "/", "--dir", directory, "--json").out)

@@ -27,7 +27,7 @@ def asked(target: str, fields: bytes = FIELDS) -> bytes:
     return b"GET %b HTTP/1.1\r\n%b" % (target.encode("latin-1"), fields)
 
 
-def short_to(path: bytes, query: bytes) -> Callable[[], bytes] | None:
+def short_to(path: bytes, query: bytes, fields: bytes) -> Callable[[], bytes] | None:
     return (lambda: b"short " + query) if path == b"/pages" else None
 
 
@@ -93,7 +93,7 @@ def way_over(questions: Any, clock: VirtualClock) -> Callable[[bytes, bytes], by
     way = ShortWay(parts, clock)
 
     def answer(path: bytes, query: bytes) -> bytes | None:
-        make = way(path, query)
+        make = way(path, query, FIELDS)
         return None if make is None else make()
 
     return answer
@@ -232,6 +232,23 @@ def test_the_short_way_tells_what_the_long_way_tells(service: Service, target: s
 
     moment = re.compile(rb'"(age|wait)":[0-9.e-]+|"due_at":"[^"]*"|content-length: [0-9]+')
     assert [moment.sub(b"", part) for part in short] == [moment.sub(b"", part) for part in long]
+    caller.close()
+
+
+@pytest.mark.service
+def test_figures_are_told_in_front_as_by_the_long_way_and_as_json_to_whoever_asks_for_that(service: Service) -> None:
+    caller = Caller(service.port)
+    length = re.compile(rb"content-length: [0-9]+")
+    long_head, long_body = caller.told(asked("/metrics", b"X-Long: 1\r\n" + FIELDS))
+    caller.told(asked("/metrics?0"))
+
+    head, body = caller.told(asked("/metrics?1"))
+    as_json = [caller.told(asked(f"/metrics?{turn}", b"Accept: application/JSON\r\n" + FIELDS))[0] for turn in (1, 2)]
+
+    assert length.sub(b"", head) == length.sub(b"", long_head)
+    names = re.compile(rb"^[^# ]+", re.MULTILINE)
+    assert names.findall(body) == names.findall(long_body)
+    assert all(b"content-type: application/json" in told for told in as_json)
     caller.close()
 
 

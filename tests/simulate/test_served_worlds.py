@@ -1,5 +1,6 @@
 """The simulated web as a world whose pages change, and what a crawl has stored of it as a journey through it."""
 
+from functools import cache
 from hashlib import sha1
 
 import pytest
@@ -18,55 +19,63 @@ from gossamer.simweb.web import SimWeb
 CONFIG = preset("demo", hosts=6, pages=120, max_host_pages=0, change_rate_per_day=0.5, fault_rate=0.0)
 START = Instant(1_700_000_000.0)
 DAY = 86_400.0
-WORLD = served_world(CONFIG, START, 20.0)
-WEB = SimWeb(CONFIG)
+
+
+@cache
+def web() -> SimWeb:
+    return SimWeb(CONFIG)
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    return served_world(CONFIG, START, 20.0)
 
 
 def body(url: str, day: float) -> bytes:
     host, _, rest = url.partition("://")[2].partition("/")
-    return WEB.respond(host.partition(":")[0], "/" + rest, Instant(START + day * DAY)).body
+    return web().respond(host.partition(":")[0], "/" + rest, Instant(START + day * DAY)).body
 
 
 def copy(url: str, day: float) -> Copy:
     return Copy(url, Instant(START + day * DAY), sha1(body(url, day)).digest())
 
 
-def test_its_pages_are_those_that_a_correct_crawl_stores() -> None:
-    truth = ground_truth(WEB)
+def test_its_pages_are_those_that_a_correct_crawl_stores(world: World) -> None:
+    truth = ground_truth(web())
 
-    assert {*WORLD.names} == truth.stored.union(*truth.duplicate_groups)
-    assert sum(WORLD.importance) == pytest.approx(1.0)
-    assert WORLD.dated == [WEB.hosts[host].sends_validators for host in WORLD.host_of]
+    assert {*world.names} == truth.stored.union(*truth.duplicate_groups)
+    assert sum(world.importance) == pytest.approx(1.0)
+    assert world.dated == [web().hosts[host].sends_validators for host in world.host_of]
 
 
-def test_they_change_when_the_server_shows_something_else() -> None:
-    changing = [page for page, times in enumerate(WORLD.changes) if times][:20]
+def test_they_change_when_the_server_shows_something_else(world: World) -> None:
+    changing = [page for page, times in enumerate(world.changes) if times][:20]
     assert changing
     for page in changing:
-        url = WORLD.names[page]
-        for before, after in zip([0.0, *WORLD.changes[page]], [*WORLD.changes[page], 20.0], strict=True):
+        url = world.names[page]
+        for before, after in zip([0.0, *world.changes[page]], [*world.changes[page], 20.0], strict=True):
             assert body(url, before + 1e-5) == body(url, after - 1e-5)
-        assert body(url, 0.0) != body(url, WORLD.changes[page][0] + 1e-5)
+        assert body(url, 0.0) != body(url, world.changes[page][0] + 1e-5)
 
 
-def test_importance_may_be_given_and_says_which_pages_count() -> None:
-    first, second = WORLD.names[:2]
+def test_importance_may_be_given_and_says_which_pages_count(world: World) -> None:
+    first, second = world.names[:2]
 
-    world = served_world(CONFIG, START, 20.0, {first: 3.0, second: 1.0, "http://no.test/": 9.0})
+    given = served_world(CONFIG, START, 20.0, {first: 3.0, second: 1.0, "http://no.test/": 9.0})
 
-    assert (world.names, world.importance) == ([first, second], [0.75, 0.25])
+    assert (given.names, given.importance) == ([first, second], [0.75, 0.25])
 
 
-def test_a_copy_is_fresh_until_its_page_changes_if_it_is_what_the_server_showed() -> None:
-    page = next(page for page, times in enumerate(WORLD.changes) if times and 2 < times[0] < 15)
-    url, change = WORLD.names[page], WORLD.changes[page][0]
+def test_a_copy_is_fresh_until_its_page_changes_if_it_is_what_the_server_showed(world: World) -> None:
+    page = next(page for page, times in enumerate(world.changes) if times and 2 < times[0] < 15)
+    url, change = world.names[page], world.changes[page][0]
     alone = served_world(CONFIG, START, 20.0, {url: 1.0})
 
     good = journey_of(alone, CONFIG, START, [copy(url, 1.0), copy(url, 2.0)])
     bad = journey_of(alone, CONFIG, START, [copy(url, 1.0)._replace(digest=bytes(20))])
 
     assert share_fresh(good, [1.0], 0.0, change) == pytest.approx((change - 1) / change)
-    assert share_fresh(good, [1.0], change, WORLD.changes[page][1] if len(WORLD.changes[page]) > 1 else 20.0) == 0.0
+    assert share_fresh(good, [1.0], change, world.changes[page][1] if len(world.changes[page]) > 1 else 20.0) == 0.0
     assert share_fresh(bad, [1.0], 0.0, 20.0) == 0.0
 
 

@@ -177,7 +177,7 @@ def test_a_connection_serves_as_many_requests_as_it_may_and_is_then_closed(tls: 
         host = running.web.hosts[0]
         for page in range(10):
             client.get(host, path_of(host, page))
-        return client.connects, list(running.requests)
+        return client.connects, running.requests  # complete when the server has ended
 
     connects, requests = served(crawl, config)
 

@@ -52,7 +52,11 @@ def run(arguments: argparse.Namespace) -> int:
         rows = (row for row in rows if _is_meant(row.host, host))
         if given.flag(arguments, "cut"):
             rows = (row for row in rows if _is_cut(row))
-        key = HOST_SORTS[str(given.text(arguments, "sort"))]
+        sort = HOST_SORTS[str(given.text(arguments, "sort"))]
+
+        def key(row: HostRow) -> tuple[float, str]:
+            return sort(row.standing)
+
         chosen = sorted(rows, key=key) if limit is None else heapq.nsmallest(limit, rows, key=key)
     book, now = Rulebook(config), clock_of(directory).now()
     if not chosen and not as_json:

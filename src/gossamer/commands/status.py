@@ -13,10 +13,11 @@ from gossamer.clock import clock_of
 from gossamer.commands import arguments as given
 from gossamer.commands.reading import add_directory_option, directory_of, holder_of, reading
 from gossamer.config import Config, known_shape, shape_of
-from gossamer.crawl.controls import ORDERS, HostControls
+from gossamer.crawl.controls import ORDERS, HostControls, is_paused
 from gossamer.crawl.freshness import figures_on_record
 from gossamer.model.units import HostKey, Instant
 from gossamer.observe import words
+from gossamer.observe.doing import what_it_does
 from gossamer.observe.freshening import Freshening, budget_words, freshening_object, pace_words
 from gossamer.observe.live import Live, read_live
 from gossamer.observe.sections import Section, plain_report
@@ -44,34 +45,38 @@ def run(arguments: argparse.Namespace) -> int:
     with reading(directory) as db:
         found = reports.status(db)
         waits = reports.waits(db, now)
-        orders.take_up(fact(db, ORDERS))
+        ordered = fact(db, ORDERS)
+        orders.take_up(ordered)
         options = known_shape(reports.remembered_options(db))
         report = recrawl_report(db, now)
         figures = figures_on_record(**report._asdict(), now=now)
     live = read_live(directory, holder, now) if holder is not None else None
     waits = with_live(waits, live, running=holder is not None)
+    state = "at rest" if holder is None else state_by(live, _number(found["queued"]))
+    paused = is_paused(ordered)
     if given.flag(arguments, "json"):
         about = {
             "dir": str(directory),
             "running": holder is not None,
+            "state": state,
             "next_due": words.timestamp(next_due(waits, now)),
         }
         told = {
             "waits": waits_object(waits, holder is not None, now),
-            "ordered": orders_object(orders),
+            "ordered": orders_object(orders, paused),
             "recrawl": recrawl_object(found, figures),
             "load": None if live is None else load_object(live),
             "options": options,
         }
         print(json.dumps({**found, **about, **told}))
         return 0
-    running = f"running (process {holder})" if holder else "running" if holder == 0 else "at rest"
-    title = f"Crawl in {words.printable(str(directory))}: {running}"
+    by_whom = f" (process {holder})" if holder else ""
+    title = f"Crawl in {words.printable(str(directory))}: {state}{by_whom}"
     waited = for_what(waits, holder is not None, now)
     sections = [
         Section(title, tuple(total_rows(found, live))),
         Section(f"Waits for {waited}" if waited else "Waits for nothing", waits_rows(waits, now)),
-        Section("Ordered through the service", orders_rows(orders)),
+        Section("Ordered through the service", orders_rows(orders, paused)),
         Section("Recrawls", recrawl_rows(found, figures)),
         *outcome_sections(found),
         Section("Remembered options", option_rows(options)),
@@ -100,7 +105,19 @@ def with_live(waits: Waits, live: Live | None, *, running: bool) -> Waits:
         proxy_failing=live.get("proxy_failing") is True,
         store_failing=live.get("store_failing") is True,
         store_slow=live.get("store_slow") is True,
+        paused=live.get("paused") is True,
     )
+
+
+def state_by(live: Live | None, queued: int) -> str:
+    """What a running crawl does, in the words of the service. One that has not told us anything runs."""
+    if live is None:
+        return "running"
+    stopping, paused, failing, slow = (
+        live.get(name) is True for name in ("stopping", "paused", "store_failing", "store_slow")
+    )
+    busy = queued > 0 or _number(live["in_flight"]) > 0
+    return what_it_does(stopping=stopping, paused=paused, store_failing=failing, store_slow=slow, busy=busy)
 
 
 def next_due(waits: Waits, now: Instant) -> Instant | None:
@@ -154,19 +171,20 @@ def waits_rows(waits: Waits, now: Instant) -> tuple[tuple[str, str, str], ...]:
     )
 
 
-# --- what was ordered for single hosts ---------------------------------------------------------------------
+# --- what was ordered --------------------------------------------------------------------------------------
 
 
-def orders_object(orders: HostControls) -> reports.Json:
-    """All hosts that are not crawled as any other, by what was ordered; delays in seconds."""
+def orders_object(orders: HostControls, paused: bool) -> reports.Json:
+    """Whether the whole crawl is paused, and all hosts that are not crawled as any other; delays in seconds."""
     return {
+        "paused": paused,
         "paused_hosts": sorted(orders.paused),
         "dropped_hosts": sorted(orders.dropped),
         "delays": dict(sorted(orders.delays.items())),
     }
 
 
-def orders_rows(orders: HostControls) -> tuple[tuple[str, str, str], ...]:
+def orders_rows(orders: HostControls, paused: bool) -> tuple[tuple[str, str, str], ...]:
     """A row for each kind of order that was given, with the first hosts that it is about."""
 
     def named(hosts: Iterable[HostKey]) -> str:
@@ -178,7 +196,8 @@ def orders_rows(orders: HostControls) -> tuple[tuple[str, str, str], ...]:
         return f" ({words.seconds(orders.delays[host])})" if host in orders.delays else ""
 
     kinds = (("paused hosts", orders.paused), ("dropped hosts", orders.dropped), ("slowed hosts", orders.delays))
-    return tuple((kind, words.count(len(hosts)), named(hosts)) for kind, hosts in kinds if hosts)
+    crawl = (("the crawl", "paused", "the service starts no visits until it is resumed"),) if paused else ()
+    return crawl + tuple((kind, words.count(len(hosts)), named(hosts)) for kind, hosts in kinds if hosts)
 
 
 # --- visiting again ----------------------------------------------------------------------------------------

@@ -14,6 +14,11 @@ ORDERS: Final = "service"
 """The name under which all orders are kept among the facts of a crawl (`service.standing` writes them)."""
 
 
+def is_paused(text: str | None) -> bool:
+    """Whether the whole crawl was paused, by what is on record under `ORDERS`. That holds for the service alone."""
+    return text is not None and json.loads(text)["paused"] is True
+
+
 class HostControls:
     """Hosts that are not contacted for now, hosts whose URLs are excluded when their turn comes, and hosts that are
     left alone for longer than the configuration says. Asked at every visit, so whether there are any is known at

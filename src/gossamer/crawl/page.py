@@ -85,6 +85,7 @@ class Page:
             self.url,
             robots_tag=headers.get("x-robots-tag"),
             content_language=headers.get("content-language"),
+            link=headers.get("link"),
             want=want,
         )
 

@@ -7,7 +7,7 @@ memory, and the price of a visit. `recrawl` has the policies, which are pure.
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
-from gossamer.crawl.conditions import conditions_of
+from gossamer.crawl.conditions import conditions_for, says_the_same
 from gossamer.crawl.due_dates import DueDates
 from gossamer.crawl.lines import Lines
 from gossamer.crawl.prices import PRICE, price_text
@@ -22,14 +22,13 @@ from gossamer.crawl.signals import (
     judge,
     judge_not_modified,
     kept_field,
-    says_the_same,
 )
 from gossamer.frontier.turns import Visit
 from gossamer.model.outcome import Response
 from gossamer.model.states import UrlState
 from gossamer.model.task import Before, HostRecord
 from gossamer.model.units import HostId, HostKey, Instant, Seconds
-from gossamer.recrawl.change import Content, Verdict, verdict_on
+from gossamer.recrawl.change import Verdict, verdict_on
 from gossamer.recrawl.estimate import USUAL, Estimate
 from gossamer.recrawl.host_price import LATE
 from gossamer.recrawl.index import value_of_new
@@ -62,9 +61,6 @@ class Planned(NamedTuple):
 
 
 NEVER: Final = Planned(None)
-
-
-_UNKNOWN_HOST: Final = HostChanging()
 
 
 class Recrawling:
@@ -182,10 +178,8 @@ class Recrawling:
 
     def conditions(self, visit: Visit) -> tuple[tuple[str, str], ...]:
         """The fields by which a server may answer that nothing has changed."""
-        before = visit.task.before
-        if before is None or self._hosts.get(visit.host_id, _UNKNOWN_HOST).lies:
-            return ()
-        return conditions_of(before)
+        known = self._hosts.get(visit.host_id)
+        return conditions_for(visit.task.before, lies=known is not None and known.lies > 0)
 
     # --- what has come of it ----------------------------------------------------------------------
 
@@ -246,13 +240,13 @@ class Recrawling:
                 said = Said(age_of(known, visit.task, response.headers.get("last-modified"), now))
             return self.plan(visit, standing, now, mime, said=said)
         assert before.digest is not None
-        verdict = verdict_on(Content(before.digest, before.signature), Content(digest, signature))
+        verdict = verdict_on((before.digest, before.signature), (digest, signature))
         changed = verdict is Verdict.CHANGED
-        headers = response.headers
+        headers, known = response.headers, self._host(visit.host_id)
         modified = headers.get("last-modified")
         if changed and says_the_same(before, headers.get("etag"), modified):
-            self._host(visit.host_id).lies += 1
-        said = judge(self._host(visit.host_id), visit.task, before, modified, now, changed=changed)
+            known.lies += 1
+        said = judge(known, visit.task, before, modified, now, changed=changed)
         planned = self.plan(visit, standing, now, mime, changed=changed, said=said)
         return planned._replace(signature=before.signature, noise=True) if verdict is Verdict.NOISE else planned
 
@@ -332,16 +326,19 @@ class Recrawling:
             recall=0.0 if task.modified is None else known.recall,
             hub=hub,
         )
-        memory = Memory(before.one or 0.0, before.two or 0.0, before.visits, before.changes)
-        visited = Visited(now, Seconds(max(0.0, now - before.at)), changed, *said)
-        plan = self._policy.after(visited, memory, terms)
-        one, two = plan.memory.one, plan.memory.two
+        had_one, had_two = before.one or 0.0, before.two or 0.0
+        since = now - before.at
+        modified, flagged_after = said
+        visited = Visited(now, Seconds(since if since > 0 else 0.0), changed, modified, flagged_after)
+        next_visit, memory, _ = self._policy.after(
+            visited, Memory(had_one, had_two, before.visits, before.changes), terms
+        )
+        one, two, _, _ = memory
         if self._is_optimal and one > 0:
-            was = Estimate(memory.one, memory.two) if memory.one > 0 else None
-            known.rates = known.rates.learnt(was, Estimate(one, two))
-        gap = plan.gap(now)
+            known.rates = known.rates.learnt((had_one, had_two) if had_one > 0 else None, (one, two))
+        gap = next_visit - now
         self._demand(before, gap)
-        return Planned(plan.next_visit, gap, one or None, two or None)
+        return Planned(next_visit, gap, one or None, two or None)
 
     def _price_at(self, visit: Visit, before: Before, gap: float, now: Instant, pages: int) -> float:
         """The price of a visit to this host. What was tried in vain before is late for another reason than its line."""
@@ -397,5 +394,5 @@ class Recrawling:
         return Planned(Instant(settlement.at + gap), gap)
 
     def _demand(self, before: Before | None, gap: float | None) -> None:
-        was = None if before is None or before.planned is None else before.planned / DAY
-        self.price.plan(was, None if gap is None else gap / DAY)
+        was = None if before is None else before.planned
+        self.price.plan(None if was is None else was / DAY, None if gap is None else gap / DAY)

@@ -288,6 +288,7 @@ class Watch:
                     proxy_failing=crawl.visitor.proxy_failing,
                     store_failing=crawl.store.failing is not None,
                     store_slow=crawl.store.slow,
+                    paused=crawl.pipeline.paused,
                 ),
                 now,
             ),
@@ -309,6 +310,7 @@ class Watch:
             worst_loop_lag=self._worst_lag,
             politeness_violations=crawl.audit.violations,
             workings=self._workings(),
+            paused=crawl.pipeline.paused,
             stopping=crawl.pipeline.stopping,
             finished=crawl.pipeline.finished,
         )
@@ -335,6 +337,7 @@ def waits_of(
     proxy_failing: bool = False,
     store_failing: bool = False,
     store_slow: bool = False,
+    paused: bool = False,
 ) -> Waits:
     """What a crawl waits for, as far as its frontier knows: of tries due later only the nearest date."""
     return Waits(
@@ -349,4 +352,5 @@ def waits_of(
         proxy_failing=proxy_failing,
         store_failing=store_failing,
         store_slow=store_slow,
+        paused=paused,
     )

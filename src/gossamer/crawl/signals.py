@@ -6,7 +6,6 @@ later is used only where enough of it was true.
 
 import json
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final, NamedTuple
 
 from gossamer.fetch.http.headers import http_date
@@ -38,9 +37,12 @@ class HostChanging:
         self.recall = self.trust.recall
 
     def to_text(self, price: float = 0.0) -> str:
+        """As JSON has it, written out: a commit does this for every host that was visited since the last."""
         pages, rates = self.rates
+        honest, lying, reports, confirmed, changes, foretold = self.trust
+        trust = f"[{honest}, {lying}, {reports}, {confirmed}, {changes}, {foretold}]"
         own = f", {price!r}" if price else ""
-        return f"[{self.lies}, [{pages}, {rates!r}], {list(self.trust)}{own}]"  # as JSON has it
+        return f"[{self.lies}, [{pages}, {rates!r}], {trust}{own}]"
 
     @staticmethod
     def from_text(text: str) -> "HostChanging":
@@ -63,38 +65,30 @@ class Said(NamedTuple):
 
 NOTHING_SAID: Final = Said()
 
-_YEAR = 365 * 86_400.0
-
-
-@lru_cache(maxsize=4096)
-def _date(text: str, year: float) -> Instant | None:
-    """An HTTP date. Sites that are made anew as a whole have one for many pages."""
-    return http_date(text, Instant(year * _YEAR))
-
 
 def judge(
     known: HostChanging, task: Task, before: Before, last_modified: str | None, now: Instant, *, changed: bool
 ) -> Said:
     """Compare what was said of a page with what a visit found, to the credit of its host or not; and what of it is to
     be used. What this visit shows counts from the next one on."""
-    trust = before_it = known.trust
+    trust = known.trust
     modified: Instant | None = None
-    if last_modified is not None and before.last_modified is not None:
-        at, was = _date(last_modified, now // _YEAR), _date(before.last_modified, now // _YEAR)
-        trust = trust.judged_modified(before=was, after=at, served=now, changed=changed)
-        if changed and before_it.believes_modified:
+    had_modified = before.last_modified
+    if last_modified is not None and had_modified is not None:
+        at = was = http_date(last_modified, now)
+        if had_modified != last_modified:
+            was = http_date(had_modified, now)
+        known.trust = trust.judged_modified(before=was, after=at, served=now, changed=changed)
+        if changed and trust.believes_modified:
             at = usable_modified(at, now)
             modified = at if at is not None and at > before.at else None
-    lastmod = task.modified
     flagged: Seconds | None = None
-    if lastmod is not None:
-        reported = lastmod <= now and reported_change(lastmod, before.at)
-        trust = trust.judged_report(reported=reported, listed=True, changed=changed)
-        if reported and changed and known.recall > 0:
-            flagged = Seconds(lastmod - before.at)
-    if trust is not before_it:
-        known.trust, known.recall = trust, trust.recall
-    return Said(modified, flagged) if changed else NOTHING_SAID
+    if task.modified is not None:
+        recall = known.recall
+        reported = _judge_report(known, task.modified, before.at, now, changed=changed)
+        if reported and changed and recall > 0:
+            flagged = Seconds(task.modified - before.at)
+    return NOTHING_SAID if modified is None and flagged is None else Said(modified, flagged)
 
 
 def judge_not_modified(
@@ -102,22 +96,26 @@ def judge_not_modified(
 ) -> None:
     """The server says that nothing has changed. It answers so by its Last-Modified, so that this proves nothing of it,
     unless it is another than before."""
-    trust = known.trust
     if last_modified is not None and before.last_modified is not None and last_modified != before.last_modified:
-        trust = trust.moved_in_vain()
-    lastmod = task.modified
-    if lastmod is not None:
-        reported = lastmod <= now and reported_change(lastmod, before.at)
-        trust = trust.judged_report(reported=reported, listed=True, changed=False)
-    if trust is not known.trust:
-        known.trust, known.recall = trust, trust.recall
+        known.trust = known.trust.moved_in_vain()
+    if task.modified is not None:
+        _judge_report(known, task.modified, before.at, now, changed=False)
+
+
+def _judge_report(known: HostChanging, lastmod: Instant, seen: Instant, now: Instant, *, changed: bool) -> bool:
+    """Whether a list says that the page has changed since it was `seen`; whether that is so is to its credit or not."""
+    reported = lastmod <= now and reported_change(lastmod, seen)
+    if reported or changed:
+        trust = known.trust = known.trust.judged_report(reported=reported, listed=True, changed=changed)
+        known.recall = trust.recall
+    return reported
 
 
 def age_of(known: HostChanging, task: Task, last_modified: str | None, now: Instant) -> Instant | None:
     """When a page changed last that is new to us, if somebody says so who can be believed."""
     trust = known.trust
     if last_modified is not None and trust.believes_modified:
-        at = usable_modified(_date(last_modified, now // _YEAR), now)
+        at = usable_modified(http_date(last_modified, now), now)
         if at is not None:
             return at
     if task.modified is not None and task.modified <= now and known.recall > 0:
@@ -128,13 +126,6 @@ def age_of(known: HostChanging, task: Task, last_modified: str | None, now: Inst
 def is_hub(task: Task, mime: str | None) -> bool:
     """Whether a document is there to list others."""
     return task.sitemap > 0 or mime in FEEDS
-
-
-def says_the_same(before: Before, etag: str | None, modified: str | None) -> bool:
-    """Whether a server says of another document that it is the same one."""
-    if etag is not None and before.etag is not None:
-        return etag == before.etag
-    return etag is None and before.etag is None and modified is not None and modified == before.last_modified
 
 
 def kept_field(value: str | None) -> str | None:

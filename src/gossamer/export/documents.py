@@ -53,6 +53,7 @@ class Documents:
                 response.url,
                 robots_tag=headers.get("x-robots-tag"),
                 content_language=headers.get("content-language"),
+                link=headers.get("link"),
                 want=self._want,
             )
             return ArchivedPage(response, page, page.text)

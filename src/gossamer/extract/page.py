@@ -12,6 +12,7 @@ from turbohtml import Document, Element
 
 from gossamer.extract.anchors import AnchorTexts
 from gossamer.extract.language import declared_language, language_tag
+from gossamer.extract.link_header import canonical_in_header
 from gossamer.extract.links import MAX_HREF, MAX_LINKS, NO_PAGES, base_of, canonical_of, drawn_href, title_of, trimmed
 from gossamer.extract.refresh import refresh_target
 from gossamer.extract.robots import OUR_NAME, WishesFor
@@ -69,7 +70,7 @@ class Page(NamedTuple):
     title: str | None
     description: str | None
     language: str | None  # as declared, or guessed if asked for
-    canonical: str | None  # as written
+    canonical: str | None  # as written: in the page, or else in the head of its answer, where no `base` counts
     alternates: list[Alternate]
     text: str | None  # None if not asked for
     noindex: bool
@@ -96,13 +97,15 @@ def read_page(
     *,
     robots_tag: str | None = None,
     content_language: str | None = None,
+    link: str | None = None,
     agent: str = OUR_NAME,
     want: Wanted | None = None,
 ) -> Page:
     """Read a page. Never raises, whatever the bytes, and takes time in proportion to their number.
 
-    `content_type`, `robots_tag` and `content_language` are headers, `url` the page's own address: a canonical link or a
-    refresh that merely names it again is no link. `agent` is the product token that directives for robots may name.
+    `content_type`, `robots_tag`, `content_language` and `link` are headers, `url` the page's own address: a canonical
+    link or a refresh that merely names it again is no link. `agent` is the product token that directives for robots
+    may name.
     """
     want = want or Wanted()
     tree, encoding = page_tree(body, content_type)
@@ -110,6 +113,9 @@ def read_page(
     reader.read(tree)
     wishes = reader.wishes.wishes()
     text = main_text(tree, len(body)) if want.text else None
+    canonical = canonical_of(tree.find_all("link"))
+    if canonical is None and link is not None:
+        canonical = canonical_in_header(link)
     language = declared_language(tree, reader.meta_language, content_language)
     if language is None and want.guess_language:
         language = guessed_language(main_text(tree, len(body)) if text is None else text)
@@ -119,7 +125,7 @@ def read_page(
         title_of(tree),
         reader.description,
         language,
-        canonical_of(tree.find_all("link")),
+        canonical,
         reader.alternates,
         text,
         wishes.noindex,

@@ -7,6 +7,8 @@ from gossamer.model.facts import DomainFacts
 from gossamer.model.states import UrlState
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Url
 
+_WITH_DOCUMENT = (UrlState.STORED, UrlState.DUPLICATE)
+
 
 class Via(IntEnum):
     """How a URL was found. The numbers are the store's."""
@@ -39,7 +41,7 @@ class Before(NamedTuple):
     @property
     def has_document(self) -> bool:
         """Whether the archive has what this URL last showed."""
-        return self.digest is not None and self.state in (UrlState.STORED, UrlState.DUPLICATE)
+        return self.digest is not None and self.state in _WITH_DOCUMENT
 
 
 class Task(NamedTuple):

@@ -40,6 +40,7 @@ def live_state(snapshot: Snapshot, process: int) -> Live:
         "store_failing": snapshot.store_failing,
         "store_slow": snapshot.store_slow,
         "queues": {name: round(fill.saturation, 4) for name, fill in snapshot.queues.items()},
+        "paused": snapshot.paused,
         "stopping": snapshot.stopping,
     }
 

@@ -78,6 +78,7 @@ class Snapshot:
     politeness_violations: int = 0
     workings: Workings = Workings()
 
+    paused: bool = False  # through the service: no visits are started
     stopping: bool = False  # asked to stop; visits in flight are being finished
     finished: bool = False  # nothing is left to do
 

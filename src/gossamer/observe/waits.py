@@ -37,6 +37,7 @@ class Waits:
     proxy_failing: bool = False  # hosts that are asked through a proxy wait for it
     store_failing: bool = False  # nothing is fetched until a commit succeeds
     store_slow: bool = False  # nothing is fetched until a commit ends that takes very long
+    paused: bool = False  # no visits are started until somebody resumes the crawl
 
 
 def or_more(count: int, counted_to: int | None) -> str:
@@ -46,10 +47,12 @@ def or_more(count: int, counted_to: int | None) -> str:
 
 def waiting_for(waits: Waits, now: Instant) -> str:
     """What keeps a running crawl from going on, in a few words. Empty while a host may be contacted, and at the end;
-    that the store, name servers or a proxy fail is always told."""
+    that the store, name servers or a proxy fail and that it is paused is always told."""
     found = ["the store is failing: nothing is fetched"] if waits.store_failing else []
     if waits.store_slow:
         found.append("the store is slow: nothing is fetched until its commit ends")
+    if waits.paused:
+        found.append("a resume: the crawl is paused")
     if waits.dns_failing:
         found.append("DNS is failing: new hosts wait")
     if waits.proxy_failing:

@@ -10,7 +10,7 @@ page whose text differs in less than `TOLERATED` of its words counts as unchange
 """
 
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import Final, TypeAlias
 
 TOLERATED: Final = 3
 """Bytes of 64 that may differ."""
@@ -26,11 +26,8 @@ class Verdict(StrEnum):
     CHANGED = "changed"
 
 
-class Content(NamedTuple):
-    """What is known of a page's content: digest of the body, signature of its text (None: too little of it)."""
-
-    digest: bytes
-    signature: bytes | None = None
+Content: TypeAlias = tuple[bytes, bytes | None]
+"""What is known of a page's content: digest of the body, signature of its text (None: too little of it)."""
 
 
 def verdict_on(before: Content, after: Content, tolerated: int = TOLERATED) -> Verdict:
@@ -39,11 +36,13 @@ def verdict_on(before: Content, after: Content, tolerated: int = TOLERATED) -> V
     The signature to keep after NOISE is the old one: compared with the latest each time, a page that changes a little
     at every visit would never count as changed.
     """
-    if before.digest == after.digest:
+    digest, signature = before
+    digest_now, signature_now = after
+    if digest == digest_now:
         return Verdict.SAME
-    if before.signature is None or after.signature is None:
+    if signature is None or signature_now is None:
         return Verdict.CHANGED
-    return Verdict.NOISE if apart(before.signature, after.signature) <= tolerated else Verdict.CHANGED
+    return Verdict.NOISE if apart(signature, signature_now) <= tolerated else Verdict.CHANGED
 
 
 def apart(one: bytes, other: bytes) -> int:

@@ -54,7 +54,9 @@ def changed(before: Estimate, gap: float) -> Estimate:
     spread = (a + 1) / a * (two * none) / (one * one) - 1  # variance / mean²
     # Knowing that something changed tells at most as much as one counted change: shapes stay within a + 1. It keeps
     # rounding, which for large shapes eats the small difference above, from inventing certainty.
-    shape = min(max(1 / spread, MIN_SHAPE), a + 1) if spread > 0 else a + 1
+    shape = 1 / spread if spread > 0 else a + 1
+    if not MIN_SHAPE <= shape <= a + 1:
+        shape = MIN_SHAPE if shape < MIN_SHAPE else a + 1
     return bounded(shape, shape / mean)
 
 

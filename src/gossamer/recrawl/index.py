@@ -12,7 +12,7 @@ grows without bound, so a page of which little is known is always visited again.
 Times are in days; V and prices are in units of importance times days.
 """
 
-from math import copysign, exp, expm1, inf, isfinite, log, log1p, sqrt
+from math import copysign, exp, expm1, inf, log1p, sqrt
 from typing import Final
 
 from gossamer.recrawl.estimate import Estimate
@@ -65,12 +65,14 @@ def gap_until(estimate: Estimate, importance: float, price: float, longest: floa
     a, b = estimate
     if price <= 0:
         return 0.0
-    m = _off_one(a - 1)
+    m = a - 1
+    if -_NEAR_ONE <= m <= _NEAR_ONE:
+        m = _off_one(m)
     share = m * price / (importance * b) if importance > 0 else inf
     if share >= 1:
         return longest  # not even a surely stale copy is worth that
     target = -log1p(-share) / m
-    u = sqrt(2 * target / a) + min(target, 1.0) * 0.5  # T is a u² / 2 at first
+    u = sqrt(2 * target / a) + (0.5 * target if target < 1 else 0.5)  # T is a u² / 2 at first
     for _ in range(50):
         d = -expm1(-u)
         slope = a * d / (1 + m * d)
@@ -82,7 +84,8 @@ def gap_until(estimate: Estimate, importance: float, price: float, longest: floa
             break  # errors are squared by each step: what is left is some 1e-8
     if not u < 700:  # e^709 is the largest number there is
         return longest
-    return min(b * expm1(u), longest)
+    gap = b * expm1(u)
+    return gap if gap < longest else longest
 
 
 def gap_of_hub(estimate: Estimate, importance: float, price: float, longest: float = inf) -> float:
@@ -104,39 +107,53 @@ def gap_of_hub(estimate: Estimate, importance: float, price: float, longest: flo
 def gap_until_unflagged(
     estimate: Estimate, importance: float, price: float, recall: float, longest: float = inf
 ) -> float:
-    """The same where a share `recall` of all changes is reported, as long as no report has come."""
+    """The same where a share `recall` of all changes is reported, as long as no report has come.
+
+    With x = gap / b, r(x) = 1 / (1 + x) and k = 1 - recall, V = price is the same as F(x) = recall price / (w b) where
+    F(x) = (1 - r(k x)^m - k (1 - r(x)^m)) / m, and F'(x) = k (r(k x)^a - r(x)^a). Halley's method, since the second
+    derivative comes without another logarithm, kept within bounds that close in. Two steps or so.
+    """
     if recall <= 0:
         return gap_until(estimate, importance, price, longest)
-    ceiling = longest if isfinite(longest) else _SURELY_STALE
-    # Newton's method on a scale of ratios, on which V is nearly a straight line, kept within bounds that close in.
-    # Reports make waiting cheaper, so the gap without them is a lower bound.
+    if price <= 0:
+        return 0.0
     a, b = estimate
-    m, kept, scale = _off_one(a - 1), 1 - recall, importance / recall
-    low, high = max(gap_until(estimate, importance, price, ceiling), 1e-12), ceiling
-    gap = min(low / sqrt(kept), high)  # exact while changes are rare
-    nearer = gap
+    m, kept = _off_one(a - 1), 1 - recall
+    share = m * price / (importance * b) if importance > 0 else inf
+    if share >= 1:
+        return longest  # as above: reports do not change what a surely stale copy is worth
+    target = -log1p(-share) / m
+    u = sqrt(2 * target / a) + (0.5 * target if target < 1 else 0.5)
+    wanted = recall * price / (importance * b)
+    low, high = 0.0, (longest if longest < inf else _SURELY_STALE) / b
+    latest, x = high, expm1(u) / sqrt(kept) if u < 700 else high  # exact while changes are rare
+    if x > high:
+        x = high
     for _ in range(60):
-        # `value_unflagged`, written out, since its logarithms give the slope too.
-        near, far = log1p(kept * gap / b), log1p(gap / b)
-        worth = scale * b * (kept * expm1(-m * far) - expm1(-m * near)) / m
-        if worth < price:
-            if gap >= ceiling:
+        part, full = 1 + kept * x, 1 + x
+        of_part, of_full = expm1(-m * log1p(kept * x)), expm1(-m * log1p(x))  # r^m - 1
+        excess = (kept * of_full - of_part) / m - wanted
+        if excess < 0:
+            if x >= latest:
                 return longest  # it is not worth it even then
-            low = gap
+            low = x
         else:
-            high = gap
-        slope = scale * kept * (exp(-a * near) - exp(-a * far))
+            high = x
+        of_part, of_full = (1 + of_part) / part, (1 + of_full) / full  # r^a
+        slope = of_part - of_full
         nearer = 0.0
-        if worth > 0 and slope > 0:
-            nearer = gap * exp(min(max(log(price / worth) * worth / (gap * slope), -50.0), 50.0))
-        if nearer >= high > ceiling * (1 - 1e-9):
-            nearer = ceiling
+        if slope > 0:
+            step = excess / (kept * slope)
+            bend = 1 - step * a * (of_full / full - kept * of_part / part) / (2 * slope)
+            nearer = x - (step / bend if bend > 0.5 else step)
+        if nearer >= high == latest:
+            nearer = latest
         elif not low < nearer < high:
-            nearer = sqrt(low * high)
-        if abs(nearer - gap) <= 3e-3 * gap:
-            break  # as above: what is left is some 1e-5
-        gap = nearer
-    return min(nearer, longest)
+            nearer = sqrt(low * high) if low > 0 else high / 8
+        if -5e-3 * x <= nearer - x <= 5e-3 * x:
+            return nearer * b  # errors are cubed by each step: what is left is some 1e-7
+        x = nearer
+    return x * b
 
 
 def _off_one(m: float) -> float:

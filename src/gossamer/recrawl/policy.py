@@ -100,18 +100,21 @@ class RecrawlPolicy:
 
 def planned(now: Instant, gap: float, memory: Memory, terms: Terms, why: Why) -> Plan:
     """A plan with the gap (seconds) held within the limits. Limits that leave no choice are a rule."""
-    if terms.shortest >= terms.longest:
-        gap, why = terms.shortest, Why.RULE
-    elif gap <= terms.shortest:
-        gap, why = terms.shortest, Why.SHORTEST
-    elif gap >= terms.longest:
-        gap, why = terms.longest, Why.LONGEST
+    _, _, _, _, _, shortest, longest, _ = terms
+    if not shortest < gap < longest:
+        if shortest >= longest:
+            gap, why = shortest, Why.RULE
+        elif gap <= shortest:
+            gap, why = shortest, Why.SHORTEST
+        else:
+            gap, why = longest, Why.LONGEST
     return Plan(Instant(now + gap), memory, why)
 
 
 def counted(memory: Memory, visited: Visited, one: float, two: float) -> Memory:
     """The memory after a visit: these two numbers, and the counts one further."""
-    return Memory(one, two, memory.visits + 1, memory.changes + visited.changed)
+    _, _, visits, changes = memory
+    return Memory(one, two, visits + 1, changes + visited.changed)
 
 
 def in_words(seconds: float) -> str:

@@ -69,13 +69,17 @@ class Price:
 
     def plan(self, before: float | None, after: float | None) -> None:
         """A page was visited: its gap (days) was `before` and is `after`. None where it was, or is, not planned."""
+        demand, pages = self.demand, self.pages
         if before is not None:
-            self.demand = max(self.demand - 1 / before, 0.0)
-            self.pages -= 1
+            demand -= 1 / before
+            pages -= 1
+            if demand < 0:
+                demand = 0.0
         if after is not None:
-            self.demand += 1 / after
-            self.pages += 1
-        self.made += self.budget / (_LAG * max(self.pages, _FEW))
+            demand += 1 / after
+            pages += 1
+        self.demand, self.pages = demand, pages
+        self.made += self.budget / (_LAG * (pages if pages > _FEW else _FEW))
 
     def replan(self, before: float, after: float) -> None:
         """A page that was not visited has a gap of `after` days now instead of `before`."""

@@ -21,14 +21,16 @@ class HostRates(NamedTuple):
     pages: int = 0
     rates: float = 0.0
 
-    def learnt(self, before: Estimate | None, after: Estimate) -> "HostRates":
+    def learnt(self, before: tuple[float, float] | None, after: tuple[float, float]) -> "HostRates":
         """A page is estimated at `after`, and was at `before`; None if there was no estimate of it."""
         pages, rates = self
         if before is None:
             pages += 1
         else:
-            rates -= before.a / before.b
-        return HostRates(pages, (rates if rates > 0 else 0.0) + after.a / after.b)
+            a, b = before
+            rates -= a / b
+        a, b = after
+        return HostRates(pages, (rates if rates > 0 else 0.0) + a / b)
 
     def prior(self, usual: Estimate = USUAL) -> Estimate:
         """What to believe of the next page of this host.

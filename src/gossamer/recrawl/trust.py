@@ -45,7 +45,8 @@ class HostTrust(NamedTuple):
         _, _, reports, confirmed, changes, foretold = self
         if reports < ENOUGH or confirmed < MIN_CONFIRMED * reports or changes < ENOUGH:
             return 0.0
-        return min(foretold / changes, MAX_RECALL)
+        share = foretold / changes
+        return share if share < MAX_RECALL else MAX_RECALL
 
     def judged_modified(
         self, *, before: Instant | None, after: Instant | None, served: Instant, changed: bool
@@ -53,14 +54,14 @@ class HostTrust(NamedTuple):
         """A second visit saw Last-Modified `after` where the first saw `before`; `served` is the answer's Date."""
         if before is None or after is None:
             return self
-        honest, lying, *rest = self
+        honest, lying, reports, confirmed, changes, foretold = self
         if usable_modified(after, served) is not None and (after > before) == changed:
             honest += 1
         else:
             lying += 1
         if honest + lying > MANY:
             honest, lying = honest // 2, lying // 2
-        return HostTrust(honest, lying, *rest)
+        return HostTrust(honest, lying, reports, confirmed, changes, foretold)
 
     def moved_in_vain(self) -> "HostTrust":
         """The server says that nothing has changed, and yet its Last-Modified is another."""

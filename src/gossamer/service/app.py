@@ -12,6 +12,7 @@ from starlette.routing import Match
 
 from gossamer.crawl.audience import Outcome
 from gossamer.errors import ConfigError, StoreFailed
+from gossamer.observe.doing import StateOfCrawl, what_it_does
 from gossamer.observe.snapshot import Snapshot, to_contract
 from gossamer.observe.words import timestamp
 from gossamer.service.bodies import (
@@ -19,7 +20,6 @@ from gossamer.service.bodies import (
     CrawlAnswer,
     Health,
     Problem,
-    StateOfCrawl,
     StatusAnswer,
     described,
     problem,
@@ -170,25 +170,20 @@ def picture(snapshot: Snapshot, state: str) -> dict[str, object]:
     }
 
 
-def state_of(parts: Parts) -> StateOfCrawl:
+def state_of(parts: Parts, latest: Snapshot | None) -> StateOfCrawl:
     pipeline = parts.pipeline
-    return state_word(parts.feed.latest, stopping=pipeline.stopping, paused=pipeline.paused)
+    return state_word(latest, stopping=pipeline.stopping, paused=pipeline.paused)
 
 
 def state_word(latest: Snapshot | None, *, stopping: bool, paused: bool) -> StateOfCrawl:
-    """What the crawl does, by its last snapshot, in a word. What keeps it from fetching comes before what it has to do;
-    a slow store after a pause, because that ends by itself."""
-    if stopping:
-        return "stopping"
-    if latest is not None and latest.store_failing:
-        return "store failing"
-    if paused:
-        return "paused"
-    if latest is None:
-        return "running"
-    if latest.store_slow:
-        return "store slow"
-    return "running" if latest.queued or latest.in_flight else "idle"
+    """What the crawl does, by its last snapshot, in a word; before the first one it runs."""
+    return what_it_does(
+        stopping=stopping,
+        paused=paused,
+        store_failing=latest is not None and latest.store_failing,
+        store_slow=latest is not None and latest.store_slow,
+        busy=latest is None or latest.queued > 0 or latest.in_flight > 0,
+    )
 
 
 def _add_watching(app: FastAPI, parts: Parts) -> None:
@@ -196,7 +191,7 @@ def _add_watching(app: FastAPI, parts: Parts) -> None:
     async def status() -> Response:
         if parts.feed.latest is None:
             raise problem(503, "the crawl has only begun", retry=True)
-        return Json(picture(parts.feed.latest, state_of(parts)))
+        return Json(picture(parts.feed.latest, state_of(parts, parts.feed.latest)))
 
     @app.get(
         "/metrics",
@@ -205,7 +200,7 @@ def _add_watching(app: FastAPI, parts: Parts) -> None:
         responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}, "application/json": {}}}},
     )
     async def metrics(request: Request) -> Response:
-        if "application/json" in request.headers.get("accept", ""):
+        if "application/json" in request.headers.get("accept", "").lower():
             return Json(parts.metrics.plain())
         return Response(parts.metrics.text(), media_type=CONTENT_TYPE)
 
@@ -222,7 +217,7 @@ def _add_watching(app: FastAPI, parts: Parts) -> None:
 
     @app.get("/crawl", summary="Whether it runs", response_model=CrawlAnswer)
     async def crawl() -> Response:
-        return Json({"state": state_of(parts)})
+        return Json({"state": state_of(parts, parts.feed.latest)})
 
     @app.post(
         "/crawl", summary="Pause, resume or stop it", response_model=CrawlAnswer, openapi_extra=described(CrawlAction)
@@ -235,14 +230,14 @@ def _add_watching(app: FastAPI, parts: Parts) -> None:
             parts.stop()
             return Json({"state": "stopping"})
         await parts.operator.pause(wanted.action == "pause")
-        return Json({"state": state_of(parts)})
+        return Json({"state": state_of(parts, parts.feed.latest)})
 
 
 async def _events(parts: Parts) -> AsyncIterator[bytes]:
     yield b"retry: 2000\n\n"
     yield _event("history", parts.feed.history())
     async for snapshot, outcomes in parts.feed.pictures():
-        yield _event("status", picture(snapshot, state_of(parts)))
+        yield _event("status", picture(snapshot, state_of(parts, snapshot)))
         yield _event("moment", parts.feed.moment(snapshot))
         if outcomes:
             yield _event("visits", [_told(outcome) for outcome in outcomes])

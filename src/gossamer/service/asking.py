@@ -1,12 +1,17 @@
-"""Questions that callers ask, answered from the database: each in a thread, on a connection that can only read."""
+"""Questions that callers ask, answered from the database: each in a thread, on a connection that can only read.
+
+They may come from any event loop.
+"""
 
 import asyncio
 import sqlite3
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
 from gossamer.backends.sqlite.database import open_for_reading
+from gossamer.backends.sqlite.host_index import HostIndex, HostStanding
 from gossamer.backends.sqlite.host_reports import HostReports, HostRow
 from gossamer.backends.sqlite.reports import DeadFilter, PageFilter, status
 from gossamer.backends.sqlite.story import StoryReader
@@ -22,9 +27,10 @@ T = TypeVar("T")
 AT_ONCE = 4
 """Questions that are answered at the same time; more wait, so that callers do not starve the crawl of threads."""
 HOSTS_KEPT = 2.0
-"""Seconds for which the counts of hosts are good: making them reads every URL once ..."""
+"""Seconds for which the counts of hosts are good: making them reads every host and the new URLs ..."""
 HOSTS_WORTH = 50.0
-"""... or so many times as long as that took, if this is longer: a fiftieth of a thread goes into it at most."""
+"""... or so many times as long as that took, if this is longer: a fiftieth of a thread goes into it at most. Only the
+first time every URL is read, which says nothing of the next."""
 SMALL_RECORD = 256 * 1024
 """Bytes of a document that are read and unpacked on the event loop at most."""
 _CACHE_KIB = 4_096
@@ -37,23 +43,24 @@ class Questions:
         self._directory = directory
         self._path = directory / "crawl.db"
         self._clock = clock
-        self._turn = asyncio.Semaphore(AT_ONCE)
+        self._threads = ThreadPoolExecutor(AT_ONCE, "gossamer-question")
+        self._host_thread = ThreadPoolExecutor(1, "gossamer-hosts")  # alone has what follows of hosts
         self._free: list[sqlite3.Connection] = []  # to open one takes longer than most questions
-        self._counting = asyncio.Lock()
         self._good_until = float("-inf")
-        self._rows: list[HostRow] = []
-        self._sorted: dict[str, list[HostRow]] = {}
+        self._index = HostIndex(self._path)
+        self._standings: list[HostStanding] | None = None
+        self._sorted: dict[str, list[HostStanding]] = {}
         self._rules: Rulebook | None = None
 
     def _book(self, config: Config) -> Rulebook:
-        """The rules of the configuration as it stands now; called on the event loop."""
-        if self._rules is None or (self._rules.config is not config and self._rules.config != config):
-            self._rules = Rulebook(config)
-        return self._rules
+        """The rules of the configuration as it stands now."""
+        rules = self._rules
+        if rules is None or (rules.config is not config and rules.config != config):
+            self._rules = rules = Rulebook(config)
+        return rules
 
     async def _ask(self, question: Callable[[sqlite3.Connection], T]) -> T:
-        async with self._turn:
-            return await asyncio.to_thread(self._asked, question)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._asked, question)
 
     def _asked(self, question: Callable[[sqlite3.Connection], T]) -> T:
         try:
@@ -78,6 +85,8 @@ class Questions:
 
     def close(self) -> None:
         """Nothing more is asked."""
+        self._threads.shutdown()
+        self._host_thread.shutdown()
         while self._free:
             self._free.pop().close()
 
@@ -111,20 +120,20 @@ class Questions:
 
     async def hosts(self, config: Config, sort: str, offset: int, most: int, contains: str) -> tuple[list[Json], int]:
         """So many hosts from `offset` on, and how many there are."""
-        await self._count_hosts()
-        now = Instant(self._clock.now())
-        rows, ordered, book = self._rows, self._sorted, self._book(config)
+        book = self._book(config)
 
         def chosen() -> tuple[list[Json], int]:
-            if sort not in ordered:
-                ordered[sort] = sorted(rows, key=HOST_SORTS[sort])
-            meant = ordered[sort]
+            standings = self._counted_hosts()
+            if sort not in self._sorted:
+                self._sorted[sort] = sorted(standings, key=HOST_SORTS[sort])
+            meant = self._sorted[sort]
             if contains:
-                meant = [row for row in meant if contains in row.host]
-            return [host_object(row, book, now) for row in meant[offset : offset + most]], len(meant)
+                meant = [standing for standing in meant if contains in standing.host]
+            rows = self._asked(lambda db: self._rows_of(db, meant[offset : offset + most]))
+            now = Instant(self._clock.now())
+            return [host_object(row, book, now) for row in rows], len(meant)
 
-        async with self._turn:
-            return await asyncio.to_thread(chosen)
+        return await asyncio.get_running_loop().run_in_executor(self._host_thread, chosen)
 
     async def host(self, config: Config, host: HostKey) -> Json | None:
         """Everything known of a host; None if it is not known."""
@@ -139,16 +148,16 @@ class Questions:
         row = await self._ask(counted)
         return None if row is None else host_object(row, self._book(config), Instant(self._clock.now()))
 
-    async def _count_hosts(self) -> None:
-        async with self._counting:
-            begun = self._clock.monotonic()
-            if begun < self._good_until:
-                return
-            rows = await self._ask(self._all_rows)
-            now = self._clock.monotonic()
-            self._rows, self._sorted = rows, {}
-            self._good_until = now + max(HOSTS_KEPT, HOSTS_WORTH * (now - begun))
+    def _counted_hosts(self) -> list[HostStanding]:
+        begun = self._clock.monotonic()
+        if self._standings is not None and begun < self._good_until:
+            return self._standings
+        first = self._standings is None
+        self._standings, self._sorted = self._asked(self._index.look), {}
+        now = self._clock.monotonic()
+        self._good_until = now + max(HOSTS_KEPT, 0.0 if first else HOSTS_WORTH * (now - begun))
+        return self._standings
 
-    def _all_rows(self, db: sqlite3.Connection) -> list[HostRow]:
+    def _rows_of(self, db: sqlite3.Connection, standings: list[HostStanding]) -> list[HostRow]:
         reports = HostReports(db, self._path)
-        return list(reports.rows(reports.counts()))
+        return [reports.row_of(standing) for standing in standings]

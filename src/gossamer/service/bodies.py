@@ -6,6 +6,8 @@ import msgspec
 from fastapi import HTTPException, Request
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
 
+from gossamer.observe.doing import StateOfCrawl
+
 M = TypeVar("M", bound=BaseModel)
 
 MOST_URLS = 100_000
@@ -144,11 +146,6 @@ class DeadAnswer(BaseModel):
 
 class Done(BaseModel):
     done: int = Field(description="how many URLs were moved")
-
-
-StateOfCrawl = Literal["running", "idle", "paused", "stopping", "store failing", "store slow"]
-"""`store failing`: commits fail, so nothing is fetched; `store slow`: one takes very long, and nothing is fetched until
-it ends."""
 
 
 class CrawlAnswer(BaseModel):

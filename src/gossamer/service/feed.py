@@ -4,6 +4,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
+from threading import get_ident
 
 from gossamer.crawl.audience import Audience, Outcome
 from gossamer.model.fill import Fill
@@ -29,6 +30,7 @@ class Feed:
         self._look: Callable[[], Snapshot] | None = None
         self._commits: Callable[[], int] = lambda: 0
         self._as_of = 0
+        self._home = 0
         self._moments = Moments()
         self._sights = Sights()
         self._shown: tuple[Snapshot, dict[str, object]] | None = None  # the same for all who watch
@@ -45,16 +47,22 @@ class Feed:
         """The crawl is there: whom it tells, how to look at it, how many commits it has made, and what is asked of it
         only while somebody watches."""
         self._audience, self._look, self._commits = audience, look, commits
+        self._home = get_ident()
         self._sights = sights or Sights()
 
     @property
     def latest(self) -> Snapshot | None:
         """The last picture, which knows of the last commit: whoever was told that a change is on record sees it.
+        On other threads than the crawl's it is the last one that was told of.
         Looking costs milliseconds with many hosts, so it is not done for every caller."""
-        if self._look is not None and self._commits() != self._as_of:
+        self.catch_up()
+        return self._latest
+
+    def catch_up(self) -> None:
+        """Look again if anything was committed since. Other threads than the crawl's cannot look."""
+        if self._look is not None and self._commits() != self._as_of and get_ident() == self._home:
             self._as_of = self._commits()
             self._latest = self._look()
-        return self._latest
 
     # --- what the crawl tells --------------------------------------------------------------------
 

@@ -4,13 +4,14 @@ Scrapers and dashboards ask the same thing, to the byte, many times a second. A 
 bytes of its request, credentials included: nobody is told what he has not just been allowed to ask. It is good for a
 quarter of a second, as old as the picture that it tells of may be anyway, or for a second where it is dear (`LONGER`);
 and never longer than until a change is acknowledged: whoever has changed something and asks is told of it.
-Then one caller has it made anew, and the others get the old one for as long again at most: a crowd costs no more than
-one. A repeated call counts like any other.
+Then one caller has it made anew, and the others get the old one while that lasts, within bounds (`PATIENCE`): a crowd
+costs no more than one, and does not stand in line for what is long to make. A repeated call counts like any other.
 
 What is asked for the first time, but by a caller and on a path that were let in before, may be answered at once too:
 `service.short` says what.
 """
 
+import asyncio
 import re
 from collections.abc import Callable
 from typing import Final
@@ -24,6 +25,8 @@ FRESH: Final = 0.25
 """Seconds for which an answer is good ..."""
 FRESH_LONGER: Final = 1.0
 """... or this many, if it is read from the database, long to make, or always the same."""
+PATIENCE: Final = 5
+"""So many times as long an old answer is given while somebody has it made anew."""
 LONGER: Final = frozenset({"/hosts", "/pages", "/explain", "/dead", "/metrics", "/healthz"})
 LONGEST: Final = 128 * 1024
 MOST_BYTES: Final = 8 * 1024 * 1024
@@ -39,18 +42,18 @@ _LINE: Final = re.compile(rb"GET (/[a-z]+)(?:\?([!\"$-~]{0,16000}))? HTTP/1\.1\r
 _NOT_PLAIN: Final = frozenset({b"content-length", b"transfer-encoding", b"connection", b"upgrade", b"expect"})
 
 
-Short = Callable[[bytes, bytes], Callable[[], bytes | None] | None]
+Short = Callable[[bytes, bytes, bytes], Callable[[], bytes | None] | None]
 
 
 class _Kept:
-    __slots__ = ("answer", "awaited", "fresh", "path", "until")
+    __slots__ = ("answer", "due", "fresh", "path", "until")
 
     def __init__(self, path: str, answer: bytes, now: float) -> None:
         self.path = path
         self.answer = answer  # what follows the status line and the date
         self.fresh = FRESH_LONGER if path in LONGER else FRESH
-        self.until = now + self.fresh
-        self.awaited = False  # somebody has it made anew
+        self.due = now + self.fresh  # then somebody has it made anew
+        self.until = self.due + PATIENCE * self.fresh
 
 
 class Answers:
@@ -76,18 +79,24 @@ class Answers:
         if kept is None:
             return None
         now = self._clock.monotonic()
-        if now >= kept.until and (not kept.awaited or now >= kept.until + kept.fresh):
-            kept.awaited = True
+        if now >= kept.due:
+            kept.due = now + kept.fresh  # the next one tries if this one is not back by then
+            return None
+        if now >= kept.until:
             return None
         return kept.answer if self._counts(kept.path) else None
+
+    def may_repeat(self, path: str) -> bool:
+        """Whether whoever asks what somebody else asks may wait for that answer."""
+        return self._counts(path)
 
     def made(self, asked: bytes) -> bytes | None:
         """The answer to this request, if it can be made at once for whoever asks."""
         line = None if self._short is None else _LINE.match(asked)
-        if line is None or (line[1], asked[line.end() :]) not in self._let_in:
+        if line is None or (line[1], fields := asked[line.end() :]) not in self._let_in:
             return None
         assert self._short is not None
-        make = self._short(line[1], line[2] or b"")
+        make = self._short(line[1], line[2] or b"", fields)
         path = line[1].decode("ascii")
         if make is None or not self._counts(path):
             return None
@@ -127,11 +136,13 @@ class Answers:
 
 
 class Remembering:
-    """The application around all others: keeps what they answer, and forgets it when they change something."""
+    """The application around all others: keeps what they answer, and forgets it when they change something. What is
+    asked while the same is being answered waits for that answer."""
 
     def __init__(self, app: App, answers: Answers) -> None:
         self._app = app
         self._answers = answers
+        self._under_way: dict[bytes, asyncio.Future[list[Message] | None]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -139,31 +150,55 @@ class Remembering:
         if scope["method"] != "GET":
             await self._app(scope, receive, self._changing(send))
         elif _ASKED in scope and scope["http_version"] == "1.1" and not _NOT_PLAIN & {n for n, _ in scope["headers"]}:
-            await self._app(scope, receive, self._keeping(scope[_ASKED], scope["path"], send))
+            await self._one_of_many(scope, receive, send)
         else:
             await self._app(scope, receive, send)
 
     def _changing(self, send: Send) -> Send:
         async def sending(message: Message) -> None:
             self._answers.changed()  # before the caller knows, and again for what was asked meanwhile
+            self._under_way.clear()  # whoever asks from now on does not wait for what was asked before
             await send(message)
 
         return sending
 
-    def _keeping(self, asked: bytes, path: str, send: Send) -> Send:
+    async def _one_of_many(self, scope: Scope, receive: Receive, send: Send) -> None:
+        asked, path = scope[_ASKED], scope["path"]
+        first = self._under_way.get(asked)
+        if first is not None and self._answers.may_repeat(path):
+            answer = await asyncio.shield(first)
+            if answer is not None:
+                for message in answer:
+                    await send({**message})
+                return
+        own = self._under_way[asked] = asyncio.get_running_loop().create_future()
+        try:
+            await self._app(scope, receive, self._keeping(asked, path, send, own))
+        finally:
+            if self._under_way.get(asked) is own:
+                del self._under_way[asked]
+            if not own.done():
+                own.set_result(None)
+
+    def _keeping(self, asked: bytes, path: str, send: Send, others: "asyncio.Future[list[Message] | None]") -> Send:
         changes = self._answers.changes
+        start: Message | None = None
         head = b""
 
         async def sending(message: Message) -> None:
-            nonlocal head
+            nonlocal start, head
             if message["type"] == "http.response.start":
-                if message["status"] == 200:
-                    head = b"".join([b"%b: %b\r\n" % field for field in message["headers"]]) + b"\r\n"
-            elif head and not message.get("more_body", False) and b"content-length:" in head:
+                head = b"".join([b"%b: %b\r\n" % field for field in message["headers"]]) + b"\r\n"
+                if message["status"] == 200 and b"content-length:" in head:
+                    start = {**message}
+            elif start is not None and not message.get("more_body", False):
                 self._answers.keep(asked, path, head + message["body"], changes)
                 self._answers.let_in(asked)
+                others.set_result([start, {**message}])
             else:
-                head = b""  # a stream
+                start = None
+            if start is None and not others.done():
+                others.set_result(None)  # an error, or a stream: everybody asks for himself
             await send(message)
 
         return sending

@@ -1,10 +1,12 @@
-"""The short way: frequent reads, each another one, answered on the event loop as they come. Hot: bench_service.py.
+"""The short way: frequent reads, each another one, answered in front as they come. Hot: bench_service.py.
 
-The long way (server, gate, framework, a thread and back) costs several times what it takes to look up a few rows by
-their number. So what was let in before, by the same path and the same fields of its head, and is asked in a plain way,
-is answered here, byte for byte as the long way would. Everything else is left to the long way: what has to be checked,
-told as an error, or searched for. The crawl keeps its event loop: where reads take much of its time, since there are
-many or the disk has to be asked, those after them go the long way for a while.
+The long way (gate, the crawl's event loop, framework, a thread and back) costs several times what it takes to look up a
+few rows by their number, and waits for the crawl. So what was let in before, by the same path and the same fields of
+its head, and is asked in a plain way, is answered here, byte for byte as the long way would. Everything else is left to
+the long way: what has to be checked, told as an error, or searched for. Reads take part of the front's time only: where
+there are many, or the disk has to be asked, those after them go the long way for a while.
+
+Lives on the front's thread: touches nothing of the crawl but its last picture.
 """
 
 import re
@@ -21,10 +23,11 @@ from gossamer.inquiries import LargeRecord
 from gossamer.observe.snapshot import Snapshot
 from gossamer.service.app import picture, state_of
 from gossamer.service.gate import HEADERS
+from gossamer.service.metrics import CONTENT_TYPE
 from gossamer.service.parts import Parts
 
 SHARE: Final = 0.5
-"""Of the event loop's time, that reads may take ..."""
+"""Of the front's time, that reads may take ..."""
 BURST: Final = 0.05
 """... and so many seconds more, for once: the disk, or the machine, may be busy."""
 MOST_PAGES: Final = 100
@@ -48,22 +51,28 @@ class ShortWay:
         self._told: tuple[Snapshot | None, str, bytes] = None, "", b""  # the last /status
         self._routes: dict[bytes, Callable[[bytes], Make | None]] = {
             b"/healthz": self._healthz,
+            b"/metrics": self._figures,
             b"/status": self._status,
             b"/pages": self._pages,
             b"/explain": self._explain,
         }
 
-    def __call__(self, path: bytes, query: bytes) -> Make | None:
+    def __call__(self, path: bytes, query: bytes, fields: bytes) -> Make | None:
         """What makes the answer, from its fields on; None if this goes the long way. So may the answer, in the end."""
         route = self._routes.get(path)
-        return None if route is None else route(query)
+        if route is None or (path == b"/metrics" and b"json" in fields.lower()):
+            return None  # figures as JSON are asked for by people
+        return route(query)
 
     def _healthz(self, query: bytes) -> Make | None:
         return lambda: answer({"status": "ok"})
 
+    def _figures(self, query: bytes) -> Make | None:
+        return None if self._parts.feed.latest is None else lambda: whole(self._parts.metrics.text(), CONTENT_TYPE)
+
     def _status(self, query: bytes) -> Make | None:
         latest = self._parts.feed.latest
-        return None if latest is None else lambda: self._status_of(latest, state_of(self._parts))
+        return None if latest is None else lambda: self._status_of(latest, state_of(self._parts, latest))
 
     def _status_of(self, latest: Snapshot, state: str) -> bytes:
         of, said, told = self._told
@@ -112,6 +121,9 @@ class ShortWay:
 
 
 def answer(content: object) -> bytes:
+    return whole(msgspec.json.encode(content), "application/json")
+
+
+def whole(body: bytes, kind: str) -> bytes:
     """An answer as the long way gives it, from its fields on."""
-    body = msgspec.json.encode(content)
-    return b"content-length: %d\r\ncontent-type: application/json%b%b" % (len(body), _END, body)
+    return b"content-length: %d\r\ncontent-type: %b%b%b" % (len(body), kind.encode("ascii"), _END, body)

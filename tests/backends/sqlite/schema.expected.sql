@@ -1,3 +1,12 @@
+CREATE TRIGGER urls_counted AFTER UPDATE OF state, visits ON urls
+WHEN new.state <> old.state OR (new.visits > 0) <> (old.visits > 0)
+BEGIN
+    UPDATE hosts SET away = away + (new.state <> 0) - (old.state <> 0),
+        stored = stored + (new.state = 1) - (old.state = 1),
+        answered = answered + (new.visits > 0) - (old.visits > 0),
+        excluded = excluded + (new.state = 6) - (old.state = 6)
+    WHERE id = new.host_id;
+END;
 CREATE TABLE budgets (
     host_id       INTEGER PRIMARY KEY,
     state         TEXT    NOT NULL
@@ -61,7 +70,7 @@ CREATE TABLE hosts (
     next_contact  REAL    NOT NULL DEFAULT 0,
     last_took     REAL    NOT NULL DEFAULT 0,
     address       TEXT
-, rest_reason TEXT, resolved TEXT, trouble TEXT, changing TEXT);
+, rest_reason TEXT, resolved TEXT, trouble TEXT, changing TEXT, away INTEGER NOT NULL DEFAULT 0, stored INTEGER NOT NULL DEFAULT 0, answered INTEGER NOT NULL DEFAULT 0, excluded INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE links (
     url_id        INTEGER PRIMARY KEY,
     targets       BLOB    NOT NULL       -- fingerprints, 64 bits each, little-endian

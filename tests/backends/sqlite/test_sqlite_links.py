@@ -110,12 +110,12 @@ def test_a_count_that_is_rolled_back_is_done_by_the_next_commit(store: Store) ->
 
 
 def test_targets_that_are_not_in_the_table_are_in_the_graph_and_make_no_rows(store: Store) -> None:
-    before = store.rows("SELECT * FROM hosts"), store.rows("SELECT id, domain FROM domains")
+    before = store.rows("SELECT id, host FROM hosts"), store.rows("SELECT id, domain FROM domains")
     targets = [("a.test", 50), ("other.a.test", 51), ("c.test", 52)]
 
     _, linked = commit_links(store, 1, *targets, ("a.test", 2))
 
-    assert before == (store.rows("SELECT * FROM hosts"), store.rows("SELECT id, domain FROM domains"))
+    assert before == (store.rows("SELECT id, host FROM hosts"), store.rows("SELECT id, domain FROM domains"))
     assert store.value("SELECT targets FROM links WHERE url_id = 1") is not None
     assert linked == []
     store.writer.close()

@@ -8,6 +8,7 @@ import pytest
 from sqlite_store import START, CapturesInMemory, FrontInUrl, domain_of
 
 from gossamer.backends.sqlite.database import APPLICATION_ID, open_for_reading, open_for_writing
+from gossamer.backends.sqlite.host_index import HostIndex
 from gossamer.backends.sqlite.loader import SqliteLoader
 from gossamer.backends.sqlite.queries import migrations
 from gossamer.backends.sqlite.writer import SqliteWriter
@@ -104,3 +105,13 @@ def test_a_migration_that_fails_leaves_the_old_database(old: Path) -> None:
     with closing(sqlite3.connect(old)) as db:
         assert db.execute("PRAGMA user_version").fetchone() == (1,)
         assert db.execute("SELECT count(available_at) FROM fronts").fetchone() == (2,)
+
+
+def test_the_urls_of_an_old_database_are_counted_for_its_hosts(old: Path) -> None:
+    with closing(opened(old)), closing(open_for_reading(old)) as db:
+        found = HostIndex(old).look(db)
+
+    assert [(each.host, each.known, each.queued, each.stored, each.fetched) for each in found] == [
+        ("a.x.test", 3, 2, 1, 1),
+        ("y.org", 1, 1, 0, 0),
+    ]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gossamer.backends.sqlite.database import translated
+from gossamer.backends.sqlite.host_index import HostStanding
 from gossamer.backends.sqlite.queries import named_queries
 from gossamer.model.states import UrlState
 
@@ -39,6 +40,13 @@ class HostRow:
     trouble: str | None
     budget: str | None
     counts: HostCounts
+
+    @property
+    def standing(self) -> HostStanding:
+        """What it is put in order by."""
+        c = self.counts
+        figures = (c.queued, c.stored, c.fetched, c.known, c.excluded.total())
+        return HostStanding(self.number, self.host, self.next_contact, *figures)
 
 
 class HostReports:
@@ -95,8 +103,20 @@ class HostReports:
                 yield HostRow(*row, counts.get(row[0]) or HostCounts())
             last = rows[-1][0]
 
+    def row_of(self, standing: HostStanding) -> HostRow:
+        """The row of a host that was counted already. Reads why its URLs are excluded, and none of the others."""
+        excluded = Counter(dict(self._read_counts("excluded_of", standing.number)) if standing.excluded else {})
+        counts = HostCounts(standing.queued, standing.stored, standing.fetched, standing.known, excluded)
+        return self.row(standing.number, counts)
+
     def row(self, number: int, counts: HostCounts) -> HostRow:
         return HostRow(*self._read("host", number)[0], counts)
+
+    def _read_counts(self, name: str, number: int) -> list[tuple[str, int]]:
+        try:
+            return self._db.execute(self._sql[name], (number,)).fetchall()
+        except sqlite3.Error as error:
+            raise translated(error, self._path) from error
 
     def _read(self, name: str, *values: int) -> list[tuple[int, str, str, float, float, str, str, str, str]]:
         try:

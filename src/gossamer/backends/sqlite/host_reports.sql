@@ -7,6 +7,15 @@ SELECT coalesce(max(id), 0) FROM urls
 -- name: counts
 SELECT host_id, state, count(*), sum(visits > 0) FROM urls WHERE id > ? AND id <= ? GROUP BY host_id, state
 
+-- name: known
+SELECT host_id, count(*) FROM urls WHERE id > ? AND id <= ? GROUP BY host_id
+
+-- name: standings
+SELECT id, host, next_contact, away, stored, answered, excluded FROM hosts
+
+-- name: excluded_of
+SELECT coalesce(reason, 'unknown'), count(*) FROM urls WHERE state = 6 AND host_id = ? GROUP BY reason
+
 -- name: counts_of
 -- By the index of its domain: there is none of all URLs of a host.
 SELECT state, reason, count(*), sum(visits > 0) FROM urls

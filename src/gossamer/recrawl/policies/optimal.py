@@ -4,7 +4,7 @@ from math import exp, sqrt
 from typing import ClassVar
 
 from gossamer.model.units import Seconds
-from gossamer.recrawl.estimate import Estimate, aged, bounded, changed, changed_at, flagged, not_flagged, unchanged
+from gossamer.recrawl.estimate import Estimate, bounded, changed, changed_at, flagged, not_flagged, unchanged
 from gossamer.recrawl.index import gap_of_hub, gap_until, gap_until_unflagged, value_unflagged
 from gossamer.recrawl.policy import DAY, Memory, Plan, RecrawlPolicy, Terms, Visited, Why, counted, in_words, planned
 
@@ -31,25 +31,30 @@ class Optimal(RecrawlPolicy):
 
     def learnt(self, visited: Visited, memory: Memory, terms: Terms) -> Estimate | None:
         """The estimate after a visit; None while there is nothing but the prior, which may be a better one later."""
-        before = estimate_of(memory)
-        if visited.gap is None:
-            if visited.changed_at is None:
-                return before
+        now, since, is_changed, dated, flagged_after = visited
+        a, b, _, _ = memory
+        is_known, prior = a > 0 and b > 0, terms.prior
+        if since is None:
+            if dated is None:
+                return estimate_of(memory)
             # The age of a page that is new to us: nothing has changed since it was changed last.
-            return unchanged(before or terms.prior, (visited.now - visited.changed_at) / DAY)
-        gap = visited.gap / DAY
-        if not visited.changed:
-            # Whether or not changes are reported. `aged` and `unchanged` written out: most visits come here.
-            a, b = before or terms.prior
-            if before is not None and a > terms.prior.a and gap > 0:
-                kept = max(exp(-gap / self._memory_days), terms.prior.a / a)
-                a, b = a * kept, b * kept
-            return bounded(a, b + gap if gap > 0 else b)
-        before = aged(before, gap, self._memory_days, terms.prior) if before is not None else terms.prior
-        if visited.flagged_after is not None:
-            return flagged(before, visited.flagged_after / DAY, terms.recall)
-        if visited.changed_at is not None:
-            return changed_at(before, gap, (visited.now - visited.changed_at) / DAY)
+            return unchanged(estimate_of(memory) or prior, (now - dated) / DAY)
+        gap = since / DAY
+        if not is_known:
+            a, b = prior
+        elif gap > 0 and a > prior.a:
+            # `aged`, and further down `unchanged`, written out: every visit comes here, and most that far.
+            kept, least = exp(-gap / self._memory_days), prior.a / a
+            if kept < least:
+                kept = least
+            a, b = a * kept, b * kept
+        if not is_changed:
+            return bounded(a, b + gap if gap > 0 else b)  # whether or not changes are reported
+        before = bounded(a, b)
+        if flagged_after is not None:
+            return flagged(before, flagged_after / DAY, terms.recall)
+        if dated is not None:
+            return changed_at(before, gap, (now - dated) / DAY)
         if terms.recall > 0:
             return not_flagged(before, gap, terms.recall, change=True)
         return changed(before, gap)
@@ -80,9 +85,10 @@ def estimate_of(memory: Memory) -> Estimate | None:
 
 
 def _gap(estimate: Estimate, terms: Terms) -> float:
-    longest = terms.longest / DAY
-    if terms.hub:
-        return gap_of_hub(estimate, terms.importance, terms.price, longest)
-    if terms.recall > 0:
-        return gap_until_unflagged(estimate, terms.importance, terms.price, terms.recall, longest)
-    return gap_until(estimate, terms.importance, terms.price, longest)
+    importance, price, _, recall, _, _, longest, hub = terms
+    days = longest / DAY
+    if hub:
+        return gap_of_hub(estimate, importance, price, days)
+    if recall > 0:
+        return gap_until_unflagged(estimate, importance, price, recall, days)
+    return gap_until(estimate, importance, price, days)

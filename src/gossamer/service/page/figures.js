@@ -6,7 +6,7 @@ import { bytes, count, percent, plural, rate, seconds, short } from "./text.js";
 const CLASSES = ["high", "medium", "low"];
 const MOST_REASONS = 6;
 const PHASES = { dns: "name look-up", connect: "connect", tls: "TLS", first_byte: "first byte", body: "body", extract: "reading", commit: "commit" };
-const TONES = { running: "good", idle: "calm", paused: "warn", stopping: "warn", "store failing": "bad" };
+const TONES = { running: "good", idle: "calm", paused: "warn", stopping: "warn", "store slow": "warn", "store failing": "bad" };
 
 // --- the last minutes ------------------------------------------------------------------------------------
 
