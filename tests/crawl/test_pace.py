@@ -79,10 +79,10 @@ def test_what_is_on_record_makes_the_figures() -> None:
     pace, now = steady(3.0, refreshes=3, discoveries=1)
     pace.budget = 864.0
 
-    figures = figures_on_record(sample=[], price="2.5 100.0 1400", pace=pace.to_text(), overdue=3, waiting=4, now=now)
+    figures = figures_on_record(sample=[], price="2.5 100.0 1400 3", pace=pace.to_text(), overdue=3, waiting=4, now=now)
     nothing = figures_on_record(sample=[], price=None, pace=None, overdue=0, waiting=0, now=now)
 
     assert (figures.price, figures.asked, figures.scheduled) == (2.5, 100.0, 1_400)
-    assert (figures.overdue, figures.waiting) == (3, 4)
+    assert (figures.overdue, figures.waiting, figures.dear_hosts) == (3, 4, 3)
     assert figures.budget_used == pytest.approx(0.5, rel=0.02)
     assert (nothing.price, nothing.fresh, nothing.budget_used) == (None, None, None)

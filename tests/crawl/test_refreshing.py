@@ -10,6 +10,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "backends" / "sqlite"))
 from sqlite_store import START, Store, candidate, settlement
 
+from gossamer.crawl.lines import ROOM
 from gossamer.crawl.prices import price_from
 from gossamer.crawl.recrawl_rules import recrawl_rules_of
 from gossamer.crawl.recrawling import Recrawling
@@ -289,3 +290,32 @@ def test_a_crawl_is_not_held_up_by_urls_that_were_settled_otherwise(store: Store
 
     assert not over
     assert scene.refreshing.look_at == START + 70.0 < math.inf
+
+
+def test_a_host_with_much_that_is_due_does_not_keep_others_from_being_queued(store: Store) -> None:
+    with_pages(store, [-500.0 + k for k in range(400)])
+    number = 401
+    store.writer.commit(Batch(candidates=[candidate("b.test", number)]), store.now)
+    page = settlement(number, host_id=2, body=b"b")._replace(available_at=Instant(START - 5.0), planned=5.0)
+    store.writer.commit(Batch(settlements=[page]), store.now)
+    scene = Scene(store, KEEP, policy="optimal")
+    store.writer._when_due = scene.refreshing.recrawling.dates.when_due
+
+    queued = scene.step()
+
+    assert queued == ROOM + 1
+    rows = store.rows("SELECT host_id, count(*) FROM urls WHERE state = 0 GROUP BY host_id ORDER BY host_id")
+    assert [tuple(row) for row in rows] == [(1, ROOM), (2, 1)]
+    assert scene.step() == 0
+    assert scene.refreshing.look_at > store.now  # the others come when there is room
+    scene.visited(ROOM)
+    store.clock.advance(Seconds(60.0))
+    assert 0 < scene.step() <= ROOM
+
+
+def test_one_that_runs_once_puts_nothing_off(store: Store) -> None:
+    with_pages(store, [-500.0 + k for k in range(100)])
+    scene = Scene(store, ONCE, policy="optimal")
+    store.writer._when_due = scene.refreshing.recrawling.dates.when_due
+
+    assert scene.step() == 100

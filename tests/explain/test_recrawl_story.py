@@ -128,3 +128,14 @@ def test_the_same_is_told_as_an_object() -> None:
         "reported_at": None,
         "forwarded": False,
     }
+
+
+def test_the_price_of_a_host_that_allows_too_few_visits_is_told_beside_the_usual_one() -> None:
+    budget = Config(recrawl=RecrawlSection(budget=100.0))
+    dear = story_of(config=budget, changing=HostChanging().to_text(5.0))
+    usual = story_of(config=budget)
+
+    assert (recrawl_of(dear).price, recrawl_of(dear).usual_price) == (5.0, 2.5)
+    assert "the price is that of its host, which allows fewer visits than its pages are worth" in text_of(dear)
+    assert (recrawl_of(usual).price, recrawl_of(usual).usual_price) == (2.5, None)
+    assert "the price is that of its host" not in text_of(usual)

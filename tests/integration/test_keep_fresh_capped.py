@@ -68,15 +68,15 @@ def test_what_hosts_allow_is_used(kept: Kept) -> None:
 
 
 def test_the_price_of_a_host_is_told(kept: Kept) -> None:
+    told = gossamer("status", "--dir", kept.crawl, "--json").report["recrawl"]
     where = ("--dir", kept.crawl, "--config", kept.crawl.parent / "gossamer.toml")
-    told = gossamer("status", *where, "--json").report["recrawl"]
     story = gossamer("explain", kept.world.names[0], *where, "--json").report["recrawl"]
     words = gossamer("explain", kept.world.names[0], *where).out
 
     assert isinstance(told, dict) and isinstance(story, dict)
     assert told["dear_hosts"] == kept.world.hosts
     assert story["price"] > story["usual_price"] == pytest.approx(told["price"])
-    assert "the price is that of its host, it allows fewer visits than its pages are worth" in words
+    assert "the price is that of its host, which allows fewer visits than its pages are worth" in words
 
 
 def test_lines_are_short_so_that_what_is_due_waits_by_its_worth(kept: Kept) -> None:

@@ -80,6 +80,7 @@ class Recrawling:
         self._importance = importance
         self._hosts: dict[HostId, HostChanging] = {}
         self.lines = Lines(Instant(price.stepped * DAY))
+        self._dear = self.lines.prices.hosts
         self.dates = DueDates(policy, rules, price, self.lines, importance, self._hosts)
         self._wish(wishes, rules)
         self._changed: dict[HostId, HostChanging] = {}
@@ -310,9 +311,9 @@ class Recrawling:
         if changed is None or before is None:
             return self._after_first(visit, ruling, now, mime, said.modified)
         known = self._host(visit.host_id)
-        price, gap_before = self.price.price, before.planned
-        if gap_before and (now - before.at > _LATE * gap_before or visit.host_id in self.lines.prices):
-            price = self._price_at(visit, before, gap_before, now, known.rates.pages)
+        price, gap = self.price.price, before.planned
+        if gap and (now - before.at > _LATE * gap or visit.host_id in self._dear):
+            price = self._price_at(visit, before, gap, now, known.rates.pages)
         prior = known.rates.prior()
         if task.changefreq is not None:
             prior = prior_of(task.changefreq, prior)
@@ -360,8 +361,8 @@ class Recrawling:
             prior = prior_of(task.changefreq, prior)
         hub = is_hub(task, mime)
         importance = HUB_WEIGHT if hub else round(self._importance(task.priority), 2)
-        dear = host_id in self.lines.prices
-        shared = ruling is self._usual_ruling and self._is_optimal and changed_at is None and not hub and not dear
+        shared = ruling is self._usual_ruling and self._is_optimal and changed_at is None
+        shared = shared and not hub and host_id not in self._dear
         gap = self._first.get((prior, importance)) if shared else None
         one = two = None
         if gap is None:

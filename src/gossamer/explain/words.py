@@ -345,7 +345,7 @@ def _recrawl(recrawl: Recrawl) -> list[str]:
     lines = [f"{gap}, by {recrawl.policy}: {recrawl.why}"]
     lines.append(f"price of a visit {recrawl.price:.4g}, importance {recrawl.importance:.3g}")
     if recrawl.usual_price is not None:
-        why = "it allows fewer visits than its pages are worth"
+        why = "which allows fewer visits than its pages are worth"
         lines.append(f"the price is that of its host, {why}; elsewhere it is {recrawl.usual_price:.4g}")
     if recrawl.host_pages:
         pages = words.number_of(recrawl.host_pages, "page")

@@ -10,6 +10,7 @@ asked for and what may be spent; if they come in time it falls, until it is that
 Both the crawl and `simulate` use this. Times are in days.
 """
 
+from collections.abc import Collection
 from math import exp, log1p
 from typing import Final
 
@@ -43,11 +44,12 @@ class HostPrices:
     Always true: `of` is never below the usual price, and no more than `most` hosts are kept. Another thread may ask.
     """
 
-    __slots__ = ("_most", "_own")
+    __slots__ = ("_most", "_own", "hosts")
 
     def __init__(self, most: int = MOST) -> None:
         """`most` is at least one."""
         self._own: dict[int, _Own] = {}
+        self.hosts: Collection[int] = self._own.keys()  # those that have one: asked at every visit
         self._most = most
 
     def __len__(self) -> int:
