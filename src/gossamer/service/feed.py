@@ -4,7 +4,6 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
-from threading import get_ident
 
 from gossamer.crawl.audience import Audience, Outcome
 from gossamer.model.fill import Fill
@@ -30,7 +29,6 @@ class Feed:
         self._look: Callable[[], Snapshot] | None = None
         self._commits: Callable[[], int] = lambda: 0
         self._as_of = 0
-        self._home = 0
         self._moments = Moments()
         self._sights = Sights()
         self._shown: tuple[Snapshot, dict[str, object]] | None = None  # the same for all who watch
@@ -40,6 +38,7 @@ class Feed:
         self._number = 0
         self._watchers = 0
         self._closed = False
+        self.on_picture: Callable[[], None] = lambda: None
 
     def open(
         self, audience: Audience, look: Callable[[], Snapshot], commits: Callable[[], int], sights: Sights | None = None
@@ -47,20 +46,18 @@ class Feed:
         """The crawl is there: whom it tells, how to look at it, how many commits it has made, and what is asked of it
         only while somebody watches."""
         self._audience, self._look, self._commits = audience, look, commits
-        self._home = get_ident()
         self._sights = sights or Sights()
 
     @property
     def latest(self) -> Snapshot | None:
         """The last picture, which knows of the last commit: whoever was told that a change is on record sees it.
-        On other threads than the crawl's it is the last one that was told of.
         Looking costs milliseconds with many hosts, so it is not done for every caller."""
         self.catch_up()
         return self._latest
 
     def catch_up(self) -> None:
-        """Look again if anything was committed since. Other threads than the crawl's cannot look."""
-        if self._look is not None and self._commits() != self._as_of and get_ident() == self._home:
+        """Look again if anything was committed since."""
+        if self._look is not None and self._commits() != self._as_of:
             self._as_of = self._commits()
             self._latest = self._look()
 
@@ -71,6 +68,7 @@ class Feed:
         self._moments.note(snapshot)
         news, self._news = self._news, asyncio.Event()
         news.set()
+        self.on_picture()
 
     def close(self) -> None:
         """Nothing more will come; whoever watches is told so."""

@@ -1,50 +1,131 @@
-"""The front: connections have a thread and an event loop of their own.
+"""The front: connections have a process of their own.
 
-The crawl's event loop is busy for milliseconds at a time, and for longer while commits compete with it for the
-interpreter; whoever asks for figures should not wait for that. What passes the gate and cannot be answered here goes to
-the application on the crawl's event loop (`service.across`), which alone touches the crawl.
+The crawl's event loop is busy for milliseconds at a time, and its threads compete for the interpreter; whoever asks for
+figures should not wait for that, nor slow it down. What passes the gate and is only read (the database, the last
+picture of the crawl) is answered here; the rest goes over the link to the application beside the crawl
+(`service.across`), which alone touches it.
 """
 
 import asyncio
+import logging
+import os
+import signal
 import socket
-import threading
-from concurrent.futures import Future
-from typing import Final
+import sys
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, NoReturn, cast
 
 import uvloop
 
-from gossamer.sections import ServiceSection
+from gossamer.clock import SteadyClock, clock_of
+from gossamer.config import Config
+from gossamer.observe.snapshot import Snapshot
+from gossamer.service.across import Across
+from gossamer.service.app import make_app
+from gossamer.service.asking import Questions
 from gossamer.service.connections import Server, server_config
-from gossamer.service.gate import Gate
-from gossamer.service.repeated import Short
+from gossamer.service.gate import Gate, Policy
+from gossamer.service.link import Link
+from gossamer.service.metrics import Metrics
+from gossamer.service.parts import Parts
+from gossamer.service.short import ShortWay
+from gossamer.service.standing import StandingOrders
 
-NAME: Final = "gossamer-front"
+_PATIENCE: Final = 10.0  # seconds; connections have three
 
 
-class Front:
-    """Serves on its own thread from `open` until `close`."""
+@dataclass(slots=True)
+class Shown:
+    """What the front knows of the crawl: the last that it was shown. Stands in for the parts of the crawl of which
+    routes that only read want nothing else."""
 
-    def __init__(self, gate: Gate, section: ServiceSection, short: Short | None = None) -> None:
-        self._ready: Future[None] = Future()
-        self._ended: Future[None] = Future()
-        self._server = Server(server_config(gate, section, short), lambda: self._ready.set_result(None))
+    config: Config
+    orders: StandingOrders
+    latest: Snapshot | None = None
+    stopping: bool = False
+    paused: bool = False
 
-    async def open(self, listening: socket.socket) -> "asyncio.Future[None]":
-        """Returns when calls are taken: what is done when they are not any more, and tells why if that is a mistake."""
-        threading.Thread(target=self._run, args=(listening,), name=NAME).start()
-        ended = asyncio.wrap_future(self._ended)
-        await asyncio.wait([asyncio.wrap_future(self._ready), ended], return_when=asyncio.FIRST_COMPLETED)
-        return ended
 
-    def close(self) -> None:
-        """Take no more calls, and end when those on their way are answered or have had their time."""
-        self._server.should_exit = True
+def forked(listening: socket.socket) -> tuple[int, socket.socket]:
+    """A front for this socket: the number of its process, and our end of the link. It waits until it is opened, and
+    ends when our end is closed. To be called before there is any thread or event loop."""
+    ours, theirs = socket.socketpair()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    number = os.fork()
+    if number == 0:
+        ours.close()
+        _live(listening, theirs)
+    theirs.close()
+    return number, ours
 
-    def _run(self, listening: socket.socket) -> None:
-        try:
-            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-                runner.run(self._server.serve(sockets=[listening]))
-        except BaseException as error:
-            self._ended.set_exception(error)
-        else:
-            self._ended.set_result(None)
+
+def end_of(number: int, link: socket.socket) -> None:
+    """End the front, by closing the link. Calls that are on their way have their time."""
+    with link, suppress(OSError):
+        link.shutdown(socket.SHUT_WR)
+        link.settimeout(_PATIENCE)
+        while link.recv(65536):
+            pass  # the last words of somebody whom nobody asks any more
+    with suppress(ProcessLookupError):
+        os.kill(number, signal.SIGKILL)  # it has ended, unless its time is up
+    os.waitpid(number, 0)
+
+
+def _live(listening: socket.socket, end: socket.socket) -> NoReturn:
+    """What the front's process does. Nothing of its parent's clearing up is done here a second time."""
+    for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(each, signal.SIG_IGN)  # they concern the crawl; it tells us
+    status = 1
+    try:
+        logging.getLogger("uvicorn").setLevel(logging.CRITICAL)
+        uvloop.run(_serve(listening, end))
+        status = 0
+    except BaseException:
+        traceback.print_exc()
+        sys.stderr.flush()
+    finally:
+        os._exit(status)
+
+
+async def _serve(listening: socket.socket, end: socket.socket) -> None:
+    link = await Link.over(end)
+    heard = link.heard()
+    opening = await anext(heard, None)
+    if opening is None:
+        return  # there is no crawl after all
+    _, policy, shown = opening
+    server, across, questions = _made(link, policy, shown)
+
+    async def hear() -> None:
+        async for what, *rest in heard:
+            if what == "shown":
+                shown.latest, shown.stopping, shown.paused, ordered = rest
+                shown.config, shown.orders = ordered or (shown.config, shown.orders)
+            elif what == "close":
+                server.should_exit = True
+            else:
+                across.heard(what, *rest)
+        across.lost()
+        server.should_exit = True
+
+    hearing = asyncio.create_task(hear())
+    await server.serve(sockets=[listening])
+    hearing.cancel()
+    questions.close()
+
+
+def _made(link: Link, policy: Policy, shown: Shown) -> tuple[Server, Across, Questions]:
+    directory = Path(shown.config.dir)
+    questions = Questions(directory, clock_of(directory))
+    crawl: Any = shown
+    metrics = Metrics(lambda: shown.latest)
+    parts = Parts(crawl, questions, crawl, metrics, crawl, cast(Callable[[], None], None))
+    across, clock = Across(make_app(parts), link), SteadyClock()
+    gate = Gate(across, policy, clock)
+    config = server_config(gate, shown.config.service, ShortWay(parts, clock))
+    return Server(config, lambda: link.tell("ready")), across, questions

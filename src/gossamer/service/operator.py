@@ -66,6 +66,7 @@ class Operator:
         self._canonicaliser = canonicaliser_for(config)
         self._addresses = AddressPolicy(allow_private=config.allow_private, allowed_networks=config.allow_networks)
         self._changing = asyncio.Lock()  # rules and orders change one at a time
+        self.changes = 0  # of the configuration or the orders
         crawl = opened.crawl
         crawl.controls.paused |= orders.paused_hosts
         crawl.controls.dropped |= orders.dropped_hosts
@@ -319,6 +320,7 @@ class Operator:
         return done
 
     async def _keep(self) -> None:
+        self.changes += 1
         facts = self._opened.crawl.store.batch.facts
         facts[FACT] = self._orders.to_text()
         facts["options"] = json.dumps(shape_of(self.config))  # so that `gossamer crawl` goes on by the same limits

@@ -1,21 +1,20 @@
-"""The service: a crawl, the application that steers it on the same event loop, and the front that callers reach."""
+"""The service: a crawl, the application that steers it beside it, and the front, a process that callers reach."""
 
 import asyncio
 import gc
 import ipaddress
-import logging
 import signal
 import socket
 import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import uvloop
 
 from gossamer.backends.sqlite.database import open_for_reading
 from gossamer.backends.sqlite.windows import fact
-from gossamer.clock import SteadyClock
 from gossamer.config import Config
 from gossamer.crawl.session import Session, session
 from gossamer.crawl.supervisor import Interrupts
@@ -23,18 +22,17 @@ from gossamer.errors import UsageError
 from gossamer.observe.log import EventLog
 from gossamer.sections import ServiceSection
 from gossamer.seed.lists import Seed
-from gossamer.service.across import Across
-from gossamer.service.app import make_app
 from gossamer.service.asking import Questions
+from gossamer.service.beside import Beside
 from gossamer.service.connections import listen
 from gossamer.service.feed import Feed
-from gossamer.service.front import Front
-from gossamer.service.gate import Gate, Policy, names_for
+from gossamer.service.front import end_of, forked
+from gossamer.service.gate import Policy, names_for
+from gossamer.service.link import Link
 from gossamer.service.metrics import Metrics
 from gossamer.service.moments import Sights
 from gossamer.service.operator import Operator, Unavailable
 from gossamer.service.parts import Parts
-from gossamer.service.short import ShortWay
 from gossamer.service.standing import FACT, StandingOrders, from_text
 from gossamer.service.token import token_in
 
@@ -43,8 +41,6 @@ COMMIT_PATIENCE = 3.0
 SWITCH_SECONDS = 0.0001
 """So long a thread that commits or answers a question may keep the event loop waiting for its turn: the loop lets go of
 the interpreter ten times a page, and would wait fifty times as long each time with Python's own 5 ms."""
-HANDFUL = 8
-"""Documents that are read at one go: callers wait for as long as that takes, some six milliseconds."""
 
 
 def serve(
@@ -60,25 +56,29 @@ def serve(
     `on_ready` is told the address and where the token is. `reread` gives the configuration as it stands now; on SIGHUP
     the rules of entry are taken from it.
     """
-    return uvloop.run(_serve(config, seeds, add_seeds, on_ready, reread))
+    listening = listen(config.service.host, config.service.port)
+    front, end = forked(listening)
+    try:
+        address = listening.getsockname()
+        listening.close()  # the front has it
+        return uvloop.run(_serve(config, seeds, add_seeds, address, end, on_ready, reread))
+    finally:
+        end_of(front, end)
 
 
 async def _serve(
     config: Config,
     seeds: list[Seed],
     add_seeds: bool,
+    address: tuple[Any, ...],
+    end: socket.socket,
     on_ready: Callable[[str, Path], None],
     reread: Callable[[], Config],
 ) -> int:
-    logging.getLogger("uvicorn").setLevel(logging.CRITICAL)  # our own log tells what there is to tell
-    listening = listen(config.service.host, config.service.port)
-    try:
-        orders = orders_in(Path(config.dir))
-        feed = Feed()
-        async with session(orders.applied_to(config), seeds, add_seeds, feed, may_be_empty=True) as opened:
-            return await _run(opened, config, orders, feed, listening, on_ready, reread)
-    finally:
-        listening.close()
+    orders = orders_in(Path(config.dir))
+    feed = Feed()
+    async with session(orders.applied_to(config), seeds, add_seeds, feed, may_be_empty=True) as opened:
+        return await _run(opened, config, orders, feed, address, await Link.over(end.dup()), on_ready, reread)
 
 
 async def _run(
@@ -86,7 +86,8 @@ async def _run(
     config: Config,
     orders: StandingOrders,
     feed: Feed,
-    listening: socket.socket,
+    address: tuple[Any, ...],
+    link: Link,
     on_ready: Callable[[str, Path], None],
     reread: Callable[[], Config],
 ) -> int:
@@ -95,9 +96,7 @@ async def _run(
     sys.setswitchinterval(SWITCH_SECONDS)
     crawl = opened.crawl
     crawl.pipeline.keep_open = True
-    crawl.pipeline.desk.handful = HANDFUL
     crawl.store.patience, crawl.store.outlasts_full_disk = config.service.patience, True
-    token = token_in(crawl.directory.path)
     operator = Operator(opened, config, orders, patience=COMMIT_PATIENCE)
     feed.open(crawl.pipeline.audience, opened.watch.snapshot, lambda: crawl.store.commits, sights_of(opened, config))
     feed.update(opened.watch.snapshot())
@@ -109,10 +108,7 @@ async def _run(
         loop.call_soon(interrupts.received)  # whoever orders it is answered first
 
     parts = Parts(operator, questions, feed, Metrics(lambda: feed.latest), crawl.pipeline, stop_soon)
-    address = listening.getsockname()
-    clock = SteadyClock()
-    gate = Gate(Across(make_app(parts), loop, feed.catch_up), policy_for(config.service, token), clock)
-    front = Front(gate, config.service, ShortWay(parts, clock))
+    beside = Beside(parts, link)
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, interrupts.received)
     changes: set[asyncio.Task[None]] = set()  # the loop alone would forget them
@@ -125,16 +121,22 @@ async def _run(
     try:
         running = asyncio.create_task(crawl.pipeline.run())
         interrupts.running = running
-        serving = await front.open(listening)
-        where = f"http://{'[' + address[0] + ']' if ':' in address[0] else address[0]}:{address[1]}/"
-        opened.log.event("service.started", address=where)
-        on_ready(where, crawl.directory.path)
+        serving = asyncio.create_task(beside.serve(policy_for(config.service, token_in(crawl.directory.path))))
+        ready = asyncio.create_task(beside.ready.wait())
+        await asyncio.wait([ready, serving], return_when=asyncio.FIRST_COMPLETED)
+        if ready.done():
+            where = f"http://{'[' + address[0] + ']' if ':' in address[0] else address[0]}:{address[1]}/"
+            opened.log.event("service.started", address=where)
+            on_ready(where, crawl.directory.path)
         await asyncio.wait([running, serving], return_when=asyncio.FIRST_COMPLETED)
+        is_lost = serving.done() and not running.done()
+        if is_lost:
+            opened.log.event("service.lost")
         feed.close()
-        front.close()
+        beside.close()
         if not running.done():
             crawl.pipeline.stop()
-        await asyncio.gather(serving, return_exceptions=True)
+        await serving
         try:
             await running
         except asyncio.CancelledError:
@@ -142,10 +144,11 @@ async def _run(
                 raise
         opened.log.event("service.ended")
     finally:
+        ready.cancel()
         questions.close()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.remove_signal_handler(number)
-    return 0
+    return 1 if is_lost else 0
 
 
 async def _take_again(operator: Operator, reread: Callable[[], Config], log: EventLog) -> None:

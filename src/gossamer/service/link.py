@@ -1,0 +1,51 @@
+"""The link between the two processes of the service: whole messages over a pair of sockets, in the order of telling.
+
+Both ends are ours, of the same program, one the child of the other: what comes over it may be taken for what it says.
+"""
+
+import asyncio
+import pickle
+import socket
+from collections.abc import AsyncIterator
+from typing import Any, Final
+
+_LENGTH: Final = 4
+_MOST_WAITING: Final = 1 << 20
+
+Told = tuple[Any, ...]
+"""What it is, and what belongs to it."""
+
+
+class Link:
+    """One end."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+
+    @classmethod
+    async def over(cls, end: socket.socket) -> "Link":
+        end.setblocking(False)
+        return cls(*await asyncio.open_connection(sock=end))
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether the other end does not take what it is told."""
+        return self._writer.transport.get_write_buffer_size() > _MOST_WAITING
+
+    def tell(self, *message: Any) -> None:
+        """Nothing happens where the other end is gone; `heard` ends there too."""
+        body = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+        self._writer.write(len(body).to_bytes(_LENGTH, "big") + body)
+
+    async def heard(self) -> AsyncIterator[Told]:
+        """What the other end tells, until it is gone."""
+        try:
+            while True:
+                length = int.from_bytes(await self._reader.readexactly(_LENGTH), "big")
+                yield pickle.loads(await self._reader.readexactly(length))
+        except (asyncio.IncompleteReadError, ConnectionError):
+            return
+
+    def close(self) -> None:
+        self._writer.close()
