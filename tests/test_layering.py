@@ -136,10 +136,10 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "secrets": ("assemble", "backends", "service.token"),
     "importlib": ("cli", "backends", "native", "plugins", ""),
     "asyncio": ("fetch", "extract.elsewhere", "store.thread", "crawl", "library", "searching", "service", "simweb"),
-    "concurrent": ("store.thread", "crawl", "fetch", "service.asking", "service.front"),
-    "threading": ("observe.log", "library", "service.feed", "service.front"),
+    "concurrent": ("store.thread", "crawl", "fetch", "service.asking"),
+    "threading": ("observe.log", "library"),
     "multiprocessing": ("crawl",),
-    "socket": ("service.connections", "service.front", "service.server", "simweb"),
+    "socket": ("service.connections", "service.front", "service.link", "service.server", "simweb"),
     "subprocess": ("simweb",),
     "http": ("simweb",),
     "urllib": (

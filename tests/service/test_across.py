@@ -1,29 +1,18 @@
-"""An application on another event loop: the same answers, whatever goes wrong on the way."""
+"""An application in another process, over a link: the same answers, whatever goes wrong on the way."""
 
 import asyncio
-import threading
-from collections.abc import Iterator
+import socket
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
-from gossamer.service.across import Across
-from gossamer.service.gate import App, Message, Receive, Scope, Send
+from gossamer.service.across import Across, Broken, Home
+from gossamer.service.gate import App, Message, Receive, Scope, Send, TooLarge
+from gossamer.service.link import Link
 
-SCOPE: Scope = {"type": "http", "method": "POST", "path": "/crawl"}
+SCOPE: Scope = {"type": "http", "method": "POST", "path": "/crawl", "headers": [(b"host", b"x")]}
 START: Message = {"type": "http.response.start", "status": 200, "headers": []}
-
-
-@pytest.fixture
-def home() -> Iterator[asyncio.AbstractEventLoop]:
-    """An event loop on a thread of its own."""
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever)
-    thread.start()
-    yield loop
-    loop.call_soon_threadsafe(loop.stop)
-    thread.join(10)
-    loop.close()
 
 
 def piece(body: bytes, more: bool = False) -> Message:
@@ -34,32 +23,86 @@ async def nothing() -> Message:
     return {"type": "http.request", "body": b"", "more_body": False}
 
 
-def called(app: App, home: asyncio.AbstractEventLoop, receive: Receive = nothing) -> tuple[list[Message], list[str]]:
-    """What a caller is told, and on which threads the application told it."""
+async def never_called(scope: Scope, receive: Receive, send: Send) -> None:
+    raise AssertionError("answered in front")
+
+
+class Ends:
+    """Both ends of a link, over real sockets, and what is said before each answer."""
+
+    def __init__(self, app: App, here: App = never_called) -> None:
+        self._app = app
+        self._here = here
+        self.caught_up = 0
+
+    async def __aenter__(self) -> Across:
+        first, second = socket.socketpair()
+        front, home = await Link.over(first), await Link.over(second)
+        self.across, self.home = Across(self._here, front), Home(self._app, home, self._catch_up)
+        self._links = front, home
+        self._hearing = [
+            asyncio.create_task(_hear(front, self.across.heard)),
+            asyncio.create_task(_hear(home, self.home.heard)),
+        ]
+        return self.across
+
+    async def __aexit__(self, *_: object) -> None:
+        for link in self._links:
+            link.close()
+        await asyncio.wait_for(asyncio.gather(*self._hearing), 10)
+
+    def _catch_up(self) -> None:
+        self.caught_up += 1
+
+
+async def _hear(link: Link, heard: Callable[..., None]) -> None:
+    async for what, *rest in link.heard():
+        heard(what, *rest)
+
+
+def told_by(app: App, receive: Receive = nothing) -> list[Message]:
+    """What a caller is told."""
     told: list[Message] = []
-    where: list[str] = []
 
     async def send(message: Message) -> None:
         told.append(message)
 
-    across = Across(app, home, lambda: where.append(threading.current_thread().name))
-    asyncio.run(across(dict(SCOPE), receive, send))
-    return told, where
+    async def call() -> None:
+        async with Ends(app) as across:
+            await asyncio.wait_for(_called(across, receive, send), 10)
+
+    asyncio.run(call())
+    return told
 
 
-def test_a_whole_answer_comes_over_and_the_crawl_is_looked_at_where_it_lives(home: asyncio.AbstractEventLoop) -> None:
-    ran_on: list[asyncio.AbstractEventLoop] = []
+def _called(across: Across, receive: Receive, send: Send) -> Awaitable[None]:
+    return across({**SCOPE, "state": object(), "extensions": {}}, receive, send)
+
+
+def test_a_whole_answer_comes_over_after_the_crawl_was_looked_at() -> None:
+    seen: list[Scope] = []
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        ran_on.append(asyncio.get_running_loop())
+        seen.append(scope)
+        assert ends.caught_up == 0
         await send(dict(START))
         await send(piece(b"whole"))
+        assert ends.caught_up == 1
 
-    told, where = called(app, home)
+    ends = Ends(app)
+    told: list[Message] = []
+
+    async def send(message: Message) -> None:
+        told.append(message)
+
+    async def call() -> None:
+        async with ends as across:
+            await _called(across, nothing, send)
+
+    asyncio.run(call())
 
     assert told == [START, piece(b"whole")]
-    assert ran_on == [home]
-    assert where and threading.current_thread().name not in where
+    assert {key: seen[0][key] for key in SCOPE} == SCOPE
 
 
 @pytest.mark.parametrize(
@@ -70,20 +113,25 @@ def test_a_whole_answer_comes_over_and_the_crawl_is_looked_at_where_it_lives(hom
         *(("POST", "/dead", True), ("DELETE", "/pages", True), ("GET", "/readyz", True)),
     ],
 )
-def test_only_what_touches_the_crawl_is_called_where_it_lives(
-    home: asyncio.AbstractEventLoop, method: str, path: str, at_home: bool
-) -> None:
-    ran_on: list[asyncio.AbstractEventLoop] = []
+def test_only_what_touches_the_crawl_is_called_where_it_lives(method: str, path: str, at_home: bool) -> None:
+    called: list[str] = []
 
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        ran_on.append(asyncio.get_running_loop())
+    def app_at(place: str) -> App:
+        async def app(scope: Scope, receive: Receive, send: Send) -> None:
+            called.append(place)
 
-    asyncio.run(Across(app, home, lambda: None)({**SCOPE, "method": method, "path": path}, nothing, nothing))  # type: ignore[arg-type]
+        return app
 
-    assert (ran_on == [home]) is at_home
+    async def call() -> None:
+        async with Ends(app_at("home"), app_at("front")) as across:
+            await across({**SCOPE, "method": method, "path": path}, nothing, None)  # type: ignore[arg-type]
+
+    asyncio.run(call())
+
+    assert called == ["home" if at_home else "front"]
 
 
-def test_a_stream_comes_piece_by_piece_as_fast_as_it_is_taken(home: asyncio.AbstractEventLoop) -> None:
+def test_a_stream_comes_piece_by_piece_as_fast_as_it_is_taken() -> None:
     taken: list[bytes] = []
     ahead: list[int] = []
     made = 0
@@ -102,13 +150,17 @@ def test_a_stream_comes_piece_by_piece_as_fast_as_it_is_taken(home: asyncio.Abst
             taken.append(message["body"])
             ahead.append(made - len(taken))
 
-    asyncio.run(Across(app, home, lambda: None)(dict(SCOPE), nothing, slowly))
+    async def call() -> None:
+        async with Ends(app) as across:
+            await _called(across, nothing, slowly)
+
+    asyncio.run(call())
 
     assert taken == [b"%d" % number for number in range(20)]
     assert max(ahead) <= 1
 
 
-def test_what_the_caller_sends_reaches_the_application(home: asyncio.AbstractEventLoop) -> None:
+def test_what_the_caller_sends_reaches_the_application() -> None:
     parts = [b"one", b"two", b""]
 
     async def receive() -> Message:
@@ -122,28 +174,38 @@ def test_what_the_caller_sends_reaches_the_application(home: asyncio.AbstractEve
         await send(dict(START))
         await send(piece(got))
 
-    told, _ = called(app, home, receive)
-
-    assert told[-1] == piece(b"onetwo")
+    assert told_by(app, receive)[-1] == piece(b"onetwo")
 
 
-def test_a_mistake_in_reading_is_raised_into_the_application(home: asyncio.AbstractEventLoop) -> None:
+def test_a_read_that_the_application_gave_up_is_not_lost() -> None:
     async def receive() -> Message:
-        raise ValueError("too large")
+        await asyncio.sleep(0.05)
+        return {"type": "http.request", "body": b"late", "more_body": False}
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(receive(), 0.001)
+        await send(dict(START))
+        await send(piece((await receive())["body"]))
+
+    assert told_by(app, receive)[-1] == piece(b"late")
+
+
+def test_a_mistake_in_reading_is_raised_into_the_application() -> None:
+    async def receive() -> Message:
+        raise TooLarge
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         try:
             await receive()
-        except ValueError as error:
+        except TooLarge:
             await send({**START, "status": 413})
-            await send(piece(str(error).encode("ascii")))
+            await send(piece(b"too large"))
 
-    told, _ = called(app, home, receive)
-
-    assert told == [{**START, "status": 413}, piece(b"too large")]
+    assert told_by(app, receive) == [{**START, "status": 413}, piece(b"too large")]
 
 
-def test_a_mistake_of_the_application_is_told_and_raised(home: asyncio.AbstractEventLoop) -> None:
+def test_a_mistake_of_the_application_is_told_and_raised() -> None:
     told: list[Message] = []
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -154,35 +216,86 @@ def test_a_mistake_of_the_application_is_told_and_raised(home: asyncio.AbstractE
     async def send(message: Message) -> None:
         told.append(message)
 
-    with pytest.raises(RuntimeError, match="a mistake"):
-        asyncio.run(Across(app, home, lambda: None)(dict(SCOPE), nothing, send))
+    async def call() -> None:
+        async with Ends(app) as across:
+            with pytest.raises(Broken, match="RuntimeError: a mistake"):
+                await _called(across, nothing, send)
+
+    asyncio.run(call())
 
     assert [message["type"] for message in told] == ["http.response.start", "http.response.body"]
 
 
-def test_a_caller_who_gives_up_ends_the_call_in_the_application(home: asyncio.AbstractEventLoop) -> None:
-    begun, ended = threading.Event(), threading.Event()
+def test_a_caller_who_gives_up_ends_the_call_in_the_application() -> None:
     told: list[Message] = []
 
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        await send(dict(START))
-        begun.set()
-        try:
-            await asyncio.sleep(60)
-        finally:
-            ended.set()
-
-    async def send(message: Message) -> None:
-        told.append(message)
-
     async def give_up() -> None:
-        call: asyncio.Task[Any] = asyncio.ensure_future(Across(app, home, lambda: None)(dict(SCOPE), nothing, send))
-        await asyncio.to_thread(begun.wait, 10)
-        call.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await call
+        begun, ended = asyncio.Event(), asyncio.Event()
+
+        async def app(scope: Scope, receive: Receive, send: Send) -> None:
+            await send(dict(START))
+            begun.set()
+            try:
+                await asyncio.sleep(60)
+            finally:
+                ended.set()
+
+        async def send(message: Message) -> None:
+            told.append(message)
+
+        async with Ends(app) as across:
+            call: asyncio.Task[Any] = asyncio.ensure_future(_called(across, nothing, send))
+            await asyncio.wait_for(begun.wait(), 10)
+            call.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await call
+            await asyncio.wait_for(ended.wait(), 10)
 
     asyncio.run(give_up())
 
-    assert ended.wait(10)
     assert told == []  # whoever gave up may answer something else
+
+
+def test_many_calls_at_once_keep_their_answers_apart() -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        body = (await receive())["body"]
+        await asyncio.sleep(0.001 * (int(body) % 7))
+        await send(dict(START))
+        await send(piece(body, more=True))
+        await send(piece(body))
+
+    async def one(across: Across, number: int) -> bytes:
+        got = b""
+
+        async def receive() -> Message:
+            return {"type": "http.request", "body": b"%d" % number, "more_body": False}
+
+        async def send(message: Message) -> None:
+            nonlocal got
+            got += message.get("body", b"")
+
+        await _called(across, receive, send)
+        return got
+
+    async def calls() -> list[bytes]:
+        async with Ends(app) as across:
+            return await asyncio.gather(*(one(across, number) for number in range(10, 90)))
+
+    assert asyncio.run(calls()) == [b"%d%d" % (number, number) for number in range(10, 90)]
+
+
+def test_when_the_crawl_is_gone_whoever_waits_is_told() -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await asyncio.sleep(60)
+
+    async def call() -> None:
+        ends = Ends(app)
+        async with ends as across:
+            waiting: asyncio.Task[Any] = asyncio.ensure_future(_called(across, nothing, nothing))  # type: ignore[arg-type]
+            await asyncio.sleep(0.01)
+            across.lost()
+            with pytest.raises(Broken):
+                await waiting
+            ends.home.close()
+
+    asyncio.run(call())

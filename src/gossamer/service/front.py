@@ -23,6 +23,9 @@ import uvloop
 
 from gossamer.clock import SteadyClock, clock_of
 from gossamer.config import Config
+from gossamer.errors import GossamerError
+from gossamer.filter.domains import registrable_domain
+from gossamer.model.units import HostKey
 from gossamer.observe.snapshot import Snapshot
 from gossamer.service.across import Across
 from gossamer.service.app import make_app
@@ -54,6 +57,7 @@ def forked(listening: socket.socket) -> tuple[int, socket.socket]:
     """A front for this socket: the number of its process, and our end of the link. It waits until it is opened, and
     ends when our end is closed. To be called before there is any thread or event loop."""
     ours, theirs = socket.socketpair()
+    registrable_domain(HostKey("host.test"))  # has the list of suffixes read, once for both
     sys.stdout.flush()
     sys.stderr.flush()
     number = os.fork()
@@ -100,6 +104,8 @@ async def _serve(listening: socket.socket, end: socket.socket) -> None:
         return  # there is no crawl after all
     _, policy, shown = opening
     server, across, questions = _made(link, policy, shown)
+    with suppress(GossamerError):
+        questions.explain_at_once(shown.config, "http://host.test/")  # the first story of all is the dearest
 
     async def hear() -> None:
         async for what, *rest in heard:

@@ -35,6 +35,8 @@ class Link:
 
     def tell(self, *message: Any) -> None:
         """Nothing happens where the other end is gone; `heard` ends there too."""
+        if self._writer.is_closing():
+            return
         body = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
         self._writer.write(len(body).to_bytes(_LENGTH, "big") + body)
 

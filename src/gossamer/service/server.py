@@ -5,7 +5,6 @@ import gc
 import ipaddress
 import signal
 import socket
-import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -38,9 +37,6 @@ from gossamer.service.token import token_in
 
 COMMIT_PATIENCE = 3.0
 """Seconds that a caller waits for a commit before it is told to try again."""
-SWITCH_SECONDS = 0.0001
-"""So long a thread that commits or answers a question may keep the event loop waiting for its turn: the loop lets go of
-the interpreter ten times a page, and would wait fifty times as long each time with Python's own 5 ms."""
 
 
 def serve(
@@ -93,7 +89,6 @@ async def _run(
 ) -> int:
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
-    sys.setswitchinterval(SWITCH_SECONDS)
     crawl = opened.crawl
     crawl.pipeline.keep_open = True
     crawl.store.patience, crawl.store.outlasts_full_disk = config.service.patience, True

@@ -1,0 +1,91 @@
+"""The front: a process of its own, that neither outlives the crawl nor takes it along unnoticed."""
+
+import json
+import os
+import signal
+import socket
+from pathlib import Path
+
+import pytest
+from running import wait_until
+from serving import Service
+
+pytestmark = pytest.mark.service
+
+
+def front_of(service: Service) -> int:
+    children = Path(f"/proc/{service.pid}/task/{service.pid}/children").read_text().split()
+    (front,) = [int(child) for child in children if _listens(int(child), service.port)]
+    return front
+
+
+def _listens(pid: int, port: int) -> bool:
+    listening = {
+        line.split()[9] for line in Path("/proc/net/tcp").read_text().splitlines()[1:] if f":{port:04X} " in line
+    }
+    links = []
+    for each in Path(f"/proc/{pid}/fd").iterdir():
+        try:
+            links.append(os.readlink(each))
+        except FileNotFoundError:  # closed meanwhile
+            continue
+    return any(f"socket:[{inode}]" in links for inode in listening)
+
+
+def is_gone(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
+
+
+def test_it_ends_with_a_crawl_that_is_killed_and_gives_its_port_back(tmp_path: Path) -> None:
+    with Service(tmp_path / "crawl") as service:
+        front = front_of(service)
+
+        service.kill()
+
+        wait_until(lambda: is_gone(front), "the front to end")
+        with socket.socket() as again:
+            again.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            again.bind(("127.0.0.1", service.port))
+
+
+def test_a_crawl_whose_front_is_killed_stops_in_order_and_says_so(tmp_path: Path) -> None:
+    with Service(tmp_path / "crawl") as service:
+        urls = [f"http://127.0.0.1:8099/{number}" for number in range(3)]
+        assert service.post("/seed/urls", {"urls": urls}).json["accepted"] == 3
+
+        os.kill(front_of(service), signal.SIGKILL)
+
+        assert service._command.ended().status == 1
+    events = [json.loads(line)["event"] for line in (tmp_path / "crawl" / "crawl.log").read_text().splitlines()]
+    assert events.index("service.lost") < events.index("service.ended") < events.index("crawl.ended")
+
+
+def test_signals_for_the_whole_group_leave_the_end_to_the_crawl(tmp_path: Path) -> None:
+    with Service(tmp_path / "crawl") as service:
+        front = front_of(service)
+        for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            os.kill(front, each)
+
+        assert service.get("/crawl").json == {"state": "idle"}
+        assert service.get("/healthz").status == 200
+        assert service.stopped() == 0
+        assert is_gone(front)
+
+
+def test_what_was_changed_is_seen_in_front_by_the_next_call(tmp_path: Path) -> None:
+    with Service(tmp_path / "crawl") as service:
+        service.post("/crawl", {"action": "pause"})
+        for number in range(20):
+            urls = [f"http://h{number}.test/{page}" for page in range(number + 1)]
+            assert service.post("/seed/urls", {"urls": urls}).json["accepted"] == number + 1
+            assert service.get("/status").json["discovered"] == (number + 1) * (number + 2) // 2
+            assert service.get(f"/explain?url={urls[-1]}").json["state"] == "queued"
+            assert len(service.get(f"/pages?host=h{number}.test").json["pages"]) == number + 1
+        for number in range(20):
+            action = "pause" if number % 2 else "drop"
+            service.post(f"/hosts/h{number}.test", {"action": action})
+            (found,) = service.get(f"/hosts?q=h{number}.test&limit=1").json["hosts"]
+            assert (found["paused"], found["dropped"]) == (action == "pause", action == "drop")
