@@ -1,6 +1,6 @@
 """Questions that callers ask, answered from the database: each in a thread, on a connection that can only read.
 
-They may come from any event loop.
+Asked in front, for the most part; beside the crawl only when a host was changed.
 """
 
 import asyncio

@@ -1,12 +1,10 @@
 """The short way: frequent reads, each another one, answered in front as they come. Hot: bench_service.py.
 
-The long way (gate, the crawl's event loop, framework, a thread and back) costs several times what it takes to look up a
-few rows by their number, and waits for the crawl. So what was let in before, by the same path and the same fields of
-its head, and is asked in a plain way, is answered here, byte for byte as the long way would. Everything else is left to
-the long way: what has to be checked, told as an error, or searched for. Reads take part of the front's time only: where
-there are many, or the disk has to be asked, those after them go the long way for a while.
-
-Lives on the front's thread: touches nothing of the crawl but its last picture.
+The long way (server, gate, framework, a thread and back) costs several times what it takes to look up a few rows by
+their number. So what was let in before, by the same path and the same fields of its head, and is asked in a plain way,
+is answered here, byte for byte as the long way would. Everything else is left to the long way: what has to be checked,
+told as an error, or searched for. Reads take part of the front's time only: where there are many, or the disk has to be
+asked, those after them go the long way for a while.
 """
 
 import re

@@ -49,12 +49,11 @@ class StandingOrders:
         """The configuration as it would be had the orders been in it."""
         if self.limits is not None:
             config = self.limits.applied_to(config)
-        delays = self.delays.copy()  # at one stroke: other threads ask as well
-        if not delays:
+        if not self.delays:
             return config
         table = host_table(config.host, "host")
         # A host may have a star in its name; no key of a configuration can mean it.
-        own = {host: _with_delay(table.of(host), delay) for host, delay in delays.items() if "*" not in host}
+        own = {host: _with_delay(table.of(host), delay) for host, delay in self.delays.items() if "*" not in host}
         kept = {name: s for name, s in config.host.items() if name.startswith("*.") or read_host(name) not in own}
         return msgspec.structs.replace(config, host={**kept, **own})
 
