@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -55,9 +56,17 @@ class Command:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.process.poll() is None:
-            self.process.kill()
+        self.kill()
         self.process.communicate()
+
+    def kill(self) -> None:
+        """End it at once, and see its own processes to their end: we are asked to bury those of a process that is gone
+        (tests/integration/forking.py)."""
+        orphans = _children(self.process.pid) if self.process.poll() is None else []
+        self.process.kill()
+        self.process.wait()
+        for orphan in orphans:
+            wait_until(lambda: _is_buried(orphan), f"the end of process {orphan}")  # noqa: B023
 
     @property
     def runs(self) -> bool:
@@ -172,6 +181,20 @@ def wait_until(what: Callable[[], object], why: str, patience: float = PATIENCE)
             return
         pause.wait(0.005)
     raise AssertionError(f"waited in vain for {why}")
+
+
+def _children(pid: int) -> list[int]:
+    try:
+        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()]
+    except FileNotFoundError:  # it has ended
+        return []
+
+
+def _is_buried(pid: int) -> bool:
+    try:
+        return os.waitpid(pid, os.WNOHANG) != (0, 0)
+    except ChildProcessError:  # somebody else's
+        return not Path(f"/proc/{pid}").exists()
 
 
 def wait_for_requests(stage: Scene, crawler: Command, more_than: int) -> None:

@@ -57,8 +57,7 @@ class Service:
         return (self.directory / "service.token").read_text().strip()
 
     def kill(self) -> None:
-        self._command.process.kill()
-        self._command.process.wait()
+        self._command.kill()
 
     def stopped(self) -> int:
         """Stop it through the API; its exit status."""
