@@ -207,11 +207,13 @@ def surviving(folder: Path | None, patience: float = 10.0) -> Iterator[None]:
     logging.getLogger("asyncio").addHandler(strays)
     usual = threading.excepthook
     threading.excepthook = lambda args: strays.said.append(f"{args.thread}: {args.exc_value!r}")
+    gc.freeze()  # or the collector would look through what all other tests have left, for a second of the case's time
     files, memory, processes = open_files(), resident(), children()
     try:
         yield
     finally:
         gc.collect(1)  # a task that nobody awaited speaks up when it goes
+        gc.unfreeze()
         threading.excepthook = usual
         logging.getLogger("asyncio").removeHandler(strays)
     assert strays.said == [], strays.said
