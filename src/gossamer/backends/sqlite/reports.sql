@@ -107,9 +107,6 @@ JOIN hosts h ON h.id = u.host_id
 LEFT JOIN urls p ON p.id = u.found_on
 WHERE u.id = ?
 
--- name: fact
-SELECT value FROM facts WHERE name = ?
-
 -- name: url_learnt
 SELECT host_id, id, url, depth, links, links_from_others, credit, visits, changes, modified FROM urls WHERE id = ?
 
