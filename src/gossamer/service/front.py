@@ -13,11 +13,10 @@ import signal
 import socket
 import sys
 import traceback
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, NoReturn, cast
+from typing import Any, Final, NoReturn
 
 import uvloop
 
@@ -128,9 +127,8 @@ async def _serve(listening: socket.socket, end: socket.socket) -> None:
 def _made(link: Link, policy: Policy, shown: Shown) -> tuple[Server, Across, Questions]:
     directory = Path(shown.config.dir)
     questions = Questions(directory, clock_of(directory))
-    crawl: Any = shown
-    metrics = Metrics(lambda: shown.latest)
-    parts = Parts(crawl, questions, crawl, metrics, crawl, cast(Callable[[], None], None))
+    crawl: Any = shown  # for operator, feed and pipeline; nothing is ever stopped from here
+    parts = Parts(crawl, questions, crawl, Metrics(lambda: shown.latest), crawl, stop=lambda: None)
     across, clock = Across(make_app(parts), link), SteadyClock()
     gate = Gate(across, policy, clock)
     config = server_config(gate, shown.config.service, ShortWay(parts, clock))
