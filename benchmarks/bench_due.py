@@ -41,7 +41,7 @@ from gossamer.store.ports import Location
 NOW = Instant(1.8e9)
 SIZES = (1_000_000, 5_000_000)
 MOST_US, MOST_GROWTH = 30.0, 1.2  # of a decision; from the small table to the large one
-AT_ONCE, ROUNDS = 1_024, 12
+AT_ONCE, ROUNDS = 1_024, 24
 PAGES, HOSTS = 5_000, 50
 DATE = 1_704_103_200.0  # Mon, 01 Jan 2024 10:00:00 GMT
 COMMIT, DECISION_ROUNDS = 100, 15  # visits; of each hundred
@@ -173,41 +173,59 @@ def make_table(path: Path, urls: int, due: int) -> None:
     db.close()
 
 
-def measure(path: Path) -> tuple[float, float, list[str]]:
-    """CPU microseconds for a URL: to find it, and to find and queue it; and how the database looks for it."""
-    sql = named_queries("queries.sql")
-    writer = SqliteWriter(path, NoCaptures(), host_rows, Mercator(), VirtualClock(NOW))
-    db = open_for_writing(path)
-    plan = [str(row[3]) for row in db.execute("EXPLAIN QUERY PLAN " + sql["due_again"], (NOW, AT_ONCE))]
-    finding, queueing = [], []
-    for _ in range(ROUNDS):
+class Table:
+    """A table of scheduled URLs, and what it costs to find and to queue one of those that are due."""
+
+    def __init__(self, path: Path, urls: int) -> None:
+        make_table(path, urls, due=AT_ONCE * (ROUNDS + 1))
+        self.urls = urls
+        self.found: list[float] = []  # CPU microseconds for a URL
+        self.queued: list[float] = []
+        self._sql = named_queries("queries.sql")["due_again"]
+        self._writer = SqliteWriter(path, NoCaptures(), host_rows, Mercator(), VirtualClock(NOW))
+        self._db = open_for_writing(path)
+
+    def plan(self) -> str:
+        """How the database looks for them."""
+        rows = self._db.execute("EXPLAIN QUERY PLAN " + self._sql, (NOW, AT_ONCE))
+        return "; ".join(str(row[3]) for row in rows)
+
+    def measure(self) -> None:
         start = time.process_time()
-        found = db.execute(sql["due_again"], (NOW, AT_ONCE)).fetchall()
+        found = self._db.execute(self._sql, (NOW, AT_ONCE)).fetchall()
         found_at = time.process_time()
-        committed = writer.commit(Batch(again=Again(NOW, AT_ONCE)), NOW)
+        committed = self._writer.commit(Batch(again=Again(NOW, AT_ONCE)), NOW)
         queued = sum(n for _, n in committed.again)
         if not queued == len(found) == AT_ONCE:
             raise RuntimeError(f"{len(found)} found and {queued} queued of {AT_ONCE}")
-        finding.append((found_at - start) / AT_ONCE * 1e6)
-        queueing.append((time.process_time() - found_at) / AT_ONCE * 1e6)
-    db.close()
-    writer.close()
-    return statistics.median(finding), statistics.median(queueing), plan
+        self.found.append((found_at - start) / AT_ONCE * 1e6)
+        self.queued.append((time.process_time() - found_at) / AT_ONCE * 1e6)
+
+    def medians(self) -> tuple[float, float]:
+        return statistics.median(self.found), statistics.median(self.queued)
+
+    def close(self) -> None:
+        self._db.close()
+        self._writer.close()
 
 
 def tables(sizes: tuple[int, ...]) -> None:
-    figures = []
+    """In turns, since the machine's own speed wanders."""
     print(f"\n{'scheduled URLs':>15} {'to find one':>14} {'to queue it too':>16}")
-    for urls in sizes:
-        with tempfile.TemporaryDirectory(prefix="bench-due-") as folder:
-            path = Path(folder) / "crawl.db"
-            make_table(path, urls, due=AT_ONCE * (ROUNDS + 1))
-            finds, queues, plan = measure(path)
-        figures.append((finds, queues))
-        print(f"{urls:>15,} {finds:>11.2f} us {queues:>13.2f} us")
+    with tempfile.TemporaryDirectory(prefix="bench-due-") as folder:
+        made = [Table(Path(folder) / f"{urls}.db", urls) for urls in sizes]
+        for _ in range(ROUNDS):
+            for table in made:
+                table.measure()
+        plan = made[-1].plan()
+        for table in made:
+            table.close()
+    figures = [table.medians() for table in made]
+    for table, (finds, queues) in zip(made, figures, strict=True):
+        print(f"{table.urls:>15,} {finds:>11.2f} us {queues:>13.2f} us")
     growth = [later / first for first, later in zip(figures[0], figures[-1], strict=True)]
     print(f"{'growth':>15} {growth[0]:>13.2f}x {growth[1]:>15.2f}x   (goal: at most {MOST_GROWTH}x)")
-    print(f"by {'; '.join(plan)}")
+    print(f"by {plan}")
 
 
 def main() -> None:
