@@ -24,7 +24,7 @@ from gossamer.sketch.durations import Durations
 
 T = TypeVar("T")
 
-HANDFUL = 32  # documents at a time, unless somebody waits for the event loop between them, and ...
+HANDFUL = 32  # documents at a time, and ...
 HANDFUL_BYTES = 800_000  # ... no more than this, unless it is one document: some 20 ms of the event loop
 HANDFUL_UNPACKED = 1_200_000  # bytes of documents without their codings, after which a handful is full
 LONG_IN_HAND = 2  # bodies that take long: while one is read the next is unpacked, and no more lie unpacked in memory
@@ -66,7 +66,6 @@ class ReadingDesk:
         self._on_failure = on_failure
         self._lists = lists
         self.times = Durations()  # of extracting, the wait for the other process included
-        self.handful = HANDFUL
         self._waiting: deque[Document] = deque()
         self._bytes = 0  # as they came
         self._unpacked = 0  # of large documents and lists, which lie open until it is their turn
@@ -119,7 +118,7 @@ class ReadingDesk:
     def _take_handful(self) -> deque[Document]:
         documents = deque([self._waiting.popleft()])
         room = HANDFUL_BYTES - len(documents[0].response.wire_body)
-        while self._waiting and len(documents) < self.handful and len(self._waiting[0].response.wire_body) <= room:
+        while self._waiting and len(documents) < HANDFUL and len(self._waiting[0].response.wire_body) <= room:
             documents.append(self._waiting.popleft())
             room -= len(documents[-1].response.wire_body)
         return documents

@@ -59,6 +59,7 @@ class Across:
         call = self._calls[number] = asyncio.Queue()
         self._link.tell("call", number, {key: scope.get(key) for key in (*_TOLD_OF_A_CALL, *_TOLD_OF_ITS_ENDS)})
         reading: asyncio.Task[None] | None = None
+        is_over = False
         try:
             while True:
                 match await call.get():
@@ -68,15 +69,15 @@ class Across:
                         await _sent(send, messages)
                         self._link.tell("sent", number)
                     case ("end", messages, mistake):
+                        is_over = True
                         await _sent(send, messages)
                         if mistake is not None:
                             raise Broken(mistake)
                         return
-        except asyncio.CancelledError:
-            self._link.tell("cancel", number)
-            raise
         finally:
             del self._calls[number]
+            if not is_over:
+                self._link.tell("cancel", number)
             if reading is not None:
                 reading.cancel()
 
@@ -107,7 +108,8 @@ class Home:
     def heard(self, what: str, number: int, *rest: object) -> None:
         match (what, *rest):
             case ("call", dict() as scope):
-                self._calls[number] = asyncio.create_task(self._answer(number, scope))
+                call = self._calls[number] = asyncio.create_task(self._answer(number, scope))
+                call.add_done_callback(lambda _: self._calls.pop(number))
             case ("received", message) if (read := self._reads.pop(number, None)) is not None and not read.done():
                 if isinstance(message, Exception):
                     read.set_exception(message)
@@ -149,7 +151,6 @@ class Home:
         except Exception as error:
             mistake = f"{type(error).__name__}: {error}"
         finally:
-            del self._calls[number]
             self._reads.pop(number, None)
             self._sends.pop(number, None)
         link.tell("end", number, pieces, mistake)

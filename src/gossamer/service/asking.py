@@ -1,6 +1,6 @@
 """Questions that callers ask, answered from the database: each in a thread, on a connection that can only read.
 
-Asked in front, for the most part; beside the crawl only when a host was changed.
+Asked in front, for the most part; beside the crawl only about single hosts.
 """
 
 import asyncio

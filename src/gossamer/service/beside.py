@@ -18,7 +18,7 @@ class Beside:
         self.ready = asyncio.Event()
         self._parts = parts
         self._link = link
-        self._home = Home(make_app(parts), link, self._catch_up)
+        self._home = Home(make_app(parts), link, self._show)
         self._shown: tuple[Snapshot | None, bool, bool, int] | None = None
 
     async def serve(self, policy: Policy) -> None:
@@ -37,16 +37,12 @@ class Beside:
         """No more calls are taken; those on their way are answered, or have had their time."""
         self._link.tell("close")
 
-    def _catch_up(self) -> None:
-        """Whoever was told that a change is on record is to see it, in front as well."""
-        self._parts.feed.catch_up()
-        self._show()
-
     def _show_soon(self) -> None:
         if not self._link.is_crowded:
             self._show()
 
     def _show(self) -> None:
+        """The crawl as of its last commit: whoever is told that a change is on record is to see it in front as well."""
         operator, feed, pipeline = self._parts.operator, self._parts.feed, self._parts.pipeline
         shown = feed.latest, pipeline.stopping, pipeline.paused, operator.changes
         before, self._shown = self._shown, shown

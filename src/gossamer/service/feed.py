@@ -52,14 +52,10 @@ class Feed:
     def latest(self) -> Snapshot | None:
         """The last picture, which knows of the last commit: whoever was told that a change is on record sees it.
         Looking costs milliseconds with many hosts, so it is not done for every caller."""
-        self.catch_up()
-        return self._latest
-
-    def catch_up(self) -> None:
-        """Look again if anything was committed since."""
         if self._look is not None and self._commits() != self._as_of:
             self._as_of = self._commits()
             self._latest = self._look()
+        return self._latest
 
     # --- what the crawl tells --------------------------------------------------------------------
 
