@@ -256,6 +256,29 @@ def test_a_caller_who_gives_up_ends_the_call_in_the_application() -> None:
     assert told == []  # whoever gave up may answer something else
 
 
+def test_an_answer_that_cannot_be_delivered_ends_the_call_in_the_application() -> None:
+    async def call() -> None:
+        ended = asyncio.Event()
+
+        async def app(scope: Scope, receive: Receive, send: Send) -> None:
+            try:
+                await send(dict(START))
+                await send(piece(b"first", more=True))
+                await asyncio.sleep(60)
+            finally:
+                ended.set()
+
+        async def send(message: Message) -> None:
+            raise ConnectionError("gone")
+
+        async with Ends(app) as across:
+            with pytest.raises(ConnectionError):
+                await _called(across, nothing, send)
+            await asyncio.wait_for(ended.wait(), 10)
+
+    asyncio.run(call())
+
+
 def test_many_calls_at_once_keep_their_answers_apart() -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         body = (await receive())["body"]
