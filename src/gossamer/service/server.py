@@ -92,6 +92,7 @@ async def _run(
     crawl = opened.crawl
     crawl.pipeline.keep_open = True
     crawl.store.patience, crawl.store.outlasts_full_disk = config.service.patience, True
+    policy = policy_for(config.service, token_in(crawl.directory.path))
     operator = Operator(opened, config, orders, patience=COMMIT_PATIENCE)
     feed.open(crawl.pipeline.audience, opened.watch.snapshot, lambda: crawl.store.commits, sights_of(opened, config))
     feed.update(opened.watch.snapshot())
@@ -113,11 +114,11 @@ async def _run(
         task.add_done_callback(changes.discard)
 
     loop.add_signal_handler(signal.SIGHUP, hung_up)
+    ready = asyncio.create_task(beside.ready.wait())
     try:
         running = asyncio.create_task(crawl.pipeline.run())
         interrupts.running = running
-        serving = asyncio.create_task(beside.serve(policy_for(config.service, token_in(crawl.directory.path))))
-        ready = asyncio.create_task(beside.ready.wait())
+        serving = asyncio.create_task(beside.serve(policy))
         await asyncio.wait([ready, serving], return_when=asyncio.FIRST_COMPLETED)
         if ready.done():
             where = f"http://{'[' + address[0] + ']' if ':' in address[0] else address[0]}:{address[1]}/"
