@@ -56,8 +56,9 @@ def service(web: SimwebProcess, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 
 @pytest.fixture
-def shown(browser: Browser, service: Service) -> Iterator[Dashboard]:
-    """The dashboard with the token. Nothing may go wrong in it unnoticed."""
+def shown(browser: Browser, service: Service, web: SimwebProcess) -> Iterator[Dashboard]:
+    """The dashboard with the token, of a crawl that runs. Nothing may go wrong in it unnoticed."""
+    service.post("/seed/urls", {"urls": web.seeds})
     with dashboard(browser, service) as opened:
         yield opened
         assert opened.complaints == []
@@ -367,6 +368,22 @@ def test_rows_hold_still_under_the_pointer_and_are_current_again_when_it_leaves(
 
     shown["doing"].hover()
     expect(first).not_to_have_text(before)
+
+
+def test_the_page_stays_where_it_is_when_rows_change_places(shown: Dashboard) -> None:
+    expect(shown.page.locator("#hosts tr[data-host]")).to_have_count(12)
+    before, after = shown.page.evaluate(
+        """async () => {
+            const hosts = document.querySelector("#hosts"), frame = () => new Promise(requestAnimationFrame);
+            scrollTo(0, scrollY + hosts.rows[3].getBoundingClientRect().top);
+            await frame(); await frame();
+            const before = scrollY;
+            hosts.prepend(hosts.rows[10], hosts.rows[11]);
+            await frame(); await frame();
+            return [before, scrollY];
+        }"""
+    )
+    assert before == after > 0
 
 
 def test_a_lost_connection_is_shown_and_recovers_when_the_service_is_back(
