@@ -59,6 +59,7 @@ from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.selector import SelectorRatios
 from gossamer.frontier.turns import FrontierLimits
 from gossamer.host_wishes import host_wishes_for
+from gossamer.model.part import Part
 from gossamer.model.units import HostId, HostKey, Instant, Seconds
 from gossamer.observe.audit import PolitenessAudit
 from gossamer.parts import audit_for, captures_for, hosts_of, lessons_for, recall, recrawling_for
@@ -131,9 +132,16 @@ class Crawl:
         self.directory.close()
 
 
-def assemble(config: Config, seeds: Iterable[Seed], *, add_seeds: bool = False, may_be_empty: bool = False) -> Crawl:
+def assemble(
+    config: Config,
+    seeds: Iterable[Seed],
+    *,
+    add_seeds: bool = False,
+    may_be_empty: bool = False,
+    part: Part | None = None,
+) -> Crawl:
     """A crawl in its directory, with its seeds committed and its politeness clocks restored. Without a seed there is
-    none, unless it `may_be_empty`.
+    none, unless it `may_be_empty`. As one `part` of a crawl it owns that part's domains alone.
 
     Must be called on the event loop. Raises UsageError or DirectoryError; then nothing was changed.
     """
@@ -142,7 +150,7 @@ def assemble(config: Config, seeds: Iterable[Seed], *, add_seeds: bool = False, 
     seeds = list(seeds)
     directory = CrawlDirectory(Path(config.dir))
     try:
-        return _assemble(config, hosts, seeds, directory, clock_for(directory, config), add_seeds, may_be_empty)
+        return _assemble(config, hosts, seeds, directory, clock_for(directory, config), add_seeds, may_be_empty, part)
     except BaseException:
         directory.close()
         raise
@@ -156,6 +164,7 @@ def _assemble(
     clock: Clock,
     add_seeds: bool,
     may_be_empty: bool,
+    part: Part | None,
 ) -> Crawl:
     nothing = NotThisCrawl(f"there is no crawl in {directory.path} to resume; give it a URL or --seeds to start one")
     if directory.is_new and not seeds and not may_be_empty:
@@ -210,6 +219,7 @@ def _assemble(
         clock,
         when_reported=recrawling.dates.when_reported,
         when_due=recrawling.dates.when_due,
+        part=part,
     )
     loader, reads = SqliteLoader(directory.database), StoreReads()
     canonicaliser = canonicaliser_for(config)

@@ -258,6 +258,7 @@ class Config(Section, frozen=True, kw_only=True):
     delay: float = 1.0
     delay_factor: float = 10.0
     concurrency: int = 80
+    workers: int = 1  # processes; each has its part of the domains
     user_agent: str = DEFAULT_USER_AGENT
     dns: str | None = None  # name servers, HOST:PORT, several joined by commas
     allow_private: bool = False
@@ -284,7 +285,7 @@ class Config(Section, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         at_least(self, 0, "delay", "delay_factor", "max_depth")
-        at_least(self, 1, "concurrency", "max_pages")
+        at_least(self, 1, "concurrency", "workers", "max_pages")
         if not self.user_agent or any(not " " <= c <= "~" for c in self.user_agent) or len(self.user_agent) > 500:
             raise ValueError("user_agent must be printable ASCII on one line, at most 500 characters")
         if not re.match(r"[A-Za-z_-]+", self.user_agent):

@@ -19,13 +19,12 @@ from gossamer.frontier.orderings import ORDERINGS, Ordering
 from gossamer.frontier.orderings.mercator import Mercator
 from gossamer.frontier.politeness import PolitenessPolicy
 from gossamer.frontier.retries import RetryPolicy
+from gossamer.model.part import PARTITIONS
 from gossamer.model.units import Domain, HostKey, Seconds
 from gossamer.recrawl.estimate import USUAL
 from gossamer.recrawl.index import value
 from gossamer.recrawl.policies import RECRAWL_POLICIES
 from gossamer.recrawl.policy import DAY, RecrawlPolicy
-
-PARTITIONS = 64
 
 
 def check_config(config: Config) -> None:

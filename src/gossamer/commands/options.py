@@ -42,6 +42,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("delay", float, "SECONDS", "leave a host alone for at least this long after an answer (default: 1)"),
     Option("delay_factor", float, "X", "and X times as long as the answer took (default: 10)"),
     Option("concurrency", int, "N", "at most N visits at a time, one per host (default: 80)"),
+    Option("workers", int, "N", "crawl with N processes, each with its own part of the domains (default: 1)"),
     Option("user_agent", str, "TEXT", "how we introduce ourselves; say here how to reach you"),
     Option("dns", str, "HOST:PORT", "send all look-ups to this name server; several joined by commas"),
     Option("allow_private", bool, "", "permit private and loopback addresses"),

@@ -75,7 +75,7 @@ class Pipeline:
         self.refreshing = refreshing
         self._tally = tally
         self._clock = clock
-        self._limits = limits
+        self.limits = limits
         self._journal_turn_over = journal_turn_over
         self._journal_forget = journal_forget
         self.visitor: Visitor | None = None  # set by the assembly; it needs the desk
@@ -119,7 +119,7 @@ class Pipeline:
         now = self._clock.now()
         if now >= self.refreshing.look_at and not self.stopping:
             self.refreshing.order(now)
-        if self._limits.concurrency == 1:
+        if self.limits.concurrency == 1:
             self._load(now)  # one at a time means in order: what may come before the next one is read first
         slots = self._slots
         while self._may_start():
@@ -153,7 +153,7 @@ class Pipeline:
             asyncio.get_running_loop().call_soon(self.pump)
 
     def _may_start(self) -> bool:
-        limits = self._limits
+        limits = self.limits
         if self.stopping or self.paused or self._slots.is_full or self.saturation >= limits.high_water:
             return False
         if limits.concurrency == 1 and not self._all_is_known():
@@ -181,7 +181,7 @@ class Pipeline:
         return max(self.desk.saturation, self._store.saturation, self.audience.saturation, self._bodies.saturation)
 
     def _page_limit_reached(self) -> bool:
-        return self._limits.max_pages is not None and self.pages >= self._limits.max_pages
+        return self.limits.max_pages is not None and self.pages >= self.limits.max_pages
 
     async def _visit(self, visit: Visit) -> None:
         assert self.visitor is not None
@@ -206,7 +206,7 @@ class Pipeline:
     @property
     def fills(self) -> tuple[Fill, Fill]:
         """Of the hosts that have a back queue, and of the visits that are out."""
-        return Fill(len(self._notes), self._limits.max_hosts), Fill(len(self._slots), self._slots.bound)
+        return Fill(len(self._notes), self.limits.max_hosts), Fill(len(self._slots), self._slots.bound)
 
     # --- the end ---------------------------------------------------------------------------------
 
@@ -237,7 +237,7 @@ class Pipeline:
 
     def only_silence_left(self) -> bool:
         """Whether all that is left to do is to wait for hosts that have never answered. Looks at every host."""
-        if self._loading or len(self.desk) or len(self._notes) >= self._limits.max_hosts:
+        if self._loading or len(self.desk) or len(self._notes) >= self.limits.max_hosts:
             return False
         return self._notes.none_has_answered() and self._frontier.statistics().next_due is None
 

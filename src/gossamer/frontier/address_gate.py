@@ -1,7 +1,8 @@
-"""Hosts that share an address share a gap: the gate of one address."""
+"""Hosts that share an address share a gap: the gate of one address. Where several workers crawl, so do theirs."""
 
 from collections import deque
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from gossamer.model.units import HostId, Instant
 
@@ -22,12 +23,41 @@ class AddressGate:
         return self.busy_with is None and self.not_before <= now
 
 
+class OtherWorkers(Protocol):
+    """Whoever else contacts the same addresses."""
+
+    def take(self, address: str, now: Instant) -> Instant | None:
+        """Ask for an address. None: it is ours until `leave`. Otherwise it is busy or at rest: when to ask again."""
+        ...
+
+    def leave(self, address: str, until: Instant) -> None:
+        """Ours no longer; nobody is to contact it before then."""
+        ...
+
+
 class AddressGates:
     """All gates in use. A gate that is idle, at rest no longer and empty is forgotten."""
 
     def __init__(self) -> None:
         self._gates: dict[str, AddressGate] = {}
         self._sweep_at = 1024
+        self.others: OtherWorkers | None = None
+
+    def enter(self, address: str, host_id: HostId, now: Instant) -> bool:
+        """Go through the gate if it is open. Where another worker is or has just been, it is closed for a while."""
+        gate = self.of(address, now)
+        if not gate.is_open(now):
+            return False
+        if self.others is not None and (until := self.others.take(address, now)) is not None:
+            gate.not_before = max(gate.not_before, until)
+            return False
+        gate.busy_with = host_id
+        return True
+
+    def leave(self, gate: AddressGate, address: str) -> None:
+        gate.busy_with = None
+        if self.others is not None:
+            self.others.leave(address, gate.not_before)
 
     def __len__(self) -> int:
         return len(self._gates)

@@ -64,7 +64,7 @@ class Frontier:
         self._hosts = self._router.hosts
         self._later = self._router.later
         self.rests = self._rests = PolitenessHeap(Seconds(limits.long_rest))  # public for its `lengths`
-        self._gates = AddressGates()
+        self.gates = AddressGates()
         self.errands = Errands(politeness, self._hosts, self)
         self._out = 0
         self._now = Instant(0.0)  # the latest that we were told
@@ -131,7 +131,7 @@ class Frontier:
 
     def rest_address(self, address: str, until: Instant) -> None:
         """What a restart knows: this address was contacted, and rests until then."""
-        self._gates.rest(address, until)
+        self.gates.rest(address, until)
 
     def take_retired(self) -> list[Retired]:
         """Hosts that gave up their back queue since the last call. The store must be told, then `committed`."""
@@ -200,7 +200,7 @@ class Frontier:
     def _free_line(self, host: HostQueue) -> None:
         """The host will not go soon; it may have been the one that the others on its address wait behind."""
         if host.address is not None:
-            gate = self._gates.of(host.address, self._now)
+            gate = self.gates.of(host.address, self._now)
             if gate.busy_with is None:
                 self._release_parked(gate)
 
@@ -210,7 +210,7 @@ class Frontier:
         """Park the host if its address is busy or resting."""
         if host.address is None:
             return False
-        gate = self._gates.of(host.address, self._now)
+        gate = self.gates.of(host.address, self._now)
         if gate.is_open(self._now):
             return False
         self._park(host, gate)
@@ -232,17 +232,18 @@ class Frontier:
                 self.place(rested)
         if self._later.first <= now:
             self._router.wake(now)
-        popped = self._ready.pop(self._closed)
-        if popped is None:
+        while (popped := self._ready.pop(self._closed)) is not None:
+            host, front = popped
+            if host.address is None or self.gates.enter(host.address, host.host_id, now):
+                break
+            self._park(host, self.gates.of(host.address, now))  # another worker was there before us
+        else:
             nearest = min(self._rests.next, self._later.next)
             return Idle() if nearest == math.inf else WaitUntil(Instant(nearest))
-        host, front = popped
         task = host.take(front)
         host.state = OUT
         self._out += 1
         host.served += 1
-        if host.address is not None:
-            self._gates.of(host.address, now).busy_with = host.host_id
         if self._scores is None:
             priority = task.priority
             if host.more[front] and len(host.fronts[front]) <= LOW_MARK:
@@ -260,25 +261,23 @@ class Frontier:
             return True
         self._leave_gate(host, None, now)
         host.address = address
-        gate = self._gates.of(address, now)
-        if gate.is_open(now):
-            gate.busy_with = host.host_id
+        if self.gates.enter(address, host.host_id, now):
             return True
         host.put_back(visit.task)
         host.served -= 1
         self._out -= 1
-        self._park(host, gate)
+        self._park(host, self.gates.of(address, now))
         return False
 
     def _leave_gate(self, host: HostQueue, contact: Contact | None, now: Instant) -> None:
         if host.address is None:
             return
-        gate = self._gates.of(host.address, now)
+        gate = self.gates.of(host.address, now)
         if gate.busy_with != host.host_id:
             return
-        gate.busy_with = None
         if contact is not None:
             gate.not_before = max(gate.not_before, next_contact_of_address(self._politeness, contact))
+        self.gates.leave(gate, host.address)
         self._release_parked(gate)
 
     def _release_parked(self, gate: AddressGate) -> None:
@@ -344,7 +343,7 @@ class Frontier:
         elif host.state is WAITING:
             self._rests.leave(host)
         elif host.state is PARKED and host.address is not None:
-            self._gates.of(host.address, self._now).parked.remove(host.host_id)
+            self.gates.of(host.address, self._now).parked.remove(host.host_id)
         host.state = OUT
         self._free_line(host)
 

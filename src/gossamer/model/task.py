@@ -74,6 +74,7 @@ class Candidate(NamedTuple):
     found_on: int  # url_id of the page it was found on; 0 for a seed
     sitemap: int = 0  # as `Task` has it
     modified: Instant | None = None  # when it was modified last, as its sitemap or feed says
+    page: Url | None = None  # it was found on, where that belongs to another part of the crawl
 
 
 class HostRecord(NamedTuple):

@@ -264,6 +264,7 @@ class Batch:
     again: Again | None = None
     orders: list[Order] = field(default_factory=list)
     facts: dict[str, str] = field(default_factory=dict)  # about the crawl itself, by name
+    delivered: dict[int, int] = field(default_factory=dict)  # by part: up to which number it has what we found for it
     weight: int = 0  # bytes of the captures and of what they link to, roughly
 
     def __bool__(self) -> bool:
@@ -281,6 +282,7 @@ class Batch:
             or self.again
             or self.orders
             or self.facts
+            or self.delivered
         )
 
     def settle(self, settlement: Settlement) -> None:
@@ -344,3 +346,4 @@ class Committed(NamedTuple):
     forgiven: frozenset[HostId] = frozenset()  # hosts that orders gave URLs back to
     new_seeds: frozenset[Url] = frozenset()  # seeds that were not known
     reported: int = 0  # pages whose next visit was brought forward, because a list says that they have changed
+    put_out: int = 0  # URLs that were found for other parts of the crawl

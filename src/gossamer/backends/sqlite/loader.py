@@ -8,11 +8,13 @@ from pathlib import Path
 
 from gossamer.backends.sqlite import near
 from gossamer.backends.sqlite.database import connect, translated
+from gossamer.backends.sqlite.parting import outbox_count, outbox_window
 from gossamer.backends.sqlite.queries import named_queries
 from gossamer.backends.sqlite.recrawl_reports import RecrawlReport, recrawl_report
 from gossamer.crawl.ports import FrontLoaded, HostLoaded, Loaded, SitemapFacts
 from gossamer.frontier.front_queue import FrontWanted, HostWanted, LoadOrder
 from gossamer.model.facts import DomainFacts
+from gossamer.model.part import Outgoing
 from gossamer.model.states import UrlState
 from gossamer.model.task import Before, HostRecord, Task
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant
@@ -118,6 +120,13 @@ class SqliteLoader:
     def recrawl_report(self, now: Instant) -> RecrawlReport:
         """How fresh the copies are, by a sample of them."""
         return recrawl_report(self._db, now)
+
+    def outgoing(self, part: int, most: int) -> list[Outgoing]:
+        """The first URLs that wait for another part of the crawl."""
+        return outbox_window(self._db, part, most)
+
+    def outgoing_count(self) -> int:
+        return outbox_count(self._db)
 
     def counters(self) -> dict[str, int]:
         return dict(self._db.execute(self._sql["counters"]).fetchall())

@@ -23,12 +23,14 @@ from gossamer.backends.sqlite.links import TARGETS_AT_ONCE, FirstLink, LinkCount
 from gossamer.backends.sqlite.near import Signatures
 from gossamer.backends.sqlite.orders import carry_out
 from gossamer.backends.sqlite.originals import Originals, original_of
+from gossamer.backends.sqlite.parting import Parting
 from gossamer.backends.sqlite.queries import named_queries
 from gossamer.backends.sqlite.rows import read_rows, write_rows
 from gossamer.backends.sqlite.sitemaps import bring_forward, save_sitemaps
 from gossamer.clock import Clock
 from gossamer.errors import StoreFailed
 from gossamer.model.facts import BIRTH_CREDIT, UrlFacts
+from gossamer.model.part import Part
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate
 from gossamer.model.units import HostId, Instant, Url
@@ -52,6 +54,7 @@ class SqliteWriter:
         targets_at_once: int = TARGETS_AT_ONCE,
         when_reported: WhenReported = lambda page: page.modified,
         when_due: WhenDue = lambda page, before, now: None,
+        part: Part | None = None,
     ) -> None:
         self._path = path
         self._captures = captures
@@ -63,6 +66,7 @@ class SqliteWriter:
         self._hosts = HostRows(self._db, self._sql, domain_of)
         self._links = LinkCounts(self._db, self._sql, self._hosts, prioritiser, clock, targets_at_once)
         self._signatures = Signatures(self._db)
+        self._parting = None if part is None else Parting(self._db, part, lambda host: domain_of(host)[1])
         self._warc_ids = {name: number for number, name, _ in self._db.execute(self._sql["warc_files"])}
         self._number: int = self._db.execute(self._sql["counter"], ("commits",)).fetchone()[0]
         # Ids are given out in order and never again: a known URL and a transaction that is rolled back leave gaps.
@@ -100,7 +104,11 @@ class SqliteWriter:
         with self._transaction():
             self._add_seeds(batch, now)
             before = self._next_id
-            new_urls = self._add_urls(batch.candidates, self._links.to_be_counted(batch.links), touched, now)
+            candidates, put_out = batch.candidates, 0
+            if self._parting is not None:
+                candidates, put_out = self._parting.own(candidates)
+                self._parting.delivered(batch.delivered)
+            new_urls = self._add_urls(candidates, self._links.to_be_counted(batch.links), touched, now)
             new_seeds = self._new_seeds(before) if batch.seeds else frozenset()
             save_sitemaps(self._db, self._sql, self._hosts, batch)
             reported = self._bring_forward(batch, counts)
@@ -145,6 +153,7 @@ class SqliteWriter:
             again_at=again.hosts,
             put_off=again.put_off,
             reported=reported,
+            put_out=put_out,
         )
 
     def _next_stamp(self, now: Instant) -> float:
@@ -212,6 +221,9 @@ class SqliteWriter:
             rows = [rows[new_id - first] for new_id in json.loads(ids)]
         for row in rows:
             _touch(touched, row[1], row[5], row[7])
+        if self._parting is not None:
+            pages = [(row[0], candidates[row[0] - first].page) for row in rows]
+            self._parting.brought([(url_id, page) for url_id, page in pages if page is not None])
         return new
 
     def _new_seeds(self, since: int) -> frozenset[Url]:
