@@ -24,6 +24,7 @@ OURS: dict[str, tuple[str, ...]] = {
     "version": (),
     "clock": ("model",),
     "native": (),
+    "link": (),
     "sketch": ("native",),
     **dict.fromkeys(STAGES, FOUNDATIONS),
     # A backend does a stage's IO, so it knows what that stage wants (`ports`, a load order) and the values that
@@ -80,7 +81,7 @@ OURS: dict[str, tuple[str, ...]] = {
     "service": (
         *("model", "errors", "clock", "config", "sections", "crawl", "seed", "filter", "store.changes", "observe"),
         *("fetch.dns.policy", "backends.sqlite", "explain.words", "inquiries", "rulebook", "wishes", "version"),
-        "sketch",
+        *("link", "sketch"),
     ),
     "cli": ("commands", "errors", "observe", "version"),
     "__main__": ("cli",),
@@ -139,7 +140,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "concurrent": ("store.thread", "crawl", "fetch", "service.asking"),
     "threading": ("observe.log", "library"),
     "multiprocessing": ("crawl",),
-    "socket": ("service.connections", "service.front", "service.link", "service.server", "simweb"),
+    "socket": ("service.connections", "service.front", "link", "service.server", "simweb"),
     "subprocess": ("simweb",),
     "http": ("simweb",),
     "urllib": (

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from itertools import count
 from typing import Final
 
+from gossamer.link import Link, Told
 from gossamer.service.gate import App, Message, Receive, Scope, Send
-from gossamer.service.link import Link, Told
 
 LIVE: Final = frozenset({"/events", "/crawl", "/readyz", "/url/limit"})
 """Paths whose answers are taken from the crawl itself, not from its database or its last picture ..."""

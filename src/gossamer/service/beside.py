@@ -2,12 +2,12 @@
 
 import asyncio
 
+from gossamer.link import Link
 from gossamer.observe.snapshot import Snapshot
 from gossamer.service.across import Home
 from gossamer.service.app import make_app
 from gossamer.service.front import Shown
 from gossamer.service.gate import Policy
-from gossamer.service.link import Link
 from gossamer.service.parts import Parts
 
 

@@ -24,6 +24,7 @@ from gossamer.clock import SteadyClock, clock_of
 from gossamer.config import Config
 from gossamer.errors import GossamerError
 from gossamer.filter.domains import registrable_domain
+from gossamer.link import Link
 from gossamer.model.units import HostKey
 from gossamer.observe.snapshot import Snapshot
 from gossamer.service.across import Across
@@ -31,7 +32,6 @@ from gossamer.service.app import make_app
 from gossamer.service.asking import Questions
 from gossamer.service.connections import Server, server_config
 from gossamer.service.gate import Gate, Policy
-from gossamer.service.link import Link
 from gossamer.service.metrics import Metrics
 from gossamer.service.parts import Parts
 from gossamer.service.short import ShortWay

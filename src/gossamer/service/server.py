@@ -18,6 +18,7 @@ from gossamer.config import Config
 from gossamer.crawl.session import Session, session
 from gossamer.crawl.supervisor import Interrupts
 from gossamer.errors import UsageError
+from gossamer.link import Link
 from gossamer.observe.log import EventLog
 from gossamer.sections import ServiceSection
 from gossamer.seed.lists import Seed
@@ -27,7 +28,6 @@ from gossamer.service.connections import listen
 from gossamer.service.feed import Feed
 from gossamer.service.front import end_of, forked
 from gossamer.service.gate import Policy, names_for
-from gossamer.service.link import Link
 from gossamer.service.metrics import Metrics
 from gossamer.service.moments import Sights
 from gossamer.service.operator import Operator, Unavailable

@@ -1,4 +1,4 @@
-"""The link between the two processes of the service: whole messages over a pair of sockets, in the order of telling.
+"""The link between two processes of one program: whole messages over a pair of sockets, in the order of telling.
 
 Both ends are ours, of the same program, one the child of the other: what comes over it may be taken for what it says.
 """
