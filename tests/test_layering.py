@@ -136,7 +136,9 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "time": ("clock",),
     "secrets": ("assemble", "backends", "service.token"),
     "importlib": ("cli", "backends", "native", "plugins", ""),
-    "asyncio": ("fetch", "extract.elsewhere", "store.thread", "crawl", "library", "searching", "service", "simweb"),
+    "asyncio": (
+        *("fetch", "extract.elsewhere", "link", "store.thread", "crawl", "library", "searching", "service", "simweb"),
+    ),
     "concurrent": ("store.thread", "crawl", "fetch", "service.asking"),
     "threading": ("observe.log", "library"),
     "multiprocessing": ("crawl",),
