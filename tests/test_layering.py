@@ -67,7 +67,7 @@ OURS: dict[str, tuple[str, ...]] = {
     "commands": (
         *("model", "errors", "clock", "config", "seed", "crawl", "backends", "observe", "simweb", "assemble"),
         *("explain", "simulate", "plugins", "wishes", "searching", "export", "verify", "archived", "extract.page"),
-        *("recrawl", "version", "inquiries", "rulebook", "service.server"),
+        *("recrawl", "version", "inquiries", "rulebook", "service.server", "workers"),
     ),
     # What people ask of a crawl's directory, for commands and service alike.
     "inquiries": (
@@ -83,6 +83,8 @@ OURS: dict[str, tuple[str, ...]] = {
         *("fetch.dns.policy", "backends.sqlite", "explain.words", "inquiries", "rulebook", "wishes", "version"),
         *("link", "sketch"),
     ),
+    # A crawl by several processes: opens the same session in each of them.
+    "workers": (*("model", "errors", "clock", "config", "crawl", "assemble", "seed.lists", "observe", "link"),),
     "cli": ("commands", "errors", "observe", "version"),
     "__main__": ("cli",),
     "fetchers": ("model", "clock", "config", "fetch"),
@@ -116,7 +118,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "fastapi": ("service",),
     "isal": ("fetch.http", "backends.warcfile"),
     "pyarrow": ("export.parquet",),
-    "msgspec": ("config", "sections", "simweb", "extract", "service"),
+    "msgspec": ("config", "sections", "simweb", "extract", "service", "workers.supervisor"),
     "numpy": ("sketch.minhash_numpy", "export.edges", "recrawl.optimum", "simulate.freshness"),
     "prometheus_client": ("service.metrics",),
     "publicsuffixlist": ("filter",),
@@ -128,7 +130,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "starlette": ("service",),
     "turbohtml": ("extract", "seed.duckduckgo"),
     "uvicorn": ("service.connections", "service.repeated"),
-    "uvloop": ("crawl.supervisor", "library", "service.front", "service.server", "simweb"),
+    "uvloop": ("crawl.supervisor", "library", "service.front", "service.server", "simweb", "workers"),
     "xxhash": ("filter", "seen", "simweb"),
     "zstandard": ("fetch.http",),
     # Of the standard library: drivers, time, chance, and what can wait or look outside.
@@ -137,12 +139,23 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "secrets": ("assemble", "backends", "service.token"),
     "importlib": ("cli", "backends", "native", "plugins", ""),
     "asyncio": (
-        *("fetch", "extract.elsewhere", "link", "store.thread", "crawl", "library", "searching", "service", "simweb"),
+        *(
+            "fetch",
+            "extract.elsewhere",
+            "link",
+            "store.thread",
+            "crawl",
+            "library",
+            "searching",
+            "service",
+            "simweb",
+            "workers",
+        ),
     ),
     "concurrent": ("store.thread", "crawl", "fetch", "service.asking"),
     "threading": ("observe.log", "library"),
     "multiprocessing": ("crawl",),
-    "socket": ("service.connections", "service.front", "link", "service.server", "simweb"),
+    "socket": ("service.connections", "service.front", "link", "service.server", "simweb", "workers"),
     "subprocess": ("simweb",),
     "http": ("simweb",),
     "urllib": (

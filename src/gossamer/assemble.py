@@ -173,9 +173,8 @@ def _assemble(
     facts = Facts(db)
     facts.settle_identity(clock.now())
     known_seeds = facts.seeds()
-    if (
-        not known_seeds and not seeds and not may_be_empty
-    ):  # also where a process was killed before its seeds were committed
+    # Also where a process was killed before its seeds were committed.
+    if not known_seeds and not seeds and not may_be_empty:
         db.close()
         raise nothing
     strangers = [seed for seed in seeds if seed.url not in known_seeds]
@@ -239,7 +238,7 @@ def _assemble(
     first = Batch()
     first.hosts = {host.host_id: host for host in rested.clocks}
     first.seeds = [SeedRecord(seed.url, seed.host, str(seed.url), seed.where) for seed in seeds]
-    first.candidates = [intake.seed(seed.url, seed.host) for seed in seeds]
+    first.candidates = [intake.seed(s.url, s.host) for s in seeds if part is None or part.owns(domain_of(s.host)[1])]
     if first:
         writer.commit(first, clock.now())
     clear(directory.path)

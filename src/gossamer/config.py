@@ -339,7 +339,7 @@ def underscored(table: Mapping[str, object]) -> dict[str, object]:
     return found
 
 
-SHAPING = ("scope", "max_depth", "order", "dns", "allow_private", "allow_networks", "filter", "identity")
+SHAPING = ("scope", "max_depth", "order", "workers", "dns", "allow_private", "allow_networks", "filter", "identity")
 """What makes a crawl the crawl that it is. Its directory remembers these keys, so that a resume need not name them."""
 
 

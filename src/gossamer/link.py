@@ -7,6 +7,7 @@ import asyncio
 import pickle
 import socket
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any, Final
 
 _LENGTH: Final = 4
@@ -48,6 +49,12 @@ class Link:
                 yield pickle.loads(await self._reader.readexactly(length))
         except (asyncio.IncompleteReadError, ConnectionError):
             return
+
+    async def drained(self) -> None:
+        """Until the other end has taken what it was told, or is gone."""
+        with suppress(ConnectionError):
+            self._writer.transport.set_write_buffer_limits(0)
+            await self._writer.drain()
 
     def close(self) -> None:
         self._writer.close()

@@ -33,6 +33,8 @@ def check_config(config: Config) -> None:
     ordering_for(config)
     recrawl_policy_for(config)
     parse_networks(config.allow_networks)
+    if config.workers > 1 and config.recrawl.rehearse is not None:
+        raise ConfigError("workers", "a rehearsal is for one worker: their clocks would differ")
 
 
 def schemes_of(config: Config) -> tuple[str, ...]:

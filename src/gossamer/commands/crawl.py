@@ -20,6 +20,7 @@ from gossamer.observe.report import print_report
 from gossamer.observe.snapshot import Snapshot, to_contract
 from gossamer.observe.words import number_of, printable
 from gossamer.seed.lists import Seed
+from gossamer.workers.layout import holds_crawl, parts_of
 
 _MOST_NAMED = 5  # hosts that are named at the end
 
@@ -79,7 +80,7 @@ def seeds_for(config: Config, urls: Sequence[str], *, add_seeds: bool = False) -
 
         for seed in seeds_from_queries(config, queries):
             seeds.setdefault(seed.url, seed)
-    if not seeds and not (Path(config.dir) / "crawl.db").exists():
+    if not seeds and not holds_crawl(Path(config.dir)):
         raise UsageError(
             f"nothing to crawl: give a URL, --seeds FILE or --query TEXT (there is no crawl in {config.dir!r} to "
             "resume either)"
@@ -94,9 +95,9 @@ def queries_to_ask(config: Config, add_seeds: bool) -> list[str]:
 
     queries = config.search.queries
     directory = Path(config.dir)
-    if not queries or not (directory / "crawl.db").exists():
+    if not queries or not holds_crawl(directory):
         return list(queries)
-    with reading(directory) as db:
+    with reading(parts_of(directory)[0]) as db:  # every part knows all seeds
         places = reports.seed_places(db)
     new = [query for query in queries if place_of(query) not in places]
     if new and places and not add_seeds:
@@ -111,7 +112,10 @@ def crawl_and_report(
     config: Config, seeds: list[Seed], *, add_seeds: bool = False, reread: Callable[[], Config] | None = None
 ) -> int:
     """Run the crawl with its display, then say what came of it. Returns the exit status."""
-    from gossamer.crawl.supervisor import run_crawl
+    if config.workers > 1:
+        from gossamer.workers.supervisor import run_workers as run_crawl
+    else:
+        from gossamer.crawl.supervisor import run_crawl
 
     display = choose_display(config, sys.stderr)
     try:
@@ -127,7 +131,7 @@ def crawl_and_report(
 def _tell_of_paused(directory: Path, err: TextIO) -> None:
     """Which hosts were left alone because somebody paused them through the service."""
     controls = HostControls()
-    with reading(directory) as db:
+    with reading(parts_of(directory)[0]) as db:
         controls.take_up(fact(db, ORDERS))
     if paused := sorted(controls.paused):
         names = ", ".join(map(printable, paused[:_MOST_NAMED])) + (" …" if len(paused) > _MOST_NAMED else "")

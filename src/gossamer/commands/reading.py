@@ -14,6 +14,7 @@ from gossamer.commands import arguments as given
 from gossamer.commands.options import config_from, keys_of, unsaid
 from gossamer.config import known_shape
 from gossamer.errors import NotThisCrawl
+from gossamer.workers.layout import holds_crawl, read_layout
 
 
 def add_directory_option(parser: argparse.ArgumentParser) -> None:
@@ -24,7 +25,7 @@ def directory_of(arguments: argparse.Namespace) -> Path:
     """The crawl that is meant: `--dir`, else what gossamer.toml says, else ./crawl. Raises NotThisCrawl."""
     chosen = given.path(arguments, "dir")
     directory = chosen if chosen is not None else Path(config_from(argparse.Namespace(), None).dir)
-    if not (directory / "crawl.db").exists():
+    if not holds_crawl(directory):
         raise NotThisCrawl(f"there is no crawl in {str(directory)!r}; choose another with --dir")
     return directory
 
@@ -39,11 +40,14 @@ def reading(directory: Path) -> Iterator[sqlite3.Connection]:
 def remembered_by_crawl(arguments: argparse.Namespace, file: Path | None) -> dict[str, object]:
     """What the crawl that is meant remembers, as far as the file does not say it; nothing if there is no crawl yet."""
     directory = Path(config_from(arguments, file).dir)
-    if not (directory / "crawl.db").exists():
+    if not holds_crawl(directory):
         return {}
     try:
-        with reading(directory) as db:
-            remembered = reports.remembered_options(db)
+        if (layout := read_layout(directory)) is not None:
+            remembered = layout[1]
+        else:
+            with reading(directory) as db:
+                remembered = reports.remembered_options(db)
     except NotThisCrawl:
         return {}  # whoever opens it for more than this says what is wrong with it
     return unsaid(known_shape(remembered), keys_of(file))

@@ -9,6 +9,7 @@ from gossamer.commands import arguments as given
 from gossamer.commands.options import add_options, config_from
 from gossamer.commands.reading import remembered_by_crawl
 from gossamer.config import Config
+from gossamer.errors import UsageError
 from gossamer.observe.words import printable
 from gossamer.seed.lists import Seed, read_arguments
 from gossamer.wishes import canonicaliser_for, check_config
@@ -46,6 +47,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     config = configured()
     check_config(config)
+    if config.workers > 1:
+        raise UsageError(f"--workers: gossamer serve crawls with one worker, not {config.workers}; see gossamer crawl")
     seeds: list[Seed] = read_arguments(given.texts(arguments, "urls"), canonicaliser_for(config).canonicalise)
     as_json = given.flag(arguments, "json")
 

@@ -8,14 +8,17 @@ from pathlib import Path
 from gossamer.clock import CLOCK_FILE
 from gossamer.errors import DirectoryError, DirectoryInUse, NotThisCrawl
 
-_OURS = frozenset({"crawl.db", "crawl.db-wal", "crawl.db-shm", "crawl.lock", "status.json", "warc", CLOCK_FILE})
+_OURS = frozenset(
+    {"crawl.db", "crawl.db-wal", "crawl.db-shm", "crawl.lock", "status.json", "warc", "workers.json", CLOCK_FILE}
+)
 
 
 class CrawlDirectory:
     """A crawl's directory, held by this process until `close`. The lock dies with the process, however that dies."""
 
-    def __init__(self, path: Path) -> None:
-        """Make or take over the directory. Raises a DirectoryError, and has then changed nothing."""
+    def __init__(self, path: Path, *, archive: bool = True) -> None:
+        """Make or take over the directory, and a place for its `archive` if it is to have one of its own. Raises a
+        DirectoryError, and has then changed nothing."""
         self.path = path
         self.database = path / "crawl.db"
         self.warcs = path / "warc"
@@ -42,7 +45,8 @@ class CrawlDirectory:
         try:
             os.ftruncate(self._lock, 0)
             os.pwrite(self._lock, f"{os.getpid()}\n".encode(), 0)
-            self.warcs.mkdir(exist_ok=True)
+            if archive:
+                self.warcs.mkdir(exist_ok=True)
         except OSError as error:
             os.close(self._lock)
             raise DirectoryError(f"cannot write to {path}: {error.strerror}") from error
@@ -52,7 +56,7 @@ class CrawlDirectory:
         if not self.path.exists() or self.database.exists():
             return
         others = sorted(entry.name for entry in self.path.iterdir() if entry.name not in _OURS)
-        others = [name for name in others if not name.startswith(("crawl.log", "contacts.", "."))]
+        others = [name for name in others if not name.startswith(("crawl.log", "contacts.", "worker-", "."))]
         if others:
             raise NotThisCrawl(
                 f"{self.path} holds no crawl but other files ({', '.join(others[:3])}); choose another --dir"

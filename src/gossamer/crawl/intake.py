@@ -10,6 +10,7 @@ from gossamer.filter.identity import Identities, IdentityRules
 from gossamer.filter.links import LinkResolver
 from gossamer.filter.rules import EntryRules
 from gossamer.frontier.turns import Visit
+from gossamer.model.part import Outgoing
 from gossamer.model.shown import LongLink, long_link
 from gossamer.model.task import Candidate, Task, Via
 from gossamer.model.units import Fingerprint, HostKey, Url
@@ -158,6 +159,26 @@ class Intake:
             else:
                 entering.append(Candidate(url, host, prints[i], depth, 0, via, found_on, sitemap))
         return prints, entering
+
+    def brought(self, found: Sequence[Outgoing], excluded: Counter[str]) -> list[Candidate]:
+        """What other parts of the crawl have found for this one: what is new and may enter by our rules too."""
+        targets = [(o, self._canonicaliser.canonicalise(o.url)) for o in found]
+        known = [(o, target.host) for o, target in targets if isinstance(target, Canonical)]
+        prints = fingerprints(
+            self._identities.of_all([o.url for o, _ in known], [host for _, host in known]), self._key
+        )
+        order = self._seen.sort_out(prints)
+        entering = []
+        for i in sorted(order.new + order.ask):
+            o, host = known[i]
+            reason = (self.file_rules if o.sitemap else self.rules).may_enter(o.url, host, o.depth)
+            if reason is not None:
+                excluded[reason] += 1
+            else:
+                entering.append(
+                    Candidate(o.url, host, prints[i], o.depth, o.hops, o.via, 0, o.sitemap, o.modified, o.page)
+                )
+        return entering
 
     def too_long(self, visit: Visit, content: PageContent) -> tuple[LongLink, ...]:
         """The first links of a page that were too long to enter. For pages that have some: all is resolved again."""

@@ -19,6 +19,7 @@ from gossamer.crawl.refreshing import REFRESHING
 from gossamer.crawl.workings import workings_of
 from gossamer.errors import StoreFailed
 from gossamer.frontier.turns import FrontierStatistics, selector_shares
+from gossamer.model.part import Part
 from gossamer.model.units import Instant
 from gossamer.observe.freshening import Freshening
 from gossamer.observe.live import live_state, remove_live, write_live
@@ -62,6 +63,7 @@ async def session(
     *,
     hooks: Sequence[Hook] = (),
     may_be_empty: bool = False,
+    part: Part | None = None,
 ) -> AsyncIterator[Session]:
     """Open a crawl; the block runs it. Shows and logs what happens, and gives everything back at the end.
 
@@ -70,7 +72,7 @@ async def session(
     """
     named = [(name, hook_named(name)) for name in config.hooks]
     named += [(type(hook).__name__, hook) for hook in hooks]
-    crawl = assemble(config, seeds, add_seeds=add_seeds, may_be_empty=may_be_empty)
+    crawl = assemble(config, seeds, add_seeds=add_seeds, may_be_empty=may_be_empty, part=part)
     log = EventLog(crawl.directory.log, crawl.clock, rotate_bytes=config.log.rotate_bytes, keep=config.log.keep)
     watch = Watch(crawl, log)
     crawl.audit.on_violation = lambda found: log.event("politeness.violated", kind=found.kind, key=found.key)

@@ -34,6 +34,10 @@ class OtherWorkers(Protocol):
         """Ours no longer; nobody is to contact it before then."""
         ...
 
+    def rest(self, address: str, until: Instant, now: Instant) -> None:
+        """Nobody is to contact an address before then."""
+        ...
+
 
 class AddressGates:
     """All gates in use. A gate that is idle, at rest no longer and empty is forgotten."""
@@ -42,6 +46,12 @@ class AddressGates:
         self._gates: dict[str, AddressGate] = {}
         self._sweep_at = 1024
         self.others: OtherWorkers | None = None
+
+    def share_with(self, others: OtherWorkers, now: Instant) -> None:
+        """Contact no address while another worker does, or while it rests from that; tell what we know of rests."""
+        self.others = others
+        for address, gate in self._gates.items():
+            others.rest(address, gate.not_before, now)
 
     def enter(self, address: str, host_id: HostId, now: Instant) -> bool:
         """Go through the gate if it is open. Where another worker is or has just been, it is closed for a while."""

@@ -10,7 +10,7 @@ PARTITIONS = 64
 
 
 class Part(NamedTuple):
-    """One of the parts that a crawl by several workers has: every partition whose number leaves its own."""
+    """One of the parts of a crawl by several workers: the partitions whose numbers leave its own as a remainder."""
 
     number: int  # from 0
     of: int
@@ -18,6 +18,9 @@ class Part(NamedTuple):
     def owner_of(self, partition: int) -> int:
         """The number of the part that owns a partition."""
         return partition % self.of
+
+    def owns(self, partition: int) -> bool:
+        return self.owner_of(partition) == self.number
 
 
 class Outgoing(NamedTuple):

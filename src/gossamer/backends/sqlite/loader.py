@@ -6,9 +6,8 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from gossamer.backends.sqlite import near
+from gossamer.backends.sqlite import near, parting
 from gossamer.backends.sqlite.database import connect, translated
-from gossamer.backends.sqlite.parting import outbox_count, outbox_window
 from gossamer.backends.sqlite.queries import named_queries
 from gossamer.backends.sqlite.recrawl_reports import RecrawlReport, recrawl_report
 from gossamer.crawl.ports import FrontLoaded, HostLoaded, Loaded, SitemapFacts
@@ -121,12 +120,12 @@ class SqliteLoader:
         """How fresh the copies are, by a sample of them."""
         return recrawl_report(self._db, now)
 
-    def outgoing(self, part: int, most: int) -> list[Outgoing]:
-        """The first URLs that wait for another part of the crawl."""
-        return outbox_window(self._db, part, most)
+    def outgoing(self, part: int, after: int, most: int) -> list[Outgoing]:
+        """The first URLs behind a number that wait for another part of the crawl."""
+        return parting.outgoing(self._db, part, after, most)
 
-    def outgoing_count(self) -> int:
-        return outbox_count(self._db)
+    def any_outgoing(self) -> bool:
+        return parting.any_outgoing(self._db)
 
     def counters(self) -> dict[str, int]:
         return dict(self._db.execute(self._sql["counters"]).fetchall())

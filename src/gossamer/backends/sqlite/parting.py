@@ -64,13 +64,12 @@ class Parting:
             self._db.execute(self._sql["delivered"], (owner, last))
 
 
-def outbox_window(db: sqlite3.Connection, part: int, most: int) -> list[Outgoing]:
-    """The first URLs that wait for an owner."""
-    rows = db.execute(named_queries("parting.sql")["outbox_window"], (part, most)).fetchall()
+def outgoing(db: sqlite3.Connection, part: int, after: int, most: int) -> list[Outgoing]:
+    """The first URLs behind a number that wait for an owner."""
+    rows = db.execute(named_queries("parting.sql")["outbox_window"], (part, after, most)).fetchall()
     return [Outgoing(number, url, depth, hops, Via(via), *rest) for number, url, depth, hops, via, *rest in rows]
 
 
-def outbox_count(db: sqlite3.Connection) -> int:
-    """How many URLs wait for their owners."""
-    count: int = db.execute(named_queries("parting.sql")["outbox_count"]).fetchone()[0]
-    return count
+def any_outgoing(db: sqlite3.Connection) -> bool:
+    """Whether any URL waits for its owner."""
+    return bool(db.execute(named_queries("parting.sql")["any_outgoing"]).fetchone()[0])

@@ -19,10 +19,10 @@ VALUES (/*rows*/)(?, ?, ?, ?, ?, ?, ?, ?)(/*rows*/)
 DELETE FROM outbox WHERE part = ? AND id <= ?
 
 -- name: outbox_window
-SELECT id, url, depth, hops, via, sitemap, modified, page FROM outbox WHERE part = ? ORDER BY id LIMIT ?
+SELECT id, url, depth, hops, via, sitemap, modified, page FROM outbox WHERE part = ? AND id > ? ORDER BY id LIMIT ?
 
--- name: outbox_count
-SELECT count(*) FROM outbox
+-- name: any_outgoing
+SELECT EXISTS (SELECT 1 FROM outbox)
 
 -- name: brought
 INSERT OR IGNORE INTO brought (url_id, page) VALUES (/*rows*/)(?, ?)(/*rows*/)

@@ -1,0 +1,232 @@
+"""Starts the workers of a crawl, starts those again that die, and ends them together."""
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import msgspec
+import uvloop
+
+from gossamer.clock import Clock, SteadyClock
+from gossamer.config import Config, shape_of
+from gossamer.crawl.directory import CrawlDirectory
+from gossamer.crawl.session import Display
+from gossamer.crawl.supervisor import GRACE_SECONDS, INTERRUPTED
+from gossamer.errors import GossamerError, UsageError
+from gossamer.link import Link
+from gossamer.model.part import PARTITIONS, Part
+from gossamer.model.units import Instant
+from gossamer.observe.log import EventLog
+from gossamer.observe.snapshot import Snapshot
+from gossamer.seed.lists import Seed
+from gossamer.workers.gates import Gates, make_table
+from gossamer.workers.hub import Hub, Seat
+from gossamer.workers.layout import part_directory, settle_layout
+from gossamer.workers.merging import merged
+from gossamer.workers.messages import BEGIN, RULES, Begin
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
+"""Seconds before a worker that died is started again; they double, until it has lived for a while."""
+MOST_RESTARTS = 8
+"""One after the other. A worker that dies so often will not live."""
+LIVES = 60.0
+"""Seconds after which a worker counts as living."""
+LOOK_SECONDS = 0.25
+PATIENCE = GRACE_SECONDS + 22.0
+"""Seconds for a worker to end after it was told to; its last commit may take a while."""
+
+
+def run_workers(
+    config: Config,
+    seeds: Iterable[Seed],
+    *,
+    add_seeds: bool = False,
+    display: Display,
+    reread: Callable[[], Config] | None = None,
+) -> tuple[int, Snapshot]:
+    """Run a crawl by several workers to its end, as `crawl.supervisor.run_crawl` runs one by a single process."""
+    if config.workers > PARTITIONS:
+        raise UsageError(f"--workers: at most {PARTITIONS}, not {config.workers}")
+    directory = CrawlDirectory(Path(config.dir), archive=False)
+    try:
+        settle_layout(directory.path, config.workers, shape_of(config))
+        return uvloop.run(Supervisor(config, list(seeds), add_seeds, display, reread, directory).run())
+    finally:
+        directory.close()
+
+
+class Supervisor:
+    """Owns the processes. What they crawl is theirs."""
+
+    def __init__(
+        self,
+        config: Config,
+        seeds: list[Seed],
+        add_seeds: bool,
+        display: Display,
+        reread: Callable[[], Config] | None,
+        directory: CrawlDirectory,
+    ) -> None:
+        self._config = config
+        self._seeds = seeds
+        self._add_seeds = add_seeds
+        self._display = display
+        self._reread = reread
+        self._directory = directory
+        self._clock: Clock = SteadyClock()
+        self._table = make_table()
+        self._gates = Gates(self._table, 0)
+        self._hub = Hub([Seat() for _ in range(config.workers)], config.max_pages, self._done, self._failed)
+        self._log = EventLog(directory.log, self._clock, rotate_bytes=config.log.rotate_bytes, keep=config.log.keep)
+        self._processes: dict[int, asyncio.subprocess.Process] = {}
+        self._error: GossamerError | None = None
+        self._stopping = False
+        self._interrupted = 0
+
+    async def run(self) -> tuple[int, Snapshot]:
+        """Until every worker has ended. Raises the error that one of them could not go on for."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self._interrupt)
+        if self._reread is not None:
+            loop.add_signal_handler(signal.SIGHUP, self._take_rules)
+        self._log.event("workers.started", workers=self._config.workers, seeds=len(self._seeds))
+        showing = asyncio.create_task(self._show())
+        keeping = [asyncio.create_task(self._keep(number)) for number in range(self._config.workers)]
+        try:
+            await asyncio.gather(*keeping)
+        finally:
+            for task in (showing, *keeping):
+                task.cancel()
+            await asyncio.gather(showing, *keeping, return_exceptions=True)
+            self._kill_all()
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                loop.remove_signal_handler(number)
+            self._gates.close()
+            os.close(self._table)
+            last = self._moment()
+            self._log.event("workers.ended", pages=last.pages, queued=last.queued, finished=last.finished)
+            self._log.close()
+        if self._error is not None:
+            raise self._error
+        self._display.update(last)
+        self._display.close()
+        return (INTERRUPTED if self._interrupted else 0), last
+
+    # --- processes -----------------------------------------------------------------------------------
+
+    async def _keep(self, number: int) -> None:
+        """Keep one worker alive until it has ended on purpose."""
+        pause, seat = FIRST_PAUSE, self._hub.seats[number]
+        while not seat.ended and self._error is None:
+            began = self._clock.monotonic()
+            code = await self._live(number)
+            if seat.ended or self._error is not None or self._stopping:
+                return
+            lived = self._clock.monotonic() - began
+            if lived >= LIVES:
+                pause, seat.restarts = FIRST_PAUSE, 0
+            seat.restarts += 1
+            self._log.event("worker.lost", worker=number + 1, status=code, lived_s=round(lived, 3), pause_s=pause)
+            self._hub.died(number)
+            self._gates.free(number + 1, self._rested())
+            if seat.restarts > MOST_RESTARTS:
+                self._failed(GossamerError(f"worker {number + 1} died {seat.restarts} times, last with status {code}"))
+                return
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
+
+    async def _live(self, number: int) -> int:
+        """One life of a worker. Returns the status it ended with."""
+        ours, theirs = socket.socketpair()
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "gossamer.workers.worker", str(theirs.fileno()), str(self._table)),
+            pass_fds=(theirs.fileno(), self._table),
+            stdin=asyncio.subprocess.DEVNULL,
+            start_new_session=True,  # Ctrl-C is for us; we tell them
+        )
+        theirs.close()
+        self._processes[number] = process
+        link = await Link.over(ours)
+        self._log.event("worker.started", worker=number + 1, process=process.pid)
+        link.tell(
+            BEGIN, Begin(self._config_of(number), self._seeds, Part(number, self._config.workers), self._add_seeds)
+        )
+        self._hub.seated(number, link)
+        if self._stopping:
+            self._hub.stop()
+        try:
+            async for message in link.heard():
+                self._hub.hear(number, *message)
+            return await process.wait()
+        finally:
+            link.close()
+            del self._processes[number]
+
+    def _config_of(self, number: int) -> Config:
+        """The configuration as one worker has it: its own directory, and its share of what is for the whole crawl."""
+        config, recrawl = self._config, self._config.recrawl
+        if recrawl.budget is not None:
+            recrawl = msgspec.structs.replace(recrawl, budget=recrawl.budget / config.workers)
+        own = str(part_directory(self._directory.path, number))
+        return msgspec.structs.replace(config, dir=own, workers=1, max_pages=None, recrawl=recrawl, seeds=None)
+
+    def _rested(self) -> Instant:
+        """When an address has rested of which nobody can tell what came of its last contact."""
+        longest = max(self._config.delay, self._config.politeness.max_adaptive_delay)
+        return Instant(self._clock.now() + longest)
+
+    # --- the end -------------------------------------------------------------------------------------
+
+    def _done(self) -> None:
+        self._stop()
+
+    def _failed(self, error: GossamerError) -> None:
+        if self._error is None:
+            self._error = error
+        self._stop()
+
+    def _interrupt(self) -> None:
+        self._interrupted += 1
+        self._stop()
+
+    def _stop(self) -> None:
+        if not self._stopping:
+            self._stopping = True
+            asyncio.get_running_loop().call_later(PATIENCE, self._kill_all)
+        self._hub.stop()
+
+    def _kill_all(self) -> None:
+        """What has not ended by now will not. Nothing that was committed is lost."""
+        for number, process in self._processes.items():
+            self._log.event("worker.killed", worker=number + 1, process=process.pid)
+            process.kill()
+
+    # --- what is seen of it ----------------------------------------------------------------------------
+
+    def _take_rules(self) -> None:
+        """SIGHUP. A configuration that cannot be used changes nothing; the log says why."""
+        assert self._reread is not None
+        try:
+            self._config = self._reread()
+        except UsageError as error:
+            self._log.event("rules.refused", error=str(error))
+            return
+        for number, seat in enumerate(self._hub.seats):
+            if seat.link is not None:
+                seat.link.tell(RULES, self._config_of(number))
+
+    async def _show(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            self._display.update(self._moment())
+
+    def _moment(self) -> Snapshot:
+        known = [seat.shown for seat in self._hub.seats if seat.shown is not None]
+        if not known:
+            return Snapshot(at=self._clock.now())
+        return merged(known, finished=self._hub.finished and self._error is None)

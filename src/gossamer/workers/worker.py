@@ -1,0 +1,158 @@
+"""One worker: a process that crawls its part, as long as its supervisor is there.
+
+Started as `python -m gossamer.workers.worker LINK GATES`, with the descriptors of its end of the link and of the table
+of addresses. Everything else it is told.
+"""
+
+import asyncio
+import gc
+import signal
+import socket
+import sys
+from typing import Any
+
+import uvloop
+
+from gossamer.crawl.session import Session, session
+from gossamer.crawl.supervisor import Interrupts
+from gossamer.errors import GossamerError, UsageError
+from gossamer.link import Link
+from gossamer.observe.snapshot import Snapshot
+from gossamer.workers.exchange import Exchange
+from gossamer.workers.gates import Gates
+from gossamer.workers.messages import (
+    ALLOW,
+    BACK,
+    BEGIN,
+    ENDED,
+    FAILED,
+    GO,
+    HAS,
+    OPEN,
+    RULES,
+    SHOWN,
+    STOP,
+    URLS,
+    Begin,
+)
+
+
+class Telling:
+    """Shows what happens to the supervisor."""
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+
+    def update(self, snapshot: Snapshot) -> None:
+        if not self._link.is_crowded:
+            self._link.tell(SHOWN, snapshot)
+
+    def close(self) -> None:
+        pass
+
+
+class Worker:
+    """A part that is open, and what the supervisor tells it."""
+
+    def __init__(self, opened: Session, begin: Begin, link: Link) -> None:
+        self._opened = opened
+        self._exchange = Exchange(opened.crawl, begin.part, link)
+        self._interrupts = Interrupts(opened.crawl)
+        self._go = asyncio.Event()
+
+    async def work(self) -> Snapshot:
+        """Crawl until told to stop. Returns the last moment, with everything committed."""
+        pipeline = self._opened.crawl.pipeline
+        pipeline.keep_open = True
+        await self._go.wait()
+        watching = asyncio.create_task(self._exchange.watch())
+        running = self._interrupts.running = asyncio.create_task(pipeline.run())
+        self._exchange.send_all()
+        try:
+            await running
+        except asyncio.CancelledError:
+            if not self._interrupts.count:
+                raise
+        finally:
+            watching.cancel()
+            self._exchange.close()
+        return self._opened.watch.snapshot()
+
+    def hear(self, what: str, *rest: Any) -> None:
+        """One message of the supervisor."""
+        exchange = self._exchange
+        if what == URLS:
+            exchange.take_in(*rest)
+        elif what == HAS:
+            exchange.answered(*rest)
+        elif what == BACK:
+            exchange.came_back(*rest)
+        elif what == ALLOW:
+            exchange.allow(*rest)
+        elif what == GO:
+            self._go.set()
+        elif what == RULES:
+            self._take_rules(*rest)
+        elif what == STOP:
+            self.stop()
+
+    def stop(self) -> None:
+        self._go.set()
+        self._interrupts.received()
+
+    def _take_rules(self, config: Any) -> None:
+        try:
+            self._opened.crawl.change_rules(config)
+        except UsageError as error:
+            self._opened.log.event("rules.refused", error=str(error))
+        else:
+            self._opened.log.event("rules.changed")
+
+
+async def _work(end: socket.socket, table: int) -> int:
+    link = await Link.over(end)
+    heard = link.heard()
+    told = await anext(heard, None)
+    if told is None or told[0] != BEGIN:
+        return 1
+    begin: Begin = told[1]
+    gates = Gates(table, begin.part.number + 1)
+    try:
+        opening = session(begin.config, begin.seeds, begin.add_seeds, Telling(link), may_be_empty=True, part=begin.part)
+        async with opening as opened:
+            gc.freeze()
+            gc.set_threshold(50_000, 20, 50)
+            crawl = opened.crawl
+            crawl.frontier.gates.share_with(gates, crawl.clock.now())
+            worker = Worker(opened, begin, link)
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, worker.stop)
+            link.tell(OPEN, crawl.pipeline.pages)
+            working = asyncio.create_task(worker.work())
+            hearing = asyncio.create_task(_hear(heard, worker))
+            await asyncio.wait([working, hearing], return_when=asyncio.FIRST_COMPLETED)
+            if not working.done():
+                worker.stop()  # whoever started us is gone
+            last = await working
+            hearing.cancel()
+    except GossamerError as error:
+        link.tell(FAILED, error)
+        await link.drained()
+        return 1
+    link.tell(ENDED, last)
+    await link.drained()
+    return 0
+
+
+async def _hear(heard: Any, worker: Worker) -> None:
+    async for message in heard:
+        worker.hear(*message)
+
+
+def main() -> int:
+    end, table = (int(text) for text in sys.argv[1:3])
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is for the supervisor, who tells us
+    return uvloop.run(_work(socket.socket(fileno=end), table))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
