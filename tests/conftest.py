@@ -11,7 +11,7 @@ HOSTILE = TESTS / "hostile"
 # One namespace: scripted servers and running crawls are used by tests in other folders too.
 FOLDERS = (
     *(TESTS, TESTS / "fetch" / "http", TESTS / "fetch" / "ftp", TESTS / "seed", TESTS / "integration", HOSTILE),
-    *(TESTS / "service", TESTS / "cli"),
+    *(TESTS / "service", TESTS / "cli", TESTS / "workers"),
 )
 sys.path[:0] = map(str, FOLDERS)
 

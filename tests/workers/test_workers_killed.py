@@ -1,0 +1,121 @@
+"""Workers and their supervisor are killed: the others go on, nothing is lost, nothing twice, nobody is hurried."""
+
+import random
+from pathlib import Path
+from threading import Event
+
+import pytest
+from running import Command, Scene, answered, gossamer, scene, small_web, wait_for_requests, wait_until
+from working import WORKERS, check_crawl, events, is_gone, kill_worker, processes, wait_for_workers
+
+from gossamer.model.units import Seconds
+from gossamer.simweb.audit import audit
+
+pytestmark = pytest.mark.service
+
+DELAY, FACTOR, MAX_ADAPTIVE = Seconds(0.2), 10.0, Seconds(30.0)
+TOLERANCE = 0.002
+KILLS = 6
+
+# Nothing here asks for more than the delay, so whatever a kill makes us forget shows.
+WEB = small_web(
+    seed=11,
+    hosts=40,
+    pages=700,
+    duplicate_rate=0.0,
+    shared_address_hosts=0.3,
+    crawl_delay_hosts=0.0,
+    slow_hosts=0.0,
+    fault_rate=0.0,
+)
+OPTIONS = ("--delay", DELAY, "--delay-factor", FACTOR, "--workers", WORKERS)
+
+
+def check_politeness(stage: Scene) -> None:
+    found = audit(
+        stage.web.requests(),
+        min_delay=DELAY,
+        delay_factor=FACTOR,
+        max_adaptive_delay=MAX_ADAPTIVE,
+        crawl_delays=stage.web.web().crawl_delays(),
+        tolerance=TOLERANCE,
+    )
+    assert [str(violation) for violation in found] == []
+
+
+def lost(stage: Scene) -> int:
+    return sum(1 for event in events(stage) if event["event"] == "worker.lost")
+
+
+def test_workers_that_are_killed_are_replaced_and_the_crawl_is_whole(tmp_path: Path) -> None:
+    chance = random.Random(3)
+    with scene(tmp_path, WEB, OPTIONS) as stage:
+        with Command(*stage.command) as crawler:
+            wait_for_workers(stage, crawler)
+            wait_for_requests(stage, crawler, 30)
+            for number in range(1, KILLS + 1):
+                Event().wait(chance.uniform(0.0, 0.6))
+                worker = chance.randint(1, WORKERS)
+                victim = kill_worker(stage, worker)
+                wait_until(lambda: lost(stage) >= number or not crawler.runs, "the loss to be noted")  # noqa: B023
+                others = answered(stage.log)
+                wait_until(
+                    lambda: processes(stage)[worker] != victim or not crawler.runs,  # noqa: B023
+                    "a new process",
+                )
+                assert crawler.runs, crawler.ended().err
+            assert answered(stage.log) >= others
+            ended = crawler.ended()
+        assert ended.status == 0, ended.err
+        assert ended.report["finished"] is True
+        assert ended.report["politeness_violations"] == 0
+        assert lost(stage) == KILLS
+        check_crawl(stage)
+        check_politeness(stage)
+
+
+def test_the_others_crawl_on_while_a_worker_is_dead(tmp_path: Path) -> None:
+    with scene(tmp_path, WEB, OPTIONS) as stage, Command(*stage.command) as crawler:
+        wait_for_workers(stage, crawler)
+        wait_for_requests(stage, crawler, 60)
+        before = processes(stage)
+        # It dies as often as it is started: from the third time on it is left alone for seconds.
+        for number in range(1, 4):
+            kill_worker(stage, 2)
+            wait_until(lambda: lost(stage) >= number, "the loss to be noted")  # noqa: B023
+            if number < 3:
+                wait_until(lambda: processes(stage)[2] != before[2], "a new process")
+                before = processes(stage)
+        wait_for_requests(stage, crawler, answered(stage.log) + 20)
+        after = processes(stage)
+        assert (after[1], after[3]) == (before[1], before[3])
+        assert lost(stage) == 3
+
+
+def test_without_their_supervisor_workers_end_and_the_crawl_goes_on_later(tmp_path: Path) -> None:
+    with scene(tmp_path, WEB, OPTIONS) as stage:
+        for requests in (40, 120):
+            with Command(*stage.command) as crawler:
+                wait_for_requests(stage, crawler, requests)
+                wait_for_workers(stage, crawler)
+                crawler.process.kill()
+                crawler.process.wait()
+                running = processes(stage)
+                wait_until(lambda: all(map(is_gone, running.values())), "the end of the workers")  # noqa: B023
+        ended = gossamer(*stage.command)
+        assert ended.status == 0, ended.err
+        assert ended.report["finished"] is True
+        check_crawl(stage)
+        check_politeness(stage)
+
+
+def test_a_part_that_cannot_be_opened_is_named_and_ends_the_crawl(tmp_path: Path) -> None:
+    with scene(tmp_path, WEB, [*OPTIONS, "--max-pages", 20]) as stage:
+        assert gossamer(*stage.command).status == 0
+        (stage.dir / "worker-2" / "crawl.db").write_bytes(b"something else entirely" * 100)
+
+        ended = gossamer(*stage.command)
+
+        assert ended.status == 1
+        assert "worker-2/crawl.db" in ended.err
+        assert all(map(is_gone, processes(stage).values()))
