@@ -328,7 +328,7 @@ class World:
         assert host.out_id not in ids, "a URL in a back queue and out"
         assert all(self.table.row(url_id).host_id == host.host_id for url_id in ids)
         in_rests = [e for e in noted_in(frontier._rests) if e[3] is host and e[2] == host.turn]
-        in_gates = [a for a, gate in frontier._gates._gates.items() for h in gate.parked if h == host.host_id]
+        in_gates = [a for a, gate in frontier.gates._gates.items() for h in gate.parked if h == host.host_id]
         state = host.state
         assert len(in_rests) == (state is HostState.WAITING), f"{state} with {len(in_rests)} entries in the heap"
         if frontier._scores is not None:

@@ -79,13 +79,12 @@ def test_the_others_crawl_on_while_a_worker_is_dead(tmp_path: Path) -> None:
         wait_for_workers(stage, crawler)
         wait_for_requests(stage, crawler, 60)
         before = processes(stage)
-        # It dies as often as it is started: from the third time on it is left alone for seconds.
+        # Again and again: from the third time on it is left alone for seconds.
         for number in range(1, 4):
-            kill_worker(stage, 2)
+            victim = kill_worker(stage, 2)
             wait_until(lambda: lost(stage) >= number, "the loss to be noted")  # noqa: B023
             if number < 3:
-                wait_until(lambda: processes(stage)[2] != before[2], "a new process")
-                before = processes(stage)
+                wait_until(lambda: processes(stage)[2] != victim, "a new process")  # noqa: B023
         wait_for_requests(stage, crawler, answered(stage.log) + 20)
         after = processes(stage)
         assert (after[1], after[3]) == (before[1], before[3])

@@ -10,7 +10,7 @@ import hashlib
 import mmap
 import os
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from gossamer.model.units import Instant, Seconds
@@ -47,11 +47,11 @@ class Gates:
         with self._locked(bucket):
             at = self._slot_for(bucket, key, now)
             known, rested, holder, lease = _SLOT.unpack_from(self._memory, at)
-            if holder and holder != self._worker and lease > now:
+            if known != key or (holder and holder != self._worker and lease > now):
                 return Instant(now + ASK_AGAIN)
             if rested > now:
                 return Instant(rested)
-            _SLOT.pack_into(self._memory, at, known, rested, self._worker, now + LEASE)
+            _SLOT.pack_into(self._memory, at, key, rested, self._worker, now + LEASE)
         self._held[address] = at
         return None
 
@@ -73,17 +73,19 @@ class Gates:
             known, rested, holder, lease = _SLOT.unpack_from(self._memory, at)
             _SLOT.pack_into(self._memory, at, known, max(rested, until), holder, lease)
 
-    def free(self, worker: int, until: Instant) -> int:
-        """A worker is dead: nobody holds its addresses any more, and each of them rests. Returns how many."""
+    def free(self, worker: int, rested: Callable[[Instant], Instant]) -> int:
+        """A worker is dead: nobody holds its addresses any more, and each of them rests, as long as is said of a
+        contact that began then. Returns how many."""
         found = 0
         for bucket in range(0, BUCKETS * _BUCKET_BYTES, _BUCKET_BYTES):
             if not any(self._memory[bucket : bucket + _BUCKET_BYTES]):
                 continue
             with self._locked(bucket):
                 for at in range(bucket, bucket + _BUCKET_BYTES, _SLOT.size):
-                    key, rested, holder, _ = _SLOT.unpack_from(self._memory, at)
+                    key, until, holder, lease = _SLOT.unpack_from(self._memory, at)
                     if holder == worker:
-                        _SLOT.pack_into(self._memory, at, key, max(rested, until), 0, 0.0)
+                        until = max(until, rested(Instant(lease - LEASE)))
+                        _SLOT.pack_into(self._memory, at, key, until, 0, 0.0)
                         found += 1
         return found
 
@@ -91,8 +93,8 @@ class Gates:
         self._memory.close()
 
     def _slot_for(self, bucket: int, key: int, now: Instant) -> int:
-        """The slot of an address, or one that says nothing any more. Where all are in use two addresses share one,
-        and each is contacted less often than it might be."""
+        """The slot of an address, or one that says nothing any more. Where all are in use it is another's: the address
+        has to wait until that one is done."""
         unused = None
         for at in range(bucket, bucket + _BUCKET_BYTES, _SLOT.size):
             known, rested, holder, lease = _SLOT.unpack_from(self._memory, at)

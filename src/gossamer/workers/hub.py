@@ -6,10 +6,9 @@ until then. All of it comes over one link from each, in order. So when all are k
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from gossamer.errors import GossamerError
-from gossamer.link import Link
 from gossamer.observe.snapshot import Snapshot
 from gossamer.workers.messages import (
     ALLOW,
@@ -28,11 +27,17 @@ from gossamer.workers.messages import (
 )
 
 
+class Ear(Protocol):
+    """The end of a link to a worker."""
+
+    def tell(self, *message: Any) -> None: ...
+
+
 @dataclass(slots=True)
 class Seat:
     """What is known of one worker."""
 
-    link: Link | None = None  # None: it has died
+    link: Ear | None = None  # None: it has died
     is_open: bool = False
     doing: Doing = Doing.WORKING
     pages: int = 0
@@ -58,7 +63,7 @@ class Hub:
 
     # --- coming and going --------------------------------------------------------------------------------
 
-    def seated(self, number: int, link: Link) -> None:
+    def seated(self, number: int, link: Ear) -> None:
         """A worker was started; it is not open yet."""
         seat = self.seats[number]
         seat.link, seat.is_open, seat.doing, seat.asked_back = link, False, Doing.WORKING, False

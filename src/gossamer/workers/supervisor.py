@@ -17,12 +17,14 @@ from gossamer.crawl.directory import CrawlDirectory
 from gossamer.crawl.session import Display
 from gossamer.crawl.supervisor import GRACE_SECONDS, INTERRUPTED
 from gossamer.errors import GossamerError, UsageError
+from gossamer.frontier.politeness import after_unknown_outcome
 from gossamer.link import Link
 from gossamer.model.part import PARTITIONS, Part
-from gossamer.model.units import Instant
+from gossamer.model.units import Instant, Seconds
 from gossamer.observe.log import EventLog
 from gossamer.observe.snapshot import Snapshot
 from gossamer.seed.lists import Seed
+from gossamer.wishes import politeness_for
 from gossamer.workers.gates import Gates, make_table
 from gossamer.workers.hub import Hub, Seat
 from gossamer.workers.layout import part_directory, settle_layout
@@ -133,7 +135,7 @@ class Supervisor:
             seat.restarts += 1
             self._log.event("worker.lost", worker=number + 1, status=code, lived_s=round(lived, 3), pause_s=pause)
             self._hub.died(number)
-            self._gates.free(number + 1, self._rested())
+            self._gates.free(number + 1, self._rested)
             if seat.restarts > MOST_RESTARTS:
                 self._failed(GossamerError(f"worker {number + 1} died {seat.restarts} times, last with status {code}"))
                 return
@@ -175,10 +177,10 @@ class Supervisor:
         own = str(part_directory(self._directory.path, number))
         return msgspec.structs.replace(config, dir=own, workers=1, max_pages=None, recrawl=recrawl, seeds=None)
 
-    def _rested(self) -> Instant:
-        """When an address has rested of which nobody can tell what came of its last contact."""
-        longest = max(self._config.delay, self._config.politeness.max_adaptive_delay)
-        return Instant(self._clock.now() + longest)
+    def _rested(self, began: Instant) -> Instant:
+        """When an address has rested from a contact that began then and was cut off."""
+        policy, now = politeness_for(self._config), self._clock.now()
+        return after_unknown_outcome(policy, started=began, now=now, last_took=Seconds(0.0), crawl_delay=None)
 
     # --- the end -------------------------------------------------------------------------------------
 

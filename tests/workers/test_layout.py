@@ -1,0 +1,39 @@
+"""How many workers a crawl has, as its directory knows it."""
+
+from pathlib import Path
+
+import pytest
+
+from gossamer.errors import NotThisCrawl
+from gossamer.workers.layout import FILE, holds_crawl, part_directory, parts_of, read_layout, settle_layout
+
+
+def test_a_directory_without_a_layout_is_its_own_only_part(tmp_path: Path) -> None:
+    assert parts_of(tmp_path) == [tmp_path]
+    assert read_layout(tmp_path) is None
+    assert not holds_crawl(tmp_path)
+
+
+def test_parts_are_counted_from_one(tmp_path: Path) -> None:
+    settle_layout(tmp_path, 2, {"scope": "any"})
+    assert parts_of(tmp_path) == [tmp_path / "worker-1", tmp_path / "worker-2"]
+    assert part_directory(tmp_path, 1) == tmp_path / "worker-2"
+    assert read_layout(tmp_path) == (2, {"scope": "any"})
+    assert holds_crawl(tmp_path)
+
+
+def test_what_is_remembered_may_change_but_not_the_number(tmp_path: Path) -> None:
+    settle_layout(tmp_path, 2, {"scope": "any"})
+    settle_layout(tmp_path, 2, {"scope": "host"})
+    assert read_layout(tmp_path) == (2, {"scope": "host"})
+    with pytest.raises(NotThisCrawl, match="by 2 workers, not by 3"):
+        settle_layout(tmp_path, 3, {})
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", '{"workers": 0, "options": {}}', '{"workers": "x", "options": {}}', '{"workers": 2}']
+)
+def test_a_layout_that_cannot_be_read_is_named(tmp_path: Path, text: str) -> None:
+    (tmp_path / FILE).write_text(text)
+    with pytest.raises(NotThisCrawl, match=r"workers\.json cannot be read"):
+        parts_of(tmp_path)
