@@ -84,8 +84,10 @@ OURS: dict[str, tuple[str, ...]] = {
         *("link", "sketch"),
     ),
     # A crawl by several processes: opens the same session in each of them.
-    "workers": (*("model", "errors", "clock", "config", "crawl", "assemble", "seed.lists", "observe", "link", "wishes"),
-        "frontier.politeness",),
+    "workers": (
+        *("model", "errors", "clock", "config", "crawl", "assemble", "seed.lists", "observe", "link", "wishes"),
+        "frontier.politeness",
+    ),
     "cli": ("commands", "errors", "observe", "version"),
     "__main__": ("cli",),
     "fetchers": ("model", "clock", "config", "fetch"),

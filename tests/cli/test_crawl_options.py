@@ -62,6 +62,7 @@ EXAMPLES = {
     "delay": ("2", 2.0),
     "delay_factor": ("0.5", 0.5),
     "concurrency": ("9", 9),
+    "workers": ("3", 3),
     "user_agent": ("mybot/1", "mybot/1"),
     "dns": ("127.0.0.1:53", "127.0.0.1:53"),
     "allow_private": (None, True),

@@ -7,6 +7,10 @@ BEGIN
         excluded = excluded + (new.state = 6) - (old.state = 6)
     WHERE id = new.host_id;
 END;
+CREATE TABLE brought (
+    url_id        INTEGER PRIMARY KEY,
+    page          TEXT    NOT NULL
+);
 CREATE TABLE budgets (
     host_id       INTEGER PRIMARY KEY,
     state         TEXT    NOT NULL
@@ -40,6 +44,9 @@ CREATE TABLE domains (
     partition     INTEGER NOT NULL,
     accesses      INTEGER NOT NULL DEFAULT 0
 , links INTEGER NOT NULL DEFAULT 0, links_from_others INTEGER NOT NULL DEFAULT 0, suffix_id INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE elsewhere (
+    fingerprint   INTEGER PRIMARY KEY
+);
 CREATE TABLE facts (
     name          TEXT PRIMARY KEY,
     value         TEXT NOT NULL
@@ -93,6 +100,17 @@ CREATE TABLE near_segments (
     id            INTEGER PRIMARY KEY,
     last_seq      INTEGER NOT NULL
 );
+CREATE TABLE outbox (
+    id            INTEGER PRIMARY KEY AUTOINCREMENT,   -- in the order of discovery; never given again
+    part          INTEGER NOT NULL,                    -- the owner
+    url           TEXT    NOT NULL,
+    depth         INTEGER NOT NULL,
+    hops          INTEGER NOT NULL,
+    via           INTEGER NOT NULL,
+    sitemap       INTEGER NOT NULL,
+    modified      REAL,
+    page          TEXT                                 -- that it was found on; null for a seed
+);
 CREATE TABLE parameters (
     host          TEXT    NOT NULL,
     place         TEXT    NOT NULL,      -- filter.identity.place_of
@@ -140,6 +158,7 @@ CREATE TABLE soft_missing (
     host_id       INTEGER PRIMARY KEY,
     state         TEXT    NOT NULL
 );
+CREATE TABLE sqlite_sequence(name,seq);
 CREATE TABLE suffixes (
     id            INTEGER PRIMARY KEY,
     suffix        TEXT    NOT NULL UNIQUE,
@@ -194,6 +213,7 @@ CREATE INDEX domains_without_suffix ON domains (id) WHERE suffix_id = 0;
 CREATE INDEX failures_url ON failures (url_id);
 CREATE INDEX fronts_order ON fronts (front, place, host_id);
 CREATE INDEX hosts_resting ON hosts (next_contact) WHERE next_contact > 0;
+CREATE INDEX outbox_order ON outbox (part, id);
 CREATE INDEX robots_host ON robots (host_id);
 CREATE UNIQUE INDEX signatures_url ON signatures (url_id);
 CREATE INDEX sitemaps_host ON sitemaps (host_id, entries);

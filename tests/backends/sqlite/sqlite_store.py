@@ -11,6 +11,7 @@ from gossamer.errors import DiskFull
 from gossamer.frontier.orderings import Ordering
 from gossamer.model.facts import UrlFacts
 from gossamer.model.outcome import Response
+from gossamer.model.part import Part
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate, Via
 from gossamer.model.units import Domain, Fingerprint, HostId, HostKey, Instant, Seconds, Url
@@ -78,17 +79,30 @@ class FrontInUrl(Ordering):
 class Store:
     """A writer, a loader and their clock."""
 
-    def __init__(self, path: Path, ordering: Ordering | None = None, targets_at_once: int = TARGETS_AT_ONCE) -> None:
+    def __init__(
+        self,
+        path: Path,
+        ordering: Ordering | None = None,
+        targets_at_once: int = TARGETS_AT_ONCE,
+        part: Part | None = None,
+    ) -> None:
         self.path = path
         self.clock = VirtualClock(START)
         self.captures = CapturesInMemory()
         self.ordering = ordering or FrontInUrl()
         self.targets_at_once = targets_at_once
+        self.part = part
         self.open()
 
     def open(self) -> None:
         self.writer = SqliteWriter(
-            self.path, self.captures, domain_of, self.ordering, self.clock, targets_at_once=self.targets_at_once
+            self.path,
+            self.captures,
+            domain_of,
+            self.ordering,
+            self.clock,
+            targets_at_once=self.targets_at_once,
+            part=self.part,
         )
         self.loader = SqliteLoader(self.path)
         self.db = self.loader._db  # for looking at rows
