@@ -194,3 +194,67 @@ def test_gates_that_say_nothing_are_forgotten() -> None:
     assert gates.of("busy", Instant(1e4)) is busy
     assert gates.of("parked", Instant(1e4)) is parked
     assert not gates.of("resting", Instant(1e4)).is_open(Instant(1e4))
+
+
+class Elsewhere:
+    """Other workers, who are at some addresses or have just been."""
+
+    def __init__(self) -> None:
+        self.closed: dict[str, Instant] = {}
+        self.ours: set[str] = set()
+        self.left: list[tuple[str, Instant]] = []
+
+    def take(self, address: str, now: Instant) -> Instant | None:
+        until = self.closed.get(address, Instant(0.0))
+        if until > now:
+            return until
+        self.ours.add(address)
+        return None
+
+    def leave(self, address: str, until: Instant) -> None:
+        self.ours.remove(address)
+        self.left.append((address, until))
+
+    def rest(self, address: str, until: Instant, now: Instant) -> None:
+        self.closed[address] = until
+
+
+def test_an_address_where_another_worker_is_is_asked_for_again() -> None:
+    world, others = sharing(2), Elsewhere()
+    world.frontier.gates.share_with(others, Instant(world.now))
+    others.closed[HERE] = Instant(world.now + 3.0)
+
+    assert world.take_turn() == WaitUntil(Instant(world.now + 3.0))
+    world.now += 3.0
+    assert isinstance(world.take_turn(), Visit)
+    assert others.ours == {HERE}
+
+
+def test_an_address_is_given_back_with_its_rest() -> None:
+    world, others = sharing(2), Elsewhere()
+    world.frontier.gates.share_with(others, Instant(world.now))
+    world.take_turn()
+    world.finish(0, world.contact(took=0.4))
+
+    assert others.ours == set()
+    assert others.left == [(HERE, Instant(world.now + 4.0))]
+
+
+def test_other_workers_learn_of_the_rests_that_a_restart_knows() -> None:
+    world, others = sharing(1), Elsewhere()
+    world.frontier.rest_address(THERE, Instant(world.now + 9.0))
+    world.frontier.gates.share_with(others, Instant(world.now))
+
+    assert others.closed[THERE] == world.now + 9.0
+
+
+def test_a_visit_that_finds_its_address_taken_elsewhere_comes_again() -> None:
+    world, others = sharing(1), Elsewhere()
+    world.frontier.gates.share_with(others, Instant(world.now))
+    others.closed[THERE] = Instant(world.now + 2.0)
+    turn = world.take_turn()
+    assert isinstance(turn, Visit)
+
+    assert not world.frontier.enter_address(turn, THERE, Instant(world.now))
+    assert others.ours == set()
+    assert world.frontier.next_turn(Instant(world.now)) == WaitUntil(Instant(world.now + 2.0))

@@ -260,8 +260,5 @@ DIFFERENCES: dict[str, str] = {
 }
 """Id -> in what our result is not to the letter the expected one, and why."""
 
-NOT_YET: dict[str, str] = {
-    "RT-08": "A crawl is one process so far: the directory's lock keeps a second one out. The case comes with the"
-    " cluster.",
-}
+NOT_YET: dict[str, str] = {}
 """Id -> why there is no test of it yet."""

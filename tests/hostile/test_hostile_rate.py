@@ -1,7 +1,7 @@
-"""Rate and refusal, RT-01 to RT-07: hosts that ask for quiet, in words good and bad, and hosts that are down.
+"""Rate and refusal, RT-01 to RT-08: hosts that ask for quiet, in words good and bad, hosts that are down, and several
+workers that must not be together what each of them is not.
 
-Waits are shortened; what is asserted of them is what the server saw: that nobody came too early. RT-08, four workers on
-one host, belongs to the tests of crawls with several workers.
+Waits are shortened; what is asserted of them is what the server saw: that nobody came too early.
 """
 
 import os
@@ -10,10 +10,11 @@ import threading
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from running import Command, wait_until
+from running import Command, gossamer, wait_until
 from small_crawl import SmallCrawl
 from small_server import NOTHING, Answer, Site, SmallServer, links, page
 
@@ -203,3 +204,17 @@ def test_rt_07_a_host_that_asked_for_quiet_gets_it_over_a_killed_process_too(tmp
     assert states(crawl) == ["stored"]
     assert len(asked) == 2
     assert asked[1] - answered[0] >= 4.0
+
+
+@pytest.mark.service
+def test_rt_08_four_workers_leave_a_host_the_gap_that_one_would(tmp_path: Path) -> None:
+    delay, others = 0.1, [f"/{n}" for n in range(199)]
+    crawl = SmallCrawl(tmp_path, TOML)
+    with SmallServer({"/": links(*others), **{path: page(f"page {path}") for path in others}}) as server:
+        ended = gossamer(*crawl.command([server.base + "/"], "--workers", 4, "--delay", delay))
+
+    assert ended.status == 0, ended.err
+    assert (ended.report["pages"], ended.report["politeness_violations"]) == (200, 0)
+    asked = sorted(server.asked, key=lambda each: each.at)
+    assert len(asked) == 201  # robots.txt once
+    assert min(later.at - earlier.at for earlier, later in pairwise(asked)) >= delay
