@@ -253,6 +253,7 @@ DIFFERENCES: dict[str, str] = {
     " connections. Instead of a percentile, CPU time: all that the service does for the thousand and for 52 calls of"
     " another caller is less than 250 ms (measured: 70 ms). New callers take the place of the connection that has been"
     " silent for longest.",
+    "RT-08": "With a delay of a tenth of a second.",
     "AP-11": "With 10,000 hosts whose names no name server knows; `make soak` takes 100,000.",
     "AP-13": "Calls leave no line in the log at all; what is ordered for hosts with odd names does.",
     "AP-14": "Four times; `make soak` does it a thousand times.",

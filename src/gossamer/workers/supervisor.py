@@ -6,15 +6,16 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import uvloop
 
-from gossamer.clock import Clock, SteadyClock
+from gossamer.clock import Clock, SteadyClock, cpu_seconds
 from gossamer.config import Config, shape_of
 from gossamer.crawl.directory import CrawlDirectory
-from gossamer.crawl.session import Display
+from gossamer.crawl.session import Display, max_rss_bytes
 from gossamer.crawl.supervisor import GRACE_SECONDS, INTERRUPTED
 from gossamer.errors import GossamerError, UsageError
 from gossamer.frontier.politeness import after_unknown_outcome
@@ -80,6 +81,7 @@ class Supervisor:
         self._reread = reread
         self._directory = directory
         self._clock: Clock = SteadyClock()
+        self._cpu_before = cpu_seconds()
         self._table = make_table()
         self._gates = Gates(self._table, 0)
         self._hub = Hub([Seat() for _ in range(config.workers)], config.max_pages, self._done, self._failed)
@@ -231,4 +233,9 @@ class Supervisor:
         known = [seat.shown for seat in self._hub.seats if seat.shown is not None]
         if not known:
             return Snapshot(at=self._clock.now())
-        return merged(known, finished=self._hub.finished and self._error is None)
+        whole = merged(known, finished=self._hub.finished and self._error is None)
+        return replace(
+            whole,
+            cpu_seconds=whole.cpu_seconds + cpu_seconds() - self._cpu_before,
+            max_rss_bytes=whole.max_rss_bytes + max_rss_bytes(),
+        )
