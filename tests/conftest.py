@@ -19,6 +19,7 @@ sys.path[:0] = map(str, FOLDERS)
 # with one at the end (`make test`); then other whole crawls, which mostly wait; then what only computes.
 LONGEST = (
     *("test_generated_calls", "test_real_graph", "test_keep_fresh", "test_dashboard_browser", "test_slow_stages"),
+    *("test_workers_killed", "test_workers_crawl"),
     *("test_service_load", "test_trap_crawl", "test_hostile_redirects", "test_politeness", "test_frontier_walk"),
     *("test_limits", "test_kill_nine", "test_orderings", "test_dns_outage", "test_hostile_robots", "test_serve"),
     *("test_dashboard_scale", "test_hostile_traps", "test_serve_orders", "test_full_disk", "test_slow_surroundings"),
