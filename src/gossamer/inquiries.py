@@ -88,10 +88,11 @@ def _story(reader: StoryReader, book: Rulebook, form: Form, running: bool, large
     return tell(form, facts, rules, now=book.clock.now(), running=running, record=record)
 
 
-def orders_from(text: str | None) -> HostControls:
+def orders_from(*texts: str | None) -> HostControls:
     """What was ordered for single hosts, as it is on record; nothing for None."""
     found = HostControls()
-    found.take_up(text)
+    for text in texts:
+        found.take_up(text)
     return found
 
 
