@@ -57,7 +57,7 @@ def story_of(config: Config, text: str, *, running: bool) -> Story:
         return refused(form)
     with ExitStack() as opened:
         owners = _Owners(Path(config.dir), opened)
-        book.archive = owners.directory_of(form.host) / "warc"
+        book.archive = owners.archive
         return _story(owners.reader_of(form.host), book, form, running, None, owners)
 
 
@@ -66,12 +66,18 @@ class _Owners:
 
     def __init__(self, directory: Path, opened: ExitStack) -> None:
         self._parts = parts_of(directory)
+        self._by_one = self._parts == [directory]
+        self.archive = directory / "warc" if self._by_one else directory
         self._opened = opened
         self._readers: dict[Path, StoryReader] = {}
 
     def directory_of(self, host: HostKey) -> Path:
         """Of the worker that owns the domain of this host."""
         return self._parts[Part(0, len(self._parts)).owner_of(domain_of(host)[1])]
+
+    def file_of(self, host: HostKey, name: str) -> str:
+        """A WARC file of that worker, from `archive` on."""
+        return name if self._by_one else f"{self.directory_of(host).name}/warc/{name}"
 
     def reader_of(self, host: HostKey) -> StoryReader:
         path = self.directory_of(host) / "crawl.db"
@@ -100,8 +106,8 @@ def _story(
     domain, _, suffix = domain_of(form.host)
     identities, sought = _sought(reader, book, form)
     facts = reader.facts(form.host, domain, suffix, form.origin, sought)
-    if owners is not None and facts.beyond is not None:
-        facts = replace(facts, way=_whole_way(facts, book, owners))
+    if owners is not None:
+        facts = _of_all(facts, form.host, book, owners)
     host = facts.host.host if facts.host is not None else form.host
     ordered = orders_from(facts.orders).ordered_for(host)
     rules = rules_of(book, reader, host, domain, identities, ordered)
@@ -118,6 +124,15 @@ def _sought(reader: StoryReader, book: Rulebook, form: Form) -> tuple[Identities
     learnt = reader.learnt_parameters(form.host) if book.config.identity.learn else ()
     identities = identities_with(book.identities.rules, learnt) if learnt else book.identities
     return identities, fingerprints_of(form.url, form.host, reader.fingerprint_key(), identities)
+
+
+def _of_all(facts: Facts, host: HostKey, book: Rulebook, owners: _Owners) -> Facts:
+    """What one worker knows, with what the others know of it; nothing more in a crawl by one."""
+    visit = facts.visit
+    if visit is not None and visit.warc_file is not None:
+        visit = replace(visit, warc_file=owners.file_of(host, visit.warc_file))
+    way = facts.way if facts.beyond is None else _whole_way(facts, book, owners)
+    return replace(facts, visit=visit, way=way)
 
 
 def _whole_way(facts: Facts, book: Rulebook, owners: _Owners) -> tuple[Step, ...]:
