@@ -55,6 +55,7 @@ OURS: dict[str, tuple[str, ...]] = {
             "errors",
             "archived",
             "backends.sqlite.exporting",
+            "backends.sqlite.joined_exporting",
             "extract.charset",
             "extract.kinds",
             "extract.page",

@@ -66,7 +66,16 @@ def holding_all(directory: Path) -> Iterator[list[Piece]]:
         for part in parts:
             held.append(CrawlDirectory(part))
             opened.callback(held[-1].close)
-        yield [_piece(directory, one.path, opened.enter_context(closing(open_for_writing(one.database)))) for one in held]
+        yield [
+            _piece(directory, one.path, opened.enter_context(closing(open_for_writing(one.database)))) for one in held
+        ]
+
+
+def not_a_part(directory: Path) -> None:
+    """Raises NotThisCrawl for the directory of one worker of several: it would take the whole web for its own."""
+    whole = directory.absolute().parent
+    if (whole / WORKERS).exists() and directory.absolute() in parts_of(whole):
+        raise NotThisCrawl(f"{directory} is the part of one worker; the crawl is in {whole}: choose that with --dir")
 
 
 def archive_of(directory: Path) -> Path:

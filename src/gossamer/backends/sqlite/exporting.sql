@@ -3,6 +3,9 @@
 -- name: last_id
 SELECT coalesce(max(id), 0) FROM urls
 
+-- name: fingerprint_key
+SELECT value FROM facts WHERE name = 'fingerprint_key'
+
 -- name: host_row
 SELECT id FROM hosts WHERE host = ?
 
