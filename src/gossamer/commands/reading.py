@@ -91,9 +91,10 @@ def _parts_there(directory: Path) -> list[Path]:
     parts = parts_of(directory)
     for part in parts:
         if parts != [directory] and not (part / "crawl.db").exists():
+            running = "; the crawl is running and may be about to make it" if _holder(directory) is not None else ""
             raise NotThisCrawl(
                 f"{directory} holds a crawl by {len(parts)} workers, and a part of it is not there: "
-                f"{part / 'crawl.db'} does not exist"
+                f"{part / 'crawl.db'} does not exist{running}"
             )
     return parts
 

@@ -1,8 +1,8 @@
 """Reads the databases of all workers for exports, as those of one crawl.
 
 Ids are a worker's own, so here they are spread out: those of different workers never meet, and an id stays what it is
-as the crawl grows. Fingerprints are a worker's own too, each has its key: what a page links to at another worker's hosts
-is found by fingerprints that are made anew from the URLs there, under the key of the page's worker.
+as the crawl grows. Fingerprints are a worker's own too, since each has its key: what a page links to at another
+worker's hosts is found by fingerprints that are made anew from the URLs there, under the key of the page's worker.
 """
 
 from array import array
