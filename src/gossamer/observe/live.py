@@ -85,7 +85,7 @@ def joined_live(told: Sequence[Live]) -> Live | None:
             found[name] = any(values)
         elif isinstance(value, int) and name != "process":
             found[name] = sum(number for number in values if isinstance(number, int))
-    shares = [live["selector_shares"] for live in told]
-    columns = zip(*(each for each in shares if isinstance(each, list)), strict=False)
-    found["selector_shares"] = [round(sum(column) / len(column), 2) for column in columns]
+    shares = [share for live in told if isinstance(share := live["selector_shares"], list) and any(share)]
+    if shares:  # who has not had a turn yet has none
+        found["selector_shares"] = [round(sum(column) / len(column), 2) for column in zip(*shares, strict=False)]
     return found
