@@ -1,12 +1,13 @@
 """The fingerprints that URLs have at another worker: each has a key of its own (`backends.sqlite.joined_exporting`)."""
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
 from gossamer.backends.sqlite.joined_exporting import PrintsOf
 from gossamer.commands.options import config_from
 from gossamer.commands.reading import remembered_by_crawl
-from gossamer.explain.form import fingerprints_of, form_of
+from gossamer.explain.form import form_of, usual_fingerprints
 from gossamer.model.units import HostKey, Url
 from gossamer.rulebook import Rulebook
 
@@ -17,11 +18,14 @@ def prints_in(directory: Path) -> PrintsOf:
     book = Rulebook(config_from(found, None, remembered_by_crawl(found, None)))
     hosts: dict[str, HostKey] = {}  # by the beginning of a URL
 
-    def prints_of(url: str, key: int) -> tuple[int, ...]:
+    def host_of(url: str) -> HostKey:
         start = url[: url.index("/", url.index("//") + 2)]
         host = hosts.get(start)
         if host is None:
             host = hosts[start] = form_of(url, url, book.canonicaliser).host or HostKey("")
-        return fingerprints_of(Url(url), host, key, book.identities)
+        return host
+
+    def prints_of(urls: Sequence[str], key: int) -> Sequence[int]:
+        return usual_fingerprints(list(map(Url, urls)), list(map(host_of, urls)), key, book.identities)
 
     return prints_of

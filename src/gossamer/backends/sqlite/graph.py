@@ -55,7 +55,7 @@ class GraphReader:
             page = len(ids)
             site = sites.setdefault(domain_id, len(sites))
             if site == len(self.suffixes):
-                self.suffixes.append(suffix_of_domain.get(domain_id, ""))
+                self.suffixes.append(suffix_of_domain.get(domain_id, "#0"))
             ids.append(url_id)
             site_of.append(site)
             urls.append(url)

@@ -3,8 +3,9 @@
 -- name: graph_urls
 SELECT id, domain_id, fingerprint, url, via = 0, state = 6 FROM urls WHERE id > ? ORDER BY id LIMIT ?
 
+-- A suffix that has no name is known by its number.
 -- name: graph_domains
-SELECT d.id, coalesce(s.suffix, '')
+SELECT d.id, coalesce(s.suffix, '#' || d.suffix_id)
 FROM domains d LEFT JOIN suffixes s ON s.id = d.suffix_id WHERE d.id > ? ORDER BY d.id LIMIT ?
 
 -- name: graph_key

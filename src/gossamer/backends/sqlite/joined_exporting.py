@@ -8,11 +8,14 @@ worker's hosts is found by fingerprints that are made anew from the URLs there, 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import merge
+from itertools import islice
 
 from gossamer.backends.sqlite.exporting import ExportReader, PageEdges, PageRow
 
-PrintsOf = Callable[[str, int], Iterable[int]]
-"""The fingerprints that a URL may have under a key."""
+PrintsOf = Callable[[Sequence[str], int], Sequence[int]]
+"""The fingerprints that URLs have under a key."""
+AT_ONCE = 2_000
+"""URLs whose fingerprints are made anew at a time."""
 
 
 class JoinedExport:
@@ -59,10 +62,10 @@ class JoinedExport:
         for other, another in enumerate(self._readers):
             if other == number:
                 continue
-            for own, url in another.names():
-                for fingerprint in self._prints_of(url, key):
-                    ids.append(self._spread(other, own))
-                    prints.append(fingerprint)
+            names = another.names()
+            while some := list(islice(names, AT_ONCE)):
+                ids.extend(self._spread(other, own) for own, _ in some)
+                prints.extend(self._prints_of([url for _, url in some], key))
         return ids, prints
 
     def edges_of(self, number: int) -> Iterator[PageEdges]:

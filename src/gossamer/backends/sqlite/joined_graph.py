@@ -6,6 +6,7 @@ anew (as in `joined_exporting`).
 
 from array import array
 from collections.abc import Iterator, Sequence
+from itertools import count
 
 from gossamer.backends.sqlite.graph import GraphReader, StoredPages, numbered
 from gossamer.backends.sqlite.joined_exporting import PrintsOf
@@ -45,6 +46,5 @@ class JoinedGraph:
         key = self._readers[number].key()
         for first, other in zip(self._first, self._readers, strict=True):
             if other is not self._readers[number]:
-                for page, url in enumerate(other.pages.urls, first):
-                    known.update(dict.fromkeys(self._prints_of(url, key), page))
+                known.update(zip(self._prints_of(other.pages.urls, key), count(first), strict=False))
         return known
