@@ -430,7 +430,7 @@ def test_the_report_at_the_end_names_the_files_of_all_workers(three: Path) -> No
         assert str(three / f"worker-{number + 1}" / "crawl.db") in ended.out
 
 
-def test_hosts_that_any_worker_has_paused_are_told_at_the_end(three: Path) -> None:
+def test_what_was_ordered_for_hosts_of_any_worker_is_told(three: Path) -> None:
     orders = {"paused": False, "paused_hosts": ["nowhere2.test"], "dropped_hosts": [], "delays": {}}
     for number in range(WORKERS):
         if rows(three, "SELECT 1 FROM hosts WHERE host = 'nowhere2.test'")[number]:

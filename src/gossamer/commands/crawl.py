@@ -96,9 +96,10 @@ def queries_to_ask(config: Config, add_seeds: bool) -> list[str]:
 
     queries = config.search.queries
     directory = Path(config.dir)
-    if not queries or not holds_crawl(directory):
+    made = [part for part in parts_of(directory) if holds_crawl(part)]
+    if not queries or not made:
         return list(queries)
-    with reading(parts_of(directory)[0]) as db:  # every part knows all seeds
+    with reading(made[0]) as db:  # every part knows all seeds
         places = reports.seed_places(db)
     new = [query for query in queries if place_of(query) not in places]
     if new and places and not add_seeds:
