@@ -2,7 +2,7 @@
 running. Light: loads no fetcher."""
 
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from gossamer.crawl.controls import HostControls
 from gossamer.crawl.prices import price_from
 from gossamer.crawl.recrawl_rules import NEVER_AGAIN, standing_of
 from gossamer.crawl.signals import FEEDS, HUB_WEIGHT, HostChanging
-from gossamer.explain.facts import DomainFact, Facts, HostFact, RecordCheck, UrlFact, VisitFact
+from gossamer.explain.facts import MOST_STEPS, DomainFact, Facts, HostFact, RecordCheck, Step, UrlFact, VisitFact
 from gossamer.explain.form import fingerprints_of, form_of
 from gossamer.explain.recrawls import Basis, RecrawlTerms
 from gossamer.explain.scoping import scope_near
@@ -27,12 +27,14 @@ from gossamer.explain.waiting import Caps, politeness_of
 from gossamer.filter.identity import Identities
 from gossamer.frontier.politeness import PolitenessPolicy
 from gossamer.model.orders import HostOrder
-from gossamer.model.units import Domain, HostKey, Instant, Seconds
+from gossamer.model.part import Part
+from gossamer.model.units import Domain, Fingerprint, HostKey, Instant, Seconds
 from gossamer.observe import words
 from gossamer.recrawl.rules import PageFacts, prior_of
 from gossamer.rulebook import Rulebook
 from gossamer.seed.lists import with_scheme
 from gossamer.wishes import domain_of
+from gossamer.workers.layout import parts_of
 
 Json = dict[str, object]
 
@@ -51,11 +53,37 @@ def story_of(config: Config, text: str, *, running: bool) -> Story:
     """The whole story of a URL, as a person writes it, under the rules of a configuration. Raises StoreFailed."""
     book = Rulebook(config)
     form = _form(book, text)
-    if form.url is None:
+    if form.url is None or form.host is None:
         return refused(form)
-    path = Path(config.dir) / "crawl.db"
-    with closing(open_for_reading(path)) as db:
-        return _story(StoryReader(db, path), book, form, running, None)
+    with ExitStack() as opened:
+        owners = _Owners(Path(config.dir), opened)
+        book.archive = owners.archive
+        return _story(owners.reader_of(form.host), book, form, running, None, owners)
+
+
+class _Owners:
+    """The databases of a crawl's workers, each opened when it is asked for."""
+
+    def __init__(self, directory: Path, opened: ExitStack) -> None:
+        self._parts = parts_of(directory)
+        self._by_one = self._parts == [directory]
+        self.archive = directory / "warc" if self._by_one else directory
+        self._opened = opened
+        self._readers: dict[Path, StoryReader] = {}
+
+    def directory_of(self, host: HostKey) -> Path:
+        """Of the worker that owns the domain of this host."""
+        return self._parts[Part(0, len(self._parts)).owner_of(domain_of(host)[1])]
+
+    def file_of(self, host: HostKey, name: str) -> str:
+        """A WARC file of that worker, from `archive` on."""
+        return name if self._by_one else f"{self.directory_of(host).name}/warc/{name}"
+
+    def reader_of(self, host: HostKey) -> StoryReader:
+        path = self.directory_of(host) / "crawl.db"
+        if path not in self._readers:
+            self._readers[path] = StoryReader(self._opened.enter_context(closing(open_for_reading(path))), path)
+        return self._readers[path]
 
 
 def story_from(
@@ -71,13 +99,15 @@ def _form(book: Rulebook, text: str) -> Form:
     return form_of(text, with_scheme(text), book.canonicaliser)
 
 
-def _story(reader: StoryReader, book: Rulebook, form: Form, running: bool, largest: int | None) -> Story:
+def _story(
+    reader: StoryReader, book: Rulebook, form: Form, running: bool, largest: int | None, owners: _Owners | None = None
+) -> Story:
     assert form.url is not None and form.host is not None and form.origin is not None
     domain, _, suffix = domain_of(form.host)
-    learnt = reader.learnt_parameters(form.host) if book.config.identity.learn else ()
-    identities = identities_with(book.identities.rules, learnt) if learnt else book.identities
-    sought = fingerprints_of(form.url, form.host, reader.fingerprint_key(), identities)
+    identities, sought = _sought(reader, book, form)
     facts = reader.facts(form.host, domain, suffix, form.origin, sought)
+    if owners is not None:
+        facts = _of_all(facts, form.host, book, owners)
     host = facts.host.host if facts.host is not None else form.host
     ordered = orders_from(facts.orders).ordered_for(host)
     rules = rules_of(book, reader, host, domain, identities, ordered)
@@ -88,10 +118,43 @@ def _story(reader: StoryReader, book: Rulebook, form: Form, running: bool, large
     return tell(form, facts, rules, now=book.clock.now(), running=running, record=record)
 
 
-def orders_from(text: str | None) -> HostControls:
+def _sought(reader: StoryReader, book: Rulebook, form: Form) -> tuple[Identities, tuple[Fingerprint, ...]]:
+    """What counts as the same document at a URL's host, and the fingerprints under which the URL may be known."""
+    assert form.url is not None and form.host is not None
+    learnt = reader.learnt_parameters(form.host) if book.config.identity.learn else ()
+    identities = identities_with(book.identities.rules, learnt) if learnt else book.identities
+    return identities, fingerprints_of(form.url, form.host, reader.fingerprint_key(), identities)
+
+
+def _of_all(facts: Facts, host: HostKey, book: Rulebook, owners: _Owners) -> Facts:
+    """What one worker knows, with what the others know of it; nothing more in a crawl by one."""
+    visit = facts.visit
+    if visit is not None and visit.warc_file is not None:
+        visit = replace(visit, warc_file=owners.file_of(host, visit.warc_file))
+    way = facts.way if facts.beyond is None else _whole_way(facts, book, owners)
+    return replace(facts, visit=visit, way=way)
+
+
+def _whole_way(facts: Facts, book: Rulebook, owners: _Owners) -> tuple[Step, ...]:
+    """The way back to a seed, from worker to worker: each knows the pages of its own domains."""
+    way, beyond = facts.way, facts.beyond
+    while beyond is not None and len(way) < MOST_STEPS:
+        form = _form(book, beyond)
+        if form.host is None:
+            break
+        reader = owners.reader_of(form.host)
+        steps, beyond = reader.way_from(domain_of(form.host)[0], _sought(reader, book, form)[1])
+        if not steps:
+            break
+        way += steps
+    return way[:MOST_STEPS]
+
+
+def orders_from(*texts: str | None) -> HostControls:
     """What was ordered for single hosts, as it is on record; nothing for None."""
     found = HostControls()
-    found.take_up(text)
+    for text in texts:
+        found.take_up(text)
     return found
 
 

@@ -11,7 +11,7 @@ from gossamer.backends.sqlite import reports
 from gossamer.backends.sqlite.windows import fact
 from gossamer.commands import arguments as given
 from gossamer.commands.options import add_options, config_from
-from gossamer.commands.reading import reading, remembered_by_crawl
+from gossamer.commands.reading import not_a_part, reading, reading_all, remembered_by_crawl
 from gossamer.config import Config
 from gossamer.crawl.controls import ORDERS, HostControls
 from gossamer.errors import NotThisCrawl, UsageError
@@ -20,7 +20,7 @@ from gossamer.observe.report import print_report
 from gossamer.observe.snapshot import Snapshot, to_contract
 from gossamer.observe.words import number_of, printable
 from gossamer.seed.lists import Seed
-from gossamer.workers.layout import holds_crawl, parts_of
+from gossamer.workers.layout import holds_crawl, parts_of, read_layout
 
 _MOST_NAMED = 5  # hosts that are named at the end
 
@@ -55,6 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
         return config_from(arguments, file, remembered)
 
     config = configured()
+    not_a_part(Path(config.dir))
     add_seeds = given.flag(arguments, "add_seeds")
     seeds = seeds_for(config, given.texts(arguments, "urls"), add_seeds=add_seeds)
     return crawl_and_report(config, seeds, add_seeds=add_seeds, reread=configured)
@@ -95,9 +96,10 @@ def queries_to_ask(config: Config, add_seeds: bool) -> list[str]:
 
     queries = config.search.queries
     directory = Path(config.dir)
-    if not queries or not holds_crawl(directory):
+    made = [part for part in parts_of(directory) if holds_crawl(part)]
+    if not queries or not made:
         return list(queries)
-    with reading(parts_of(directory)[0]) as db:  # every part knows all seeds
+    with reading(made[0]) as db:  # every part knows all seeds
         places = reports.seed_places(db)
     new = [query for query in queries if place_of(query) not in places]
     if new and places and not add_seeds:
@@ -115,6 +117,11 @@ def crawl_and_report(
     if config.workers > 1:
         from gossamer.workers.supervisor import run_workers as run_crawl
     else:
+        if (layout := read_layout(Path(config.dir))) is not None:
+            raise NotThisCrawl(
+                f"{config.dir} holds a crawl by {layout[0]} workers, not by one; leave --workers out, or choose "
+                "another --dir"
+            )
         from gossamer.crawl.supervisor import run_crawl
 
     display = choose_display(config, sys.stderr)
@@ -131,8 +138,9 @@ def crawl_and_report(
 def _tell_of_paused(directory: Path, err: TextIO) -> None:
     """Which hosts were left alone because somebody paused them through the service."""
     controls = HostControls()
-    with reading(parts_of(directory)[0]) as db:
-        controls.take_up(fact(db, ORDERS))
+    with reading_all(directory) as parts:
+        for part in parts:
+            controls.take_up(fact(part.db, ORDERS))
     if paused := sorted(controls.paused):
         names = ", ".join(map(printable, paused[:_MOST_NAMED])) + (" …" if len(paused) > _MOST_NAMED else "")
         print(
@@ -145,6 +153,8 @@ def _tell_of_paused(directory: Path, err: TextIO) -> None:
 def tell_results(config: Config, last: Snapshot, out: TextIO, err: TextIO) -> None:
     """The report, and with --json the contract's object as the last line of `out`."""
     if not config.quiet:
-        print_report(last, Path(config.dir), err if config.json else out)
+        directory = Path(config.dir)
+        parts = parts_of(directory) if config.workers > 1 else ()
+        print_report(last, directory, err if config.json else out, parts)
     if config.json:
         print(json.dumps(to_contract(last)), file=out, flush=True)

@@ -4,14 +4,12 @@ import argparse
 import json
 import sys
 from collections.abc import Iterable
-from contextlib import closing
 
-from gossamer.backends.sqlite import reports
-from gossamer.backends.sqlite.database import open_for_writing
+from gossamer.backends.sqlite import joined, reports
 from gossamer.clock import clock_of
 from gossamer.commands import arguments as given
 from gossamer.commands.options import config_from
-from gossamer.commands.reading import add_directory_option, directory_of, reading
+from gossamer.commands.reading import Piece, add_directory_option, directory_of, holding_all, reading_all
 from gossamer.observe import words
 from gossamer.wishes import ordering_for
 
@@ -40,21 +38,11 @@ def run(arguments: argparse.Namespace) -> int:
     as_json = given.flag(arguments, "json")
     action = given.text(arguments, "action")
     if action == "list":
-        with reading(directory) as db:
-            return _list(reports.dead(db, wanted.host, wanted.reason), as_json)
-
-    from gossamer.crawl.directory import CrawlDirectory
-
-    held = CrawlDirectory(directory)
-    try:
-        with closing(open_for_writing(held.database)) as db:
-            if action == "requeue":
-                ordering = ordering_for(config_from(argparse.Namespace(), None), reports.queue_order(db))
-                number = reports.requeue(db, wanted, clock_of(directory).now(), ordering.standing)
-            else:
-                number = reports.drop(db, wanted)
-    finally:
-        held.close()
+        with reading_all(directory) as parts:
+            return _list(joined.dead([part.db for part in parts], wanted), as_json)
+    change = _requeue if action == "requeue" else _drop
+    with holding_all(directory) as parts:
+        number = sum(change(part, wanted) for part in parts)
     done = "requeued" if action == "requeue" else "dropped"
     if as_json:
         print(json.dumps({done: number}))
@@ -66,6 +54,15 @@ def run(arguments: argparse.Namespace) -> int:
         )
         print(f"{words.number_of(number, 'dead letter')} {done}{more}")
     return 0
+
+
+def _requeue(part: Piece, wanted: reports.DeadFilter) -> int:
+    ordering = ordering_for(config_from(argparse.Namespace(), None), reports.queue_order(part.db))
+    return reports.requeue(part.db, wanted, clock_of(part.directory).now(), ordering.standing)
+
+
+def _drop(part: Piece, wanted: reports.DeadFilter) -> int:
+    return reports.drop(part.db, wanted)
 
 
 def _list(letters: Iterable[reports.Json], as_json: bool) -> int:

@@ -13,6 +13,7 @@ from gossamer.explain.story import Story
 from gossamer.explain.words import story_lines, story_object
 from gossamer.inquiries import story_of
 from gossamer.wishes import check_config
+from gossamer.workers.layout import holds_crawl
 
 USAGE = "URL [--dir DIR] [--json] [options]"
 DESCRIPTION = """\
@@ -45,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not text:
         raise UsageError("there is no URL to explain: the text is empty")
     directory = Path(config.dir)
-    if not (directory / "crawl.db").exists():
+    if not holds_crawl(directory):
         raise NotThisCrawl(f"there is no crawl in {str(directory)!r}; choose another with --dir")
     story = story_of(config, text, running=holder_of(directory) is not None)
     return _show(story, given.flag(arguments, "json"))

@@ -3,15 +3,23 @@
 import argparse
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from gossamer.backends.sqlite.exporting import ExportReader
 from gossamer.clock import SteadyClock
 from gossamer.commands import arguments as given
 from gossamer.commands.options import config_from
-from gossamer.commands.reading import add_directory_option, directory_of, reading, remembered_by_crawl
+from gossamer.commands.reading import (
+    Piece,
+    add_directory_option,
+    archive_of,
+    directory_of,
+    reading_all,
+    remembered_by_crawl,
+)
 from gossamer.errors import UsageError
 from gossamer.export import tables
 from gossamer.export.formats import Csv, JsonLines, TableWriter, Tabs
@@ -20,6 +28,9 @@ from gossamer.export.selection import Selection, mimes_from, moment_from, status
 from gossamer.export.tables import Column, Row
 from gossamer.observe import words
 from gossamer.observe.progress import ProgressLine
+
+if TYPE_CHECKING:
+    from gossamer.export.rows import Reader
 
 USAGE = "[--what pages|links|text|graph] [-o FILE] [options]"
 DESCRIPTION = """\
@@ -80,8 +91,8 @@ def run(arguments: argparse.Namespace) -> int:
     quiet = given.flag(arguments, "quiet")
     line = ProgressLine(sys.stderr, SteadyClock(), f"exporting {what}", shown=not quiet)
     problems = Problems(line)
-    with reading(directory) as db:
-        reader = ExportReader(db, given.text(arguments, "host"), lambda done, total: line.show(done, total))
+    with reading_all(directory) as parts:
+        reader = reader_of(parts, directory, given.text(arguments, "host"), line)
         if nodes is not None:
             with writing(nodes) as stream:
                 write_rows(Tabs(stream, ()), reader.names())
@@ -93,6 +104,25 @@ def run(arguments: argparse.Namespace) -> int:
         to = "" if output == "-" else f" to {words.printable(output)}"
         print(f"{words.number_of(number, 'row')} exported{to} in {words.span(line.seconds)}", file=sys.stderr)
     return 1 if problems.number else 0
+
+
+def reader_of(parts: Sequence[Piece], directory: Path, host: str | None, line: ProgressLine) -> "Reader":
+    """Of the crawl's rows, by however many workers."""
+    if len(parts) == 1:
+        return ExportReader(parts[0].db, host, lambda done, total: line.show(done, total))
+    from gossamer.backends.sqlite.joined_exporting import JoinedExport
+    from gossamer.commands.prints import prints_in
+
+    done: dict[int, int] = {}
+    total = sum(ExportReader(part.db).last for part in parts)
+
+    def show(number: int, at: int, _: int) -> None:
+        done[number] = at
+        line.show(sum(done.values()), total)
+
+    readers = [ExportReader(part.db, host, partial(show, number)) for number, part in enumerate(parts)]
+    archives = [part.archive for part in parts]
+    return JoinedExport(list(zip(readers, archives, strict=True)), prints_in(directory))
 
 
 class Problems:
@@ -145,7 +175,7 @@ def write_rows(writer: TableWriter, rows: Iterable[Row]) -> int:
 
 def table_of(
     what: str,
-    reader: ExportReader,
+    reader: "Reader",
     directory: Path,
     wanted: Selection,
     problems: Problems,
@@ -168,7 +198,7 @@ def table_of(
     want = Wanted(
         anchor_text=what == "links", text=what == "text", guess_language=what == "text" or wanted.language is not None
     )
-    warcs = directory / "warc"
+    warcs = archive_of(directory)
     documents = Documents(lambda file, offset, length: read_response(warcs, file, offset, length), want)
     archived = ArchivedRows(reader, wanted, documents, problems.add)
     if what == "pages":

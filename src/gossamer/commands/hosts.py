@@ -4,14 +4,14 @@ import argparse
 import heapq
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from gossamer.backends.sqlite.host_reports import HostReports, HostRow
 from gossamer.backends.sqlite.windows import fact
 from gossamer.clock import clock_of
 from gossamer.commands import arguments as given
 from gossamer.commands.options import config_from
-from gossamer.commands.reading import add_directory_option, directory_of, reading
+from gossamer.commands.reading import Piece, add_directory_option, directory_of, reading_all
 from gossamer.crawl.controls import ORDERS
 from gossamer.explain.trapped import cuts_of
 from gossamer.inquiries import HOST_SORTS, Json, host_object, orders_from
@@ -45,10 +45,9 @@ def run(arguments: argparse.Namespace) -> int:
     host, as_json = given.text(arguments, "host"), given.flag(arguments, "json")
     config = config_from(argparse.Namespace(), given.path(arguments, "config"))
     directory = directory_of(arguments)
-    with reading(directory) as db:
-        orders = orders_from(fact(db, ORDERS))
-        reports = HostReports(db, directory / "crawl.db")
-        rows: Iterable[HostRow] = reports.rows(reports.counts())
+    with reading_all(directory) as parts:
+        orders = orders_from(*(fact(part.db, ORDERS) for part in parts))
+        rows: Iterable[HostRow] = (row for part in parts for row in _rows(part))
         rows = (row for row in rows if _is_meant(row.host, host))
         if given.flag(arguments, "cut"):
             rows = (row for row in rows if _is_cut(row))
@@ -66,6 +65,11 @@ def run(arguments: argparse.Namespace) -> int:
         text = json.dumps(about) if as_json else "\n".join(host_lines(about))
         sys.stdout.write(text + "\n")
     return 0
+
+
+def _rows(part: Piece) -> Iterator[HostRow]:
+    reports = HostReports(part.db, part.database)
+    return reports.rows(reports.counts())
 
 
 def _is_meant(name: str, wanted: str | None) -> bool:

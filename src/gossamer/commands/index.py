@@ -10,7 +10,7 @@ from gossamer.backends.warcfile.cdxj import index_lines
 from gossamer.backends.warcfile.sorting import SortedLines
 from gossamer.clock import SteadyClock
 from gossamer.commands import arguments as given
-from gossamer.commands.reading import add_directory_option, directory_of, reading
+from gossamer.commands.reading import add_directory_option, archive_of, directory_of, reading_all
 from gossamer.export.output import writing
 from gossamer.observe import words
 from gossamer.observe.progress import ProgressLine
@@ -38,8 +38,9 @@ def run(arguments: argparse.Namespace) -> int:
     directory = directory_of(arguments)
     output = given.text(arguments, "output") or str(directory / "index.cdxj")
     quiet = given.flag(arguments, "quiet")
-    with reading(directory) as db:
-        committed = warc_lengths(db)
+    with reading_all(directory) as parts:
+        committed = {part.archive + name: n for part in parts for name, n in warc_lengths(part.db).items()}
+    archive = archive_of(directory)
     total = sum(committed.values())
     line = ProgressLine(sys.stderr, SteadyClock(), "indexing", shown=not quiet)
     folder = None if output == "-" else Path(output).absolute().parent
@@ -47,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     with SortedLines(folder) as lines:
         for name, length in committed.items():
             line.show(done, total, name)
-            number += lines.add(index_lines(directory / "warc" / name, length))
+            number += lines.add(index_lines(archive / name, length, name))
             done += length
         with writing(output) as stream:
             stream.writelines(lines)

@@ -4,9 +4,9 @@ import argparse
 import json
 import sys
 
-from gossamer.backends.sqlite import reports
+from gossamer.backends.sqlite import joined, reports
 from gossamer.commands import arguments as given
-from gossamer.commands.reading import add_directory_option, directory_of, reading
+from gossamer.commands.reading import add_directory_option, directory_of, reading_all
 from gossamer.model.states import UrlState
 from gossamer.observe import words
 
@@ -36,8 +36,8 @@ def run(arguments: argparse.Namespace) -> int:
         limit=given.at_least(0, given.whole(arguments, "limit"), "--limit"),
     )
     as_json = given.flag(arguments, "json")
-    with reading(directory_of(arguments)) as db:
-        for page in reports.pages(db, wanted):
+    with reading_all(directory_of(arguments)) as parts:
+        for page in joined.pages([(part.db, part.archive) for part in parts], wanted):
             sys.stdout.write((json.dumps(page) if as_json else page_line(page)) + "\n")
     return 0
 

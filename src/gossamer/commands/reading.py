@@ -1,20 +1,22 @@
-"""What the reading commands share: finding the crawl, opening its database."""
+"""What the reading commands share: finding the crawl, opening its database, or those of all its workers."""
 
 import argparse
 import fcntl
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from gossamer.backends.sqlite import reports
-from gossamer.backends.sqlite.database import open_for_reading
+from gossamer.backends.sqlite.database import open_for_reading, open_for_writing
 from gossamer.commands import arguments as given
 from gossamer.commands.options import config_from, keys_of, unsaid
 from gossamer.config import known_shape
 from gossamer.errors import NotThisCrawl
-from gossamer.workers.layout import holds_crawl, read_layout
+from gossamer.workers.layout import FILE as WORKERS
+from gossamer.workers.layout import holds_crawl, parts_of, read_layout
 
 
 def add_directory_option(parser: argparse.ArgumentParser) -> None:
@@ -28,6 +30,73 @@ def directory_of(arguments: argparse.Namespace) -> Path:
     if not holds_crawl(directory):
         raise NotThisCrawl(f"there is no crawl in {str(directory)!r}; choose another with --dir")
     return directory
+
+
+class Piece(NamedTuple):
+    """The part of a crawl that one worker has; the whole of a crawl by one worker."""
+
+    directory: Path
+    db: sqlite3.Connection
+    archive: str  # what comes before the names of its WARC files; nothing in a crawl by one worker
+
+    @property
+    def database(self) -> Path:
+        return self.directory / "crawl.db"
+
+
+@contextmanager
+def reading_all(directory: Path) -> Iterator[list[Piece]]:
+    """The databases of all workers, for reading only; they may be running. Raises NotThisCrawl, naming the part that is
+    not there or cannot be used."""
+    with ExitStack() as opened:
+        yield [_piece(directory, part, opened.enter_context(reading(part))) for part in _parts_there(directory)]
+
+
+@contextmanager
+def holding_all(directory: Path) -> Iterator[list[Piece]]:
+    """The databases of all workers, to be changed: nobody else uses the crawl meanwhile. Nothing has been changed when
+    this raises NotThisCrawl or DirectoryInUse."""
+    from gossamer.crawl.directory import CrawlDirectory
+
+    parts = _parts_there(directory)
+    with ExitStack() as opened:
+        if parts != [directory]:
+            opened.callback(CrawlDirectory(directory, archive=False).close)
+        held = []
+        for part in parts:
+            held.append(CrawlDirectory(part))
+            opened.callback(held[-1].close)
+        yield [
+            _piece(directory, one.path, opened.enter_context(closing(open_for_writing(one.database)))) for one in held
+        ]
+
+
+def not_a_part(directory: Path) -> None:
+    """Raises NotThisCrawl for the directory of one worker of several: it would take the whole web for its own."""
+    whole = directory.absolute().parent
+    if (whole / WORKERS).exists() and directory.absolute() in parts_of(whole):
+        raise NotThisCrawl(f"{directory} is the part of one worker; the crawl is in {whole}: choose that with --dir")
+
+
+def archive_of(directory: Path) -> Path:
+    """The folder from which the WARC files of a crawl are named."""
+    return directory / "warc" if read_layout(directory) is None else directory
+
+
+def _piece(directory: Path, part: Path, db: sqlite3.Connection) -> Piece:
+    return Piece(part, db, "" if part == directory else f"{part.name}/warc/")
+
+
+def _parts_there(directory: Path) -> list[Path]:
+    parts = parts_of(directory)
+    for part in parts:
+        if parts != [directory] and not (part / "crawl.db").exists():
+            running = "; the crawl is running and may be about to make it" if _holder(directory) is not None else ""
+            raise NotThisCrawl(
+                f"{directory} holds a crawl by {len(parts)} workers, and a part of it is not there: "
+                f"{part / 'crawl.db'} does not exist{running}"
+            )
+    return parts
 
 
 @contextmanager
@@ -54,7 +123,15 @@ def remembered_by_crawl(arguments: argparse.Namespace, file: Path | None) -> dic
 
 
 def holder_of(directory: Path) -> int | None:
-    """The process that has the directory in use, 0 if it does not say, None if there is none."""
+    """The process that has the crawl in use, 0 if it does not say, None if there is none. Of several workers it is the
+    one that started them, or one of them that has outlived it for a moment."""
+    holder = _holder(directory)
+    if holder is None and (directory / WORKERS).exists():
+        return next((found for part in parts_of(directory) if (found := _holder(part)) is not None), None)
+    return holder
+
+
+def _holder(directory: Path) -> int | None:
     try:
         descriptor = os.open(directory / "crawl.lock", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:

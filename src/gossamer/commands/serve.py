@@ -7,12 +7,13 @@ from pathlib import Path
 
 from gossamer.commands import arguments as given
 from gossamer.commands.options import add_options, config_from
-from gossamer.commands.reading import remembered_by_crawl
+from gossamer.commands.reading import not_a_part, remembered_by_crawl
 from gossamer.config import Config
-from gossamer.errors import UsageError
+from gossamer.errors import NotThisCrawl, UsageError
 from gossamer.observe.words import printable
 from gossamer.seed.lists import Seed, read_arguments
 from gossamer.wishes import canonicaliser_for, check_config
+from gossamer.workers.layout import read_layout
 
 USAGE = "[URL...] [--dir DIR] [--host ADDRESS] [--port N] [options]"
 DESCRIPTION = """\
@@ -47,6 +48,13 @@ def run(arguments: argparse.Namespace) -> int:
 
     config = configured()
     check_config(config)
+    directory = Path(config.dir)
+    not_a_part(directory)
+    if (layout := read_layout(directory)) is not None:
+        raise NotThisCrawl(
+            f"{printable(str(directory))} holds a crawl by {layout[0]} workers, and gossamer serve crawls with one; go "
+            "on with it by gossamer crawl, or choose another --dir"
+        )
     if config.workers > 1:
         raise UsageError(f"--workers: gossamer serve crawls with one worker, not {config.workers}; see gossamer crawl")
     seeds: list[Seed] = read_arguments(given.texts(arguments, "urls"), canonicaliser_for(config).canonicalise)

@@ -172,11 +172,17 @@ def graph_of(arguments: argparse.Namespace) -> "LinkGraph":
 def graph_of_crawl(directory: Path) -> "LinkGraph":
     """The links that a crawl has stored. Raises NotThisCrawl where there is none, UsageError where it has no pages."""
     from gossamer.backends.sqlite.graph import GraphReader
-    from gossamer.commands.reading import reading
+    from gossamer.backends.sqlite.joined_graph import JoinedGraph
+    from gossamer.commands.reading import reading_all
     from gossamer.simulate.graph import make_graph
 
-    with reading(directory) as db:
-        stored = GraphReader(db, directory / "crawl.db")
+    with reading_all(directory) as parts:
+        readers = [GraphReader(part.db, part.database) for part in parts]
+        stored: GraphReader | JoinedGraph = readers[0]
+        if len(readers) > 1:
+            from gossamer.commands.prints import prints_in
+
+            stored = JoinedGraph(readers, prints_in(directory))
         pages = stored.pages
         if not pages.seeds:
             raise UsageError(f"the crawl in {directory} has no seeds to start from")

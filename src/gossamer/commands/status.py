@@ -6,22 +6,23 @@ import json
 import sys
 from collections.abc import Iterable, Mapping
 
-from gossamer.backends.sqlite import reports
+from gossamer.backends.sqlite import joined, reports
 from gossamer.backends.sqlite.recrawl_reports import MOST_OVERDUE, recrawl_report
 from gossamer.backends.sqlite.windows import fact
 from gossamer.clock import clock_of
 from gossamer.commands import arguments as given
-from gossamer.commands.reading import add_directory_option, directory_of, holder_of, reading
+from gossamer.commands.reading import add_directory_option, directory_of, holder_of, reading_all
 from gossamer.config import Config, known_shape, shape_of
 from gossamer.crawl.controls import ORDERS, HostControls, is_paused
 from gossamer.crawl.freshness import figures_on_record
 from gossamer.model.units import HostKey, Instant
 from gossamer.observe import words
 from gossamer.observe.doing import what_it_does
-from gossamer.observe.freshening import Freshening, budget_words, freshening_object, pace_words
-from gossamer.observe.live import Live, read_live
+from gossamer.observe.freshening import Freshening, budget_words, freshening_object, joined_freshening, pace_words
+from gossamer.observe.live import Live, joined_live, read_live
 from gossamer.observe.sections import Section, plain_report
-from gossamer.observe.waits import Waits, or_more, waiting_for
+from gossamer.observe.waits import Waits, joined_waits, or_more, waiting_for
+from gossamer.workers.layout import parts_of, read_layout
 
 USAGE = "[--dir DIR] [--json]"
 DESCRIPTION = """\
@@ -39,21 +40,37 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     directory = directory_of(arguments)
-    holder = holder_of(directory)
+    holder, holders = holder_of(directory), [holder_of(part) for part in parts_of(directory)]
     now = clock_of(directory).now()
     orders = HostControls()
-    with reading(directory) as db:
-        found = reports.status(db)
-        waits = reports.waits(db, now)
-        ordered = fact(db, ORDERS)
-        orders.take_up(ordered)
-        options = known_shape(reports.remembered_options(db))
-        report = recrawl_report(db, now)
-        figures = figures_on_record(**report._asdict(), now=now)
-    live = read_live(directory, holder, now) if holder is not None else None
-    waits = with_live(waits, live, running=holder is not None)
+    with reading_all(directory) as parts:
+        dbs = [part.db for part in parts]
+        totals = [reports.status(db) for db in dbs]
+        ordered = [fact(db, ORDERS) for db in dbs]
+        layout = read_layout(directory)
+        options = known_shape(reports.remembered_options(dbs[0]) if layout is None else layout[1])
+        on_record = [reports.waits(db, now) for db in dbs]
+        freshenings = [figures_on_record(**recrawl_report(db, now)._asdict(), now=now) for db in dbs]
+        under_way = joined.under_way(dbs)
+    lives = [
+        None if process is None else read_live(part.directory, process, now)
+        for part, process in zip(parts, holders, strict=True)
+    ]
+    found = joined.totals(totals, under_way)
+    figures = joined_freshening([(each, _number(own["pages"])) for each, own in zip(freshenings, totals, strict=True)])
+    waits = joined_waits(
+        [
+            with_live(each, live, running=process is not None)
+            for each, live, process in zip(on_record, lives, holders, strict=True)
+        ]
+    )
+    if under_way and waits.due is not None:  # they are queued as soon as their owners have them
+        waits = dataclasses.replace(waits, due=waits.due + under_way)
+    live = joined_live([told for told in lives if told is not None])
+    for text in ordered:
+        orders.take_up(text)
     state = "at rest" if holder is None else state_by(live, _number(found["queued"]))
-    paused = is_paused(ordered)
+    paused = any(map(is_paused, ordered))
     if given.flag(arguments, "json"):
         about = {
             "dir": str(directory),

@@ -4,23 +4,21 @@ import argparse
 import json
 import sqlite3
 import sys
-from contextlib import closing
 from pathlib import Path
 
 from gossamer.backends.sqlite import reports
 from gossamer.backends.sqlite.auditing import Auditor, warc_lengths
-from gossamer.backends.sqlite.database import open_for_writing
 from gossamer.backends.sqlite.mending import Mending
 from gossamer.clock import SteadyClock, clock_of
 from gossamer.commands import arguments as given
 from gossamer.commands.options import config_from
-from gossamer.commands.reading import add_directory_option, directory_of, holder_of, reading
+from gossamer.commands.reading import Piece, add_directory_option, directory_of, holder_of, holding_all, reading_all
 from gossamer.config import Config
 from gossamer.observe import words
 from gossamer.observe.progress import ProgressLine
 from gossamer.verify.files import FileChecker
 from gossamer.verify.mending import mend
-from gossamer.verify.problems import Findings, Kind, Problem
+from gossamer.verify.problems import Findings, Kind, Problem, joined_findings
 from gossamer.verify.rows import check_rows
 from gossamer.wishes import ordering_for
 
@@ -52,8 +50,10 @@ def run(arguments: argparse.Namespace) -> int:
         findings, queued = _with_repair(directory, config, line)
         left = [kind for kind in findings.counts if not kind.repair]
     else:
-        with reading(directory) as db:
-            findings = examined(db, directory, config, line, running=holder_of(directory) is not None)
+        running = holder_of(directory) is not None
+        with reading_all(directory) as parts:
+            found = [examined(part.db, part.directory, config, line, running=running) for part in parts]
+        findings = of_all(parts, found)
         queued, left = None, list(findings.counts)
     line.clear()
     if given.flag(arguments, "json"):
@@ -64,19 +64,25 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _with_repair(directory: Path, config: Config, line: ProgressLine) -> tuple[Findings, int]:
-    from gossamer.crawl.directory import CrawlDirectory
+    with holding_all(directory) as parts:
+        done = [_mended(part.db, part.directory, config, line) for part in parts]
+    return of_all(parts, [findings for findings, _ in done]), sum(queued for _, queued in done)
 
-    held = CrawlDirectory(directory)
-    try:
-        with closing(open_for_writing(held.database)) as db:
-            findings = examined(db, directory, config, line, running=False)
-            if findings.sound or Kind.DATABASE in findings.counts:
-                return findings, 0  # nothing is written into a database that is damaged itself
-            ordering = ordering_for(config, reports.queue_order(db))
-            mending = Mending(db, clock_of(directory).now(), ordering.standing)
-            return findings, mend(findings, directory / "warc", Auditor(db), mending)
-    finally:
-        held.close()
+
+def _mended(db: sqlite3.Connection, directory: Path, config: Config, line: ProgressLine) -> tuple[Findings, int]:
+    findings = examined(db, directory, config, line, running=False)
+    if findings.sound or Kind.DATABASE in findings.counts:
+        return findings, 0  # nothing is written into a database that is damaged itself
+    ordering = ordering_for(config, reports.queue_order(db))
+    mending = Mending(db, clock_of(directory).now(), ordering.standing)
+    return findings, mend(findings, directory / "warc", Auditor(db), mending)
+
+
+def of_all(parts: list[Piece], found: list[Findings]) -> Findings:
+    """What was found with each worker, as one; its problems say whose they are."""
+    if len(parts) == 1:
+        return found[0]
+    return joined_findings({part.directory.name: findings for part, findings in zip(parts, found, strict=True)})
 
 
 def examined(db: sqlite3.Connection, directory: Path, config: Config, line: ProgressLine, *, running: bool) -> Findings:

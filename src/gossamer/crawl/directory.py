@@ -8,8 +8,9 @@ from pathlib import Path
 from gossamer.clock import CLOCK_FILE
 from gossamer.errors import DirectoryError, DirectoryInUse, NotThisCrawl
 
+_WORKERS = "workers.json"
 _OURS = frozenset(
-    {"crawl.db", "crawl.db-wal", "crawl.db-shm", "crawl.lock", "status.json", "warc", "workers.json", CLOCK_FILE}
+    {"crawl.db", "crawl.db-wal", "crawl.db-shm", "crawl.lock", "status.json", "warc", _WORKERS, CLOCK_FILE}
 )
 
 
@@ -17,8 +18,8 @@ class CrawlDirectory:
     """A crawl's directory, held by this process until `close`. The lock dies with the process, however that dies."""
 
     def __init__(self, path: Path, *, archive: bool = True) -> None:
-        """Make or take over the directory, and a place for its `archive` if it is to have one of its own. Raises a
-        DirectoryError, and has then changed nothing."""
+        """Make or take over the directory, and a place for its `archive` if it is to have one of its own, as all have
+        but that of several workers. Raises a DirectoryError, and has then changed nothing."""
         self.path = path
         self.database = path / "crawl.db"
         self.warcs = path / "warc"
@@ -26,6 +27,8 @@ class CrawlDirectory:
         try:
             if path.exists() and not path.is_dir():
                 raise DirectoryError(f"{path} is not a directory")
+            if archive and (path / _WORKERS).exists():
+                raise NotThisCrawl(f"{path} holds a crawl by several workers; go on with it by gossamer crawl")
             self._check_contents()
             path.mkdir(parents=True, exist_ok=True)
             self._lock = os.open(path / "crawl.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -53,7 +56,7 @@ class CrawlDirectory:
 
     def _check_contents(self) -> None:
         """A directory with other things in it and no crawl is somebody else's: do not spread out in it."""
-        if not self.path.exists() or self.database.exists():
+        if not self.path.exists() or self.database.exists() or (self.path / _WORKERS).exists():
             return
         others = sorted(entry.name for entry in self.path.iterdir() if entry.name not in _OURS)
         others = [name for name in others if not name.startswith(("crawl.log", "contacts.", "worker-", "."))]

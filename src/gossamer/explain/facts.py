@@ -182,6 +182,7 @@ class Facts:
     url: UrlFact | None = None
     seed: SeedPlace | None = None
     way: tuple[Step, ...] = ()  # the page it was found on first, then that page's, at most MOST_STEPS
+    beyond: Url | None = None  # where that way leaves what was read: the page of another worker that comes next
     queue: QueueFact | None = None
     visit: VisitFact | None = None
     listing: ListingFact = ListingFact()

@@ -1,6 +1,7 @@
 """The canonical form of what a person wrote, and what it changed."""
 
 import re
+from collections.abc import Sequence
 
 from gossamer.explain.story import Form
 from gossamer.filter.canonical import Canonicaliser, Refusal
@@ -28,6 +29,13 @@ def fingerprints_of(url: Url, host: HostKey, key: int, identities: Identities) -
     """The fingerprint under which the configuration looks the URL up, and those that other settings of `identity` and
     `filter.minimise` would give: it may have entered under them."""
     return tuple(dict.fromkeys(fingerprints([identities.of(url, host), url, minimised(url)], key)))
+
+
+def usual_fingerprints(
+    urls: Sequence[Url], hosts: Sequence[HostKey], key: int, identities: Identities
+) -> list[Fingerprint]:
+    """Of many URLs the first of these each: that of the configuration."""
+    return fingerprints(identities.of_all(urls, hosts), key)
 
 
 def changes(text: str, with_scheme: str, url: Url) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 
 from gossamer.backends.sqlite.exporting import ExportReader, PageEdges, PageRow
+from gossamer.backends.sqlite.joined_exporting import JoinedExport
 from gossamer.errors import GossamerError
 from gossamer.export.documents import ArchivedPage, DamagedRecord, Documents, link_rows
 from gossamer.export.edges import NodeTable
@@ -16,6 +17,7 @@ PAGES_OF_EDGES = 200
 """Pages whose targets are named at a time."""
 
 Complaint = Callable[[str], None]
+Reader = ExportReader | JoinedExport
 
 
 class ArchivedRows:
@@ -25,7 +27,7 @@ class ArchivedRows:
     `gossamer verify` says what is wrong with it.
     """
 
-    def __init__(self, reader: ExportReader, wanted: Selection, documents: Documents, complain: Complaint) -> None:
+    def __init__(self, reader: Reader, wanted: Selection, documents: Documents, complain: Complaint) -> None:
         self._reader = reader
         self._wanted = wanted
         self._documents = documents
@@ -76,29 +78,30 @@ class ArchivedRows:
                 yield row, found
 
 
-def page_rows(reader: ExportReader, wanted: Selection) -> Iterator[Row]:
+def page_rows(reader: Reader, wanted: Selection) -> Iterator[Row]:
     """Every known page that is wanted."""
     for row in reader.pages():
         if wanted.wants(*row.visited):
             yield _page(row)
 
 
-def edge_rows(reader: ExportReader, wanted: Selection, *, by_id: bool) -> Iterator[Row]:
+def edge_rows(reader: Reader, wanted: Selection, *, by_id: bool) -> Iterator[Row]:
     """The links between known URLs, each once for its page; those of wanted pages."""
     if wanted.language is not None:
         raise GossamerError("the link graph knows no languages")
-    nodes = NodeTable(*reader.nodes())
     gathered: list[tuple[int, list[int]]] = []
-    for page in reader.edges():
-        if not wanted.wants(*page.visited):
-            continue
-        if by_id:
-            yield from _by_id(page, nodes)
-            continue
-        gathered.append((page.url_id, nodes.ids_of(page.targets)))
-        if len(gathered) >= PAGES_OF_EDGES:
-            yield from _named(gathered, reader)
-            gathered.clear()
+    for graph in reader.graphs():
+        nodes = NodeTable(*graph.nodes())
+        for page in graph.edges():
+            if not wanted.wants(*page.visited):
+                continue
+            if by_id:
+                yield from _by_id(page, nodes)
+                continue
+            gathered.append((page.url_id, nodes.ids_of(page.targets)))
+            if len(gathered) >= PAGES_OF_EDGES:
+                yield from _named(gathered, reader)
+                gathered.clear()
     yield from _named(gathered, reader)
 
 
@@ -107,7 +110,7 @@ def _by_id(page: PageEdges, nodes: NodeTable) -> Iterator[Row]:
         yield page.url_id, target
 
 
-def _named(pages: list[tuple[int, list[int]]], reader: ExportReader) -> Iterator[Row]:
+def _named(pages: list[tuple[int, list[int]]], reader: Reader) -> Iterator[Row]:
     names = reader.names_of(sorted(set(chain([url_id for url_id, _ in pages], *(ids for _, ids in pages)))))
     for url_id, ids in pages:
         for target in ids:

@@ -1,6 +1,7 @@
 """How fresh the copies of a crawl are kept, and what that costs: the same figures on the screen, in `gossamer status`,
 in the report and in the metrics."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gossamer.observe import words
@@ -31,6 +32,36 @@ class Freshening:
         """Share of all visits that goes to URLs that were visited before. None without visits."""
         visits = self.refreshes + self.discoveries
         return self.refreshes / visits if visits > 0 else None
+
+
+def joined_freshening(parts: Sequence[tuple[Freshening, int]]) -> Freshening:
+    """The figures of several workers together, each with the number of its pages: sums, and the means over all pages of
+    what is no amount. There is at least one."""
+    if len(parts) == 1:
+        return parts[0][0]
+    figures = [one for one, _ in parts]
+    budgets = [one.budget for one in figures if one.budget is not None]
+    return Freshening(
+        fresh=_mean([(one.fresh, pages) for one, pages in parts]),
+        price=_mean([(one.price, pages) for one, pages in parts]),
+        scheduled=sum(one.scheduled for one in figures),
+        asked=sum(one.asked for one in figures),
+        budget=sum(budgets) if budgets else None,
+        refreshes=sum(one.refreshes for one in figures),
+        discoveries=sum(one.discoveries for one in figures),
+        overdue=sum(one.overdue for one in figures),
+        waiting=sum(one.waiting for one in figures),
+        dear_hosts=sum(one.dear_hosts for one in figures),
+    )
+
+
+def _mean(values: Sequence[tuple[float | None, int]]) -> float | None:
+    """Of those that are known, by their weights; one without weight counts where none has any."""
+    known = [(value, weight) for value, weight in values if value is not None]
+    total = sum(weight for _, weight in known)
+    if not total:
+        return sum(value for value, _ in known) / len(known) if known else None
+    return sum(value * weight for value, weight in known) / total
 
 
 def freshening_object(figures: Freshening) -> dict[str, object]:

@@ -7,6 +7,7 @@ left is believed by nobody.
 
 import json
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -70,3 +71,21 @@ def read_live(directory: Path, process: int, now: Instant) -> Live | None:
         return None
     written = found.get("seconds_since_epoch")
     return found if isinstance(written, float) and now - written < STALE_AFTER else None
+
+
+def joined_live(told: Sequence[Live]) -> Live | None:
+    """What several workers tell of this second, as far as people are told of it: sums, whatever is amiss with any, and
+    the load of the first that is under some. None if nobody tells anything."""
+    if len(told) < 2:
+        return told[0] if told else None
+    found = dict(next((live for live in told if live["load"] != "normal"), told[0]))
+    for name, value in found.items():
+        values = [live.get(name) for live in told]
+        if isinstance(value, bool):
+            found[name] = any(values)
+        elif isinstance(value, int) and name != "process":
+            found[name] = sum(number for number in values if isinstance(number, int))
+    shares = [share for live in told if isinstance(share := live["selector_shares"], list) and any(share)]
+    if shares:  # who has not had a turn yet has none
+        found["selector_shares"] = [round(sum(column) / len(column), 2) for column in zip(*shares, strict=False)]
+    return found

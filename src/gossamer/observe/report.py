@@ -16,10 +16,11 @@ from gossamer.observe.terminal import Terminal
 _REASONS_SHOWN = 12
 
 
-def print_report(snapshot: Snapshot, directory: Path, stream: TextIO) -> None:
-    """Tables in colour on a terminal, plain aligned text elsewhere; the same words in both."""
+def print_report(snapshot: Snapshot, directory: Path, stream: TextIO, parts: Sequence[Path] = ()) -> None:
+    """Tables in colour on a terminal, plain aligned text elsewhere; the same words in both. `parts`: the directories of
+    several workers."""
     console = Terminal(stream)
-    sections = report_sections(snapshot, directory)
+    sections = report_sections(snapshot, directory, parts)
     if console.is_for_people:
         _print_tables(console, sections, snapshot)
     else:
@@ -27,7 +28,7 @@ def print_report(snapshot: Snapshot, directory: Path, stream: TextIO) -> None:
     stream.flush()
 
 
-def report_sections(snapshot: Snapshot, directory: Path) -> list[Section]:
+def report_sections(snapshot: Snapshot, directory: Path, parts: Sequence[Path] = ()) -> list[Section]:
     """Everything the report says. Parts with nothing to say are left out."""
     sections = [
         Section(_headline(snapshot), tuple(_totals(snapshot))),
@@ -35,7 +36,7 @@ def report_sections(snapshot: Snapshot, directory: Path) -> list[Section]:
         Section("Errors by reason", _reasons(snapshot.errors)),
         Section("Excluded by reason", _reasons(snapshot.excluded)),
         Section("Politeness", tuple(_politeness(snapshot))),
-        Section("Files", tuple(_files(directory))),
+        Section("Files", tuple(_files(directory, parts))),
         Section("What next", tuple(_next(snapshot, directory))),
     ]
     return [section for section in sections if section.rows]
@@ -105,11 +106,18 @@ def _politeness(snapshot: Snapshot) -> list[tuple[str, str, str]]:
     return [("violations", words.count(violations), remark)]
 
 
-def _files(directory: Path) -> list[tuple[str, str, str]]:
-    archives = sorted(directory.glob("warc/*.warc.gz"))
+def _files(directory: Path, parts: Sequence[Path]) -> list[tuple[str, str, str]]:
+    archives = [file for part in parts or (directory,) for file in part.glob("warc/*.warc.gz")]
     total = sum(file.stat().st_size for file in archives)
     files = "file" if len(archives) == 1 else "files"
-    rows = [("documents", str(directory / "warc"), f"{words.count(len(archives))} {files}, {words.size(total)}")]
+    size = f"{words.count(len(archives))} {files}, {words.size(total)}"
+    if parts:
+        rows = [
+            ("documents", str(part / "warc"), "" if number else f"{size} in all") for number, part in enumerate(parts)
+        ]
+        rows += [("database", str(part / "crawl.db"), "") for part in parts if (part / "crawl.db").exists()]
+    else:
+        rows = [("documents", str(directory / "warc"), size)]
     rows += [
         (label, str(directory / name), "")
         for label, name in (("database", "crawl.db"), ("log", "crawl.log"))

@@ -5,7 +5,8 @@ left alone, or for the date of another try. After it there may be dates still, o
 are asked for again; they keep no crawl from ending.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 
 from gossamer.model.units import Instant
 from gossamer.observe import words
@@ -38,6 +39,25 @@ class Waits:
     store_failing: bool = False  # nothing is fetched until a commit succeeds
     store_slow: bool = False  # nothing is fetched until a commit ends that takes very long
     paused: bool = False  # no visits are started until somebody resumes the crawl
+
+
+_LIMITS = ("urls_counted_to", "hosts_counted_to")
+
+
+def joined_waits(parts: Sequence[Waits]) -> Waits:
+    """What several workers wait for together: all of it, the nearest date, and whatever is amiss with any. Not known is
+    what is not known of one. There is at least one; a count may be larger than what each was counted to."""
+    found: dict[str, object] = {}
+    for name in (field.name for field in fields(Waits)):
+        values = [getattr(part, name) for part in parts]
+        known = [value for value in values if value is not None]
+        if name.startswith("next_") or name in _LIMITS:
+            found[name] = min(known, default=None)
+        elif isinstance(values[0], bool):
+            found[name] = any(values)
+        else:
+            found[name] = sum(known) if len(known) == len(values) else None
+    return Waits(**found)  # type: ignore[arg-type]
 
 
 def or_more(count: int, counted_to: int | None) -> str:

@@ -1,6 +1,7 @@
 """What can be wrong, in words, and what is done about it."""
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
@@ -142,3 +143,18 @@ class Findings:
     def examples(self, kind: Kind) -> list[str]:
         found = (problem.what for problem in self.problems if problem.kind is kind)
         return [what for what, _ in zip(found, range(EXAMPLES), strict=False)]
+
+
+def joined_findings(parts: Mapping[str, Findings]) -> Findings:
+    """The findings of several workers, by their names, as one. Each problem is told with the name."""
+    whole = Findings()
+    for name, part in parts.items():
+        for problem in part.problems:
+            whole.add(problem._replace(what=f"{name}: {problem.what}"))
+        whole.files += part.files
+        whole.records += part.records
+        whole.captures += part.captures
+        whole.urls += part.urls
+        whole.bytes += part.bytes
+        whole.set_aside += part.set_aside
+    return whole

@@ -87,6 +87,24 @@ class ExportReader:
                 row = db.execute(self._sql["host_row"], (host.lower().rstrip("."),)).fetchone()
             self._host_id = -1 if row is None else int(row[0])
 
+    @property
+    def last(self) -> int:
+        """The id of the newest URL."""
+        with our_errors(self._db):
+            (last,) = self._db.execute(self._sql["last_id"]).fetchone()
+        return int(last)
+
+    @property
+    def key(self) -> int:
+        """Of the fingerprints."""
+        with our_errors(self._db):
+            row = self._db.execute(self._sql["fingerprint_key"]).fetchone()
+        return 0 if row is None else int(row[0])
+
+    def graphs(self) -> "Iterator[ExportReader]":
+        """What has nodes and edges whose fingerprints go together: all of it."""
+        yield self
+
     def pages(self) -> Iterator[PageRow]:
         for row in self._rows("page_window"):
             yield PageRow._make((*row[:3], UrlState(row[3]), *row[4:]))
@@ -113,9 +131,7 @@ class ExportReader:
             return dict(self._db.execute(self._sql["names_of"], (json.dumps(list(ids)),)).fetchall())
 
     def _rows(self, query: str, *, silent: bool = False) -> Iterator[Any]:
-        after = 0
-        with our_errors(self._db):
-            (last,) = self._db.execute(self._sql["last_id"]).fetchone()
+        after, last = 0, self.last
         while after < last:
             values = {"after": after, "last": after + WINDOW, "host_id": self._host_id}
             with our_errors(self._db):

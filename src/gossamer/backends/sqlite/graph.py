@@ -6,7 +6,7 @@ fetched have links, but duplicates do not; a redirect is one link.
 
 import sqlite3
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,11 +41,12 @@ class GraphReader:
         self._sql = named_queries("graph.sql")
         # By fingerprint alone, though that is unique only within a domain: among 64 bits others do not meet either.
         self._page_of: dict[int, int] = {}
+        self.suffixes: list[str] = []  # by site
         self.pages = self._read_pages()
 
     def _read_pages(self) -> StoredPages:
-        suffix_of_domain: dict[int, int] = dict(self._rows("graph_domains"))
-        ids, site_of, suffix_of, seeds = array("q"), array("q"), array("q"), array("q")
+        suffix_of_domain: dict[int, str] = dict(self._rows("graph_domains"))
+        ids, site_of, seeds = array("q"), array("q"), array("q")
         urls: list[str] = []
         sites: dict[int, int] = {}  # by domain id
         for url_id, domain_id, fingerprint, url, is_seed, excluded in self._rows("graph_urls"):
@@ -53,18 +54,30 @@ class GraphReader:
                 continue
             page = len(ids)
             site = sites.setdefault(domain_id, len(sites))
-            if site == len(suffix_of):
-                suffix_of.append(suffix_of_domain.get(domain_id, 0))
+            if site == len(self.suffixes):
+                self.suffixes.append(suffix_of_domain.get(domain_id, "#0"))
             ids.append(url_id)
             site_of.append(site)
             urls.append(url)
             if is_seed:
                 seeds.append(page)
             self._page_of[fingerprint] = page
-        return StoredPages(ids, site_of, _numbered(suffix_of), urls, seeds)
+        return StoredPages(ids, site_of, numbered(self.suffixes), urls, seeds)
 
-    def links(self) -> Iterator[list[int]]:
-        """The links of each page in turn, as pages. Links to URLs that are no page are left out."""
+    def key(self) -> int:
+        """Of the fingerprints."""
+        with self._our_errors():
+            row = self._db.execute(self._sql["graph_key"]).fetchone()
+        return 0 if row is None else int(row[0])
+
+    def page_of(self) -> Mapping[int, int]:
+        """The pages by their fingerprints."""
+        return self._page_of
+
+    def links(self, page_of: Mapping[int, int] | None = None) -> Iterator[list[int]]:
+        """The links of each page in turn, as pages. Links to URLs that are no page are left out. `page_of`: what is a
+        page by whose fingerprint, if those of others are pages too."""
+        known = self._page_of if page_of is None else page_of
         stored = self._rows("graph_links")
         row = next(stored, None)
         for url_id in self.pages.ids:
@@ -73,7 +86,7 @@ class GraphReader:
             if row is None or row[0] > url_id:
                 yield []
             else:
-                found = map(self._page_of.get, fingerprints_from(row[1]))
+                found = map(known.get, fingerprints_from(row[1]))
                 yield [page for page in found if page is not None]
 
     def _rows(self, query: str) -> Iterator[_Row]:
@@ -95,7 +108,7 @@ class GraphReader:
             raise translated(error, self._path) from error
 
 
-def _numbered(values: "array[int]") -> "array[int]":
-    """The same, numbered from 0 in order of appearance."""
-    numbers: dict[int, int] = {}
+def numbered(values: Sequence[str]) -> "array[int]":
+    """A number for each, from 0 in order of appearance; the same for what is the same."""
+    numbers: dict[str, int] = {}
     return array("q", (numbers.setdefault(value, len(numbers)) for value in values))

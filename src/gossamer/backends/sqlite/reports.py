@@ -120,6 +120,11 @@ def waits(db: sqlite3.Connection, now: Instant) -> Waits:
 
 def pages(db: sqlite3.Connection, wanted: PageFilter) -> Iterator[Json]:
     """Every known page that is wanted, oldest discovery first."""
+    return (page for _, page in numbered_pages(db, wanted))
+
+
+def numbered_pages(db: sqlite3.Connection, wanted: PageFilter) -> Iterator[tuple[int, Json]]:
+    """The same with their numbers."""
     sql = named_queries("reports.sql")
     shown = 0
     with _our_errors(db):
@@ -131,16 +136,21 @@ def pages(db: sqlite3.Connection, wanted: PageFilter) -> Iterator[Json]:
                 if wanted.limit is not None and shown >= wanted.limit:
                     return
                 shown += 1
-                yield page_object(row)
+                yield url_id, page_object(row)
 
 
 def dead(db: sqlite3.Connection, host: str | None = None, reason: str | None = None) -> Iterator[Json]:
     """The dead letters, oldest discovery first, each with its last failure."""
+    return (letter for _, letter in numbered_dead(db, DeadFilter(host=host, reason=reason)))
+
+
+def numbered_dead(db: sqlite3.Connection, wanted: DeadFilter) -> Iterator[tuple[int, Json]]:
+    """The same with their numbers."""
     sql = named_queries("reports.sql")
     with _our_errors(db):
-        for ids in _dead_ids(db, sql, DeadFilter(host=host, reason=reason)):
+        for ids in _dead_ids(db, sql, wanted):
             for url_id in ids:
-                yield dead_object(db.execute(sql["dead_letter"], (url_id,)).fetchone())
+                yield url_id, dead_object(db.execute(sql["dead_letter"], (url_id,)).fetchone())
 
 
 def queue_order(db: sqlite3.Connection) -> str | None:

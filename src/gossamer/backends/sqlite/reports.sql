@@ -78,7 +78,7 @@ SELECT id FROM urls WHERE id > ? AND state = ? ORDER BY id LIMIT ?
 -- After a row, up to another, and so many at most.
 -- name: pages
 SELECT u.url, v.status, u.state, u.depth, u.priority, v.size, v.digest, v.at, u.available_at, d.url, v.redirect_to,
-       u.reason, h.host, v.mime, v.title, f.url, v.truncated, coalesce(v.unverified, 0), coalesce(v.replaced, 0),
+       u.reason, h.host, v.mime, v.title, coalesce(f.url, b.page), v.truncated, coalesce(v.unverified, 0), coalesce(v.replaced, 0),
        w.name, v.warc_offset, v.warc_length, n.url, s.distance, v.language, v.canonical
 FROM urls u
 JOIN hosts h ON h.id = u.host_id
@@ -87,6 +87,7 @@ LEFT JOIN urls d ON d.id = v.duplicate_of
 LEFT JOIN signatures s ON s.url_id = u.id
 LEFT JOIN urls n ON n.id = s.near_duplicate_of
 LEFT JOIN urls f ON f.id = u.found_on
+LEFT JOIN brought b ON b.url_id = u.id
 LEFT JOIN warc_files w ON w.id = v.warc_file
 WHERE u.id > ? AND u.id <= ?
 ORDER BY u.id LIMIT ?
@@ -101,11 +102,18 @@ SELECT u.url, h.host, u.reason, u.tries, u.depth, u.priority,
        (SELECT f.at     FROM failures f WHERE f.url_id = u.id ORDER BY f.at DESC LIMIT 1),
        (SELECT f.status FROM failures f WHERE f.url_id = u.id ORDER BY f.at DESC LIMIT 1),
        (SELECT f.detail FROM failures f WHERE f.url_id = u.id ORDER BY f.at DESC LIMIT 1),
-       p.url
+       coalesce(p.url, b.page)
 FROM urls u
 JOIN hosts h ON h.id = u.host_id
 LEFT JOIN urls p ON p.id = u.found_on
+LEFT JOIN brought b ON b.url_id = u.id
 WHERE u.id = ?
+
+-- name: found_at
+SELECT found_at FROM urls WHERE id = ?
+
+-- name: under_way
+SELECT count(*) FROM outbox
 
 -- name: url_learnt
 SELECT host_id, id, url, depth, links, links_from_others, credit, visits, changes, modified FROM urls WHERE id = ?

@@ -35,9 +35,12 @@ from gossamer.model.facts import DomainFacts, UrlFacts
 from gossamer.model.shown import LongLink
 from gossamer.model.states import UrlState
 from gossamer.model.task import Via
-from gossamer.model.units import Domain, Fingerprint, HostKey, Origin
+from gossamer.model.units import Domain, Fingerprint, HostKey, Origin, Url
 
 _Row = tuple[Any, ...]
+
+Way = tuple[tuple[Step, ...], Url | None]
+"""Steps back to a seed, and the page of another worker that comes next, if the way leads there."""
 
 _SCHEMES = ("http://", "https://", "ftp://")
 _PLAIN = ("front", "available_at", "place", "priority", "tries", "hops", "found_at", "reason")
@@ -111,6 +114,7 @@ class StoryReader:
         known = UrlFact(learnt=learnt, state=UrlState(state), via=Via(via), **plain)
         url_id = learnt.url_id
         seed = self._row("seed", known.url)
+        way, beyond = self._way_back(url_id, found_on)
         failures = self._db.execute(self._sql["failures"], (url_id, MOST_ATTEMPTS + 1)).fetchall()
         host = self._host("host_by_id", host_id)
         budget, domain_budget = self._row("budgets", host.host if host else "", domain.domain) or (None, None)
@@ -119,7 +123,8 @@ class StoryReader:
             domain_budget=domain_budget,
             url=known,
             seed=None if seed is None else SeedPlace(*seed),
-            way=tuple(self._way_back(found_on)),
+            way=way,
+            beyond=beyond,
             queue=self._queue(known, url_id, host_id) if known.state is UrlState.QUEUED else None,
             visit=self._visit(url_id),
             listing=ListingFact(*(self._row("listing", url_id) or ())),
@@ -134,13 +139,27 @@ class StoryReader:
             robots=self._robots(Origin(known.url[: known.url.index("/", known.url.index("//") + 2)])),
         )
 
-    def _way_back(self, found_on: int) -> Iterator[Step]:
-        for _ in range(MOST_STEPS):
-            row = self._row("step", found_on) if found_on else None
+    def way_from(self, domain: Domain, identities: Sequence[Fingerprint]) -> Way:
+        """The page with the first of these identities that is known, and its way back; nothing if none is."""
+        with self._one_moment():
+            for identity in identities:
+                row = self._row("url_by_identity", domain, identity)
+                if row is not None:
+                    return self._way_back(0, row[0])
+        return (), None
+
+    def _way_back(self, url_id: int, found_on: int) -> Way:
+        """From a URL back to a seed, as far as it is on record here."""
+        steps: list[Step] = []
+        while found_on and len(steps) < MOST_STEPS:
+            row = self._row("step", found_on)
             if row is None:
-                return
+                return tuple(steps), None
+            url_id = found_on
             url, via, depth, found_on, source, added_at = row
-            yield Step(url, Via(via), depth, None if source is None else SeedPlace(source, added_at))
+            steps.append(Step(url, Via(via), depth, None if source is None else SeedPlace(source, added_at)))
+        row = None if found_on else self._row("brought", url_id)
+        return tuple(steps), None if row is None else Url(row[0])
 
     def _queue(self, known: UrlFact, url_id: int, host_id: int) -> QueueFact:
         return QueueFact(

@@ -27,6 +27,9 @@ SELECT coalesce(max(id), 0) FROM urls
 SELECT u.url, u.via, u.depth, u.found_on, s.source, s.added_at
 FROM urls u LEFT JOIN seeds s ON s.url = u.url WHERE u.id = ?
 
+-- name: brought
+SELECT page FROM brought WHERE url_id = ?
+
 -- name: seed
 SELECT source, added_at FROM seeds WHERE url = ?
 

@@ -14,11 +14,12 @@ from gossamer.backends.warcfile.surt import surt
 _DOCUMENTS = frozenset({"response", "resource", "revisit"})
 
 
-def index_lines(path: Path, end: int | None = None) -> Iterator[str]:
-    """The lines of one file in the order of its records, up to byte `end`. Raises DamagedRecord."""
+def index_lines(path: Path, end: int | None = None, name: str | None = None) -> Iterator[str]:
+    """The lines of one file in the order of its records, up to byte `end`; `name` is what the index calls it, if that
+    is not the name of the file alone. Raises DamagedRecord."""
     for offset, length, record in scan_records(path, end):
         if record.kind in _DOCUMENTS:
-            yield index_line(record, path.name, offset, length)
+            yield index_line(record, name or path.name, offset, length)
 
 
 def index_line(record: Record, file: str, offset: int, length: int) -> str:
