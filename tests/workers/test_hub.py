@@ -33,10 +33,15 @@ class Room:
     def __init__(self, workers: int = 3, max_pages: int | None = None) -> None:
         self.done = 0
         self.errors: list[GossamerError] = []
-        self.hub = Hub([Seat() for _ in range(workers)], max_pages, self._done, self.errors.append)
+        self.opened = 0
+        self.hub = Hub([Seat() for _ in range(workers)], max_pages, self._opened, self._done, self.errors.append)
         self.ears = [Ears() for _ in range(workers)]
         for number, ears in enumerate(self.ears):
             self.hub.seated(number, ears)
+
+    def _opened(self) -> None:
+        assert not any(ears.heard(GO) for ears in self.ears)
+        self.opened += 1
 
     def _done(self) -> None:
         self.done += 1
@@ -57,6 +62,7 @@ def test_nobody_contacts_a_host_before_all_have_opened_their_parts() -> None:
     assert [ears.heard(GO) for ears in room.ears] == [0, 0, 0]
     room.hub.hear(1, OPEN, 0)
     assert [ears.heard(GO) for ears in room.ears] == [1, 1, 1]
+    assert room.opened == 1
 
 
 def test_urls_and_answers_are_carried_with_the_name_of_their_sender() -> None:

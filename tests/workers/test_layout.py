@@ -5,7 +5,15 @@ from pathlib import Path
 import pytest
 
 from gossamer.errors import NotThisCrawl
-from gossamer.workers.layout import FILE, holds_crawl, part_directory, parts_of, read_layout, settle_layout
+from gossamer.workers.layout import (
+    FILE,
+    holds_crawl,
+    part_directory,
+    parts_of,
+    parts_were_made,
+    read_layout,
+    settle_layout,
+)
 
 
 def test_a_directory_without_a_layout_is_its_own_only_part(tmp_path: Path) -> None:
@@ -37,3 +45,18 @@ def test_a_layout_that_cannot_be_read_is_named(tmp_path: Path, text: str) -> Non
     (tmp_path / FILE).write_text(text)
     with pytest.raises(NotThisCrawl, match=r"workers\.json cannot be read"):
         parts_of(tmp_path)
+
+
+def test_a_part_that_was_made_and_is_gone_is_missed(tmp_path: Path) -> None:
+    settle_layout(tmp_path, 2, {})
+    settle_layout(tmp_path, 2, {})  # nothing was made yet: killed before
+    for part in parts_of(tmp_path):
+        part.mkdir()
+        (part / "crawl.db").touch()
+    parts_were_made(tmp_path)
+    settle_layout(tmp_path, 2, {"scope": "any"})
+    (tmp_path / "worker-2" / "crawl.db").unlink()
+
+    with pytest.raises(NotThisCrawl, match="worker-2 is missing"):
+        settle_layout(tmp_path, 2, {})
+    assert read_layout(tmp_path) == (2, {"scope": "any"})

@@ -2,6 +2,8 @@
 
 from dataclasses import fields
 
+import pytest
+
 from gossamer.model.fill import Fill
 from gossamer.model.units import Instant
 from gossamer.observe.freshening import Freshening
@@ -60,9 +62,9 @@ def test_queues_are_as_long_and_as_large_as_all_together() -> None:
 def test_freshness_is_the_mean_over_pages_and_budgets_add_up() -> None:
     one = Freshening(fresh=0.9, scheduled=300, budget=10.0, price=1.0, refreshes=5.0)
     two = Freshening(fresh=0.5, scheduled=100, budget=10.0, price=3.0, refreshes=1.0)
-    whole = merged([moment(freshening=one), moment(freshening=two)], finished=False).freshening
-    assert whole.fresh == 0.8
-    assert (whole.scheduled, whole.budget, whole.price, whole.budget_used) == (400, 20.0, 2.0, 0.3)
+    whole = merged([moment(pages=300, freshening=one), moment(pages=100, freshening=two)], finished=False).freshening
+    assert whole.fresh == pytest.approx(0.8)
+    assert (whole.scheduled, whole.budget, whole.price, whole.budget_used) == (400, 20.0, 1.5, 0.3)
 
 
 def test_the_moment_of_one_worker_is_that_of_the_crawl() -> None:

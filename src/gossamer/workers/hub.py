@@ -54,6 +54,7 @@ class Hub:
 
     seats: list[Seat]
     max_pages: int | None
+    on_open: Callable[[], None]  # every part is there, for the first time in this run
     on_done: Callable[[], None]  # nothing is left to do, or nothing more may be done
     on_failure: Callable[[GossamerError], None]
     finished: bool = False
@@ -119,6 +120,7 @@ class Hub:
         if not self._went:
             if all(seat.is_open for seat in self.seats):
                 self._went = True
+                self.on_open()
                 self._share_out()
                 self.tell_all(GO)
             return

@@ -53,6 +53,28 @@ def settle_layout(directory: Path, workers: int, options: Mapping[str, object]) 
             f"{directory} holds a crawl by {found[0]} workers, not by {workers}; their parts cannot be joined: leave "
             "--workers out, or choose another --dir"
         )
+    made = _was_made(directory)
+    for part in parts_of(directory) if made else ():
+        if not (part / "crawl.db").exists():
+            # Made anew it would be empty, and what the others have handed over to it would be lost.
+            raise NotThisCrawl(f"{part} is missing, which {directory} needs: bring it back, or begin in another --dir")
+    _write(directory, workers, options, made=made)
+
+
+def parts_were_made(directory: Path) -> None:
+    """From now on every part is there, or something is wrong."""
+    found = read_layout(directory)
+    if found is not None and not _was_made(directory):
+        _write(directory, *found, made=True)
+
+
+def _was_made(directory: Path) -> bool:
+    path = directory / FILE
+    return path.exists() and bool(json.loads(path.read_text(encoding="utf-8")).get("made"))
+
+
+def _write(directory: Path, workers: int, options: Mapping[str, object], *, made: bool) -> None:
     draft = directory / f".{FILE}.new"
-    draft.write_text(json.dumps({"workers": workers, "options": options}, indent=1) + "\n", encoding="utf-8")
+    text = json.dumps({"workers": workers, "made": made, "options": options}, indent=1)
+    draft.write_text(text + "\n", encoding="utf-8")
     os.replace(draft, directory / FILE)

@@ -6,7 +6,7 @@ from dataclasses import fields
 from itertools import zip_longest
 
 from gossamer.model.fill import Fill
-from gossamer.observe.freshening import Freshening
+from gossamer.observe.freshening import joined_freshening
 from gossamer.observe.snapshot import Snapshot
 from gossamer.observe.workings import Workings
 
@@ -39,7 +39,7 @@ def merged(moments: Sequence[Snapshot], *, finished: bool) -> Snapshot:
         "waiting_for": _waits(moments),
         "slowest": tuple(sorted((s for m in moments for s in m.slowest), key=lambda s: -s[1])[:_MOST_SLOW]),
         "queues": _filled([moment.queues for moment in moments]),
-        "freshening": _fresh([moment.freshening for moment in moments]),
+        "freshening": joined_freshening([(moment.freshening, moment.pages) for moment in moments]),
         "workings": Workings(),
         "finished": finished,
     }
@@ -69,23 +69,3 @@ def _filled(queues: Sequence[Mapping[str, Fill]]) -> dict[str, Fill]:
         for name, fill in one.items():
             found[name] = Fill(*map(sum, zip(found.get(name, Fill(0)), fill, strict=True)))
     return found
-
-
-def _fresh(figures: Sequence[Freshening]) -> Freshening:
-    """Shares and prices are the mean over scheduled URLs."""
-    known = [f for f in figures if f.fresh is not None and f.scheduled]
-    pages = sum(f.scheduled for f in known)
-    priced = [f.price for f in figures if f.price is not None]
-    budgets = [f.budget for f in figures if f.budget is not None]
-    return Freshening(
-        fresh=sum((f.fresh or 0.0) * f.scheduled for f in known) / pages if pages else None,
-        price=sum(priced) / len(priced) if priced else None,
-        scheduled=sum(f.scheduled for f in figures),
-        asked=sum(f.asked for f in figures),
-        budget=sum(budgets) if budgets else None,
-        refreshes=sum(f.refreshes for f in figures),
-        discoveries=sum(f.discoveries for f in figures),
-        overdue=sum(f.overdue for f in figures),
-        waiting=sum(f.waiting for f in figures),
-        dear_hosts=sum(f.dear_hosts for f in figures),
-    )

@@ -28,7 +28,7 @@ from gossamer.seed.lists import Seed
 from gossamer.wishes import politeness_for
 from gossamer.workers.gates import Gates, make_table
 from gossamer.workers.hub import Hub, Seat
-from gossamer.workers.layout import part_directory, settle_layout
+from gossamer.workers.layout import part_directory, parts_were_made, settle_layout
 from gossamer.workers.merging import merged
 from gossamer.workers.messages import BEGIN, RULES, Begin
 
@@ -84,7 +84,13 @@ class Supervisor:
         self._cpu_before = cpu_seconds()
         self._table = make_table()
         self._gates = Gates(self._table, 0)
-        self._hub = Hub([Seat() for _ in range(config.workers)], config.max_pages, self._done, self._failed)
+        self._hub = Hub(
+            [Seat() for _ in range(config.workers)],
+            config.max_pages,
+            on_open=lambda: parts_were_made(directory.path),
+            on_done=self._stop,
+            on_failure=self._failed,
+        )
         self._log = EventLog(directory.log, self._clock, rotate_bytes=config.log.rotate_bytes, keep=config.log.keep)
         self._processes: dict[int, asyncio.subprocess.Process] = {}
         self._error: GossamerError | None = None
@@ -185,9 +191,6 @@ class Supervisor:
         return after_unknown_outcome(policy, started=began, now=now, last_took=Seconds(0.0), crawl_delay=None)
 
     # --- the end -------------------------------------------------------------------------------------
-
-    def _done(self) -> None:
-        self._stop()
 
     def _failed(self, error: GossamerError) -> None:
         if self._error is None:
