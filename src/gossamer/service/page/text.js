@@ -27,5 +27,13 @@ export function seconds(s) {
   return `${Math.round(s / 86_400)} days`;
 }
 
+// Moments as the service tells them: the time of day, with the date if that is another; and both.
+export const moment = (text) => new Date(text).toLocaleString("en-GB");
+export function instant(text) {
+  const at = new Date(text);
+  return at.toDateString() === new Date().toDateString() ? at.toLocaleTimeString("en-GB") : at.toLocaleDateString("en-GB");
+}
+
+export const reasons = (text) => text.replaceAll("_", " ");
 export const clock = (at) => new Date(at * 1000).toLocaleTimeString("en-GB");
 export const plural = (n, one, many) => `${count(n)} ${n === 1 ? one : many}`;
