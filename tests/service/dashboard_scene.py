@@ -93,10 +93,14 @@ def dashboard(
     height: int = 900,
     scheme: Scheme = "light",
     token: bool = True,
+    scale: float = 1.0,
 ) -> Iterator[Dashboard]:
     """The dashboard in a tab of its own, open, with its token unless that is what the test is about."""
     context = browser.new_context(
-        viewport={"width": width, "height": height}, color_scheme=scheme, reduced_motion="reduce"
+        viewport={"width": width, "height": height},
+        color_scheme=scheme,
+        reduced_motion="reduce",
+        device_scale_factor=scale,
     )
     try:
         if token:

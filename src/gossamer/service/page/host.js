@@ -73,7 +73,10 @@ export function handleHost() {
   });
   const away = (act) => () => { dialog.close(); act(host); };
   dialog.addEventListener("close", () => clearTimeout(timer));
-  dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); }); // beside it
+  dialog.addEventListener("click", (event) => {
+    const box = dialog.getBoundingClientRect(), { clientX: x, clientY: y } = event;
+    if (event.target === dialog && (x < box.left || x > box.right || y < box.top || y > box.bottom)) dialog.close(); // beside it
+  });
   $("host-close").addEventListener("click", () => dialog.close());
   $("host-pages").addEventListener("click", away(recordOf));
   $("host-dead").addEventListener("click", away(deadOf));
