@@ -17,7 +17,7 @@ from small_server import SmallServer
 from browser import running_browser
 from gossamer.simweb.process import SimwebProcess
 
-SECONDS = 100
+SECONDS = 60
 """Of the crawl, before it is pictured: enough for the charts to show something."""
 WEB = small_web(hosts=600, pages=60_000, seed_hosts=20, external_links=0.4)
 

@@ -26,7 +26,7 @@ function ceiling(top) {
 export class Chart {
   // `series`: {name, at (place in a sample), kind (class), scale} ...; scales: [{words, least}], at most two.
   constructor(svg, legend, series, scales) {
-    Object.assign(this, { svg, series, scales, samples: [] });
+    Object.assign(this, { svg, series, scales, samples: [], seen: [] });
     this.grid = Array.from({ length: LINES + 1 }, () => node("line", { class: "grid" }, svg));
     this.marks = scales.map((_, s) => Array.from({ length: LINES + 1 }, () => node("text", { class: `mark ${s ? "right" : ""}` }, svg)));
     this.times = Array.from({ length: MOST_TIMES }, () => [node("line", { class: "grid tick" }, svg), node("text", { class: "time" }, svg)]);
@@ -68,6 +68,28 @@ export class Chart {
 
   _frame(tops, end, span, y) {
     const { width, right, height } = this;
+    this._scale(tops, y);
+    // Round times of the day, as many as there is room for. They wander with the lines.
+    const most = Math.min(MOST_TIMES, Math.max(2, Math.floor((width - LEFT - right) / TIME_WIDTH)));
+    const step = STEPS.find((each) => span / each < most) ?? SPAN;
+    const first = Math.ceil((end - span) / step) * step;
+    this.times.forEach(([tick, text], i) => {
+      const at = first + i * step, x = Math.round(this.x(at) * 10) / 10, seen = at <= end;
+      if (this.seen[i] !== seen) for (const one of [tick, text]) one.setAttribute("visibility", seen ? "visible" : "hidden");
+      this.seen[i] = seen;
+      if (!seen) return;
+      for (const [name, value] of Object.entries({ x1: x, x2: x, y1: TOP, y2: height - BOTTOM })) tick.setAttribute(name, value);
+      text.setAttribute("x", Math.min(width - 26, Math.max(26, x)));
+      text.setAttribute("y", height - 5);
+      put(text, step < 60 ? clock(at) : clock(at).slice(0, 5));
+    });
+  }
+
+  // Lines and figures at the sides change with the largest value and the size alone.
+  _scale(tops, y) {
+    const { width, right, height } = this, of = [width, height, ...tops].join();
+    if (this.scaled === of) return;
+    this.scaled = of;
     for (let i = 0; i <= LINES; i += 1) {
       const at = y((tops[0] * i) / LINES, 0);
       for (const [name, value] of Object.entries({ x1: LEFT, x2: width - right, y1: at, y2: at })) this.grid[i].setAttribute(name, value);
@@ -78,19 +100,6 @@ export class Chart {
         put(mark, words((tops[s] * i) / LINES));
       });
     }
-    // Round times of the day, as many as there is room for. They wander with the lines.
-    const most = Math.min(MOST_TIMES, Math.max(2, Math.floor((width - LEFT - right) / TIME_WIDTH)));
-    const step = STEPS.find((each) => span / each < most) ?? SPAN;
-    const first = Math.ceil((end - span) / step) * step;
-    this.times.forEach(([tick, text], i) => {
-      const at = first + i * step, x = Math.round(this.x(at) * 10) / 10, seen = at <= end;
-      for (const one of [tick, text]) one.setAttribute("visibility", seen ? "visible" : "hidden");
-      if (!seen) return;
-      for (const [name, value] of Object.entries({ x1: x, x2: x, y1: TOP, y2: height - BOTTOM })) tick.setAttribute(name, value);
-      text.setAttribute("x", Math.min(width - 26, Math.max(26, x)));
-      text.setAttribute("y", height - 5);
-      put(text, step < 60 ? clock(at) : clock(at).slice(0, 5));
-    });
   }
 
   // The line, broken where nothing was measured for a while, and the area below it.

@@ -10,6 +10,7 @@ import { handleHosts, reloadHosts } from "./hosts.js";
 import { drawVisits, handlePages, heardVisits } from "./pages.js";
 import { handleStory } from "./story.js";
 import { Stream } from "./stream.js";
+import { clock } from "./text.js";
 
 const LEAST_GAP = 500; // milliseconds between two drawings
 let status = null, moment = null, drawnAt = -LEAST_GAP, waiting = false;
@@ -24,7 +25,7 @@ function drawSoon() {
     draw(status, moment);
     drawVisits();
     heardDead(status);
-    put($("as-of"), `As of ${new Date(status.at).toLocaleTimeString("en-GB")}.`);
+    put($("as-of"), `As of ${clock(Date.parse(status.at) / 1000)}.`);
   }), Math.max(0, drawnAt + LEAST_GAP - performance.now()));
 }
 
@@ -32,7 +33,7 @@ function connection(lost) {
   const banner = $("banner");
   document.body.classList.toggle("lost", lost);
   banner.hidden = !lost;
-  const known = status ? `The figures are those of ${new Date(status.at).toLocaleTimeString("en-GB")}` : "There are no figures yet";
+  const known = status ? `The figures are those of ${clock(Date.parse(status.at) / 1000)}` : "There are no figures yet";
   put(banner, lost ? `The connection to the service is lost. ${known}; trying again …` : "");
   if (lost) { put($("state"), "not connected"); $("state").className = "pill bad"; $("crawl").disabled = true; forgetHealth(); return; }
   say("Connected again.");

@@ -28,12 +28,13 @@ export function seconds(s) {
 }
 
 // Moments as the service tells them: the time of day, with the date if that is another; and both.
-export const moment = (text) => new Date(text).toLocaleString("en-GB");
+const [day, time, both] = [{ dateStyle: "short" }, { timeStyle: "medium" }, { dateStyle: "short", timeStyle: "medium" }].map((style) => new Intl.DateTimeFormat("en-GB", style));
+export const moment = (text) => both.format(new Date(text));
 export function instant(text) {
   const at = new Date(text);
-  return at.toDateString() === new Date().toDateString() ? at.toLocaleTimeString("en-GB") : at.toLocaleDateString("en-GB");
+  return day.format(at) === day.format() ? time.format(at) : day.format(at);
 }
 
 export const reasons = (text) => text.replaceAll("_", " ");
-export const clock = (at) => new Date(at * 1000).toLocaleTimeString("en-GB");
+export const clock = (at) => time.format(at * 1000);
 export const plural = (n, one, many) => `${count(n)} ${n === 1 ? one : many}`;
