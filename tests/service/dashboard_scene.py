@@ -2,17 +2,37 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Literal
 
 from playwright.sync_api import Browser, Locator, Page, expect
 from running import wait_until
 from serving import Service
+from small_server import Answer, page
 
 from browser import PATIENCE
 
 Scheme = Literal["light", "dark"]
 ALL_PARTS = ("#overview", "#hosts-part", "#visits-part", "#dead-part", "#seeds-part", "#limits-part", "#explain-part")
+EVIL = "<img src=x onerror=document.title='taken'>"
 expect.set_options(timeout=PATIENCE * 1000)
+
+
+def site_beside(path: str, before: int) -> Answer:
+    """A site beside the simulated web: pages that fail until they are asked often enough, and one with an evil name."""
+    if path == "/robots.txt":
+        return Answer("nothing", 404)
+    if path.startswith("/broken"):
+        return Answer("sorry", 500) if before < 2 else page(f"mended {path}")
+    return page(EVIL.replace("<", "&lt;")) if path == "/evil" else page(path)
+
+
+def watched(folder: Path, dns: str, delay: float = 0.5) -> Service:
+    """A service that crawls nothing yet. With the usual delay a small web lasts as long as a file of tests does: pages
+    come by the second."""
+    (folder / "gossamer.toml").write_text("[retry]\nmax_tries = 2\ndelay = 0.05\n")
+    options = ["--config", folder / "gossamer.toml", "--dns", dns, "--scope", "any", "--delay", delay]
+    return Service(folder / "crawl", *options)
 
 
 class Dashboard:
@@ -73,10 +93,14 @@ def dashboard(
     height: int = 900,
     scheme: Scheme = "light",
     token: bool = True,
+    scale: float = 1.0,
 ) -> Iterator[Dashboard]:
     """The dashboard in a tab of its own, open, with its token unless that is what the test is about."""
     context = browser.new_context(
-        viewport={"width": width, "height": height}, color_scheme=scheme, reduced_motion="reduce"
+        viewport={"width": width, "height": height},
+        color_scheme=scheme,
+        reduced_motion="reduce",
+        device_scale_factor=scale,
     )
     try:
         if token:

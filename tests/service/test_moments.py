@@ -38,6 +38,17 @@ def test_a_sample_a_second_is_kept_however_often_somebody_looks() -> None:
     assert {sample[1] for sample in history[1:]} == {100.0}
 
 
+def test_failures_are_charted_by_the_second_over_the_last_few() -> None:
+    moments = Moments()
+    for second in range(20):
+        moments.note(replace(at(second), errors={"dns_nxdomain": 4, "server_error": 3 * min(second, 10)}))
+
+    charted = [sample[-1] for sample in moments.history()]
+
+    assert charted[1:11] == [3.0] * 10  # what a former run has met does not count
+    assert charted[11:] == [2.4, 1.8, 1.2, 0.6, 0.0, 0.0, 0.0, 0.0, 0.0]
+
+
 def test_no_more_than_the_last_minutes_are_kept() -> None:
     moments = Moments()
     for second in range(3 * KEPT):
@@ -62,7 +73,7 @@ def test_a_moment_tells_where_hosts_and_classes_stand() -> None:
     assert found["rests"] == {"bounds": REST_BOUNDS, "hosts": list(range(len(REST_BOUNDS) + 1))}
     assert asked == [now.at] and found["hosts_parked"] == 7
     assert found["queues"] == [["documents", 30, 0.75]]
-    assert found["sample"] == [1_000_001.0, 0.0, 0, None, None, None]
+    assert found["sample"] == [1_000_001.0, 0.0, 0, None, None, None, 0.0]
 
 
 def test_targets_are_shares_of_a_hundred_and_only_for_the_classes_they_are_meant_for() -> None:
@@ -88,7 +99,7 @@ def test_times_are_those_of_the_last_seconds_not_of_the_whole_run() -> None:
     history = moments.history()
     (_, rate, median, _, most), none = cast(list[list[Any]], moments.moment(now, Sights())["phases"])
 
-    assert history[0][3:] == [None, None, None]
+    assert history[0][3:6] == [None, None, None]
     assert [0.065 < (sample[3] or 0) < 0.132 for sample in history[1:100]] == [True] * 99
     assert [1.0 < (sample[3] or 0) < (sample[5] or 0) < 2.1 for sample in history[106:]] == [True] * 94
     assert rate == 10.0 and 1.0 < median < most < 2.1

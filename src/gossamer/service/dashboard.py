@@ -8,7 +8,10 @@ from fastapi.responses import Response
 
 FOLDER = Path(__file__).parent / "page"
 KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
-MODULES = ("main", "api", "charts", "dom", "figures", "forms", "lists", "stream", "text", "theme")
+MODULES = (
+    "main", "api", "charts", "dead", "dom", "figures", "forms", "health", "host", "hosts", "machine", "pages", "story",
+    "stream", "text", "theme",
+)  # fmt: skip
 NAMES = ("icon.svg", "style.css", *(f"{module}.js" for module in MODULES))
 FILES = {"/": "index.html", **{f"/page/{name}": name for name in NAMES}}
 """Path -> file. No path of a caller ever names a file."""

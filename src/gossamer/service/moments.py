@@ -29,6 +29,7 @@ class Sample(NamedTuple):
     pages: float  # stored, a second
     bytes: float  # received, a second
     quantiles: tuple[float, ...] | None  # of CHARTED, in seconds; None if nothing was heard
+    failures: float  # a second
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,7 @@ class Moments:
     def __init__(self) -> None:
         self._rates = Rates()
         self._latencies = Latencies()
+        self._failures: deque[tuple[float, int]] = deque(maxlen=int(_LATELY) + 1)  # (seconds of the run, in all)
         self._samples: deque[Sample] = deque(maxlen=KEPT)
         self._next = float("-inf")  # seconds of the run at which the next sample is due
 
@@ -59,7 +61,13 @@ class Moments:
         self._next = snapshot.elapsed + 0.9  # looks come late rather than early, and none is to be skipped for it
         self._latencies.note(snapshot.elapsed, snapshot.workings.phases)
         lately = next((one.quantiles for one in self._latencies.over(_LATELY) if one.phase == CHARTED), None)
-        self._samples.append(Sample(snapshot.at, self._rates.pages_now, self._rates.bytes_now, lately))
+        failures = self._failures_now(snapshot)
+        self._samples.append(Sample(snapshot.at, self._rates.pages_now, self._rates.bytes_now, lately, failures))
+
+    def _failures_now(self, snapshot: Snapshot) -> float:
+        self._failures.append((snapshot.elapsed, sum(snapshot.errors.values())))
+        (then, before), (now, after) = self._failures[0], self._failures[-1]
+        return (after - before) / (now - then) if now > then else 0.0
 
     def history(self) -> list[Row]:
         """The samples so far, the oldest first, as `moment` tells one."""
@@ -85,7 +93,8 @@ def targets(shares: Sequence[float], classes: int) -> list[float]:
 
 def _plain(sample: Sample) -> Row:
     quantiles = sample.quantiles or (None,) * len(QUANTILES)
-    return [round(sample.at, 3), round(sample.pages, 3), round(sample.bytes), *map(_rounded, quantiles)]
+    times = map(_rounded, quantiles)
+    return [round(sample.at, 3), round(sample.pages, 3), round(sample.bytes), *times, round(sample.failures, 3)]
 
 
 def _told(one: Lately) -> list[object]:

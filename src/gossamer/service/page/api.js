@@ -1,5 +1,5 @@
 // Calls to the service, and the token that changes need.
-import { $, put } from "./dom.js";
+import { $, put, say } from "./dom.js";
 
 const PATIENCE = 20_000;
 let token = sessionStorage.getItem("token") ?? "";
@@ -33,6 +33,11 @@ export async function change(path, body) {
   }
 }
 
+// A change that somebody has pressed a button for: what came of it is said. Whether it was made.
+export async function attempt(path, body, told) {
+  try { say(told(await change(path, body))); return true; } catch (error) { say(error.message, true); return false; }
+}
+
 // --- the token -------------------------------------------------------------------------------------------
 
 function keep(found) {
@@ -40,8 +45,9 @@ function keep(found) {
   if (found) sessionStorage.setItem("token", found);
   else sessionStorage.removeItem("token");
   const opener = $("token-open");
-  put(opener, found ? "Changes unlocked" : "Unlock changes");
+  put(opener.lastElementChild, found ? "Changes unlocked" : "Unlock changes");
   opener.classList.toggle("on", Boolean(found));
+  $("token-forget").hidden = !found;
 }
 
 // A change that says nothing is refused for what it lacks if the token is right, and for the token if it is not.

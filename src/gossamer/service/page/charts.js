@@ -7,6 +7,8 @@ const LEFT = 46, RIGHT = 8, TOP = 10, BOTTOM = 22;
 const LINES = 3; // above the base line
 export const SPAN = 300; // seconds, at most
 const LEAST_SPAN = 60;
+const STEPS = [15, 30, 60, 120]; // seconds between two times below
+const MOST_TIMES = 6, TIME_WIDTH = 70;
 
 function node(tag, fields, parent) {
   const found = document.createElementNS(SVG, tag);
@@ -24,10 +26,10 @@ function ceiling(top) {
 export class Chart {
   // `series`: {name, at (place in a sample), kind (class), scale} ...; scales: [{words, least}], at most two.
   constructor(svg, legend, series, scales) {
-    Object.assign(this, { svg, series, scales, samples: [] });
+    Object.assign(this, { svg, series, scales, samples: [], seen: [] });
     this.grid = Array.from({ length: LINES + 1 }, () => node("line", { class: "grid" }, svg));
     this.marks = scales.map((_, s) => Array.from({ length: LINES + 1 }, () => node("text", { class: `mark ${s ? "right" : ""}` }, svg)));
-    this.times = Array.from({ length: 4 }, () => node("text", { class: "time" }, svg));
+    this.times = Array.from({ length: MOST_TIMES }, () => [node("line", { class: "grid tick" }, svg), node("text", { class: "time" }, svg)]);
     this.area = node("path", { class: `area ${series[0].kind}` }, svg);
     this.paths = series.map((one) => node("path", { class: `line ${one.kind}` }, svg));
     this.cursor = node("line", { class: "cursor", visibility: "hidden" }, svg);
@@ -61,11 +63,33 @@ export class Chart {
       this.paths[i].setAttribute("d", d.line);
       if (i === 0) this.area.setAttribute("d", d.area);
     });
-    if (this.pointed === undefined || this.pointed === null) this._tell(samples.at(-1), false);
+    this._point(this.pointed ?? null); // what is pointed at has moved on
   }
 
   _frame(tops, end, span, y) {
     const { width, right, height } = this;
+    this._scale(tops, y);
+    // Round times of the day, as many as there is room for. They wander with the lines.
+    const most = Math.min(MOST_TIMES, Math.max(2, Math.floor((width - LEFT - right) / TIME_WIDTH)));
+    const step = STEPS.find((each) => span / each < most) ?? SPAN;
+    const first = Math.ceil((end - span) / step) * step;
+    this.times.forEach(([tick, text], i) => {
+      const at = first + i * step, x = Math.round(this.x(at) * 10) / 10, seen = at <= end;
+      if (this.seen[i] !== seen) for (const one of [tick, text]) one.setAttribute("visibility", seen ? "visible" : "hidden");
+      this.seen[i] = seen;
+      if (!seen) return;
+      for (const [name, value] of Object.entries({ x1: x, x2: x, y1: TOP, y2: height - BOTTOM })) tick.setAttribute(name, value);
+      text.setAttribute("x", Math.min(width - 26, Math.max(26, x)));
+      text.setAttribute("y", height - 5);
+      put(text, step < 60 ? clock(at) : clock(at).slice(0, 5));
+    });
+  }
+
+  // Lines and figures at the sides change with the largest value and the size alone.
+  _scale(tops, y) {
+    const { width, right, height } = this, of = [width, height, ...tops].join();
+    if (this.scaled === of) return;
+    this.scaled = of;
     for (let i = 0; i <= LINES; i += 1) {
       const at = y((tops[0] * i) / LINES, 0);
       for (const [name, value] of Object.entries({ x1: LEFT, x2: width - right, y1: at, y2: at })) this.grid[i].setAttribute(name, value);
@@ -76,13 +100,6 @@ export class Chart {
         put(mark, words((tops[s] * i) / LINES));
       });
     }
-    this.times.forEach((time, i) => {
-      const ago = span * (1 - i / 3);
-      time.setAttribute("x", this.x(end - ago));
-      time.setAttribute("y", height - 5);
-      time.setAttribute("text-anchor", i === 0 ? "start" : i === 3 ? "end" : "middle");
-      put(time, clock(end - ago));
-    });
   }
 
   // The line, broken where nothing was measured for a while, and the area below it.
@@ -106,7 +123,7 @@ export class Chart {
 
   _point(x) {
     this.pointed = x;
-    if (x === null || !this.samples.length) { this.cursor.setAttribute("visibility", "hidden"); this._tell(this.samples.at(-1), false); return; }
+    if (x === null || !this.samples.length || !this.x) { this.cursor.setAttribute("visibility", "hidden"); this._tell(this.samples.at(-1), false); return; }
     const nearest = this.samples.reduce((best, sample) => (Math.abs(this.x(sample[0]) - x) < Math.abs(this.x(best[0]) - x) ? sample : best));
     const at = this.x(nearest[0]);
     for (const [name, value] of Object.entries({ x1: at, x2: at, y1: TOP, y2: this.height - BOTTOM, visibility: "visible" })) this.cursor.setAttribute(name, value);

@@ -21,6 +21,24 @@ export function button(text, label, act, kind = "") {
   return made("button", { type: "button", class: kind, "aria-label": label, "data-act": text.toLowerCase(), on: { click: act } }, text);
 }
 
+// An address that explains itself when it is pressed (story.js), and a name of a host that opens it (host.js).
+export function address(url, title) {
+  const lines = [...(title ? [made("span", { class: "title" }, title)] : []), made("span", { class: "url" }, url)];
+  return made("button", { type: "button", class: "address", "data-act": "explain", title: url, "aria-label": `explain ${url}` }, ...lines);
+}
+
+export function hostName(host) {
+  return made("button", { type: "button", class: "name", "data-act": "open", title: host }, host);
+}
+
+// Bring a part of the page into view, and whoever uses the keyboard with it.
+export function showPart(id) {
+  const heading = $(id).querySelector("h2");
+  heading.tabIndex = -1;
+  heading.focus({ preventScroll: true });
+  $(id).scrollIntoView({ block: "start" });
+}
+
 // As many children as there are items: those that are there are filled anew, so nothing flickers and nothing piles up.
 export function fill(parent, items, make, update) {
   while (parent.childElementCount > items.length) parent.lastElementChild.remove();
@@ -79,6 +97,26 @@ export class Rows {
     if (next) next.focus();
     else { const heading = this.body.closest("section").querySelector("h2"); heading.tabIndex = -1; heading.focus(); }
   }
+}
+
+// --- forms -----------------------------------------------------------------------------------------------
+
+export function tell(form, text, bad = false) {
+  put(form.elements.told, text);
+  form.elements.told.className = bad ? "error" : "";
+}
+
+// Sends a form. While it is on its way it cannot be sent again.
+export function onSubmit(id, act) {
+  $(id).addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const form = event.target, send = form.querySelector("button");
+    if (send.getAttribute("aria-disabled") === "true") return;
+    send.setAttribute("aria-disabled", "true");
+    tell(form, "");
+    try { tell(form, await act(form)); } catch (error) { tell(form, error.message, true); }
+    send.removeAttribute("aria-disabled");
+  });
 }
 
 // --- what is said to people ------------------------------------------------------------------------------

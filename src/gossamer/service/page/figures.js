@@ -1,11 +1,12 @@
 // Everything that is drawn from a picture of the crawl: tiles, charts, front queues, politeness, answers, engine.
 import { Chart, SPAN } from "./charts.js";
 import { $, fill, made, put } from "./dom.js";
+import { drawMachine } from "./machine.js";
+import { ANSWERED, drawHealth } from "./health.js";
 import { bytes, count, percent, plural, rate, seconds, short } from "./text.js";
 
 const CLASSES = ["high", "medium", "low"];
 const MOST_REASONS = 6;
-const PHASES = { dns: "name look-up", connect: "connect", tls: "TLS", first_byte: "first byte", body: "body", extract: "reading", commit: "commit" };
 const TONES = { running: "good", idle: "calm", paused: "warn", stopping: "warn", "store slow": "warn", "store failing": "bad" };
 
 // --- the last minutes ------------------------------------------------------------------------------------
@@ -28,7 +29,7 @@ function trim() {
 function drawCharts(moment) {
   charts ??= [
     new Chart($("throughput"), $("throughput-legend"),
-      [{ name: "pages/s", at: 1, kind: "one", words: rate }, { name: "bytes/s", at: 2, kind: "two", scale: 1 }],
+      [{ name: "pages/s", at: 1, kind: "one", words: rate }, { name: "failures/s", at: 6, kind: "bad", words: rate }, { name: "bytes/s", at: 2, kind: "two", scale: 1 }],
       [{ words: short, least: 3 }, { words: bytes, least: 3000 }]),
     new Chart($("latency"), $("latency-legend"),
       [{ name: "median", at: 3, kind: "one" }, { name: "p95", at: 4, kind: "two" }, { name: "p99", at: 5, kind: "three" }],
@@ -47,11 +48,12 @@ export function draw(status, moment) {
   drawState(status);
   drawTiles(status);
   drawCharts(moment);
+  drawHealth(status, moment, samples.at(-1)?.[1] ?? 0);
   drawFronts(status, moment);
-  if (moment) { drawRests(status, moment); drawPhases(moment.phases); drawQueues(moment.queues); }
+  if (moment) drawRests(status, moment);
   drawAnswers(status);
   drawTrouble(status);
-  drawEngine(status);
+  drawMachine(status, moment);
 }
 
 function drawState(status) {
@@ -61,10 +63,6 @@ function drawState(status) {
   const crawl = $("crawl");
   crawl.disabled = false;
   put(crawl, status.state === "paused" ? "Resume crawl" : "Pause crawl");
-  const empty = status.discovered === 0;
-  const slow = (samples.at(-1)?.[1] ?? 0) < 1; // otherwise a polite crawl would flicker between the two
-  put($("doing"), empty ? "Nothing to crawl yet: add seeds below." : status.state === "paused" ? "No visits are started until it is resumed."
-    : slow && status.waiting_for ? `Waits for ${status.waiting_for}.` : `Up for ${seconds(status.seconds)}; ${plural(status.in_flight, "visit", "visits")} in flight, ${plural(status.hosts_waiting, "host", "hosts")} left alone for a while.`);
 }
 
 function tile(id, figure, note, tone = "") {
@@ -79,7 +77,7 @@ function drawTiles(s) {
   tile("queued", short(s.queued), `of ${short(s.discovered)} known`);
   tile("in-flight", count(s.in_flight), `${count(s.documents_waiting)} to be read`);
   tile("hosts-known", short(s.hosts), `${count(s.hosts_in_memory)} in memory`);
-  tile("duplicates", short(s.duplicates), `${count(s.near_duplicates)} nearly`);
+  tile("duplicates", short(s.duplicates), plural(s.near_duplicates, "near-duplicate", "near-duplicates"));
   tile("dead-count", count(s.dead), `${count(Object.values(s.errors).reduce((a, b) => a + b, 0))} failures in all`, s.dead ? "warn" : "");
   const broken = s.politeness_violations;
   tile("polite", broken ? count(broken) : "kept", broken ? "gaps were too short" : "no gap too short", broken ? "bad" : "good");
@@ -106,7 +104,7 @@ function drawFronts(s, moment) {
   fill($("fronts"), s.urls_by_front, make, (row, urls, at) => {
     const observed = shares[at] ?? 0, target = targets[at];
     put(row.children[0], s.urls_by_front.length === 3 ? CLASSES[at] : `class ${at + 1}`);
-    put(row.children[1], `${percent(observed)}${target === undefined ? "" : ` of ${percent(target)}`}, ${plural(urls, "URL", "URLs")}`);
+    put(row.children[1], `${percent(observed)}${target === undefined ? "" : `, target ${percent(target)}`}; ${plural(urls, "URL", "URLs")}`);
     const [bar, mark] = row.children[2].children;
     bar.style.width = `${observed}%`;
     mark.hidden = target === undefined;
@@ -146,7 +144,7 @@ function drawAnswers(s) {
     bar.className = `s${kind[0]}`;
     bar.style.width = total ? `${(100 * counts[at]) / total}%` : "0";
   });
-  const rows = [...kinds.map((kind, at) => [kind, `s${kind[0]}`, counts[at]]), ["no answer", "s0", Object.entries(s.errors).reduce((n, [reason, m]) => (["server_error", "rate_limited"].includes(reason) ? n : n + m), 0)]];
+  const rows = [...kinds.map((kind, at) => [kind, `s${kind[0]}`, counts[at]]), ["no answer", "s0", Object.entries(s.errors).reduce((n, [reason, m]) => (ANSWERED.includes(reason) ? n : n + m), 0)]];
   const make = () => made("li", {}, made("span", { class: "key" }), made("span", { class: "name" }), made("b"), made("span", { class: "hint" }));
   fill($("answers"), rows, make, (row, [kind, tone, n]) => {
     row.children[0].className = `key ${tone}`;
@@ -166,53 +164,5 @@ function drawTrouble(s) {
     row.children[0].className = `key ${tone}`;
     put(row.children[1], reason.replaceAll("_", " "));
     put(row.children[2], n === null ? "" : count(n));
-  });
-}
-
-// --- the machine -----------------------------------------------------------------------------------------
-
-function drawPhases(phases) {
-  const make = () => made("tr", {}, made("th", { scope: "row" }), ...Array.from({ length: 4 }, () => made("td", { class: "n" })));
-  fill($("phases"), phases, make, (row, [name, often, ...times]) => {
-    put(row.children[0], PHASES[name] ?? name);
-    put(row.children[1], rate(often));
-    times.forEach((time, at) => put(row.children[2 + at], seconds(time)));
-  });
-}
-
-function drawQueues(queues) {
-  const make = () => made("li", {}, made("span", { class: "name" }), made("span", { class: "track", "aria-hidden": "true" }, made("i")), made("b"), made("span", { class: "hint" }));
-  fill($("queues"), queues, make, (row, [name, items, full]) => {
-    const tone = full >= 1 ? "bad" : full >= 0.8 ? "warn" : "";
-    put(row.children[0], name.replaceAll("_", " "));
-    row.children[1].className = `track ${tone}`;
-    row.children[1].firstElementChild.style.width = `${Math.min(100, 100 * full)}%`;
-    put(row.children[2], percent(100 * full));
-    row.children[2].className = tone;
-    put(row.children[3], short(items));
-  });
-}
-
-let before = null;
-let busy = 0;
-
-function drawEngine(s) {
-  if (before && s.seconds > before.seconds) busy = (100 * (s.cpu_seconds - before.cpu_seconds)) / (s.seconds - before.seconds);
-  before = s;
-  const full = 100 * Math.min(1, s.store_saturation);
-  const failing = [s.store_failing && "store", s.dns_failing && "name servers", s.proxy_failing && "proxy"].filter(Boolean);
-  const rows = [
-    ["open batch", percent(full), full >= 80 ? "warn" : ""],
-    ["a commit", s.commits ? seconds(s.commit_seconds / s.commits) : "–", ""],
-    ["event loop delay", seconds(s.loop_lag), s.loop_lag > 0.25 ? "warn" : ""],
-    ["processor", percent(busy), ""],
-    ["most memory", bytes(s.max_rss_bytes), ""],
-    ["robots.txt read", count(s.robots_fetched), ""],
-    ["failing", failing.join(", ") || "nothing", failing.length ? "bad" : "good"],
-  ];
-  fill($("engine"), rows, () => made("div", {}, made("dt"), made("dd")), (row, [name, value, tone]) => {
-    put(row.children[0], name);
-    put(row.children[1], value);
-    row.children[1].className = tone;
   });
 }

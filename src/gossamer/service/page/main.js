@@ -1,10 +1,16 @@
 // The dashboard: figures by server-sent events, changes by the routes of the service. Draws at most twice a second.
-import { change, handleToken } from "./api.js";
+import { attempt, handleToken } from "./api.js";
+import { handleDead, heardDead, reloadDead } from "./dead.js";
 import { $, put, say } from "./dom.js";
 import { draw, history } from "./figures.js";
 import { handleForms, loadLimits } from "./forms.js";
-import { deadNumber, drawVisits, handleLists, heardVisits, reloadLists } from "./lists.js";
+import { forgetHealth } from "./health.js";
+import { handleHost } from "./host.js";
+import { handleHosts, reloadHosts } from "./hosts.js";
+import { drawVisits, handlePages, heardVisits } from "./pages.js";
+import { handleStory } from "./story.js";
 import { Stream } from "./stream.js";
+import { clock } from "./text.js";
 
 const LEAST_GAP = 500; // milliseconds between two drawings
 let status = null, moment = null, drawnAt = -LEAST_GAP, waiting = false;
@@ -18,8 +24,8 @@ function drawSoon() {
     drawnAt = performance.now();
     draw(status, moment);
     drawVisits();
-    deadNumber(status.dead);
-    put($("as-of"), `As of ${new Date(status.at).toLocaleTimeString("en-GB")}.`);
+    heardDead(status);
+    put($("as-of"), `As of ${clock(Date.parse(status.at) / 1000)}.`);
   }), Math.max(0, drawnAt + LEAST_GAP - performance.now()));
 }
 
@@ -27,23 +33,25 @@ function connection(lost) {
   const banner = $("banner");
   document.body.classList.toggle("lost", lost);
   banner.hidden = !lost;
-  put(banner, lost ? "The connection to the service is lost. The figures are the last ones known; trying again …" : "");
-  if (lost) { put($("state"), "not connected"); $("state").className = "pill bad"; $("crawl").disabled = true; return; }
+  const known = status ? `The figures are those of ${clock(Date.parse(status.at) / 1000)}` : "There are no figures yet";
+  put(banner, lost ? `The connection to the service is lost. ${known}; trying again …` : "");
+  if (lost) { put($("state"), "not connected"); $("state").className = "pill bad"; $("crawl").disabled = true; forgetHealth(); return; }
   say("Connected again.");
-  reloadLists();
+  reloadHosts();
+  reloadDead();
   loadLimits();
 }
 
 function handleCrawl() {
   $("crawl").addEventListener("click", async () => {
-    const action = status.state === "paused" ? "resume" : "pause";
-    try { await change("/crawl", { action }); say(action === "pause" ? "The crawl is paused." : "The crawl goes on."); } catch (error) { say(error.message, true); }
+    const action = $("crawl").textContent.startsWith("Pause") ? "pause" : "resume"; // as the button says, not as it may have become since
+    await attempt("/crawl", { action }, () => (action === "pause" ? "The crawl is paused." : "The crawl goes on."));
   });
 }
 
 function handleTheme() {
   const themes = ["auto", "light", "dark"], shown = $("theme");
-  const tell = () => put(shown, `Theme: ${document.documentElement.dataset.theme ?? "auto"}`);
+  const tell = () => put(shown.lastElementChild, `Theme: ${document.documentElement.dataset.theme ?? "auto"}`);
   shown.addEventListener("click", () => {
     const next = themes[(themes.indexOf(document.documentElement.dataset.theme ?? "auto") + 1) % themes.length];
     if (next === "auto") { delete document.documentElement.dataset.theme; localStorage.removeItem("theme"); }
@@ -56,9 +64,13 @@ function handleTheme() {
 handleToken();
 handleCrawl();
 handleTheme();
-handleLists();
+handleHosts();
+handleHost();
+handlePages();
+handleDead();
+handleStory();
 handleForms();
-reloadLists();
+reloadHosts();
 loadLimits();
 document.addEventListener("visibilitychange", drawSoon);
 new Stream("/events", {

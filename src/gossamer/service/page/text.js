@@ -27,5 +27,14 @@ export function seconds(s) {
   return `${Math.round(s / 86_400)} days`;
 }
 
-export const clock = (at) => new Date(at * 1000).toLocaleTimeString("en-GB");
+// Moments as the service tells them: the time of day, with the date if that is another; and both.
+const [day, time, both] = [{ dateStyle: "short" }, { timeStyle: "medium" }, { dateStyle: "short", timeStyle: "medium" }].map((style) => new Intl.DateTimeFormat("en-GB", style));
+export const moment = (text) => both.format(new Date(text));
+export function instant(text) {
+  const at = new Date(text);
+  return day.format(at) === day.format() ? time.format(at) : day.format(at);
+}
+
+export const reasons = (text) => text.replaceAll("_", " ");
+export const clock = (at) => time.format(at * 1000);
 export const plural = (n, one, many) => `${count(n)} ${n === 1 ? one : many}`;

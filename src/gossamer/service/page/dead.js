@@ -1,0 +1,90 @@
+// Dead letters: those of a reason, of a host, or all; tried again or dropped.
+import { attempt, read } from "./api.js";
+import { $, address, button, made, put, Rows, say, showPart, sure } from "./dom.js";
+import { count, instant, plural, reasons } from "./text.js";
+
+const MOST = 8;
+const LEAST_PAUSE = 1_000; // milliseconds between two looks, however fast they die
+let after = 0, next = null, known = -1, host = "", lookedAt = -LEAST_PAUSE, waiting = 0, asked = 0;
+
+const rows = new Rows($("dead"), {
+  key: (letter) => letter.url,
+  most: MOST,
+  make: (letter) => made("tr", { "data-url": letter.url }, made("td", {}, address(letter.url, letter.detail ?? ""), made("span", { class: "narrow-only hint" }, reasons(letter.reason ?? "unknown"))),
+    made("td", { class: "wide-only" }, made("span", { class: "badge bad" })),
+    made("td", { class: "acts" }, ...["Requeue", "Drop"].map((act) => button(act, `${act} ${letter.url}`, () => handle(act, letter.url), act === "Drop" ? "danger" : "")))),
+  update: (row, letter) => {
+    const badge = row.cells[1].firstElementChild;
+    put(badge, reasons(letter.reason ?? "unknown"));
+    badge.title = `${plural(letter.tries, "try", "tries")}, the last at ${instant(letter.failed_at)}`;
+  },
+});
+
+const chosen = () => ({ ...($("dead-reason").value && { reason: $("dead-reason").value }), ...(host && { host }) });
+
+async function handle(act, url) {
+  const body = { action: act.toLowerCase(), ...(url ? { urls: [url] } : chosen()) };
+  await attempt("/dead", body, (told) => `${plural(told.done, "dead letter", "dead letters")} ${act === "Drop" ? "dropped" : "queued again"}`);
+  await load(true);
+}
+
+async function handleAll(act) {
+  const { reason, host: of } = chosen();
+  const which = `All dead letters${of ? ` of ${of}` : ""}${reason ? ` that died of: ${reasons(reason)}` : ""}`;
+  const text = act === "Drop" ? `${which} will be excluded for good.` : `${which} will be tried again from the start.`;
+  if (await sure(text, `${act} all`)) { after = 0; await handle(act); }
+}
+
+async function load(now = false) {
+  const mine = (asked += 1);
+  lookedAt = performance.now();
+  try {
+    const found = await read(`/dead?${new URLSearchParams({ after, limit: MOST, ...chosen() })}`);
+    if (mine !== asked) return;
+    if (!found.dead.length && after) { after = 0; await load(now); return; }
+    rows.show(found.dead, { now, empty: known > 0 ? "None of these." : "No dead letters." });
+    next = found.next;
+    $("dead-on").disabled = next === null;
+    $("dead-back").disabled = after === 0;
+    for (const id of ["dead-requeue", "dead-drop"]) $(id).disabled = !found.dead.length;
+  } catch (error) { if (error.status) say(error.message, true); }
+}
+
+function begin() {
+  after = 0;
+  $("dead-host").hidden = !host;
+  put($("dead-host"), `of ${host} ×`);
+  $("dead-host").setAttribute("aria-label", `of ${host}: show those of all hosts`);
+  load(true);
+}
+
+// A picture came: dead letters are asked for only when their number has changed, and reasons offered that there are.
+export function heardDead(status) {
+  const offered = $("dead-reason");
+  for (const reason of Object.keys(status.errors)) {
+    if (![...offered.options].some((option) => option.value === reason)) offered.append(made("option", { value: reason }, reasons(reason)));
+  }
+  put($("dead-shown"), status.dead ? `${count(status.dead)} in all: their tries are used up.` : "");
+  if (status.dead === known || waiting) return;
+  known = status.dead;
+  waiting = setTimeout(() => { waiting = 0; load(); }, Math.max(0, lookedAt + LEAST_PAUSE - performance.now()));
+}
+
+// Show the dead letters of a host.
+export function deadOf(name) {
+  host = name;
+  $("dead-reason").value = "";
+  begin();
+  showPart("dead-part");
+}
+
+export const reloadDead = () => { known = -1; };
+
+export function handleDead() {
+  $("dead-reason").addEventListener("change", begin);
+  $("dead-host").addEventListener("click", () => { host = ""; begin(); $("dead-reason").focus(); });
+  $("dead-on").addEventListener("click", () => { after = next ?? 0; load(true); });
+  $("dead-back").addEventListener("click", () => { after = 0; load(true); });
+  $("dead-requeue").addEventListener("click", () => handleAll("Requeue"));
+  $("dead-drop").addEventListener("click", () => handleAll("Drop"));
+}

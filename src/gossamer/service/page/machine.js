@@ -1,0 +1,63 @@
+// How the crawler itself fares: where its time goes, how full its queues are, and the rest of the engine.
+import { $, fill, made, put } from "./dom.js";
+import { bytes, count, percent, rate, seconds, short } from "./text.js";
+
+const PHASES = { dns: "DNS", connect: "connect", tls: "TLS", first_byte: "first byte", body: "body", extract: "reading", commit: "commit" };
+const QUEUES = {
+  hosts: "hosts with their next URLs", names: "questions to name servers", visits: "requests under way", bodies: "answers that are arriving",
+  documents: "fetched, and not yet read", store_reads: "questions to the store", batch: "outcomes for the next commit", listeners: "pages for whoever listens", log: "events to be written",
+};
+
+export function drawMachine(status, moment) {
+  if (moment) { drawPhases(moment.phases); drawQueues(moment.queues); }
+  drawEngine(status);
+}
+
+function drawPhases(phases) {
+  const make = () => made("tr", {}, made("th", { scope: "row" }), ...Array.from({ length: 4 }, () => made("td", { class: "n" })));
+  fill($("phases"), phases, make, (row, [name, often, ...times]) => {
+    put(row.children[0], PHASES[name] ?? name);
+    put(row.children[1], rate(often));
+    times.forEach((time, at) => put(row.children[2 + at], seconds(time)));
+  });
+}
+
+function drawQueues(queues) {
+  const make = () => made("li", {}, made("span", { class: "name" }), made("span", { class: "track", "aria-hidden": "true" }, made("i")), made("b"), made("span", { class: "hint" }));
+  fill($("queues"), queues, make, (row, [name, items, full]) => {
+    const tone = full >= 1 ? "bad" : full >= 0.8 ? "warn" : "";
+    put(row.children[0], name.replaceAll("_", " "));
+    row.title = QUEUES[name] ?? "";
+    row.children[1].className = `track ${tone}`;
+    row.children[1].firstElementChild.style.width = `${Math.min(100, 100 * full)}%`;
+    put(row.children[2], percent(100 * full));
+    row.children[2].className = tone;
+    put(row.children[3], short(items));
+  });
+}
+
+let before = null;
+let busy = 0;
+
+function drawEngine(s) {
+  if (before && s.seconds > before.seconds) busy = (100 * (s.cpu_seconds - before.cpu_seconds)) / (s.seconds - before.seconds);
+  before = s;
+  const full = 100 * Math.min(1, s.store_saturation);
+  const rows = [
+    ["open batch", percent(full), full >= 80 ? "warn" : ""],
+    ["a commit", s.commits ? seconds(s.commit_seconds / s.commits) : "–", ""],
+    ["event loop delay", seconds(s.loop_lag), s.loop_lag > 0.25 ? "warn" : ""],
+    ["processor", percent(busy), ""],
+    ["most memory", bytes(s.max_rss_bytes), ""],
+    ["received", bytes(s.bytes), ""],
+    ["robots.txt read", count(s.robots_fetched), ""],
+    ["visited again", s.refreshed ? `${short(s.refreshed)}, ${percent((100 * s.changed) / s.refreshed)} changed` : "0", ""],
+    ["recrawls scheduled", `${short(s.recrawl.scheduled)}${s.recrawl.overdue ? `, ${short(s.recrawl.overdue)} overdue` : ""}`, s.recrawl.overdue ? "warn" : ""],
+    ["thought fresh", s.recrawl.freshness === null ? "–" : percent(100 * s.recrawl.freshness), ""],
+  ];
+  fill($("engine"), rows, () => made("div", {}, made("dt"), made("dd")), (row, [name, value, tone]) => {
+    put(row.children[0], name);
+    put(row.children[1], value);
+    row.children[1].className = tone;
+  });
+}

@@ -1,0 +1,101 @@
+"""What is wrong stands first on the dashboard, and in its title: real trouble, seen in a real browser."""
+
+import re
+import socket
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from dashboard_scene import dashboard, watched
+from playwright.sync_api import Browser, expect
+from running import small_web
+from small_server import Answer, SmallServer
+
+from browser import findings, running_browser
+from gossamer.simweb.process import SimwebProcess
+
+pytestmark = pytest.mark.service
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with running_browser() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def web() -> Iterator[SimwebProcess]:
+    with SimwebProcess(small_web(pages=20_000)) as served:
+        yield served
+
+
+def test_a_store_that_is_held_up_is_told_first_until_it_goes_on(
+    browser: Browser, web: SimwebProcess, tmp_path: Path
+) -> None:
+    with watched(tmp_path, web.dns_address) as service, dashboard(browser, service) as opened:
+        service.post("/seed/urls", {"urls": web.seeds})
+        expect(opened["doing"]).to_contain_text("All is well.")
+        expect(opened["health"]).to_be_empty()
+        holder = sqlite3.connect(service.directory / "crawl.db", isolation_level=None, timeout=60)
+        holder.execute("BEGIN IMMEDIATE")
+        trouble = opened["health"].locator("p", has_text="The store")
+
+        expect(trouble).to_contain_text("nothing is fetched")
+        assert opened.page.title().startswith("⚠ store ")
+        expect(opened["doing"]).not_to_contain_text("All is well.")
+        assert findings(opened.page) == []
+        trouble.get_by_role("link").click()
+        assert opened.page.url.endswith("#engine-part")
+
+        holder.rollback()
+        holder.close()
+        expect(opened["health"]).to_be_empty()
+        expect(opened["doing"]).to_contain_text("All is well.")
+
+
+def test_name_servers_that_do_not_answer_are_told(browser: Browser, tmp_path: Path) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
+        silent.bind(("127.0.0.1", 0))
+        dns = f"127.0.0.1:{silent.getsockname()[1]}"
+        with watched(tmp_path, dns) as service, dashboard(browser, service) as opened:
+            service.post("/seed/urls", {"urls": [f"http://host{n}.test/" for n in range(20)]})
+
+            expect(opened["health"]).to_contain_text("The name servers do not answer")
+            assert opened.page.title().startswith("⚠ ")
+
+
+def test_many_failures_are_told_with_their_reason(browser: Browser, web: SimwebProcess, tmp_path: Path) -> None:
+    with watched(tmp_path, web.dns_address) as service, dashboard(browser, service) as opened:
+        service.post("/seed/urls", {"urls": [f"http://nobody{n}.test/" for n in range(15)]})
+
+        expect(opened["health"]).to_contain_text(
+            "of the visits of the last minute failed, most of them for: dns nxdomain."
+        )
+        expect(opened.page.locator("#throughput .line.bad")).to_have_attribute("d", re.compile("L"))
+
+
+def test_silence_is_told_while_visits_wait_for_an_answer(browser: Browser, web: SimwebProcess, tmp_path: Path) -> None:
+    def slow(path: str, before: int) -> Answer:
+        return Answer("nothing", 404) if path == "/robots.txt" else Answer(f"<title>{path}</title>", delay=18.0)
+
+    served = watched(tmp_path, web.dns_address)
+    with SmallServer(slow) as site, served as service, dashboard(browser, service) as opened:
+        service.post("/seed/urls", {"urls": [f"{site.base}/slow"]})
+
+        expect(opened["health"]).to_contain_text("No answer has come for 10 s, with 1 visit in flight.")
+        expect(opened["health"]).to_be_empty()  # it came
+
+
+def test_the_title_says_how_it_goes(browser: Browser, web: SimwebProcess, tmp_path: Path) -> None:
+    with watched(tmp_path, web.dns_address) as service, dashboard(browser, service) as opened:
+        expect(opened.page).to_have_title("idle · Gossamer")
+        service.post("/seed/urls", {"urls": web.seeds})
+        expect(opened.page).to_have_title(re.compile(r"^\d[\d.]*/s · Gossamer$"))
+        service.post("/crawl", {"action": "pause"})
+        expect(opened.page).to_have_title("paused · Gossamer")
+        expect(opened["doing"]).to_have_text("No visits are started until it is resumed.")
+        service.kill()
+        expect(opened.page).to_have_title("⚠ not connected · Gossamer")
+        expect(opened["banner"]).to_contain_text("The figures are those of ")
+        expect(opened["doing"]).to_be_empty()

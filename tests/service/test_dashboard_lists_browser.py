@@ -1,0 +1,216 @@
+"""Hosts, pages and dead letters on the dashboard: looked into, sought and chosen, in a real browser over a crawl."""
+
+from collections.abc import Iterator
+
+import pytest
+from dashboard_scene import Dashboard, dashboard, site_beside, wait_for, watched
+from playwright.sync_api import Browser, expect
+from running import small_web, wait_until
+from serving import Service
+from small_server import SmallServer
+
+from browser import findings, running_browser
+from gossamer.simweb.process import SimwebProcess
+
+pytestmark = pytest.mark.service
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with running_browser() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def web() -> Iterator[SimwebProcess]:
+    with SimwebProcess(small_web(pages=20_000)) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[SmallServer]:
+    with SmallServer(site_beside) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def service(web: SimwebProcess, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    with watched(tmp_path_factory.mktemp("dashboard"), web.dns_address) as served:
+        served.post("/seed/urls", {"urls": web.seeds})
+        yield served
+
+
+@pytest.fixture
+def shown(browser: Browser, service: Service) -> Iterator[Dashboard]:
+    with dashboard(browser, service) as opened:
+        yield opened
+        assert opened.complaints == []
+
+
+# --- hosts -----------------------------------------------------------------------------------------------
+
+
+def test_a_heading_sorts_the_hosts_and_says_so(shown: Dashboard) -> None:
+    headings = shown.page.locator("#hosts-part thead th")
+    expect(headings.nth(2)).to_have_attribute("aria-sort", "descending")  # most queued
+    headings.get_by_role("button", name="host").click()
+
+    expect(headings.nth(0)).to_have_attribute("aria-sort", "ascending")
+    assert headings.nth(2).get_attribute("aria-sort") is None
+    expect(shown["hosts-sort"]).to_have_value("host")
+    names = shown.page.locator("#hosts tr th")
+    expect(names).to_have_count(12)
+    # By domain: names are read from their end.
+    wait_until(
+        lambda: (found := names.all_inner_texts()) == sorted(found, key=lambda name: name.split(".")[::-1]), "order"
+    )
+    shown["hosts-sort"].select_option("fetched")
+    expect(headings.nth(3)).to_have_attribute("aria-sort", "descending")
+
+
+def test_a_host_is_opened_paused_given_a_gap_and_left(shown: Dashboard, service: Service) -> None:
+    shown.host_row("portal.test").get_by_role("button", name="portal.test", exact=True).click()
+    expect(shown["h-host"]).to_have_text("portal.test")
+    expect(shown["host-facts"]).to_contain_text("127.")
+    expect(shown["host-facts"]).to_contain_text("500 ms")
+    assert findings(shown.page) == []
+
+    shown["host-pause"].click()
+    expect(shown["host-state"]).to_have_text("paused")
+    expect(shown["host-drop"]).to_be_hidden()
+    shown["host-pause"].click()
+    expect(shown["host-drop"]).to_be_visible()
+    assert service.get("/hosts/portal.test").json["paused"] is False
+
+    gap = shown.page.get_by_label("Least gap after an answer")
+    gap.fill("0.1")
+    shown.press("Set gap")
+    expect(shown["host-delay"]).to_contain_text("at least 0.5 seconds")
+    gap.fill("7")
+    shown.press("Set gap")
+    expect(shown["host-facts"]).to_contain_text("7.0 s")
+    assert service.get("/hosts/portal.test").json["ordered_delay"] == 7
+    shown.press("As configured")
+    expect(shown["host-usual"]).to_be_hidden()
+    assert service.get("/hosts/portal.test").json["ordered_delay"] is None
+
+    shown["host-dialog"].click(position={"x": 5, "y": 5})  # its edge is not beside it
+    expect(shown["host-dialog"]).to_be_visible()
+    shown.page.mouse.click(5, 5)
+    expect(shown["host-dialog"]).to_be_hidden()
+    shown.complaints[:] = [told for told in shown.complaints if "422" not in told]
+
+
+def test_from_a_story_one_goes_on_to_the_host_and_from_there_to_its_pages(
+    shown: Dashboard, service: Service, web: SimwebProcess
+) -> None:
+    wait_for(service, web.seeds[0], "stored")
+    shown.page.get_by_label("Address", exact=True).fill(web.seeds[0])
+    shown["explain"].get_by_role("button").click()
+    shown["story"].get_by_role("button", name="portal.test", exact=True).click()
+    expect(shown["h-host"]).to_have_text("portal.test")
+    shown.press("Its pages")
+
+    expect(shown["host-dialog"]).to_be_hidden()
+    expect(shown["visits-host"]).to_contain_text("of portal.test")
+    urls = shown.page.locator("#visits .url")
+    expect(urls.first).to_contain_text("//portal.test")
+    assert {url.split("/")[2].split(":")[0] for url in urls.all_inner_texts()} == {"portal.test"}
+    shown["visits-host"].click()
+    expect(shown["visits-host"]).to_be_hidden()
+
+
+# --- pages -----------------------------------------------------------------------------------------------
+
+
+def test_visits_are_sought_as_they_come(shown: Dashboard) -> None:
+    expect(shown.page.locator("#visits .url").first).to_contain_text(".test")
+    shown["visits-q"].fill("CLUSTER")
+    urls = shown.page.locator("#visits .url")
+    expect(urls.first).to_contain_text("cluster")
+
+    assert [url for url in urls.all_inner_texts() if "cluster" not in url] == []
+    shown["visits-q"].fill("no page is called this")
+    expect(shown["visits"]).to_contain_text("None of the last visits")
+
+
+def test_pages_on_record_are_sought_by_state_and_turned_over(shown: Dashboard, service: Service) -> None:
+    wait_until(lambda: len(service.get("/pages?state=stored&limit=40").json["pages"]) == 40, "forty stored pages")
+    shown["visits-kind"].select_option("record stored")
+    urls = shown.page.locator("#visits .url")
+    expect(urls).to_have_count(12)
+    expect(urls.first).to_have_text(service.get("/pages?state=stored&limit=1").json["pages"][0]["url"])
+    first = set(urls.all_inner_texts())
+    shown["visits-on"].click()
+    expect(shown["visits-back"]).to_be_enabled()
+    wait_until(lambda: not first & set(urls.all_inner_texts()), "other pages")
+    shown["visits-back"].click()
+    wait_until(lambda: first == set(urls.all_inner_texts()), "the first pages again")
+
+    shown["visits-q"].fill("portal.test")
+    wait_until(lambda: all("portal.test" in url for url in urls.all_inner_texts()), "pages of the portal")
+    shown["visits-q"].fill("no page is called this")
+    expect(shown["visits"]).to_contain_text("None on record.")
+    shown["visits-q"].fill("")
+    shown["visits-kind"].select_option("all")
+    expect(shown["visits-on"]).to_be_hidden()
+    shown["doing"].hover()
+    expect(shown["visits-note"]).to_contain_text("The last ones")
+
+
+def test_a_story_lets_its_address_be_copied_opened_and_followed_to_where_it_was_found(
+    shown: Dashboard, service: Service, web: SimwebProcess
+) -> None:
+    shown.page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=shown.address)
+    wait_until(lambda: service.get("/pages?state=stored&limit=40").json["next"] is not None, "more pages")
+    found = next(page for page in service.get("/pages?limit=100").json["pages"] if page["depth"] == 1)
+    shown.page.get_by_label("Address", exact=True).fill(found["url"])
+    shown["explain"].get_by_role("button").click()
+    shown.press("Copy address")
+
+    expect(shown["notices"]).to_contain_text("copied")
+    assert shown.page.evaluate("navigator.clipboard.readText()") == found["url"]
+    link = shown["story"].get_by_role("link", name="Open the page")
+    assert link.get_attribute("href") == found["url"]
+    assert link.get_attribute("rel") == "noopener noreferrer"
+    shown["story"].get_by_role("button", name=f"explain {found['found_on']}", exact=True).first.click()
+    expect(shown["story"].locator(".verdict .url")).to_have_text(found["found_on"])
+
+
+# --- dead letters ----------------------------------------------------------------------------------------
+
+
+def test_dead_letters_of_a_reason_are_requeued_and_the_others_stay(
+    shown: Dashboard, service: Service, site: SmallServer
+) -> None:
+    nobody, broken = "http://nobody.test/", f"{site.base}/broken/chosen"
+    service.post("/seed/urls", {"urls": [nobody, broken]})
+    for url in (nobody, broken):
+        wait_for(service, url, "dead")
+        expect(shown.page.locator(f'#dead tr[data-url="{url}"]')).to_be_visible()
+    shown["dead-reason"].select_option("server_error")
+    expect(shown.page.locator(f'#dead tr[data-url="{nobody}"]')).to_have_count(0)
+    shown.press("Requeue all")
+    expect(shown["sure-text"]).to_contain_text("that died of: server error")
+    shown["sure-dialog"].get_by_role("button", name="Requeue all").click()
+
+    wait_for(service, broken, "stored")
+    expect(shown["dead"]).to_contain_text("None of these.")
+    assert service.get(f"/explain?url={nobody}").json["state"] == "dead"
+    shown["dead-reason"].select_option("")
+    shown.page.locator(f'#dead tr[data-url="{nobody}"]').get_by_role("button", name="Drop").click()
+    wait_for(service, nobody, "excluded")
+
+
+def test_a_host_leads_to_its_dead_letters(shown: Dashboard, service: Service, site: SmallServer) -> None:
+    lost, broken = "http://lost.test/", f"{site.base}/broken/of-a-host"
+    service.post("/seed/urls", {"urls": [lost, broken]})
+    for url in (lost, broken):
+        wait_for(service, url, "dead")
+    shown.host_row("lost.test").get_by_role("button", name="lost.test", exact=True).click()
+    shown.press("Its dead letters")
+
+    expect(shown["dead-host"]).to_contain_text("of lost.test")
+    expect(shown.page.locator("#dead tr[data-url]")).to_have_count(1)
+    shown["dead-host"].click()
+    expect(shown.page.locator(f'#dead tr[data-url="{broken}"]')).to_be_visible()
