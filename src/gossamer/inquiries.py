@@ -25,6 +25,7 @@ from gossamer.explain.tell import CrawlRules, refused, tell
 from gossamer.explain.trapped import cuts_of, identities_with
 from gossamer.explain.waiting import Caps, politeness_of
 from gossamer.filter.identity import Identities
+from gossamer.frontier.breaker import Trouble
 from gossamer.frontier.politeness import PolitenessPolicy
 from gossamer.model.orders import HostOrder
 from gossamer.model.part import Part
@@ -279,8 +280,6 @@ def _state(row: HostRow, wait: float) -> str:
 
 
 def _trouble(text: str | None) -> str | None:
-    """How it fails: what stands last of what is stored (`frontier.breaker`), and how often in a row."""
-    if not text:
-        return None
-    failures, _, rest = text.partition(":")
-    return f"{rest.rpartition(':')[2]}, {failures} in a row"
+    """How it fails, and how often in a row."""
+    trouble = Trouble.from_text(text) if text else None
+    return None if trouble is None else f"{trouble.reason}, {trouble.failures} in a row"

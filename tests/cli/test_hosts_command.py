@@ -9,6 +9,8 @@ from crawl_samples import NOW, change, order, small_crawl
 from gossamer.cli import main
 from gossamer.filter.shapes import Shape
 from gossamer.filter.traps_budget import HostBudget, TrapPolicy, Worth
+from gossamer.frontier.breaker import Trouble
+from gossamer.model.units import Instant
 
 Captured = pytest.CaptureFixture[str]
 
@@ -50,8 +52,9 @@ def test_a_host_is_told_with_its_counts_its_delay_and_its_state(crawl: Path, cap
 
 
 def test_every_state_has_its_word(crawl: Path, capsys: Captured) -> None:
+    trouble = Trouble(4, Instant(1.0), Instant(2.0), "conn_refused")
     another(crawl, "done.test", 2, next_contact=NOW)
-    another(crawl, "failing.test", 3, next_contact=9e9, trouble="4:1.0:2.0:conn_refused")
+    another(crawl, "failing.test", 3, next_contact=9e9, trouble=trouble.to_text())
     states = {str(host["host"]): host["state"] for host in hosts(capsys)}
     change(crawl, "UPDATE hosts SET next_contact = 9e9 WHERE id = 1")
     (later,) = hosts(capsys, "--host", "h.test")

@@ -15,7 +15,7 @@ function show(found) {
   const [state, tone] = standing(found);
   put($("host-state"), state);
   $("host-state").className = `badge ${tone}`;
-  put($("host-why"), found.trouble ? `Trouble: ${reasons(found.trouble).replace(/^, /, "")}.` : found.wait > 0 && found.rest_reason ? `It is left alone for ${seconds(found.wait)}: ${reasons(found.rest_reason)}.` : "");
+  put($("host-why"), found.trouble ? `Trouble: ${reasons(found.trouble)}.` : found.wait > 0 && found.rest_reason ? `It is left alone for ${seconds(found.wait)}: ${reasons(found.rest_reason)}.` : "");
   const facts = [
     ["known pages", count(found.known)], ["queued", count(found.queued)], ["fetched", count(found.fetched)], ["stored", count(found.stored)],
     ...Object.entries(found.excluded).map(([reason, n]) => [`excluded: ${reasons(reason)}`, count(n)]),
