@@ -339,14 +339,76 @@ plainly(PyObject *ref, PyObject *base, PyObject *origin, PyObject *document, PyO
     return joined(directory, end, ref, start);
 }
 
+/* How long `scheme://host[:port]` is at the beginning of a text, if what follows is a path, a query or nothing; else 0. */
+static Py_ssize_t
+site_length(const Py_UCS1 *text, Py_ssize_t length)
+{
+    Py_ssize_t i = 4;
+    if (length < 8 || memcmp(text, "http", 4) != 0)
+        return 0;
+    i += text[i] == 's';
+    if (memcmp(text + i, "://", 3) != 0)
+        return 0;
+    i += 3;
+    Py_ssize_t start = i;
+    while (i < length && ((text[i] >= 'a' && text[i] <= 'z') || (text[i] >= '0' && text[i] <= '9') || text[i] == '.' ||
+                          text[i] == '-'))
+        i++;
+    if (i == start)
+        return 0;
+    if (i < length && text[i] == ':') {
+        start = ++i;
+        while (i < length && text[i] >= '0' && text[i] <= '9')
+            i++;
+        if (i == start)
+            return 0;
+    }
+    return i == length || text[i] == '/' || text[i] == '?' ? i : 0;
+}
+
+/* The same for a link to another site that is known: its URL, and its host, borrowed. */
+static PyObject *
+elsewhere(PyObject *ref, PyObject *sites, Py_ssize_t most, PyObject **host)
+{
+    Py_ssize_t length = PyUnicode_GET_LENGTH(ref);
+    if (!PyUnicode_IS_ASCII(ref) || length > most)
+        return NULL;
+    const Py_UCS1 *text = PyUnicode_1BYTE_DATA(ref);
+    Py_ssize_t end = site_length(text, length);
+    if (end == 0 || !is_plain(text + end, length - end, 0, 0))
+        return NULL;
+    PyObject *start = PyUnicode_Substring(ref, 0, end);
+    if (start == NULL)
+        return NULL;
+    PyObject *site = PyDict_GetItemWithError(sites, start);
+    Py_DECREF(start);
+    if (site == NULL || !PyTuple_Check(site) || PyTuple_GET_SIZE(site) != 2)
+        return NULL;
+    PyObject *origin = PyTuple_GET_ITEM(site, 0);
+    if (!PyUnicode_Check(origin) || !PyUnicode_IS_ASCII(origin))
+        return NULL;
+    *host = PyTuple_GET_ITEM(site, 1);
+    Py_ssize_t root = PyUnicode_GET_LENGTH(origin), rest = length - end;
+    int slash = rest == 0 || text[end] != '/';
+    PyObject *url = PyUnicode_New(root + slash + rest, 127);
+    if (url == NULL)
+        return NULL;
+    Py_UCS1 *to = PyUnicode_1BYTE_DATA(url);
+    memcpy(to, PyUnicode_1BYTE_DATA(origin), (size_t)root);
+    if (slash)
+        to[root] = '/';
+    memcpy(to + root + slash, text + end, (size_t)rest);
+    return url;
+}
+
 static PyObject *
 resolve_plain(PyObject *module, PyObject *args)
 {
-    PyObject *refs, *base, *origin, *document, *directory, *host, *links, *otherwise;
+    PyObject *refs, *base, *origin, *document, *directory, *host, *sites, *links, *otherwise;
     Py_ssize_t most;
     int noise;
-    if (!PyArg_ParseTuple(args, "OUUUUUO!npO:resolve_plain", &refs, &base, &origin, &document, &directory, &host,
-                          &PyDict_Type, &links, &most, &noise, &otherwise))
+    if (!PyArg_ParseTuple(args, "OUUUUUO!O!npO:resolve_plain", &refs, &base, &origin, &document, &directory, &host,
+                          &PyDict_Type, &sites, &PyDict_Type, &links, &most, &noise, &otherwise))
         return NULL;
     if (!PyUnicode_IS_ASCII(base) || !PyUnicode_IS_ASCII(origin) || !PyUnicode_IS_ASCII(document) ||
         !PyUnicode_IS_ASCII(directory)) {
@@ -359,9 +421,12 @@ resolve_plain(PyObject *module, PyObject *args)
     PyObject *ref;
     while ((ref = PyIter_Next(each)) != NULL) {
         int bad = 0;
+        PyObject *of = host;
         PyObject *url = PyUnicode_Check(ref) ? plainly(ref, base, origin, document, directory, most, noise) : NULL;
+        if (url == NULL && !noise && PyUnicode_Check(ref) && !PyErr_Occurred())
+            url = elsewhere(ref, sites, most, &of);
         if (url != NULL) {
-            bad = PyDict_SetItem(links, url, host);
+            bad = PyDict_SetItem(links, url, of);
             Py_DECREF(url);
         }
         else if (PyErr_Occurred())
@@ -388,7 +453,7 @@ static PyMethodDef methods[] = {
     {"base32", base32, METH_O, "base32(digest): gossamer.backends.warcfile.fields.base32."},
     {"without_fragments", without_fragments, METH_O, "without_fragments(hrefs): gossamer.filter.links."},
     {"resolve_plain", resolve_plain, METH_VARARGS,
-     "resolve_plain(refs, base, origin, document, directory, host, links, most, noise, otherwise): "
+     "resolve_plain(refs, base, origin, document, directory, host, sites, links, most, noise, otherwise): "
      "gossamer.filter.links."},
     {NULL, NULL, 0, NULL},
 };
