@@ -21,23 +21,29 @@ eight_bytes(const unsigned char *at)
     return n;
 }
 
-/* Which characters begin shingles, without a branch for each: where words end cannot be foreseen. */
+#define AT_ONCE 64
+
+/* Takes in the shingles of a text, whose beginnings are marked by ones and followed by AT_ONCE zeros. Returns their
+ * number. The marks of many characters become the bits of one word: where words begin cannot be foreseen, and so a
+ * branch for each character would be taken wrong too often. */
 static Py_ssize_t
-take_in(const unsigned char *bytes, const unsigned char *begins, Py_ssize_t length, uint32_t *starts, uint64_t *smallest)
+take_in(const unsigned char *bytes, const unsigned char *begins, Py_ssize_t length, uint64_t *smallest)
 {
     Py_ssize_t shingles = 0;
-    for (Py_ssize_t i = 0; i < length; i++) {
-        starts[shingles] = (uint32_t)i;
-        shingles += begins[i];
-    }
-    for (Py_ssize_t i = 0; i < shingles; i++) {
-        const unsigned char *shingle = bytes + starts[i];
-        uint64_t hash = (eight_bytes(shingle + 8) & 0xFFFFFFFFu) * UINT64_C(0xC2B2AE3D27D4EB4F);
-        hash += eight_bytes(shingle) * UINT64_C(0x9E3779B97F4A7C15);
-        hash ^= hash >> 32;
-        hash *= UINT64_C(0xD6E8FEB86659FD93);
-        uint64_t *bin = smallest + (hash >> 58);
-        *bin = hash < *bin ? hash : *bin;
+    for (Py_ssize_t at = 0; at < length; at += AT_ONCE) {
+        uint64_t marks = 0;
+        for (int i = 0; i < AT_ONCE; i += 8) /* the product has the lowest bits of eight bytes in its highest byte */
+            marks |= eight_bytes(begins + at + i) * UINT64_C(0x0102040810204080) >> 56 << i;
+        for (; marks; marks &= marks - 1) {
+            const unsigned char *shingle = bytes + at + __builtin_ctzll(marks);
+            uint64_t hash = (eight_bytes(shingle + 8) & 0xFFFFFFFFu) * UINT64_C(0xC2B2AE3D27D4EB4F);
+            hash += eight_bytes(shingle) * UINT64_C(0x9E3779B97F4A7C15);
+            hash ^= hash >> 32;
+            hash *= UINT64_C(0xD6E8FEB86659FD93);
+            uint64_t *bin = smallest + (hash >> 58);
+            *bin = hash < *bin ? hash : *bin;
+            shingles++;
+        }
     }
     return shingles;
 }
@@ -58,14 +64,17 @@ narrow_shingles(PyObject *text, Py_ssize_t length, uint64_t *smallest)
 {
     const Py_UCS1 *data = PyUnicode_1BYTE_DATA(text);
     Py_ssize_t lines = 0;
-    for (Py_ssize_t i = 0; i < length; i++)
-        lines += data[i] == '\n';
+    for (Py_ssize_t i = 0; i < length;) { /* so few at a time that a byte can count them: that is many in one step */
+        unsigned char some = 0;
+        for (Py_ssize_t end = length - i < 240 ? length : i + 240; i < end; i++)
+            some += data[i] == '\n';
+        lines += some;
+    }
     size_t most = (size_t)(length + lines * (LINE_END - 1));
     unsigned char *bytes = PyMem_Malloc(most + WINDOW);
-    unsigned char *begins = PyMem_Malloc(most + 1);
-    uint32_t *starts = PyMem_Malloc((most + 1) * sizeof(uint32_t));
+    unsigned char *begins = PyMem_Malloc(most + AT_ONCE);
     Py_ssize_t shingles = -1;
-    if (bytes == NULL || begins == NULL || starts == NULL)
+    if (bytes == NULL || begins == NULL)
         goto done;
     Py_ssize_t n = 0;
     for (const Py_UCS1 *from = data, *end = data + length; from < end;) {
@@ -80,14 +89,14 @@ narrow_shingles(PyObject *text, Py_ssize_t length, uint64_t *smallest)
         from = to + 1;
     }
     memset(bytes + n, ' ', WINDOW);
-    begins[0] = bytes[0] > ' ';
+    begins[0] = bytes[0] > ' '; /* of an empty text too, which has been given an end */
     for (Py_ssize_t i = 1; i < n; i++)
         begins[i] = (bytes[i] > ' ') & (bytes[i - 1] <= ' ');
-    shingles = take_in(bytes, begins, n, starts, smallest);
+    memset(begins + n, 0, AT_ONCE);
+    shingles = take_in(bytes, begins, n, smallest);
 done:
     PyMem_Free(bytes);
     PyMem_Free(begins);
-    PyMem_Free(starts);
     return shingles;
 }
 
@@ -103,10 +112,9 @@ wide_shingles(PyObject *text, Py_ssize_t length, uint64_t *smallest)
         most += c == '\n' ? LINE_END : 1 + (c > 0xFFFF);
     }
     unsigned char *bytes = PyMem_Malloc(most + WINDOW);
-    unsigned char *begins = PyMem_Malloc(most + 1);
-    uint32_t *starts = PyMem_Malloc((most + 1) * sizeof(uint32_t));
+    unsigned char *begins = PyMem_Malloc(most + AT_ONCE);
     Py_ssize_t shingles = -1;
-    if (bytes == NULL || begins == NULL || starts == NULL)
+    if (bytes == NULL || begins == NULL)
         goto done;
     Py_ssize_t n = 0;
     int blank = 1;
@@ -134,11 +142,11 @@ wide_shingles(PyObject *text, Py_ssize_t length, uint64_t *smallest)
         }
     }
     memset(bytes + n, ' ', WINDOW);
-    shingles = take_in(bytes, begins, n, starts, smallest);
+    memset(begins + n, 0, AT_ONCE);
+    shingles = take_in(bytes, begins, n, smallest);
 done:
     PyMem_Free(bytes);
     PyMem_Free(begins);
-    PyMem_Free(starts);
     return shingles;
 }
 
