@@ -37,8 +37,9 @@ _TITLE_KEPT: Final = 200  # characters
 
 # For titles in lower case: to look for either case takes seven times as long, and every page has a title.
 _NOT_FOUND = re.compile(
-    r"\b(?:404|not found|(?:does not|doesn.t) exist|no longer (?:exists|available)|cannot be found|nicht gefunden"
-    r"|introuvable|no encontrad[ao]|n[aã]o encontrad[ao]|non trovat[ao]|niet gevonden|hittades inte|nie znalezion[ao])\b"
+    r"\b(?:404|not found|(?:does not|doesn.t) exist|no longer (?:exists|available)|cannot be found"
+    r"|nicht gefunden|introuvable|no encontrad[ao]|n[aã]o encontrad[ao]|non trovat[ao]|niet gevonden"
+    r"|hittades inte|nie znalezion[ao])\b"
     r"|не найден|見つかりません|找不到|찾을 수 없"
 )
 _NUMBERS = re.compile(r"\d+")
