@@ -173,7 +173,7 @@ class Pipeline:
 
     @property
     def pages(self) -> int:
-        return self._tally.total["state:stored"] + self._tally.total[REFRESHING]
+        return self._tally.total["state:stored"] + self._tally.total.get(REFRESHING, 0)
 
     @property
     def saturation(self) -> float:
