@@ -18,6 +18,7 @@ from gossamer.seen.tiers import SeenStatistics, SeenTest
 from gossamer.store.changes import PageLinks
 
 TOO_LONG = "url_too_long"
+_LINK = Via.LINK  # to look a member up costs as much as a call
 
 
 class Lookout(Protocol):
@@ -101,7 +102,7 @@ class Intake:
             self._lookout.looked(visit, urls, hosts, fresh)
         if not fresh:
             return [], links
-        may_enter, admits, via = self.rules.may_enter, self.admits, Via.LINK
+        may_enter, admits, via = self.rules.may_enter, self.admits, _LINK
         entering = []
         for i in fresh:
             url, host = urls[i], hosts[i]

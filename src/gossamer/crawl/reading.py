@@ -30,6 +30,8 @@ from gossamer.model.units import Instant, Url
 from gossamer.store.changes import Capture, PageLinks, Settlement
 
 TOO_LONG_TO_READ = "parse_limit"
+# Looking a member up costs as much as a call, and these are asked for with every page.
+_STORED, _DUPLICATE, _EXCLUDED = UrlState.STORED, UrlState.DUPLICATE, UrlState.EXCLUDED
 _MAX_VALIDATOR = 512  # characters of an ETag or Last-Modified worth keeping
 
 
@@ -84,7 +86,7 @@ class Read(NamedTuple):
             counters.append(("changed", 1))
         if settlement.near_duplicate_of is not None:
             counters.append(("near_duplicates", 1))
-        elif settlement.state is UrlState.DUPLICATE:
+        elif settlement.state is _DUPLICATE:
             counters.append(("duplicates", 1))
         reason = settlement.reason
         if reason is not None and reason != NEAR_DUPLICATE and settlement.state is not UrlState.EXCLUDED:
@@ -258,7 +260,7 @@ class DocumentReader:
             response = response._replace(truncated=cut)
         capture = self._archived(response, _wire_digest(opened), outlinks)
         too_long = self._intake.too_long(visit, page) if page is not None and TOO_LONG in excluded else ()
-        settlement = self._settle(opened, UrlState.STORED, capture, page, None, soft, near, too_long)
+        settlement = self._settle(opened, _STORED, capture, page, None, soft, near, too_long)
         return Read(settlement, candidates, links, excluded, visit.task.before)
 
     def _canonical(self, response: Response, page: PageContent | None) -> Url | None:
@@ -285,7 +287,7 @@ class DocumentReader:
         mime = _mime(headers.get("content-type"))
         signature = page.signature if page else None
         recrawling, planned = self._recrawling, NEVER
-        if recrawling is not None and state is UrlState.EXCLUDED:
+        if recrawling is not None and state is _EXCLUDED:
             recrawling.left_out(visit)
         elif recrawling is not None:
             digest, is_near = opened.digest, near is not None

@@ -36,6 +36,7 @@ from gossamer.store.thread import StoreThread
 # Looking a member up costs as much as a call, and these are asked for after every fetch.
 _DOCUMENT, _REDIRECT, _RETRY = StatusClass.DOCUMENT, StatusClass.REDIRECT, StatusClass.RETRY
 _RATE_LIMITED, _DISCONNECT, _QUEUED = StatusClass.RATE_LIMITED, Truncation.DISCONNECT, UrlState.QUEUED
+_OWN = Fate.OWN
 
 _MAX_DETAIL = 200  # characters of a header field that are worth keeping
 
@@ -218,7 +219,7 @@ class Visitor:
             self._settle(visit, self._landing.failed(visit.host_id, visit.task, outcome, now, fate))
             return
         kind = status_class(outcome.status)
-        fate = Fate.OWN
+        fate = _OWN
         if kind is _RETRY:
             fate = self._judge(visit, notes, "server_error", now, SERVER_ERROR)
         elif kind is not _RATE_LIMITED:

@@ -36,6 +36,7 @@ DEEPEST = 512
 MOST_LONG_LINKS = 5
 """Of the links that are too long, the first so many of a page are told."""
 
+_HTML = Namespace.HTML  # to look a member up costs as much as a call
 _ADDRESSES = XPath("descendant::a/@href")
 _FORBIDDEN = 'a[href][rel~="nofollow" i]'
 _DRAWN = "svg a:not([href])"
@@ -160,7 +161,7 @@ def base_of(tree: Document) -> str | None:
 def title_of(tree: Document) -> str | None:
     """The first title of the page, not of a drawing in it."""
     for element in tree.find_all("title"):
-        if element.namespace is Namespace.HTML:
+        if element.namespace is _HTML:
             return trimmed(element.text)
     return None
 
