@@ -113,7 +113,7 @@ def extract_page(
     link. `agent` is the product token by which directives may address us. What stands in templates, scripts and
     comments is not part of the page. `sign` asks for the signature of its text.
     """
-    tree, encoding = page_tree(body, content_type)
+    tree, encoding, sound = page_tree(body, content_type)
     links = tree.find_all("link")
     hrefs, nofollow_links = _linked(links, url)
     asked = WishesFor(agent, robots_tag)
@@ -141,7 +141,7 @@ def extract_page(
         dropped,
         long,
         first_long,
-        _replaced(tree, body, encoding),
+        0 if sound else _replaced(tree, body, encoding),
         _deep(tree) if is_large(body) else 0,
         canonical=canonical_of(links),
         language=declared_language(tree, meta_language, content_language),
