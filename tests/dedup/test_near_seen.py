@@ -80,6 +80,13 @@ def test_signatures_within_the_distance_share_a_band(seed: int, places: int) -> 
     assert set(bands_of(one)) & set(bands_of(changed(rng, one, places)))
 
 
+@given(st.binary(min_size=BINS, max_size=BINS))
+def test_a_band_is_eight_bytes_of_the_signature_with_its_number_in_the_lowest_bits(signature: bytes) -> None:
+    parts = [int.from_bytes(signature[8 * n : 8 * n + 8], "little", signed=True) for n in range(8)]
+
+    assert bands_of(signature) == [part - part % 8 + n for n, part in enumerate(parts)]
+
+
 def test_bands_of_different_places_are_never_taken_for_one_another() -> None:
     bands = bands_of(b"\xff" * BINS)
 

@@ -219,7 +219,7 @@ _DECODERS: dict[str, Decoder] = {
 
 def read(data: bytes, encoding: str) -> str:
     """The text as our pages are read. `<plaintext>` takes everything as it comes."""
-    tree, found = page_tree(b"<plaintext>" + data, f"text/html; charset={encoding}")
+    tree, found, _ = page_tree(b"<plaintext>" + data, f"text/html; charset={encoding}")
     assert found == encoding
     element = tree.find("plaintext")
     return "" if element is None else element.text

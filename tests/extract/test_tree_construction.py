@@ -54,7 +54,7 @@ def test_almost_all_cases_concern_us() -> None:
 
 @pytest.mark.parametrize("case", _OURS, ids=lambda case: f"{case['file']}-{case['index']}")
 def test_a_page_becomes_the_tree_of_the_standard(case: dict[str, Any]) -> None:
-    tree, _encoding = page_tree(case["data"].encode("utf-8", "surrogatepass"), "text/html; charset=utf-8")
+    tree, _encoding, _sound = page_tree(case["data"].encode("utf-8", "surrogatepass"), "text/html; charset=utf-8")
 
     lines: list[str] = []
     dump(tree, 0, lines)

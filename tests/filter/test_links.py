@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from conformance import shared_data
 from gossamer.filter.canonical import Canonical, Canonicaliser, Refusal, canonicalise
-from gossamer.filter.links import LinkResolver
+from gossamer.filter.links import MAX_SITES, LinkResolver
 from gossamer.filter.query_rules import CanonicalRules
 
 NOISE_RULES = CanonicalRules(drop_tracking=True, drop_sessions=True, sort_query=True)
@@ -230,10 +230,21 @@ def test_the_memo_stays_within_its_bounds() -> None:
     resolver = LinkResolver(memo_entries=50, memo_entries_per_origin=20)
     for site in range(100):
         page = page_at(f"http://h{site}.test/")
-        resolver.resolve_page(page.url, page, [f"http://other.test/{n}" for n in range(30)] + ["/é" + "x" * 600])
+        resolver.resolve_page(page.url, page, [f"http://other.test/é{n}" for n in range(30)] + ["/é" + "x" * 600])
 
         assert 20 <= resolver.statistics().references <= 50
     assert resolver.statistics().origins <= 3
+
+
+def test_no_more_than_so_many_other_sites_are_remembered() -> None:
+    resolver = LinkResolver()
+    page = page_at("http://h.test/")
+    hrefs = [f"http://s{n}.test" for n in range(MAX_SITES + 10)]
+    for start in range(0, len(hrefs), 1000):
+        found = resolver.resolve_page(page.url, page, hrefs[start : start + 1000])
+
+        assert list(found.links) == [href + "/" for href in hrefs[start : start + 1000]]
+    assert resolver.statistics().sites == MAX_SITES
 
 
 def test_a_site_with_nothing_to_remember_leaves_nothing_behind() -> None:
@@ -242,7 +253,7 @@ def test_a_site_with_nothing_to_remember_leaves_nothing_behind() -> None:
         page = page_at(f"http://h{site}.test/")
         resolver.resolve_page(page.url, page, ["/a", "b", "../c"])
 
-    assert resolver.statistics() == (0, 0)
+    assert resolver.statistics() == (0, 0, 0)
 
 
 def test_a_page_in_another_encoding_has_its_queries_in_that_encoding() -> None:

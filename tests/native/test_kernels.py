@@ -49,11 +49,22 @@ PIECES += [
     "http://h.test/",
     "https://h.test:8443/",
     "http://other.test/",
+    "https://other.test:81",
+    "http://",
+    "https://other.test:",
+    "http://refused.test",
+    "http://OTHER.test/",
     "mailto:x@y",
     "/.",
     "\x00",
     "\ud800",
 ]
+SITES: dict[str, tuple[str, str] | str] = {
+    "http://h.test": ("http://h.test", "h.test"),
+    "http://other.test": ("http://other.test", "other.test"),
+    "https://other.test:81": ("https://other.test:81", "other.test"),
+    "http://refused.test": "bad_url",
+}
 references = st.lists(st.lists(st.sampled_from(PIECES), max_size=7).map("".join) | st.text(max_size=20), max_size=40)
 
 
@@ -136,7 +147,7 @@ def test_plain_references_are_joined_the_same_and_the_others_are_handed_over_in_
         def otherwise(ref: str, links: dict[str, str] = links) -> None:
             links[f"otherwise {len(links)} {ref!r}"] = ref
 
-        resolve(refs, *base, "h.test", links, most, noise, otherwise)
+        resolve(refs, *base, "h.test", SITES, links, most, noise, otherwise)
         told.append(list(links.items()))
 
     assert told[0] == told[1]
@@ -147,7 +158,7 @@ def test_an_error_in_the_careful_way_comes_out(compiled: Kernels) -> None:
         raise RuntimeError(ref)
 
     with pytest.raises(RuntimeError, match="mailto"):
-        compiled.resolve_plain(["a", "mailto:x", "b"], *BASES[0], "h.test", {}, 2_048, False, otherwise)
+        compiled.resolve_plain(["a", "mailto:x", "b"], *BASES[0], "h.test", {}, {}, 2_048, False, otherwise)
 
 
 def test_without_them_the_same_is_done_in_python() -> None:

@@ -71,7 +71,7 @@ class Audience:
 
     @property
     def saturation(self) -> float:
-        return max((listener.saturation for listener in self._listeners), default=0.0)
+        return max([listener.saturation for listener in self._listeners]) if self._listeners else 0.0
 
     @property
     def fill(self) -> Fill:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from gossamer.crawl.reading import Read
 from gossamer.dedup.soft import SOFT_404
-from gossamer.filter.canonical import taken_apart
+from gossamer.filter.canonical import end_of_authority
 from gossamer.filter.shapes import Shape, shape_of
 from gossamer.filter.traps_budget import Cut, HostBudget, Outline, TrapPolicy, Worth
 from gossamer.filter.traps_hosts import DomainBudget
@@ -92,7 +92,7 @@ class Budgets:
             budget.admitted = True
             if domain is not None and domain.hosts % _SAVE_EVERY == 0:
                 self._changed_domains[visit.domain_id] = domain
-        return budget.cut_of(_shape(visit.task.url, visit.host)) if budget.cuts else None
+        return budget.cut_of(_shape(visit.task.url)) if budget.cuts else None
 
     def settled(self, visit: Visit, settlement: Settlement, read: Read | None = None) -> None:
         """What came of a request; of a document, with what was read of it."""
@@ -119,7 +119,7 @@ class Budgets:
         self._count(visit, budget, worth, settlement, read)
 
     def _count(self, visit: Visit, budget: HostBudget, worth: Worth, settlement: Settlement, read: Read | None) -> None:
-        shape = _shape(visit.task.url, visit.host)
+        shape = _shape(visit.task.url)
         before = len(budget)
         coarse = budget.coarse.get(shape.coarse)
         leads = coarse is not None and coarse.faceted and read is not None and _leads_away(shape, visit.host, read)
@@ -134,7 +134,7 @@ class Budgets:
         budget = self._hosts.get(visit.host_id)
         number = visit.task.url_id
         if budget is not None and budget.pages >= self._policy.patience:
-            shape = _shape(visit.task.url, visit.host)
+            shape = _shape(visit.task.url)
             coarse = budget.coarse.get(shape.coarse)
             often = coarse is not None and coarse.looked_at < _FIRST_LOOKS
             if number % (2 if often else _LOOK_EVERY) == 0:
@@ -193,11 +193,11 @@ class Budgets:
         authority = target.partition("://")[2]
         if not authority.startswith(visit.host) or authority[len(visit.host) : len(visit.host) + 1] not in ("/", ":"):
             return False
-        return _shape(Url(target), visit.host).fine == _shape(visit.task.url, visit.host).fine
+        return _shape(Url(target)).fine == _shape(visit.task.url).fine
 
 
-def _shape(url: Url, host: HostKey) -> Shape:
-    return shape_of(url, taken_apart(url, host).path_start)
+def _shape(url: Url) -> Shape:
+    return shape_of(url, end_of_authority(url))
 
 
 def _worth(settlement: Settlement) -> Worth:
@@ -219,7 +219,7 @@ def _outline(settlement: Settlement, read: Read) -> Outline | None:
 
 
 def _leads_away(shape: Shape, host: HostKey, read: Read) -> bool:
-    return any(c.host != host or _shape(c.url, host).coarse != shape.coarse for c in read.candidates)
+    return any(c.host != host or _shape(c.url).coarse != shape.coarse for c in read.candidates)
 
 
 def _same_host(
@@ -227,4 +227,4 @@ def _same_host(
 ) -> Iterator[tuple[Shape, bool]]:
     for i in range(0, len(urls), 1 + len(urls) // _LINKS_LOOKED_AT):
         if hosts[i] == host:
-            yield _shape(urls[i], host), i in fresh
+            yield _shape(urls[i]), i in fresh

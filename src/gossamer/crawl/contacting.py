@@ -1,7 +1,8 @@
 """One request to a host: where it goes, that it is noted before it is sent, and whom its end concerns."""
 
 import asyncio
-from typing import NamedTuple
+from collections.abc import Coroutine
+from typing import Any, NamedTuple
 
 from gossamer.clock import Clock
 from gossamer.crawl.hosts import HostWishes, Wants
@@ -112,7 +113,7 @@ class Contacting:
 
     # --- there and back ------------------------------------------------------------------------------
 
-    async def ask(
+    def ask(
         self,
         host_id: HostId,
         host: HostKey,
@@ -123,9 +124,9 @@ class Contacting:
         wants: Wants | None = None,
         body_bytes: int | None = None,
         headers: tuple[tuple[str, str], ...] = (),
-    ) -> FetchOutcome:
-        """One request, noted before it is sent. The caller reports its end in the same breath: with `ended`, with
-        `unreached`, or by hand for an errand."""
+    ) -> Coroutine[Any, Any, FetchOutcome]:
+        """One request, noted before it is sent; to be awaited at once. The caller reports its end in the same breath:
+        with `ended`, with `unreached`, or by hand for an errand."""
         started = self._clock.now()
         address = way.address
         self.open[host_id] = (started, last_took, address)
@@ -137,7 +138,7 @@ class Contacting:
             address = ""  # what stands for it is never dialled
         else:
             patience = self._dialling.patience(way.found, address, started)
-        return await self._fetcher.fetch(
+        return self._fetcher.fetch(
             Request(url, host, port_of(origin), address, headers, options, wants, patience, body_bytes)
         )
 

@@ -22,6 +22,8 @@ from gossamer.fetch.http.body import takes_long
 from gossamer.model.fill import Fill
 from gossamer.sketch.durations import Durations
 
+_ASK = Unknown.ASK  # to look a member up costs as much as a call
+
 T = TypeVar("T")
 
 HANDFUL = 32  # documents at a time, and ...
@@ -140,7 +142,7 @@ class ReadingDesk:
             self._in_hand -= len(documents)
             self._waiting.extendleft(reversed(documents))
         owners = [reader.owner_of(each) for each in opened]
-        doubtful = [each.digest for each, owner in zip(opened, owners, strict=True) if owner is Unknown.ASK]
+        doubtful = [each.digest for each, owner in zip(opened, owners, strict=True) if owner is _ASK]
         stored_as = dict(zip(doubtful, await self._ask_owners(doubtful), strict=True)) if doubtful else {}
         small = []
         for each, owner in zip(opened, owners, strict=True):

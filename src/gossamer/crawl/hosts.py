@@ -40,6 +40,8 @@ class HostWishes:
         self.delays: Mapping[HostKey, Seconds] = {}  # that were ordered through the service; they stay
 
     def of(self, host: HostKey) -> HostWish:
+        if not self._single.entries and not self.delays:  # asked for several times a page
+            return self.usual
         wish = self._single.of(host) or self.usual
         return replace(wish, min_delay=self.delays[host]) if self.delays and host in self.delays else wish
 

@@ -19,6 +19,7 @@ from gossamer.seen.tiers import SeenStatistics, SeenTest
 from gossamer.store.changes import PageLinks
 
 TOO_LONG = "url_too_long"
+_LINK = Via.LINK  # to look a member up costs as much as a call
 
 
 class Lookout(Protocol):
@@ -75,19 +76,21 @@ class Intake:
         """The links of a page that are new to us and may enter, and all its links. Refusals are counted by reason, and
         `every` target is listed if asked for, as `targets` does."""
         task = visit.task
-        depth = task.depth + 1
-        page = taken_apart(task.url, visit.host)
-        found = self._resolver.resolve_page(content.base or page.url, page, content.hrefs, content.encoding.lower())
-        for reason, n in found.refused.items():
+        own_url, depth = task.url, task.depth + 1
+        page = taken_apart(own_url, visit.host)
+        base = content.base or own_url
+        found, refused, dropped = self._resolver.resolve_page(base, page, content.hrefs, content.encoding.lower())
+        for reason, n in refused.items():
             excluded[reason] += n
         if content.long_links:
             excluded[TOO_LONG] += content.long_links
-        if found.dropped or content.dropped_links:
-            excluded["too_many_links"] += found.dropped + content.dropped_links
-        urls = list(found.links)
+        dropped += content.dropped_links
+        if dropped:
+            excluded["too_many_links"] += dropped
+        urls = list(found)
         if every is not None:
             every += urls
-        hosts = list(found.links.values())
+        hosts = list(found.values())
         texts = self._identities.of_all(urls, hosts)
         prints = fingerprints(texts, self._key)
         links = self._page_links(visit, prints, hosts, folded=texts is not urls)
@@ -96,13 +99,13 @@ class Intake:
             if urls:
                 excluded["depth_limit"] += len(urls)
             return [], links
-        order = self._seen.sort_out(prints)
-        fresh = sorted(order.new + order.ask) if order.new and order.ask else order.new or order.ask
+        _, new, ask = self._seen.sort_out(prints)
+        fresh = sorted(new + ask) if new and ask else new or ask
         if self._lookout is not None:
             self._lookout.looked(visit, urls, hosts, fresh)
         if not fresh:
             return [], links
-        may_enter, admits, via = self.rules.may_enter, self.admits, Via.LINK
+        may_enter, admits, via, found_on = self.rules.may_enter, self.admits, _LINK, task.url_id
         entering = []
         for i in fresh:
             url, host = urls[i], hosts[i]
@@ -112,10 +115,10 @@ class Intake:
                 if self._lookout is not None and reason_against.startswith("trap"):
                     self._lookout.refused(visit, host, reason_against)
                 continue
-            if admits is not None and not admits(task.url, url):
+            if admits is not None and not admits(own_url, url):
                 excluded["hook"] += 1
                 continue
-            entering.append(Candidate(url, host, prints[i], depth, 0, via, task.url_id))
+            entering.append(Candidate(url, host, prints[i], depth, 0, via, found_on))
         return entering, links
 
     def canonical_elsewhere(self, url: Url, page: PageContent) -> Url | None:

@@ -113,16 +113,15 @@ class Pipeline:
         self._pumping = False
         if self.over.is_set():
             return
-        idle, wait = False, math.inf
-        loop = asyncio.get_running_loop()
+        loop, idle, wait = asyncio.get_running_loop(), False, math.inf
         self._alarm.clear()
         now = self._clock.now()
         if now >= self.refreshing.look_at and not self.stopping:
             self.refreshing.order(now)
         if self.limits.concurrency == 1:
             self._load(now)  # one at a time means in order: what may come before the next one is read first
-        slots = self._slots
-        while self._may_start():
+        slots, room = self._slots, self._room()
+        while room > 0:
             turn = self._frontier.next_turn(now)
             if isinstance(turn, Visit):
                 doubtful = turn.last_took == 0.0 or self._notes[turn.host_id].trouble is not None
@@ -131,6 +130,7 @@ class Pipeline:
                     self._frontier.finish(turn, None, now, again=True)
                     continue
                 slots.take(loop.create_task(self._visit(turn)), now, turn.last_took, doubtful=doubtful)
+                room -= 1
                 continue
             idle = not isinstance(turn, WaitUntil)
             wait = min(self.refreshing.look_at, turn.when if isinstance(turn, WaitUntil) else math.inf) - now
@@ -152,16 +152,16 @@ class Pipeline:
             self._pumping = True
             asyncio.get_running_loop().call_soon(self.pump)
 
-    def _may_start(self) -> bool:
-        limits = self.limits
-        if self.stopping or self.paused or self._slots.is_full or self.saturation >= limits.high_water:
-            return False
+    def _room(self) -> int:
+        """How many visits may start at this moment."""
+        limits, free = self.limits, self._slots.free
+        if free <= 0 or self.stopping or self.paused or self.saturation >= limits.high_water:
+            return 0
         if limits.concurrency == 1 and not self._all_is_known():
-            return False
-        if limits.max_pages is not None:
-            # Every visit under way may become a page: never start one that could be one too many.
-            return self.pages + len(self._slots) + len(self.desk) < limits.max_pages
-        return True
+            return 0
+        if limits.max_pages is not None:  # every visit under way may become a page: none may be one too many
+            free = min(free, limits.max_pages - self.pages - len(self._slots) - len(self.desk))
+        return free
 
     def _all_is_known(self) -> bool:
         """Whether everything that the last page brought is in the queue. With a single slot the order of visits is then
@@ -173,7 +173,7 @@ class Pipeline:
 
     @property
     def pages(self) -> int:
-        return self._tally.total["state:stored"] + self._tally.total[REFRESHING]
+        return self._tally.total["state:stored"] + self._tally.total.get(REFRESHING, 0)
 
     @property
     def saturation(self) -> float:

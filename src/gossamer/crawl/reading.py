@@ -30,6 +30,8 @@ from gossamer.model.units import Instant, Url
 from gossamer.store.changes import Capture, PageLinks, Settlement
 
 TOO_LONG_TO_READ = "parse_limit"
+# Looking a member up costs as much as a call, and these are asked for with every page.
+_STORED, _DUPLICATE, _EXCLUDED = UrlState.STORED, UrlState.DUPLICATE, UrlState.EXCLUDED
 _MAX_VALIDATOR = 512  # characters of an ETag or Last-Modified worth keeping
 
 
@@ -84,7 +86,7 @@ class Read(NamedTuple):
             counters.append(("changed", 1))
         if settlement.near_duplicate_of is not None:
             counters.append(("near_duplicates", 1))
-        elif settlement.state is UrlState.DUPLICATE:
+        elif settlement.state is _DUPLICATE:
             counters.append(("duplicates", 1))
         reason = settlement.reason
         if reason is not None and reason != NEAR_DUPLICATE and settlement.state is not UrlState.EXCLUDED:
@@ -233,18 +235,21 @@ class DocumentReader:
     def stored(self, opened: Opened, page: PageContent | None, originals: Originals = ()) -> Read:
         """New content: to be archived, and its links let in; unless it turns out to be of a kind that nobody wants, or
         a near-duplicate where these are left out. `originals`: what the store has under the bands to ask."""
-        visit = opened.document.visit
+        document, found, digest = opened
+        visit = document.visit
+        task = visit.task
+        url_id, before = task.url_id, task.before
         if not self._is_wanted(opened):
             settlement = self._settle(opened, UrlState.EXCLUDED, reason=UNWANTED_TYPE)
-            return Read(settlement, [], None, Counter({UNWANTED_TYPE: 1}), visit.task.before)
+            return Read(settlement, [], None, Counter({UNWANTED_TYPE: 1}), before)
         near: Near | None = None
         if page is not None and page.signature is not None and self.near is not None:
-            near = self.near.judge(visit.task.url_id, page.signature, originals)
+            near = self.near.judge(url_id, page.signature, originals)
         soft = None if page is None else self._soft_404(opened, page.title, near and near.owner)
         if near is not None and self.near is not None and self.near.mode is NearMode.SKIP:
             left_out = self._settle(opened, UrlState.DUPLICATE, page=page, reason=soft or NEAR_DUPLICATE, near=near)
-            return Read(left_out, [], None, Counter(), visit.task.before)
-        self._contents.learn(opened.digest, visit.task.url_id)
+            return Read(left_out, [], None, Counter(), before)
+        self._contents.learn(digest, url_id)
         excluded: Counter[str] = Counter()
         candidates: list[Candidate] = []
         links: PageLinks | None = None
@@ -253,13 +258,13 @@ class DocumentReader:
             candidates, links = self._intake.links(visit, page, excluded, outlinks)
         elif page is not None and outlinks is not None:
             outlinks += self._intake.targets(visit, page)
-        response, cut = opened.document.response, opened.payload.truncated
+        response, cut = document.response, found.truncated
         if cut is not response.truncated:  # all was received, but not all of it was unpacked
             response = response._replace(truncated=cut)
         capture = self._archived(response, _wire_digest(opened), outlinks)
         too_long = self._intake.too_long(visit, page) if page is not None and TOO_LONG in excluded else ()
-        settlement = self._settle(opened, UrlState.STORED, capture, page, None, soft, near, too_long)
-        return Read(settlement, candidates, links, excluded, visit.task.before)
+        settlement = self._settle(opened, _STORED, capture, page, None, soft, near, too_long)
+        return Read(settlement, candidates, links, excluded, before)
 
     def _canonical(self, response: Response, page: PageContent | None) -> Url | None:
         """The other address that a document wants to go by: what the page says counts before what its head does."""
@@ -280,36 +285,36 @@ class DocumentReader:
         near: Near | None = None,
         long_links: tuple[LongLink, ...] = (),
     ) -> Settlement:
-        visit, response, finished, remark = opened.document
-        headers = response.headers
+        document, found, digest = opened
+        visit, response, finished, remark = document
+        task, headers = visit.task, response.headers
         mime = _mime(headers.get("content-type"))
         signature = page.signature if page else None
         recrawling, planned = self._recrawling, NEVER
-        if recrawling is not None and state is UrlState.EXCLUDED:
+        if recrawling is not None and state is _EXCLUDED:
             recrawling.left_out(visit)
         elif recrawling is not None:
-            digest, is_near = opened.digest, near is not None
-            planned = recrawling.document(visit, response, finished, mime, digest, signature, is_near)
+            planned = recrawling.document(visit, response, finished, mime, digest, signature, near is not None)
             signature = planned.signature or signature
         return Settlement(
             visit.host_id,
-            visit.task.url_id,
-            visit.task.front,
+            task.url_id,
+            task.front,
             state,
             finished,
             available_at=planned.at,
-            reason=reason or remark or (Failure.BAD_ENCODING.value if opened.payload.bad_encoding else None),
+            reason=reason or remark or (Failure.BAD_ENCODING.value if found.bad_encoding else None),
             status=response.status,
-            size=len(opened.payload.body),
+            size=len(found.body),
             took=response.took,
             mime=mime,
-            digest=opened.digest,
+            digest=digest,
             title=page.title if page else None,
             etag=_validator(headers.get("etag")),
             last_modified=_validator(headers.get("last-modified")),
             duplicate_of=duplicate_of,
             capture=capture,
-            truncated=None if opened.payload.truncated is None else opened.payload.truncated.value,
+            truncated=None if found.truncated is None else found.truncated.value,
             unverified=response.unverified,
             replaced=page.replaced if page else 0,
             deep_links=page.deep_links if page else 0,

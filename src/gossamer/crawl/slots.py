@@ -60,6 +60,11 @@ class Slots(Generic[V]):
         return len(self._in) / self.most
 
     @property
+    def free(self) -> int:
+        """How many slots are not taken."""
+        return self.most - len(self._in)
+
+    @property
     def is_full(self) -> bool:
         return len(self._in) >= self.most
 

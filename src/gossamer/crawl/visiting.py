@@ -36,6 +36,7 @@ from gossamer.store.thread import StoreThread
 # Looking a member up costs as much as a call, and these are asked for after every fetch.
 _DOCUMENT, _REDIRECT, _RETRY = StatusClass.DOCUMENT, StatusClass.REDIRECT, StatusClass.RETRY
 _RATE_LIMITED, _DISCONNECT, _QUEUED = StatusClass.RATE_LIMITED, Truncation.DISCONNECT, UrlState.QUEUED
+_OWN = Fate.OWN
 
 _MAX_DETAIL = 200  # characters of a header field that are worth keeping
 
@@ -114,10 +115,11 @@ class Visitor:
 
     async def visit(self, visit: Visit) -> None:
         """See a visit through: to a settlement, a document, or back into its queue."""
-        notes = self._notes[visit.host_id]
+        host_id, host, task = visit.host_id, visit.host, visit.task
+        notes = self._notes[host_id]
         if self._controls and self._held_back(visit):
             return
-        reason = self._intake.rules_of(visit.task).may_enter(visit.task.url, visit.host, visit.task.depth)
+        reason = self._intake.rules_of(task).may_enter(task.url, host, task.depth)
         if reason is not None:  # the rules were changed after it entered
             self._exclude(visit, reason)
             return
@@ -131,17 +133,17 @@ class Visitor:
         if notes.trouble is not None and self._health.is_given_up(notes, now):
             self._give_up(visit, notes.trouble.reason, now)
             return
-        canonical = taken_apart(visit.task.url, visit.host)
+        canonical = taken_apart(task.url, host)
         origin = canonical.origin
-        if notes.hops and (hop := notes.hops.get(origin)) is not None and hop.host != visit.host:
+        if notes.hops and (hop := notes.hops.get(origin)) is not None and hop.host != host:
             reason = await self._asking.ask_elsewhere(visit, notes, origin, hop)
             if reason is not None:
-                self._settle(visit, self._landing.dead(visit.host_id, visit.task, reason, self._clock.now()))
+                self._settle(visit, self._landing.dead(host_id, task, reason, self._clock.now()))
             return
-        way = await self._contacting.way_to(visit.host, visit.address)
+        way = await self._contacting.way_to(host, visit.address)
         now = self._clock.now()
         if isinstance(way, NotNow):  # nothing is known against the URL, nor against its host
-            self._frontier.delay(visit.host_id, way.until)
+            self._frontier.delay(host_id, way.until)
             self._frontier.finish(visit, None, now, again=True)
         elif isinstance(way, Failed):
             self._no_way(visit, notes, way, now)
@@ -150,10 +152,10 @@ class Visitor:
             if answer is None or not is_current(answer, now):
                 reason = await self._asking.ask(visit, notes, origin, way)
                 if reason is not None:
-                    self._settle(visit, self._landing.dead(visit.host_id, visit.task, reason, self._clock.now()))
+                    self._settle(visit, self._landing.dead(host_id, task, reason, self._clock.now()))
             elif answer.closed:
                 # Rules unknown until it is asked again: the host's URLs wait.
-                self._frontier.delay(visit.host_id, answer.expires_at)
+                self._frontier.delay(host_id, answer.expires_at)
                 self._frontier.finish(visit, None, now, again=True)
             else:
                 await self._fetch_page(visit, notes, canonical, way, answer)
@@ -218,7 +220,7 @@ class Visitor:
             self._settle(visit, self._landing.failed(visit.host_id, visit.task, outcome, now, fate))
             return
         kind = status_class(outcome.status)
-        fate = Fate.OWN
+        fate = _OWN
         if kind is _RETRY:
             fate = self._judge(visit, notes, "server_error", now, SERVER_ERROR)
         elif kind is not _RATE_LIMITED:

@@ -87,20 +87,9 @@ class NearSeen:
         """What `visitor`'s document nearly repeats: an original of another URL, in memory; None if there is none at
         all; or a question. Changes nothing."""
         bands = bands_of(signature)
-        owners = self._owners
-        found: set[int] = set()
-        for band in bands:
-            owner = owners.get(band)
-            if owner is None:
-                continue
-            if isinstance(owner, int):
-                found.add(owner)
-            else:
-                found.update(owner)
-        found.discard(visitor)
-        if found:
+        if not self._owners.keys().isdisjoint(bands):  # seldom
             signatures = self._signatures
-            near = nearest(signature, [(owner, signatures[owner]) for owner in found])
+            near = nearest(signature, [(owner, signatures[owner]) for owner in self._under(bands) - {visitor}])
             if near is not None:
                 self._near += 1
                 return near
@@ -112,6 +101,17 @@ class NearSeen:
                 return Ask(perhaps)
         self._new += 1
         return None
+
+    def _under(self, bands: Iterable[int]) -> set[int]:
+        """Who stands in memory under any of these."""
+        found: set[int] = set()
+        for band in bands:
+            owner = self._owners.get(band)
+            if isinstance(owner, int):
+                found.add(owner)
+            elif owner is not None:
+                found.update(owner)
+        return found
 
     def learn(self, signature: bytes, owner: int) -> None:
         """This document is an original, in place of what `owner` had before."""
@@ -126,6 +126,8 @@ class NearSeen:
         owners = self._owners
         for band in bands_of(signature):
             before = owners.setdefault(band, owner)
+            if before is owner:  # nobody else stands there: the usual case
+                continue
             if isinstance(before, list):
                 before.append(owner)
             elif before != owner:

@@ -36,6 +36,7 @@ DEEPEST = 512
 MOST_LONG_LINKS = 5
 """Of the links that are too long, the first so many of a page are told."""
 
+_HTML = Namespace.HTML  # to look a member up costs as much as a call
 _ADDRESSES = XPath("descendant::a/@href")
 _FORBIDDEN = 'a[href][rel~="nofollow" i]'
 _DRAWN = "svg a:not([href])"
@@ -112,7 +113,7 @@ def extract_page(
     link. `agent` is the product token by which directives may address us. What stands in templates, scripts and
     comments is not part of the page. `sign` asks for the signature of its text.
     """
-    tree, encoding = page_tree(body, content_type)
+    tree, encoding, sound = page_tree(body, content_type)
     links = tree.find_all("link")
     hrefs, nofollow_links = _linked(links, url)
     asked = WishesFor(agent, robots_tag)
@@ -140,7 +141,7 @@ def extract_page(
         dropped,
         long,
         first_long,
-        _replaced(tree, body, encoding),
+        0 if sound else _replaced(tree, body, encoding),
         _deep(tree) if is_large(body) else 0,
         canonical=canonical_of(links),
         language=declared_language(tree, meta_language, content_language),
@@ -160,7 +161,7 @@ def base_of(tree: Document) -> str | None:
 def title_of(tree: Document) -> str | None:
     """The first title of the page, not of a drawing in it."""
     for element in tree.find_all("title"):
-        if element.namespace is Namespace.HTML:
+        if element.namespace is _HTML:
             return trimmed(element.text)
     return None
 

@@ -108,7 +108,7 @@ def read_page(
     may name.
     """
     want = want or Wanted()
-    tree, encoding = page_tree(body, content_type)
+    tree, encoding, _ = page_tree(body, content_type)
     reader = _Reader(url, WishesFor(agent, robots_tag), want, AnchorTexts(len(body)) if want.anchor_text else None)
     reader.read(tree)
     wishes = reader.wishes.wishes()

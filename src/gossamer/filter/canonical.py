@@ -94,7 +94,7 @@ class Canonicaliser:
         mark = href.find("#")
         if mark >= 0:
             href = href[:mark]
-        path_start = _end_of_authority(href)
+        path_start = end_of_authority(href)
         authority = self._authority(href[:path_start])
         if isinstance(authority, str):
             return authority
@@ -152,11 +152,11 @@ def refusal(reason: str, text: str) -> Refusal:
 
 def taken_apart(url: Url, host: HostKey) -> Canonical:
     """A URL that is in canonical form already, and its host, without parsing it again."""
-    path_start = _end_of_authority(url)
+    path_start = end_of_authority(url)
     return Canonical(url, host, Origin(url[:path_start]), path_start)
 
 
-def _end_of_authority(url: str) -> int:
+def end_of_authority(url: str) -> int:
     """Where the path begins in `scheme://authority/…` of one of our schemes, as the WHATWG parser serialises it."""
     return url.index("/", _SHORTEST_PREFIX[url[0]])
 

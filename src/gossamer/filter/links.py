@@ -8,7 +8,6 @@ many were met on the last page of the same site. Whatever is not plainly one of 
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import NamedTuple, cast
 from urllib.parse import quote
 
@@ -22,6 +21,7 @@ MAX_LINKS = 5_000
 _EXAMINED_PER_LINK = 4  # a page full of references that are all refused must come to an end as well
 _RAW_PER_LINK = 20
 _MAX_FAST_CHARS = 2_048
+MAX_SITES = 8_192
 _MAX_MEMO_CHARS = 512  # so that the memo is bounded in bytes too
 _ANYWHERE = ("/", "http://", "https://", "mailto:", "javascript:", "tel:")  # what so begins means the same on all pages
 
@@ -52,6 +52,7 @@ class MemoStatistics(NamedTuple):
 
     origins: int
     references: int
+    sites: int
 
 
 class _Frame(NamedTuple):
@@ -68,7 +69,7 @@ class LinkResolver:
     """Resolves the links of page after page, and remembers those that a site repeats.
 
     The memory is bounded: at most `memo_entries` references (plus one page's), forgotten by whole sites, the longest
-    unused first.
+    unused first; and the names of `MAX_SITES` other sites.
     """
 
     def __init__(
@@ -86,7 +87,7 @@ class LinkResolver:
         self._memo_entries_per_origin = memo_entries_per_origin
         self._memos: dict[Origin, dict[str, Found | str]] = {}  # longest unused first
         self._remembered = 0
-        self._site = lru_cache(8_192)(self._read_site)
+        self._sites: dict[str, Found | str] = {}  # by `scheme://host[:port]` as pages write it; first met first
 
     def resolve_page(self, base: str, page: Canonical, hrefs: list[str], encoding: str = "utf-8") -> PageLinks:
         """The distinct links among `hrefs`, the raw attribute values in document order.
@@ -120,7 +121,7 @@ class LinkResolver:
 
     def statistics(self) -> MemoStatistics:
         """What is remembered now."""
-        return MemoStatistics(len(self._memos), self._remembered)
+        return MemoStatistics(len(self._memos), self._remembered, len(self._sites))
 
     def _resolve(
         self, frame: _Frame | str, refs: Iterable[str], links: dict[str, str], refused: dict[str, int]
@@ -147,15 +148,24 @@ class LinkResolver:
                     others[ref] = found
             _note(found, links, refused)
 
-        resolve_plain(refs, base, origin, document, directory, host, links, _MAX_FAST_CHARS, self._rewrites, otherwise)
+        resolve_plain(
+            *(refs, base, origin, document, directory, host, self._sites, links),
+            *(_MAX_FAST_CHARS, self._rewrites, otherwise),
+        )
         if others:
             self._memos[origin] = others  # last in the order of use
         self._grew(len(others) - before)
 
-    def _read_site(self, start: str) -> Found | str:
+    def _site(self, start: str) -> Found | str:
         """Origin and host of `scheme://host[:port]` as a page writes it, or the reason why we do not go there."""
-        found = self._canonicaliser.canonicalise(start)
-        return found.reason if isinstance(found, Refusal) else (found.origin, found.host)
+        site = self._sites.get(start)
+        if site is None:
+            found = self._canonicaliser.canonicalise(start)
+            site = found.reason if isinstance(found, Refusal) else (found.origin, found.host)
+            if len(self._sites) >= MAX_SITES:
+                del self._sites[next(iter(self._sites))]
+            self._sites[start] = site
+        return site
 
     def _carefully(self, ref: str, frame: _Frame) -> Found | str:
         """The second way: links to other sites, and what can be escaped and folded without a parser."""

@@ -13,6 +13,7 @@ from gossamer.native import kernels
 # begin a host.
 CHARACTERS: Final = r"A-Za-z0-9\-._~!$&()*+,;=@"
 _PLAIN = re.compile(rf"(?:/(?!/)[{CHARACTERS}/:]*|[{CHARACTERS}][{CHARACTERS}/]*)?(?:\?[{CHARACTERS}/:?]+)?").fullmatch
+_SITE = re.compile(r"https?://[a-z0-9.\-]+(?::[0-9]+)?(?=[/?]|\Z)").match
 
 
 def without_fragments_in_python(hrefs: list[str]) -> dict[str, None]:
@@ -42,14 +43,16 @@ def resolve_plain_in_python(
     document: str,
     directory: str,
     host: str,
+    sites: dict[str, tuple[str, str] | str],
     links: dict[str, str],
     most: int,
     noise: bool,
     otherwise: Callable[[str], None],
 ) -> None:
-    """Adds what plain references mean to `links`, each with the page's own host.
+    """Adds what plain references mean to `links`, each with its host, which is mostly the page's own.
 
-    The base is a canonical URL, `document` the same without its query, `directory` up to its last slash. What is not
+    The base is a canonical URL, `document` the same without its query, `directory` up to its last slash. Of other
+    `sites`, as pages write them, it is known which origin and host that is (or why we do not go there). What is not
     plain, or has more than `most` characters, or with `noise` what may have to be rewritten, goes to `otherwise`, in
     its place in the order.
     """
@@ -62,7 +65,12 @@ def resolve_plain_in_python(
             path = ref[root - 1 :]
             if len(ref) <= most and _PLAIN(path) and "/." not in path and not (noise and _may_be_noise(path)):
                 url = ref
-        elif len(ref) > most or not _PLAIN(ref) or (noise and _may_be_noise(ref)):
+        elif len(ref) > most:
+            pass
+        elif first == "h" and not noise and (known := _elsewhere(ref, sites)) is not None:
+            links[known[0]] = known[1]
+            continue
+        elif not _PLAIN(ref) or (noise and _may_be_noise(ref)):
             pass
         elif first == "/":
             if "/." not in ref:
@@ -77,6 +85,18 @@ def resolve_plain_in_python(
             otherwise(ref)
         else:
             links[url] = host
+
+
+def _elsewhere(ref: str, sites: dict[str, tuple[str, str] | str]) -> tuple[str, str] | None:
+    """URL and host of a link to a known site; None if it is not plain, or the site is not known to be one of ours."""
+    start = _SITE(ref)
+    site = None if start is None else sites.get(start[0])
+    if start is None or site is None or isinstance(site, str):
+        return None
+    rest = ref[start.end() :]
+    if not _PLAIN(rest) or "/." in rest:
+        return None
+    return site[0] + (rest if rest[:1] == "/" else "/" + rest), site[1]
 
 
 def _ascended(directory: str, root: int, ref: str) -> str | None:

@@ -93,7 +93,7 @@ class EntryRules:
             return "trap_limit"
         if self.max_repeats is not None and slashes - 2 > self.max_repeats and self._repeated(path, "", host):
             return REPEATS
-        if _extension(path) in self.excluded_extensions:
+        if path.rfind(".") > path.rfind("/") and _extension(path) in self.excluded_extensions:
             return "extension"
         if self._any_pattern:
             return self._judge_patterns(url, host)[0]

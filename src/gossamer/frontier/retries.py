@@ -75,10 +75,13 @@ class StatusClass(Enum):
     GONE = "gone"  # 410: the owner says so
 
 
+_DOCUMENT = StatusClass.DOCUMENT  # to look a member up costs as much as a call, and most answers are documents
+
+
 def status_class(status: int) -> StatusClass:
     """The class of any status; what no standard defines counts as a server error."""
     if 200 <= status < 300:
-        return StatusClass.DOCUMENT
+        return _DOCUMENT
     if status in (301, 302, 303, 307, 308):
         return StatusClass.REDIRECT
     if status == 304:

@@ -33,14 +33,16 @@ class Kernels(Protocol):
         document: str,
         directory: str,
         host: str,
+        sites: dict[str, tuple[str, str] | str],
         links: dict[str, str],
         most: int,
         noise: bool,
         otherwise: Callable[[str], None],
         /,
     ) -> None:
-        """Adds what plain references mean to `links`; what is not plain, or has more than `most` characters, or with
-        `noise` what may have to be rewritten, goes to `otherwise`, in its place in the order (`filter.links`)."""
+        """Adds what plain references mean to `links`, also those to known `sites`; what is not plain, or has more than
+        `most` characters, or with `noise` what may have to be rewritten, goes to `otherwise`, in its place in the order
+        (`filter.links`)."""
         ...
 
 

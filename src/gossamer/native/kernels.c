@@ -21,23 +21,29 @@ eight_bytes(const unsigned char *at)
     return n;
 }
 
-/* Which characters begin shingles, without a branch for each: where words end cannot be foreseen. */
+#define AT_ONCE 64
+
+/* Takes in the shingles of a text, whose beginnings are marked by ones and followed by AT_ONCE zeros. Returns their
+ * number. The marks of many characters become the bits of one word: where words begin cannot be foreseen, and so a
+ * branch for each character would be taken wrong too often. */
 static Py_ssize_t
-take_in(const unsigned char *bytes, const unsigned char *begins, Py_ssize_t length, uint32_t *starts, uint64_t *smallest)
+take_in(const unsigned char *bytes, const unsigned char *begins, Py_ssize_t length, uint64_t *smallest)
 {
     Py_ssize_t shingles = 0;
-    for (Py_ssize_t i = 0; i < length; i++) {
-        starts[shingles] = (uint32_t)i;
-        shingles += begins[i];
-    }
-    for (Py_ssize_t i = 0; i < shingles; i++) {
-        const unsigned char *shingle = bytes + starts[i];
-        uint64_t hash = (eight_bytes(shingle + 8) & 0xFFFFFFFFu) * UINT64_C(0xC2B2AE3D27D4EB4F);
-        hash += eight_bytes(shingle) * UINT64_C(0x9E3779B97F4A7C15);
-        hash ^= hash >> 32;
-        hash *= UINT64_C(0xD6E8FEB86659FD93);
-        uint64_t *bin = smallest + (hash >> 58);
-        *bin = hash < *bin ? hash : *bin;
+    for (Py_ssize_t at = 0; at < length; at += AT_ONCE) {
+        uint64_t marks = 0;
+        for (int i = 0; i < AT_ONCE; i += 8) /* the product has the lowest bits of eight bytes in its highest byte */
+            marks |= eight_bytes(begins + at + i) * UINT64_C(0x0102040810204080) >> 56 << i;
+        for (; marks; marks &= marks - 1) {
+            const unsigned char *shingle = bytes + at + __builtin_ctzll(marks);
+            uint64_t hash = (eight_bytes(shingle + 8) & 0xFFFFFFFFu) * UINT64_C(0xC2B2AE3D27D4EB4F);
+            hash += eight_bytes(shingle) * UINT64_C(0x9E3779B97F4A7C15);
+            hash ^= hash >> 32;
+            hash *= UINT64_C(0xD6E8FEB86659FD93);
+            uint64_t *bin = smallest + (hash >> 58);
+            *bin = hash < *bin ? hash : *bin;
+            shingles++;
+        }
     }
     return shingles;
 }
@@ -58,14 +64,17 @@ narrow_shingles(PyObject *text, Py_ssize_t length, uint64_t *smallest)
 {
     const Py_UCS1 *data = PyUnicode_1BYTE_DATA(text);
     Py_ssize_t lines = 0;
-    for (Py_ssize_t i = 0; i < length; i++)
-        lines += data[i] == '\n';
+    for (Py_ssize_t i = 0; i < length;) { /* so few at a time that a byte can count them: that is many in one step */
+        unsigned char some = 0;
+        for (Py_ssize_t end = length - i < 240 ? length : i + 240; i < end; i++)
+            some += data[i] == '\n';
+        lines += some;
+    }
     size_t most = (size_t)(length + lines * (LINE_END - 1));
     unsigned char *bytes = PyMem_Malloc(most + WINDOW);
-    unsigned char *begins = PyMem_Malloc(most + 1);
-    uint32_t *starts = PyMem_Malloc((most + 1) * sizeof(uint32_t));
+    unsigned char *begins = PyMem_Malloc(most + AT_ONCE);
     Py_ssize_t shingles = -1;
-    if (bytes == NULL || begins == NULL || starts == NULL)
+    if (bytes == NULL || begins == NULL)
         goto done;
     Py_ssize_t n = 0;
     for (const Py_UCS1 *from = data, *end = data + length; from < end;) {
@@ -80,14 +89,14 @@ narrow_shingles(PyObject *text, Py_ssize_t length, uint64_t *smallest)
         from = to + 1;
     }
     memset(bytes + n, ' ', WINDOW);
-    begins[0] = bytes[0] > ' ';
+    begins[0] = bytes[0] > ' '; /* of an empty text too, which has been given an end */
     for (Py_ssize_t i = 1; i < n; i++)
         begins[i] = (bytes[i] > ' ') & (bytes[i - 1] <= ' ');
-    shingles = take_in(bytes, begins, n, starts, smallest);
+    memset(begins + n, 0, AT_ONCE);
+    shingles = take_in(bytes, begins, n, smallest);
 done:
     PyMem_Free(bytes);
     PyMem_Free(begins);
-    PyMem_Free(starts);
     return shingles;
 }
 
@@ -103,10 +112,9 @@ wide_shingles(PyObject *text, Py_ssize_t length, uint64_t *smallest)
         most += c == '\n' ? LINE_END : 1 + (c > 0xFFFF);
     }
     unsigned char *bytes = PyMem_Malloc(most + WINDOW);
-    unsigned char *begins = PyMem_Malloc(most + 1);
-    uint32_t *starts = PyMem_Malloc((most + 1) * sizeof(uint32_t));
+    unsigned char *begins = PyMem_Malloc(most + AT_ONCE);
     Py_ssize_t shingles = -1;
-    if (bytes == NULL || begins == NULL || starts == NULL)
+    if (bytes == NULL || begins == NULL)
         goto done;
     Py_ssize_t n = 0;
     int blank = 1;
@@ -134,11 +142,11 @@ wide_shingles(PyObject *text, Py_ssize_t length, uint64_t *smallest)
         }
     }
     memset(bytes + n, ' ', WINDOW);
-    shingles = take_in(bytes, begins, n, starts, smallest);
+    memset(begins + n, 0, AT_ONCE);
+    shingles = take_in(bytes, begins, n, smallest);
 done:
     PyMem_Free(bytes);
     PyMem_Free(begins);
-    PyMem_Free(starts);
     return shingles;
 }
 
@@ -339,14 +347,76 @@ plainly(PyObject *ref, PyObject *base, PyObject *origin, PyObject *document, PyO
     return joined(directory, end, ref, start);
 }
 
+/* How long `scheme://host[:port]` is at the beginning of a text, if what follows is a path, a query or nothing; else 0. */
+static Py_ssize_t
+site_length(const Py_UCS1 *text, Py_ssize_t length)
+{
+    Py_ssize_t i = 4;
+    if (length < 8 || memcmp(text, "http", 4) != 0)
+        return 0;
+    i += text[i] == 's';
+    if (memcmp(text + i, "://", 3) != 0)
+        return 0;
+    i += 3;
+    Py_ssize_t start = i;
+    while (i < length && ((text[i] >= 'a' && text[i] <= 'z') || (text[i] >= '0' && text[i] <= '9') || text[i] == '.' ||
+                          text[i] == '-'))
+        i++;
+    if (i == start)
+        return 0;
+    if (i < length && text[i] == ':') {
+        start = ++i;
+        while (i < length && text[i] >= '0' && text[i] <= '9')
+            i++;
+        if (i == start)
+            return 0;
+    }
+    return i == length || text[i] == '/' || text[i] == '?' ? i : 0;
+}
+
+/* The same for a link to another site that is known: its URL, and its host, borrowed. */
+static PyObject *
+elsewhere(PyObject *ref, PyObject *sites, Py_ssize_t most, PyObject **host)
+{
+    Py_ssize_t length = PyUnicode_GET_LENGTH(ref);
+    if (!PyUnicode_IS_ASCII(ref) || length > most)
+        return NULL;
+    const Py_UCS1 *text = PyUnicode_1BYTE_DATA(ref);
+    Py_ssize_t end = site_length(text, length);
+    if (end == 0 || !is_plain(text + end, length - end, 0, 0))
+        return NULL;
+    PyObject *start = PyUnicode_Substring(ref, 0, end);
+    if (start == NULL)
+        return NULL;
+    PyObject *site = PyDict_GetItemWithError(sites, start);
+    Py_DECREF(start);
+    if (site == NULL || !PyTuple_Check(site) || PyTuple_GET_SIZE(site) != 2)
+        return NULL;
+    PyObject *origin = PyTuple_GET_ITEM(site, 0);
+    if (!PyUnicode_Check(origin) || !PyUnicode_IS_ASCII(origin))
+        return NULL;
+    *host = PyTuple_GET_ITEM(site, 1);
+    Py_ssize_t root = PyUnicode_GET_LENGTH(origin), rest = length - end;
+    int slash = rest == 0 || text[end] != '/';
+    PyObject *url = PyUnicode_New(root + slash + rest, 127);
+    if (url == NULL)
+        return NULL;
+    Py_UCS1 *to = PyUnicode_1BYTE_DATA(url);
+    memcpy(to, PyUnicode_1BYTE_DATA(origin), (size_t)root);
+    if (slash)
+        to[root] = '/';
+    memcpy(to + root + slash, text + end, (size_t)rest);
+    return url;
+}
+
 static PyObject *
 resolve_plain(PyObject *module, PyObject *args)
 {
-    PyObject *refs, *base, *origin, *document, *directory, *host, *links, *otherwise;
+    PyObject *refs, *base, *origin, *document, *directory, *host, *sites, *links, *otherwise;
     Py_ssize_t most;
     int noise;
-    if (!PyArg_ParseTuple(args, "OUUUUUO!npO:resolve_plain", &refs, &base, &origin, &document, &directory, &host,
-                          &PyDict_Type, &links, &most, &noise, &otherwise))
+    if (!PyArg_ParseTuple(args, "OUUUUUO!O!npO:resolve_plain", &refs, &base, &origin, &document, &directory, &host,
+                          &PyDict_Type, &sites, &PyDict_Type, &links, &most, &noise, &otherwise))
         return NULL;
     if (!PyUnicode_IS_ASCII(base) || !PyUnicode_IS_ASCII(origin) || !PyUnicode_IS_ASCII(document) ||
         !PyUnicode_IS_ASCII(directory)) {
@@ -359,9 +429,12 @@ resolve_plain(PyObject *module, PyObject *args)
     PyObject *ref;
     while ((ref = PyIter_Next(each)) != NULL) {
         int bad = 0;
+        PyObject *of = host;
         PyObject *url = PyUnicode_Check(ref) ? plainly(ref, base, origin, document, directory, most, noise) : NULL;
+        if (url == NULL && !noise && PyUnicode_Check(ref) && !PyErr_Occurred())
+            url = elsewhere(ref, sites, most, &of);
         if (url != NULL) {
-            bad = PyDict_SetItem(links, url, host);
+            bad = PyDict_SetItem(links, url, of);
             Py_DECREF(url);
         }
         else if (PyErr_Occurred())
@@ -388,7 +461,7 @@ static PyMethodDef methods[] = {
     {"base32", base32, METH_O, "base32(digest): gossamer.backends.warcfile.fields.base32."},
     {"without_fragments", without_fragments, METH_O, "without_fragments(hrefs): gossamer.filter.links."},
     {"resolve_plain", resolve_plain, METH_VARARGS,
-     "resolve_plain(refs, base, origin, document, directory, host, links, most, noise, otherwise): "
+     "resolve_plain(refs, base, origin, document, directory, host, sites, links, most, noise, otherwise): "
      "gossamer.filter.links."},
     {NULL, NULL, 0, NULL},
 };

@@ -13,7 +13,8 @@ MAX_DISTANCE: Final = 7
 
 BANDS: Final = MAX_DISTANCE + 1
 _BANDS = struct.Struct(f"<{BANDS}q")
-_NUMBER: Final = BANDS - 1  # a mask: the lowest three bits of a band are replaced by its number
+_NUMBERS: Final = int.from_bytes(_BANDS.pack(*range(BANDS)), "little")  # of all bands, each in the lowest three bits
+_KEPT: Final = ~int.from_bytes(_BANDS.pack(*[BANDS - 1] * BANDS), "little")  # a mask: all bits but these
 
 
 def bands_of(signature: bytes) -> list[int]:
@@ -22,4 +23,5 @@ def bands_of(signature: bytes) -> list[int]:
     Three bits of each say which band it is, so that one table serves all eight. The bits that make way are compared
     with the rest of the signature.
     """
-    return [band & ~_NUMBER | number for number, band in enumerate(_BANDS.unpack(signature))]
+    whole = int.from_bytes(signature, "little") & _KEPT | _NUMBERS
+    return list(_BANDS.unpack(whole.to_bytes(_BANDS.size, "little")))

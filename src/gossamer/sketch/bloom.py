@@ -69,11 +69,11 @@ class Bloom:
         """False: the key is surely new. True: perhaps known, ask elsewhere."""
         if not self._ready or key in self._newest:
             return True
-        return any(key in older for older in self._full)
+        return bool(self._full) and any(key in older for older in self._full)
 
     def add(self, key: int) -> None:
         """Remember a key. One that is there already (or seems to be) takes up no room."""
-        if key in self._newest or any(key in older for older in self._full):
+        if key in self._newest or (self._full and any(key in older for older in self._full)):
             return
         self._newest.add(key)
         self._keys += 1

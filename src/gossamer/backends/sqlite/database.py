@@ -7,8 +7,18 @@ from pathlib import Path
 
 from gossamer.backends.sqlite.queries import migrations
 from gossamer.errors import DiskFull, NotThisCrawl, StoreFailed
+from gossamer.model.states import UrlState
+from gossamer.model.task import Via
 
 APPLICATION_ID = 0x676F7373  # "goss": tells our files from any other SQLite file
+
+# For every value that is not exactly a number or a text the driver looks for somebody who adapts it, and where there is
+# nobody it makes an exception and drops it: forty times a page, at six times the price of the value.
+sqlite3.register_adapter(type(None), {None: None}.get)
+sqlite3.register_adapter(bytes, bytes)
+sqlite3.register_adapter(bool, int)
+sqlite3.register_adapter(UrlState, int)
+sqlite3.register_adapter(Via, int)
 
 
 def connect(path: Path, *, read_only: bool = False, cache_kib: int = 16_384) -> sqlite3.Connection:

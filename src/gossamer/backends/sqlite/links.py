@@ -192,9 +192,9 @@ class LinkCounts:
                 gained[target] = gained.get(target, 0) + part
             links.update(own if fresh_own == len(own) else own[:fresh_own])
             for number, (target, of_domain) in enumerate(zip(others, domains, strict=True)):
-                gain = gains[of_domain]
-                gain.credit[target] = gain.credit.get(target, 0) + part
+                links, from_others, gained = gains[of_domain]
+                gained[target] = gained.get(target, 0) + part
                 if number < fresh_others:
-                    gain.links[target] += 1
-                    gain.others[target] += 1
+                    links[target] += 1
+                    from_others[target] += 1
         return gains

@@ -199,20 +199,24 @@ class SqliteWriter:
             return 0
         stamp, ids_of, standing = self._stamp, self._hosts.ids_of, self._prioritiser.standing
         first = url_id = self._next_id
-        rows = []
-        for c in candidates:
-            host_id, domain_id = ids_of(c.host)
-            link = linking.get(c.found_on)
+        rows: list[tuple[Any, ...]] = []
+        for url, host, fingerprint, depth, hops, via, found_on, sitemap, modified in candidates:
+            host_id, domain_id = ids_of(host)
+            link = linking.get(found_on)
             if link is None:
-                facts = UrlFacts(url_id, c.url, c.depth)
+                facts = UrlFacts(url_id, url, depth)
             else:
-                facts = UrlFacts(url_id, c.url, c.depth, 1, domain_id != link.domain_id, BIRTH_CREDIT + link.credit)
-            if c.modified is not None:
-                facts = facts._replace(age=max(0.0, now - c.modified))
+                of_domain, credit = link
+                facts = UrlFacts(url_id, url, depth, 1, domain_id != of_domain, BIRTH_CREDIT + credit)
+            if modified is not None:
+                facts = facts._replace(age=max(0.0, now - modified))
             front, priority, place = standing(facts)
-            due = (front, stamp, stamp if place is None else place, priority)
-            found = (c.depth, c.hops, c.via, c.found_on, now, c.sitemap, c.modified)
-            rows.append((url_id, host_id, domain_id, c.fingerprint, c.url, *due, *found))
+            if place is None:
+                place = stamp
+            rows.append((
+                url_id, host_id, domain_id, fingerprint, url, front, stamp, place, priority,
+                depth, hops, via, found_on, now, sitemap, modified,
+            ))  # fmt: skip
             url_id += 1
         self._next_id = url_id
         new = write_rows(self._db, self._sql["add_url"], rows)
@@ -242,48 +246,51 @@ class SqliteWriter:
         for s in settlements:
             at: Location | None = None
             warc_id: int | None = None
-            capture = s.capture
-            if capture is not None and s.kept:
-                capture = self._unchanged(capture, s.url_id)
-            elif capture is not None and s.state is duplicate:
+            # Named once: a field of a named tuple costs as much as ten variables, and a page has sixty uses of these.
+            url_id, state, was, capture, unchanged = s.url_id, s.state, s.was, s.capture, s.kept
+            if capture is not None and unchanged:
+                capture = self._unchanged(capture, url_id)
+            elif capture is not None and state is duplicate:
                 capture = originals.revisit(capture, s.digest)
             if capture is not None:
                 at = self._captures.append(capture)
                 written += at.length
                 warc_id = self._warc_id(at.file)
                 known = capture.original is not None
-                of = (s.url_id, known, capture.response.started, capture.payload_digest)
+                of = (url_id, known, capture.response.started, capture.payload_digest)
                 captures.append((warc_id, at.offset, at.length, *of))
             available_at: float | None = s.available_at
             front: int | None = None
             place: float | None = None
-            if s.state is queued:
-                front = self._prioritiser.front_until_due(fronts.get(s.url_id, s.front))
-                place = available_at = max(s.available_at or 0.0, self._stamp)
+            if state is queued:
+                front = self._prioritiser.front_until_due(fronts.get(url_id, s.front))
+                place = available_at = max(available_at or 0.0, self._stamp)
                 _touch(touched, s.host_id, front, place)
-            answered = s.status is not None
-            digest = s.digest if answered and not s.kept and not s.noise else None
-            learnt = (digest, s.planned, s.one, s.two)
-            updates.append((s.state, available_at, front, place, s.tries, s.reason, answered, *learnt, s.url_id))
-            if s.state is not s.was:
-                counts[s.was.counter] -= 1
-                counts[s.state.counter] += 1
-            if answered and s.kept:
-                kept.append((s.at, s.took, s.etag, s.last_modified, s.url_id))
+            status, digest, reason = s.status, s.digest, s.reason
+            answered = status is not None
+            learnt = digest if answered and not unchanged and not s.noise else None
+            updates.append(
+                (state, available_at, front, place, s.tries, reason, answered, learnt, s.planned, s.one, s.two, url_id)
+            )
+            if state is not was:
+                counts[was.counter] -= 1
+                counts[state.counter] += 1
+            if answered and unchanged:
+                kept.append((s.at, s.took, s.etag, s.last_modified, url_id))
             elif answered:
-                in_vain = s.state is queued or s.state is dead
+                in_vain = state is queued or state is dead
                 (tries if in_vain else visits).append(
                     (
-                        *(s.url_id, s.at, s.status, s.size, s.took, s.mime, s.digest, s.title, s.etag, s.last_modified),
+                        *(url_id, s.at, status, s.size, s.took, s.mime, digest, s.title, s.etag, s.last_modified),
                         *(s.duplicate_of, s.redirect_to, s.truncated, s.unverified or None, s.replaced or None),
                         *(s.deep_links or None, s.language, s.canonical),
                         *((warc_id, at.offset, at.length) if at else (None, None, None)),
                     )
                 )
-            if s.state is stored and s.digest is not None and not s.kept:
-                contents.append((s.digest, s.url_id, warc_id, at.offset if at else None))
-            if s.reason is not None and not (s.kept and answered):
-                failures.append((s.url_id, s.at, s.reason, s.status, s.detail))
+            if state is stored and digest is not None and not unchanged:
+                contents.append((digest, url_id, warc_id, at.offset if at else None))
+            if reason is not None and not (unchanged and answered):
+                failures.append((url_id, s.at, reason, status, s.detail))
         db, sql = self._db, self._sql
         write_rows(db, sql["settle_url"], updates)  # looks at the visit before this one, so it comes first
         write_rows(db, sql["record_visit"], visits)

@@ -5,6 +5,7 @@ Classes of priority, served by the biased selector; the oldest first within a cl
 """
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
@@ -63,6 +64,7 @@ class Mercator(Ordering):
         score of class 0, and so on; below the last is the lowest class. Raises ValueError, naming what is wrong."""
         self.weights = _checked_weights(weights or {})
         self.bounds = _checked_bounds(bounds)
+        self._negative_bounds = [-bound for bound in self.bounds]  # these rise, as `bisect` wants it
         self.fronts = len(self.bounds) + 1
         self.trusted = TrustedDomains(trusted)
         self.moved_by_links = any(self.weights[name] > 0 for name in BORNE_BY_LINKS)
@@ -135,10 +137,7 @@ class Mercator(Ordering):
         return points + self._of_level[level + marked]
 
     def front_of(self, score: float) -> int:
-        for front, bound in enumerate(self.bounds):
-            if score >= bound:
-                return front
-        return len(self.bounds)
+        return bisect_left(self._negative_bounds, -score)
 
     def parts(self, url: UrlFacts, domain: DomainFacts, suffix_visits: int) -> dict[str, float]:
         """What each signal that is known and has a weight adds to the score: they add up to it."""
