@@ -8,7 +8,9 @@ from pathlib import Path
 from gossamer.clock import CLOCK_FILE
 from gossamer.errors import DirectoryError, DirectoryInUse, NotThisCrawl
 
-_OURS = frozenset({"crawl.db", "crawl.db-wal", "crawl.db-shm", "crawl.lock", "status.json", "warc", CLOCK_FILE})
+_OURS = frozenset(
+    {"crawl.db", "crawl.db-wal", "crawl.db-shm", "crawl.lock", "status.json", "warc", "service.token", CLOCK_FILE}
+)
 
 
 class CrawlDirectory:

@@ -19,7 +19,7 @@ from typing import Final
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from gossamer.clock import Clock
-from gossamer.service.gate import App, Message, Receive, Scope, Send
+from gossamer.service.gate import CHANGING, App, Message, Receive, Scope, Send
 
 FRESH: Final = 0.25
 """Seconds for which an answer is good ..."""
@@ -147,7 +147,7 @@ class Remembering:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
-        if scope["method"] != "GET":
+        if scope["method"] in CHANGING:
             await self._app(scope, receive, self._changing(send))
         elif _ASKED in scope and scope["http_version"] == "1.1" and not _NOT_PLAIN & {n for n, _ in scope["headers"]}:
             await self._one_of_many(scope, receive, send)

@@ -1,6 +1,7 @@
 """The routes that let URLs in, hold them to limits, and ask about hosts, pages and dead letters."""
 
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -34,10 +35,12 @@ from gossamer.service.gate import LINES
 from gossamer.service.operator import Answered, Operator
 from gossamer.service.parts import Parts
 from gossamer.service.standing import Limits, limits_of
+from gossamer.service.wrong import shown
 
 AT_ONCE = 2_000
 """Seeds of one commit; between two the crawl has its turn."""
 _LONGEST_LINE = 65_536
+_STRING = msgspec.json.Decoder(str)
 _REFUSALS_TOLD = 1_000
 _MOST_PATH = 300
 
@@ -89,12 +92,12 @@ def _urls_of(body: Seeds) -> Sequence[str]:
     for at, text in enumerate(given):
         if any(character < " " or character == "\x7f" for character in text):
             where = "urls" if isinstance(body.urls, str) else f"urls.{at}"
-            raise problem(422, "a URL has no control characters", where)
+            raise problem(422, f"{where}: a URL has no control characters, as {shown(text)} has", where)
     urls = split_seed_string(body.urls) if isinstance(body.urls, str) else body.urls
     if not urls:
-        raise problem(422, "there is no URL", "urls")
+        raise problem(422, f"urls: there is no URL in {shown(body.urls)}", "urls")
     if len(urls) > MOST_URLS:
-        raise problem(422, f"at most {MOST_URLS} URLs at a time; send more of them as {LINES}", "urls")
+        raise problem(422, f"urls: at most {MOST_URLS} at a time, not {len(urls)}; send them as {LINES}", "urls")
     return urls
 
 
@@ -123,11 +126,12 @@ async def _lots(lines: AsyncIterator[str]) -> AsyncIterator[list[str]]:
 
 async def _lines(request: Request) -> AsyncIterator[str]:
     """The lines of a body, one by one, whatever its length."""
-    rest = b""
+    rest, number = b"", 1
     async for piece in request.stream():
         *whole, rest = (rest + piece).split(b"\n")
+        number += len(whole)
         if len(rest) > _LONGEST_LINE:
-            raise problem(422, f"a line may have {_LONGEST_LINE} bytes")
+            raise problem(422, f"line {number}: may have at most {_LONGEST_LINE} bytes", f"line {number}")
         for line in whole:
             if text := _text_of(line):
                 yield text
@@ -136,8 +140,12 @@ async def _lines(request: Request) -> AsyncIterator[str]:
 
 
 def _text_of(line: bytes) -> str:
-    text = line.strip().decode("utf-8", "replace")
-    return text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text
+    """What a line says: a JSON string, or the text as it is. Bytes that are no UTF-8 stay in it as what no URL has."""
+    line = line.strip()
+    if line[:1] == b'"':
+        with suppress(msgspec.DecodeError, UnicodeDecodeError):
+            return _STRING.decode(line)
+    return line.decode("utf-8", "surrogateescape")
 
 
 def _counted(answers: Sequence[Answered]) -> dict[str, int]:
@@ -220,6 +228,10 @@ def _add_hosts(app: FastAPI, parts: Parts) -> None:
         they come back when it is resumed. `delay`: at least so many seconds after each answer, never less than the
         configuration says. All of it outlasts a restart of the service."""
         wanted = await read_body(request, HostAction)
+        if wanted.action == "delay" and "seconds" not in wanted.model_fields_set:
+            raise problem(422, "seconds: is missing; null for what the configuration says", "seconds")
+        if wanted.action != "delay" and wanted.seconds is not None:
+            raise problem(422, f"seconds: goes with delay, not with {wanted.action}", "seconds")
         key = _host(host)
         await _known_host(parts, key)
         returned = 0
@@ -233,7 +245,8 @@ def _add_hosts(app: FastAPI, parts: Parts) -> None:
             case "delay":
                 least = operator.least_delay(key)
                 if wanted.seconds is not None and wanted.seconds < least:
-                    raise problem(422, f"the configuration asks for at least {least:g} seconds", "seconds")
+                    told = f"seconds: the configuration asks for at least {least:g}, not {wanted.seconds:g}"
+                    raise problem(422, told, "seconds")
                 await operator.delay_host(key, wanted.seconds)
         return {**await _known_host(parts, key), "returned": returned}
 
@@ -241,7 +254,7 @@ def _add_hosts(app: FastAPI, parts: Parts) -> None:
 async def _known_host(parts: Parts, host: HostKey) -> dict[str, Any]:
     found = await parts.questions.host(parts.operator.config, host)
     if found is None:
-        raise problem(404, "no URL of this host is known", "host")
+        raise problem(404, f"no URL of {host} is known", "host")
     return {**found, **_ordered_for(parts.operator, host)}
 
 
@@ -254,7 +267,7 @@ def _ordered_for(operator: Operator, host: HostKey) -> dict[str, object]:
 def _host(name: str) -> HostKey:
     found = read_host(name)
     if found is None:
-        raise problem(404, "this is no name of a host", "host")
+        raise problem(404, f"{shown(name)} is no name of a host", "host")
     return found
 
 
@@ -279,7 +292,7 @@ def _add_pages(app: FastAPI, parts: Parts) -> None:
     @app.get("/explain", summary="The whole story of a URL", response_model=dict[str, Any])
     async def explain(url: Annotated[str, Query(min_length=1, max_length=10_000)]) -> Any:
         if not url.strip():
-            raise problem(422, "there is no URL", "url")
+            raise problem(422, f"url: there is no URL in {shown(url)}", "url")
         return _told(await questions.explain(parts.operator.config, url.strip()))
 
 
@@ -302,6 +315,8 @@ def _add_dead(app: FastAPI, parts: Parts) -> None:
         """All of them, or those of a host or a reason, or those that are named. `requeue`: a new start, no try used up;
         `drop`: excluded for good."""
         wanted = await read_body(request, DeadAction)
+        if wanted.urls is not None and (wanted.host is not None or wanted.reason is not None):
+            raise problem(422, "urls: are named one by one, so not together with host or reason", "urls")
         chosen = DeadFilter(host=wanted.host, reason=wanted.reason)
         action = parts.operator.requeue_dead if wanted.action == "requeue" else parts.operator.drop_dead
         return {"done": await action(chosen, wanted.urls)}

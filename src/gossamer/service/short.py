@@ -58,7 +58,7 @@ class ShortWay:
     def __call__(self, path: bytes, query: bytes, fields: bytes) -> Make | None:
         """What makes the answer, from its fields on; None if this goes the long way. So may the answer, in the end."""
         route = self._routes.get(path)
-        if route is None or (path == b"/metrics" and b"json" in fields.lower()):
+        if route is None or (path == b"/metrics" and b"application/" in fields.lower()):
             return None  # figures as JSON are asked for by people
         return route(query)
 
