@@ -80,8 +80,8 @@ OURS: dict[str, tuple[str, ...]] = {
     # The crawl behind HTTP: opens the same session as the command line, steers it, reads its database.
     "service": (
         *("model", "errors", "clock", "config", "sections", "crawl", "seed", "filter", "store.changes", "observe"),
-        *("fetch.dns.policy", "backends.sqlite", "explain.words", "inquiries", "rulebook", "wishes", "version"),
-        *("link", "sketch"),
+        *("fetch.dns.policy", "backends.sqlite", "explain.facts", "explain.words", "inquiries", "rulebook", "wishes"),
+        *("link", "sketch", "version"),
     ),
     "cli": ("commands", "errors", "observe", "version"),
     "__main__": ("cli",),
