@@ -1,6 +1,7 @@
-"""The application: routes, and how errors are told. Made over an open session; starts nothing itself."""
+"""The application: routes, and how errors are told. Made before anything is opened; starts nothing itself."""
 
 from collections.abc import AsyncIterator
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import msgspec
@@ -29,7 +30,7 @@ from gossamer.service.dashboard import add_dashboard
 from gossamer.service.gate import TooLarge
 from gossamer.service.metrics import CONTENT_TYPE, prefers_json
 from gossamer.service.operator import Unavailable
-from gossamer.service.parts import Parts
+from gossamer.service.parts import CrawlShown, Parts
 from gossamer.service.routes import add_routes
 from gossamer.service.strict import StrictRoute
 from gossamer.service.wrong import first_of, shown
@@ -61,7 +62,6 @@ class Json(JSONResponse):
 def make_app(parts: Parts) -> FastAPI:
     """The application, without its gate."""
     app = bare_app()
-    app.state.parts = parts
     add_routes(app, parts)
     _add_watching(app, parts)
     _add_health(app, parts)
@@ -71,8 +71,7 @@ def make_app(parts: Parts) -> FastAPI:
 
 def description() -> dict[str, Any]:
     """What OpenAPI says of the service: docs/openapi.json."""
-    nothing: Any = None  # routes are described without being called
-    return make_app(Parts(nothing, nothing, nothing, nothing, nothing, nothing)).openapi()
+    return make_app(Parts()).openapi()  # routes are described without being called
 
 
 class Described(FastAPI):
@@ -175,13 +174,13 @@ def picture(snapshot: Snapshot, state: str) -> dict[str, object]:
         "waiting_for": snapshot.waiting_for,
         "load_reason": snapshot.load_reason,
         "loop_lag": round(snapshot.loop_lag, 4),
+        "front": None if snapshot.front is None else asdict(snapshot.front),
         "slowest": [[host, round(took, 3)] for host, took in snapshot.slowest[:10]],
     }
 
 
-def state_of(parts: Parts, latest: Snapshot | None) -> StateOfCrawl:
-    pipeline = parts.pipeline
-    return state_word(latest, stopping=pipeline.stopping, paused=pipeline.paused)
+def state_of(crawl: CrawlShown, latest: Snapshot | None) -> StateOfCrawl:
+    return state_word(latest, stopping=crawl.stopping, paused=crawl.paused)
 
 
 def state_word(latest: Snapshot | None, *, stopping: bool, paused: bool) -> StateOfCrawl:
@@ -198,9 +197,10 @@ def state_word(latest: Snapshot | None, *, stopping: bool, paused: bool) -> Stat
 def _add_watching(app: FastAPI, parts: Parts) -> None:
     @app.get("/status", summary="The totals of the crawl, and what it does at the moment", response_model=StatusAnswer)
     async def status() -> Response:
-        if parts.feed.latest is None:
+        latest = parts.crawl.latest
+        if latest is None:
             raise problem(503, "the crawl has only begun", retry=True)
-        return Json(picture(parts.feed.latest, state_of(parts, parts.feed.latest)))
+        return Json(picture(latest, state_of(parts.crawl, latest)))
 
     @app.get(
         "/metrics",
@@ -229,7 +229,7 @@ def _add_watching(app: FastAPI, parts: Parts) -> None:
 
     @app.get("/crawl", summary="Whether it runs", response_model=CrawlAnswer)
     async def crawl() -> Response:
-        return Json({"state": state_of(parts, parts.feed.latest)})
+        return Json({"state": state_of(parts.crawl, parts.feed.latest)})
 
     @app.post(
         "/crawl", summary="Pause, resume or stop it", response_model=CrawlAnswer, openapi_extra=described(CrawlAction)
@@ -242,7 +242,7 @@ def _add_watching(app: FastAPI, parts: Parts) -> None:
             parts.stop()
             return Json({"state": "stopping"})
         await parts.operator.pause(wanted.action == "pause")
-        return Json({"state": state_of(parts, parts.feed.latest)})
+        return Json({"state": state_of(parts.crawl, parts.feed.latest)})
 
 
 async def _events(parts: Parts, last: str | None) -> AsyncIterator[bytes]:
@@ -250,7 +250,7 @@ async def _events(parts: Parts, last: str | None) -> AsyncIterator[bytes]:
     yield b"retry: 2000\n\n"
     yield _event("history", parts.feed.history(), place)
     async for snapshot, outcomes, there in parts.feed.pictures(last=place):
-        yield _event("status", picture(snapshot, state_of(parts, snapshot)))
+        yield _event("status", picture(snapshot, state_of(parts.crawl, snapshot)))
         yield _event("moment", parts.feed.moment(snapshot))
         if outcomes:
             yield _event("visits", [_told(outcome) for outcome in outcomes], there)

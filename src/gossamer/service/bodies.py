@@ -191,8 +191,12 @@ class StatusAnswer(BaseModel):
     dead: int
     hosts: int
     seconds: float
-    cpu_seconds: float
-    max_rss_bytes: int
+    cpu_seconds: float = Field(description="of the crawl's process, this run")
+    max_rss_bytes: int = Field(description="of the crawl's process")
+    front: dict[str, float] | None = Field(
+        default=None,
+        description="the same of the process that has the connections: `cpu_seconds`, `rss_bytes`, `max_rss_bytes`",
+    )
     politeness_violations: int = Field(description="by our own audit; must be 0")
     finished: bool
     at: str = Field(description="when this was so: ISO 8601, UTC")

@@ -5,11 +5,12 @@ import re
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import NamedTuple
 
 from gossamer.crawl.audience import Audience, Outcome
 from gossamer.model.fill import Fill
-from gossamer.observe.snapshot import Snapshot
+from gossamer.observe.snapshot import ProcessUse, Snapshot
 from gossamer.service.moments import Moments, Row, Sights
 
 MOST_WATCHERS = 20
@@ -59,6 +60,7 @@ class Feed:
         self._alone = 0  # pictures since somebody watched
         self._listens = False
         self._closed = False
+        self.front: ProcessUse | None = None  # as it told last
         self.on_picture: Callable[[], None] = lambda: None
 
     def open(
@@ -75,12 +77,13 @@ class Feed:
         Looking costs milliseconds with many hosts, so it is not done for every caller."""
         if self._look is not None and self._commits() != self._as_of:
             self._as_of = self._commits()
-            self._latest = self._look()
+            self._latest = replace(self._look(), front=self.front)
         return self._latest
 
     # --- what the crawl tells --------------------------------------------------------------------
 
     def update(self, snapshot: Snapshot) -> None:
+        snapshot = replace(snapshot, front=self.front)
         self._latest, self._as_of = snapshot, self._commits()
         self._moments.note(snapshot)
         self._run = self._run or f"{1000 * snapshot.at:.0f}"

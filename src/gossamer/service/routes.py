@@ -34,7 +34,7 @@ from gossamer.service.bodies import (
 from gossamer.service.gate import LINES
 from gossamer.service.operator import Answered, Operator
 from gossamer.service.parts import Parts
-from gossamer.service.standing import Limits, limits_of
+from gossamer.service.standing import Limits, StandingOrders, limits_of
 from gossamer.service.wrong import shown
 
 AT_ONCE = 2_000
@@ -163,11 +163,9 @@ def _seeds_answer(counts: dict[str, int], answers: Sequence[Answered]) -> dict[s
 
 
 def _add_limits(app: FastAPI, parts: Parts) -> None:
-    operator = parts.operator
-
     @app.get("/url/limit", summary="The limits that URLs are held to", response_model=LimitsAnswer)
     async def limits() -> Any:
-        return _limits_answer(limits_of(operator.config), 0)
+        return _limits_answer(limits_of(parts.operator.config), 0)
 
     @app.post(
         "/url/limit",
@@ -179,6 +177,7 @@ def _add_limits(app: FastAPI, parts: Parts) -> None:
         """At once, and for queued URLs too: those that a limit forbids become `excluded` when their turn comes, and
         come back when it is lifted. Kept over restarts."""
         wanted = await read_body(request, NewLimits)
+        operator = parts.operator
         domains = limits_of(operator.config).excluded_domains
         if wanted.excludedDomains is not None:
             domains = tuple(sorted(parse_domains(wanted.excludedDomains, "excludedDomains")))
@@ -199,8 +198,6 @@ def _limits_answer(limits: Limits, returned: int) -> dict[str, Any]:
 
 
 def _add_hosts(app: FastAPI, parts: Parts) -> None:
-    operator, questions = parts.operator, parts.questions
-
     @app.get("/hosts", summary="Hosts, a page at a time", response_model=HostsAnswer)
     async def hosts(
         sort: Literal["queued", "fetched", "excluded", "next", "host"] = "queued",
@@ -208,9 +205,10 @@ def _add_hosts(app: FastAPI, parts: Parts) -> None:
         most: Most = 100,
         q: Annotated[str, Query(max_length=_MOST_PATH, description="part of the name")] = "",
     ) -> Any:
-        found, total = await questions.hosts(operator.config, sort, offset, most, q.lower())
+        crawl = parts.crawl
+        found, total = await parts.questions.hosts(crawl.config, sort, offset, most, q.lower())
         for each in found:
-            each.update(_ordered_for(operator, HostKey(str(each["host"]))))
+            each.update(_ordered_for(crawl.orders, HostKey(str(each["host"]))))
         return _told({"hosts": found, "total": total, "next": offset + most if offset + most < total else None})
 
     @app.get("/hosts/{host}", summary="Everything known of a host", response_model=HostAnswer)
@@ -234,7 +232,7 @@ def _add_hosts(app: FastAPI, parts: Parts) -> None:
             raise problem(422, f"seconds: goes with delay, not with {wanted.action}", "seconds")
         key = _host(host)
         await _known_host(parts, key)
-        returned = 0
+        operator, returned = parts.operator, 0
         match wanted.action:
             case "pause":
                 await operator.pause_host(key)
@@ -252,14 +250,13 @@ def _add_hosts(app: FastAPI, parts: Parts) -> None:
 
 
 async def _known_host(parts: Parts, host: HostKey) -> dict[str, Any]:
-    found = await parts.questions.host(parts.operator.config, host)
+    found = await parts.questions.host(parts.crawl.config, host)
     if found is None:
         raise problem(404, f"no URL of {host} is known", "host")
-    return {**found, **_ordered_for(parts.operator, host)}
+    return {**found, **_ordered_for(parts.crawl.orders, host)}
 
 
-def _ordered_for(operator: Operator, host: HostKey) -> dict[str, object]:
-    orders = operator.orders
+def _ordered_for(orders: StandingOrders, host: HostKey) -> dict[str, object]:
     delay = orders.delays.get(host)
     return {"paused": host in orders.paused_hosts, "dropped": host in orders.dropped_hosts, "ordered_delay": delay}
 
@@ -275,8 +272,6 @@ def _host(name: str) -> HostKey:
 
 
 def _add_pages(app: FastAPI, parts: Parts) -> None:
-    questions = parts.questions
-
     @app.get("/pages", summary="Known pages, a window at a time", response_model=PagesAnswer)
     async def pages(
         state: StateWord | None = None,
@@ -286,14 +281,14 @@ def _add_pages(app: FastAPI, parts: Parts) -> None:
         most: Most = 100,
     ) -> Any:
         wanted = PageFilter(state=None if state is None else UrlState[state.upper()], host=host)
-        found = await questions.pages(wanted, after, q or None, most)
+        found = await parts.questions.pages(wanted, after, q or None, most)
         return _told({"pages": found.items, "next": found.next})
 
     @app.get("/explain", summary="The whole story of a URL", response_model=dict[str, Any])
     async def explain(url: Annotated[str, Query(min_length=1, max_length=10_000)]) -> Any:
         if not url.strip():
             raise problem(422, f"url: there is no URL in {shown(url)}", "url")
-        return _told(await questions.explain(parts.operator.config, url.strip()))
+        return _told(await parts.questions.explain(parts.crawl.config, url.strip()))
 
 
 # --- dead letters ----------------------------------------------------------------------------------------
