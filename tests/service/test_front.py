@@ -78,13 +78,13 @@ def test_signals_for_the_whole_group_leave_the_end_to_the_crawl(tmp_path: Path) 
 
 def test_what_both_processes_take_is_told_to_whoever_asks_and_to_whoever_watches(tmp_path: Path) -> None:
     with Service(tmp_path / "crawl") as service:
-        wait_until(lambda: service.get("/status").json["front"] is not None, "the front to tell of itself")
         told = service.get("/status").json
         connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=30)
         connection.request("GET", "/events")
         stream = connection.getresponse()
-        lines = [stream.readline() for _ in range(8)]
-        watched = json.loads(lines[lines.index(b"event: status\n") + 1].removeprefix(b"data: "))
+        lines = [stream.readline() for _ in range(20)]  # two seconds of them: the first may know nothing of it yet
+        seconds = [at for at, line in enumerate(lines) if line == b"event: status\n"]
+        watched = json.loads(lines[seconds[1] + 1].removeprefix(b"data: "))
         connection.close()
         text = service.get("/metrics").body.decode()
 

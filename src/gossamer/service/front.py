@@ -28,7 +28,7 @@ from gossamer.errors import GossamerError
 from gossamer.filter.domains import registrable_domain
 from gossamer.link import Link
 from gossamer.model.units import HostKey
-from gossamer.observe.snapshot import Snapshot
+from gossamer.observe.snapshot import ProcessUse, Snapshot
 from gossamer.service.across import Across
 from gossamer.service.asking import Questions
 from gossamer.service.connections import Server, server_config
@@ -50,6 +50,12 @@ class Shown:
     latest: Snapshot | None = None
     stopping: bool = False
     paused: bool = False
+
+    def with_own_use(self) -> ProcessUse:
+        """Have the picture tell what this process has taken."""
+        used = own_use()
+        self.latest = None if self.latest is None else replace(self.latest, front=used)
+        return used
 
 
 def forked(listening: socket.socket, app: App, parts: Parts) -> tuple[int, socket.socket]:
@@ -106,6 +112,7 @@ async def _serve(listening: socket.socket, end: socket.socket, app: App, parts: 
         return  # there is no crawl after all
     _, policy, shown = opening
     _fill_in(parts, shown)
+    link.tell("used", shown.with_own_use())
     questions = parts.questions
     server, across = _made(link, app, parts, policy, shown)
     with suppress(GossamerError):
@@ -114,10 +121,8 @@ async def _serve(listening: socket.socket, end: socket.socket, app: App, parts: 
     async def hear() -> None:
         async for what, *rest in heard:
             if what == "shown":
-                latest, shown.stopping, shown.paused, ordered = rest
-                used = own_use()
-                shown.latest = None if latest is None else replace(latest, front=used)
-                link.tell("used", used)
+                shown.latest, shown.stopping, shown.paused, ordered = rest
+                link.tell("used", shown.with_own_use())
                 shown.config, shown.orders = ordered or (shown.config, shown.orders)
             elif what == "close":
                 server.should_exit = True
