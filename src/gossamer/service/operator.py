@@ -28,7 +28,7 @@ from gossamer.model.states import UrlState
 from gossamer.model.units import HostKey, Seconds, Url
 from gossamer.seed.lists import with_scheme
 from gossamer.service.standing import FACT, Limits, StandingOrders
-from gossamer.store.changes import Order, SeedRecord
+from gossamer.store.changes import Committed, Order, SeedRecord
 from gossamer.wishes import canonicaliser_for, politeness_for
 
 LIMIT_REASONS = ("depth_limit", "url_too_long", "excluded_domain")
@@ -93,9 +93,9 @@ class Operator:
 
     # --- seeds -----------------------------------------------------------------------------------
 
-    async def add_seeds(self, texts: Sequence[str]) -> list[Answered]:
+    async def add_seeds(self, texts: Sequence[str], patience: float | None = None) -> list[Answered]:
         """Let URLs in as seeds, in the words of a caller. One answer for each, in order. Raises Unavailable; then none
-        is acknowledged, though some may be on record."""
+        is acknowledged, though some may be on record. `patience`: seconds to wait for a store that is slow."""
         self._must_be_available()
         crawl = self._opened.crawl
         found = [self._read(text) for text in texts]
@@ -123,9 +123,7 @@ class Operator:
             batch = crawl.store.batch
             batch.seeds += entering.values()
             batch.candidates += candidates
-            await self._committed()
-            assert crawl.store.last is not None
-            new = crawl.store.last.new_seeds
+            new = (await self._committed(patience)).new_seeds
         told: set[str] = set()
         for at, (each, answer) in enumerate(zip(found, answers, strict=True)):
             if answer is None and not isinstance(each, Refusal):
@@ -341,12 +339,10 @@ class Operator:
         facts["options"] = json.dumps(shape_of(self.config))  # so that `gossamer crawl` goes on by the same limits
         await self._committed()
 
-    async def _committed(self) -> None:
+    async def _committed(self, patience: float | None = None) -> Committed:
         """Wait until everything so far is on record. Raises Unavailable if that takes too long."""
         store = self._opened.crawl.store
-        store.hasten()
-        try:
-            async with asyncio.timeout(self._patience):
-                await store.until_committed()
-        except TimeoutError:
-            raise Unavailable from None
+        committed = await store.try_to_commit_within(self._patience, patience or self._patience)
+        if committed is None:
+            raise Unavailable
+        return committed

@@ -42,6 +42,8 @@ AT_ONCE = 2_000
 _LONGEST_LINE = 65_536
 _STRING = msgspec.json.Decoder(str)
 _REFUSALS_TOLD = 1_000
+_STREAM_PATIENCE = 60.0
+"""Seconds for one lot of a stream. Who sends a million is slowed by a slow store, not turned away half-way."""
 _MOST_PATH = 300
 
 After = Annotated[int, Query(ge=0, le=2**62, description="`next` of the window before")]
@@ -105,7 +107,7 @@ async def _streamed(operator: Operator, request: Request) -> dict[str, Any]:
     counts = {"accepted": 0, "known": 0, "refused": 0}
     refusals: list[Answered] = []
     async for urls in _lots(_lines(request)):
-        answers = await operator.add_seeds(urls)
+        answers = await operator.add_seeds(urls, _STREAM_PATIENCE)
         for name, n in _counted(answers).items():
             counts[name] += n
         refusals += [answer for answer in answers if answer.status == "refused"]
