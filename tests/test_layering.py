@@ -142,7 +142,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "concurrent": ("store.thread", "crawl", "fetch", "service.asking"),
     "threading": ("observe.log", "library"),
     "multiprocessing": ("crawl",),
-    "socket": ("service.connections", "service.front", "link", "service.server", "simweb"),
+    "socket": ("service.connections", "service.front", "service.starting", "link", "service.server", "simweb"),
     "subprocess": ("simweb",),
     "http": ("simweb",),
     "urllib": (

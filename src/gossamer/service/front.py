@@ -37,6 +37,7 @@ from gossamer.service.metrics import Metrics
 from gossamer.service.parts import Parts
 from gossamer.service.short import ShortWay
 from gossamer.service.standing import StandingOrders
+from gossamer.service.starting import answered_until
 
 _PATIENCE: Final = 10.0  # seconds; connections have three
 
@@ -107,7 +108,7 @@ def _live(listening: socket.socket, end: socket.socket, app: App, parts: Parts) 
 async def _serve(listening: socket.socket, end: socket.socket, app: App, parts: Parts) -> None:
     link = await Link.over(end)
     heard = link.heard()
-    opening = await anext(heard, None)
+    opening = await answered_until(anext(heard, None), listening)
     if opening is None:
         return  # there is no crawl after all
     _, policy, shown = opening
