@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -50,15 +51,20 @@ def test_what_was_whole_is_taken_for_whole_for_a_minute(tmp_path: Path, clock: V
 def test_a_file_that_is_gone_cut_or_another_one_is_noticed_at_once(tmp_path: Path, clock: VirtualClock) -> None:
     path = tmp_path / "a.warc.gz"
     visit, records = written(path), Records(tmp_path, clock)
-    for harm in (path.unlink, lambda: os.truncate(path, 20), lambda: _replaced(path)):
+    harms: tuple[Callable[[Path], None], ...] = (Path.unlink, _cut, _replaced)
+    for harm in harms:
         written(path)
         whole = records(visit)
         assert whole is not None and whole.problem is None
-        harm()
+        harm(path)
 
         found = records(visit)
 
         assert found is not None and (found.problem is not None or found.block_ok is False)
+
+
+def _cut(path: Path) -> None:
+    os.truncate(path, 20)
 
 
 def _replaced(path: Path) -> None:
