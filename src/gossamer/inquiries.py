@@ -35,6 +35,8 @@ from gossamer.seed.lists import with_scheme
 from gossamer.wishes import domain_of
 
 Json = dict[str, object]
+Check = Callable[[VisitFact], RecordCheck | None]
+"""Looks at the record of a visit in the archive."""
 
 HOST_SORTS: dict[str, Callable[[HostStanding], tuple[float, str]]] = {
     "queued": lambda row: (-row.queued, row.host),
@@ -55,10 +57,7 @@ def story_of(config: Config, text: str, *, running: bool) -> Story:
         return refused(form)
     path = Path(config.dir) / "crawl.db"
     with closing(open_for_reading(path)) as db:
-        return _story(StoryReader(db, path), book, form, running, None, partial(checked_record, book.archive))
-
-
-Check = Callable[[VisitFact], RecordCheck | None]
+        return _story(StoryReader(db, path), book, form, running, None)
 
 
 def story_from(
@@ -67,26 +66,28 @@ def story_from(
     """The same by a reader of its database, under the rules of a book; `check` looks at the archive. Raises LargeRecord
     if a document in it would have to be read that is larger than that."""
     form = _form(book, text)
-    return refused(form) if form.url is None else _story(reader, book, form, running, largest_record, check)
+    return refused(form) if form.url is None else _story(reader, book, form, running, largest_record, check=check)
 
 
 def _form(book: Rulebook, text: str) -> Form:
     return form_of(text, with_scheme(text), book.canonicaliser)
 
 
-def _story(reader: StoryReader, book: Rulebook, form: Form, running: bool, largest: int | None, check: Check) -> Story:
+def _story(
+    reader: StoryReader, book: Rulebook, form: Form, running: bool, largest: int | None, check: Check | None = None
+) -> Story:
     assert form.url is not None and form.host is not None and form.origin is not None
     domain, _, suffix = domain_of(form.host)
-    with reader.one_moment():
-        learnt = reader.learnt_parameters(form.host) if book.config.identity.learn else ()
-        identities = identities_with(book.identities.rules, learnt) if learnt else book.identities
-        sought = fingerprints_of(form.url, form.host, reader.fingerprint_key(), identities)
-        facts = reader.facts(form.host, domain, suffix, form.origin, sought)
-        host = facts.host.host if facts.host is not None else form.host
-        ordered = orders_from(facts.orders).ordered_for(host)
-        rules = rules_of(book, reader, host, domain, identities, ordered)
+    learnt = reader.learnt_parameters(form.host) if book.config.identity.learn else ()
+    identities = identities_with(book.identities.rules, learnt) if learnt else book.identities
+    sought = fingerprints_of(form.url, form.host, reader.fingerprint_key(), identities)
+    facts = reader.facts(form.host, domain, suffix, form.origin, sought)
+    host = facts.host.host if facts.host is not None else form.host
+    ordered = orders_from(facts.orders).ordered_for(host)
+    rules = rules_of(book, reader, host, domain, identities, ordered)
     if largest is not None and facts.visit is not None and _record_bytes(facts.visit) > largest:
         raise LargeRecord
+    check = check or partial(checked_record, book.archive)
     record = None if facts.visit is None else check(facts.visit)
     # The clock is read last, so that nothing on record is younger than now.
     return tell(form, facts, rules, now=book.clock.now(), running=running, record=record)

@@ -65,7 +65,7 @@ class StoryReader:
 
     def seed_host(self, host: HostKey) -> HostKey | None:
         """The host itself if a seed is on it."""
-        with self.one_moment():
+        with self._one_moment():
             for scheme in _SCHEMES:
                 # A host in a canonical URL ends with a slash, or a colon before its port; "0" and ";" come after those.
                 for end, beyond in (("/", "0"), (":", ";")):
@@ -75,7 +75,7 @@ class StoryReader:
 
     def seed_host_in(self, domain: Domain) -> HostKey | None:
         """The host of a seed in this domain, if there is one."""
-        with self.one_moment():
+        with self._one_moment():
             for (url,) in self._db.execute(self._sql["seeds_naming"], (domain,)):
                 host = _host_of(url)
                 if host == domain or host.endswith(f".{domain}"):
@@ -87,7 +87,7 @@ class StoryReader:
     ) -> Facts:
         """What is on record of the URL with the first of these identities that is known; of its host, domain, suffix
         and origin alone if none is."""
-        with self.one_moment():
+        with self._one_moment():
             for identity in identities:
                 row = self._row("url_by_identity", domain, identity)
                 if row is not None:
@@ -184,13 +184,9 @@ class StoryReader:
         return row
 
     @contextmanager
-    def one_moment(self) -> Iterator[None]:
-        """A read transaction: what is read in it is of one commit. The driver's errors come out as ours. Within another
-        one it is that one."""
+    def _one_moment(self) -> Iterator[None]:
+        """A read transaction: what is read in it is of one commit. The driver's errors come out as ours."""
         with self._our_errors():
-            if self._db.in_transaction:
-                yield
-                return
             self._db.execute("BEGIN")
             try:
                 yield
