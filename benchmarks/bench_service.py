@@ -44,13 +44,14 @@ class Stretch:
     pages: int
     cpu: float
     wall: float
+    front: float  # of the CPU time, what the process of the connections took
 
     @property
     def per_cpu_second(self) -> float:
         return self.pages / self.cpu
 
     def __add__(self, other: "Stretch") -> "Stretch":
-        return Stretch(self.pages + other.pages, self.cpu + other.cpu, self.wall + other.wall)
+        return Stretch(self.pages + other.pages, self.cpu + other.cpu, self.wall + other.wall, self.front + other.front)
 
 
 class Serving:
@@ -73,6 +74,10 @@ class Serving:
 
     def pages(self) -> int:
         return int(self.get("/status")["pages"])
+
+    def front_seconds(self) -> float:
+        """CPU time of the front, by its own word."""
+        return float(self.get("/status")["front"]["cpu_seconds"])
 
     def cpu_seconds(self) -> float:
         """Of all its threads, and of the children that read large pages."""
@@ -109,9 +114,10 @@ def serving(web: SimwebProcess, place: Path) -> Iterator[Serving]:
 
 @contextmanager
 def stretch(service: Serving, found: list[Stretch]) -> Iterator[None]:
-    pages, cpu, began = service.pages(), service.cpu_seconds(), time.monotonic()
+    pages, cpu, front, began = service.pages(), service.cpu_seconds(), service.front_seconds(), time.monotonic()
     yield
-    found.append(Stretch(service.pages() - pages, service.cpu_seconds() - cpu, time.monotonic() - began))
+    after = service.pages() - pages, service.cpu_seconds() - cpu, time.monotonic() - began
+    found.append(Stretch(*after, service.front_seconds() - front))
 
 
 def paths_of(service: Serving, routes: tuple[str, ...], different: int) -> list[str]:
@@ -159,6 +165,7 @@ def main() -> int:
     print(f"calls            {calls.calls} in {calls.seconds:.1f} s, {calls.bad} not answered with 200", end="")
     print(f", {calls.left} not made: this machine was too busy" if calls.left else "")
     print(f"a call           {1e6 * each / calls.calls:.0f} µs CPU, with what it disturbs")
+    print(f"the front        {1e6 * under.front / calls.calls:.0f} µs CPU a call of that")
     for route in calls.took:
         times = ", ".join(f"{1000 * calls.quantile(route, share):.1f}" for share in (0.5, 0.99))
         print(f"  {route:10} median and p99 {times} ms")

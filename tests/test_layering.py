@@ -81,8 +81,8 @@ OURS: dict[str, tuple[str, ...]] = {
     # The crawl behind HTTP: opens the same session as the command line, steers it, reads its database.
     "service": (
         *("model", "errors", "clock", "config", "sections", "crawl", "seed", "filter", "store.changes", "observe"),
-        *("fetch.dns.policy", "backends.sqlite", "explain.words", "inquiries", "rulebook", "wishes", "version"),
-        *("link", "sketch"),
+        *("fetch.dns.policy", "backends.sqlite", "explain.facts", "explain.words", "inquiries", "rulebook", "wishes"),
+        *("link", "sketch", "version"),
     ),
     # A crawl by several processes: opens the same session in each of them.
     "workers": (
@@ -159,7 +159,15 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "concurrent": ("store.thread", "crawl", "fetch", "service.asking"),
     "threading": ("observe.log", "library"),
     "multiprocessing": ("crawl",),
-    "socket": ("service.connections", "service.front", "link", "service.server", "simweb", "workers"),
+    "socket": (
+        "service.connections",
+        "service.front",
+        "service.starting",
+        "link",
+        "service.server",
+        "simweb",
+        "workers",
+    ),
     "subprocess": ("simweb",),
     "http": ("simweb",),
     "urllib": (

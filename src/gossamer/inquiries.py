@@ -38,6 +38,8 @@ from gossamer.wishes import domain_of
 from gossamer.workers.layout import parts_of
 
 Json = dict[str, object]
+Check = Callable[[VisitFact], RecordCheck | None]
+"""Looks at the record of a visit in the archive."""
 
 HOST_SORTS: dict[str, Callable[[HostStanding], tuple[float, str]]] = {
     "queued": lambda row: (-row.queued, row.host),
@@ -88,12 +90,12 @@ class _Owners:
 
 
 def story_from(
-    reader: StoryReader, book: Rulebook, text: str, *, running: bool, largest_record: int | None = None
+    reader: StoryReader, book: Rulebook, text: str, check: Check, *, running: bool, largest_record: int | None = None
 ) -> Story:
-    """The same by a reader of its database, under the rules of a book. Raises LargeRecord if a document in the archive
-    would have to be read that is larger than that."""
+    """The same by a reader of its database, under the rules of a book; `check` looks at the archive. Raises LargeRecord
+    if a document in it would have to be read that is larger than that."""
     form = _form(book, text)
-    return refused(form) if form.url is None else _story(reader, book, form, running, largest_record)
+    return refused(form) if form.url is None else _story(reader, book, form, running, largest_record, check=check)
 
 
 def _form(book: Rulebook, text: str) -> Form:
@@ -101,7 +103,13 @@ def _form(book: Rulebook, text: str) -> Form:
 
 
 def _story(
-    reader: StoryReader, book: Rulebook, form: Form, running: bool, largest: int | None, owners: _Owners | None = None
+    reader: StoryReader,
+    book: Rulebook,
+    form: Form,
+    running: bool,
+    largest: int | None,
+    owners: _Owners | None = None,
+    check: Check | None = None,
 ) -> Story:
     assert form.url is not None and form.host is not None and form.origin is not None
     domain, _, suffix = domain_of(form.host)
@@ -114,7 +122,8 @@ def _story(
     rules = rules_of(book, reader, host, domain, identities, ordered)
     if largest is not None and facts.visit is not None and _record_bytes(facts.visit) > largest:
         raise LargeRecord
-    record = None if facts.visit is None else checked_record(book.archive, facts.visit)
+    check = check or partial(checked_record, book.archive)
+    record = None if facts.visit is None else check(facts.visit)
     # The clock is read last, so that nothing on record is younger than now.
     return tell(form, facts, rules, now=book.clock.now(), running=running, record=record)
 

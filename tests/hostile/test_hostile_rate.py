@@ -6,9 +6,11 @@ Waits are shortened; what is asserted of them is what the server saw: that nobod
 
 import os
 import socket
+import sqlite3
 import threading
 import time
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
@@ -189,13 +191,20 @@ def test_rt_06_a_host_that_refuses_connections_is_tried_seldom_and_disturbs_nobo
     assert 1 <= errors["conn_refused"] <= 20
 
 
+def longest_quiet(crawl: SmallCrawl) -> float:
+    """Until when some host is left alone, by the crawl's database."""
+    with closing(sqlite3.connect(f"file:{crawl.dir / 'crawl.db'}?mode=ro", uri=True)) as db:
+        return float(db.execute("SELECT max(next_contact) FROM hosts").fetchone()[0] or 0.0)
+
+
 @pytest.mark.service
 def test_rt_07_a_host_that_asked_for_quiet_gets_it_over_a_killed_process_too(tmp_path: Path) -> None:
     crawl = SmallCrawl(tmp_path, TOML)
+    began = time.time()
     with SmallServer(busy(1, lambda: "4")) as server:
         with Command(*crawl.command([server.base + "/"])) as crawler:
             wait_until(lambda: answered_at(server, "/") or not crawler.runs, "the first request")
-            threading.Event().wait(1.0)
+            wait_until(lambda: longest_quiet(crawl) >= began + 4.0, "what it asked for to be on record")
             crawler.process.kill()
             crawler.process.wait()
         crawl.run(server.base + "/")

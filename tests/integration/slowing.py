@@ -107,6 +107,7 @@ class Watcher:
         self.opened = opened
         self.seen = Seen()
         self.full: dict[str, float] = {}
+        self.looks = 0
         self._watching: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> "Watcher":
@@ -123,6 +124,7 @@ class Watcher:
             self.full = {name: fill.saturation for name, fill in self.opened.watch.snapshot().queues.items()}
             for name, full in self.full.items():
                 self.seen.peaks[name] = max(self.seen.peaks[name], full)
+            self.looks += 1
             await asyncio.sleep(0.01)
 
     @property
@@ -188,7 +190,8 @@ async def _brake_once(watcher: Watcher, running: "asyncio.Task[None]", brake: Sl
     brake.pull()
     if queue is not None:
         await watcher.until(lambda: watcher.full[queue] >= 0.8, f"{queue} to fill")
-    await asyncio.sleep(0.05)
+    looks = watcher.looks
+    await watcher.until(lambda: watcher.looks >= looks + 5, "what was on its way to get there")
     began, fetched, passed = time.perf_counter(), watcher.fetched, brake.passed
     await asyncio.sleep(SLOW_SECONDS)
     seen.fetched, seen.passed = watcher.fetched - fetched, brake.passed - passed

@@ -134,7 +134,7 @@ async def watch_a_slow_commit(stage: Scene) -> None:
         store.slow_after = 0.2
         await watcher.until(lambda: store.slow, "a slow commit")
         store.slow_after = 60.0
-        await asyncio.sleep(0.3)  # what was in flight comes in
+        await watcher.until(lambda: opened.watch.snapshot().in_flight == 0, "what was in flight to come in")
         before = watcher.fetched
         shown = await asyncio.to_thread(gossamer_status, stage.dir)
         snapshot = opened.watch.snapshot()

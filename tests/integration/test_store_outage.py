@@ -1,6 +1,7 @@
 """A store that fails in the middle of a transaction, and comes back: its breaker (X2) in a whole crawl."""
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -56,15 +57,29 @@ async def crawl_with_outage(site: SmallServer, wishes: dict[str, object]) -> tup
             told.append("store.recovered" if error is None else "store.failing")
             failing.set()
 
-        store.on_failing = tell
+        tries, try_to_commit = 0, store._try_to_commit
+
+        async def counted(batch: object) -> object:
+            nonlocal tries
+            tries += 1
+            return await try_to_commit(batch)
+
+        async def until(holds: Callable[[], bool]) -> None:
+            for _ in range(6000):
+                if holds():
+                    return
+                await asyncio.sleep(0.01)
+            raise AssertionError(f"waited in vain after {tries} tries")
+
+        store.on_failing, store._try_to_commit = tell, counted
         db = store._writer._db
         (pages,) = db.execute("PRAGMA page_count").fetchone()
         db.execute(f"PRAGMA max_page_count = {pages + 4}")  # a disk that is full for SQLite, in mid-transaction
         running = asyncio.create_task(opened.crawl.pipeline.run())
         await asyncio.wait_for(failing.wait(), 60)
-        await asyncio.sleep(0.3)  # what was in flight comes in
-        before = len(site.asked)
-        await asyncio.sleep(0.3)
+        await until(lambda: opened.watch.snapshot().in_flight == 0)  # what was on its way has come in
+        before, tried = len(site.asked), tries
+        await until(lambda: tries >= tried + 2)  # each comes later than the one before
         assert len(site.asked) == before and store.saturation == 1.0
         await asyncio.wrap_future(store._executor.submit(db.execute, "PRAGMA max_page_count = 1073741823"))
         await asyncio.wait_for(running, 60)

@@ -1,5 +1,6 @@
 """The front: a process of its own, that neither outlives the crawl nor takes it along unnoticed."""
 
+import http.client
 import json
 import os
 import signal
@@ -73,6 +74,27 @@ def test_signals_for_the_whole_group_leave_the_end_to_the_crawl(tmp_path: Path) 
         assert service.get("/healthz").status == 200
         assert service.stopped() == 0
         assert is_gone(front)
+
+
+def test_what_both_processes_take_is_told_to_whoever_asks_and_to_whoever_watches(tmp_path: Path) -> None:
+    with Service(tmp_path / "crawl") as service:
+        told = service.get("/status").json
+        connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=30)
+        connection.request("GET", "/events")
+        stream = connection.getresponse()
+        lines = [stream.readline() for _ in range(20)]  # two seconds of them: the first may know nothing of it yet
+        seconds = [at for at, line in enumerate(lines) if line == b"event: status\n"]
+        watched = json.loads(lines[seconds[1] + 1].removeprefix(b"data: "))
+        connection.close()
+        text = service.get("/metrics").body.decode()
+
+    for front in (told["front"], watched["front"]):
+        assert front["cpu_seconds"] > 0 and 0 < front["rss_bytes"] <= front["max_rss_bytes"]
+    assert told["cpu_seconds"] > 0 and told["max_rss_bytes"] > 0
+    for name in ("cpu_seconds_total", "rss_bytes", "max_rss_bytes"):
+        assert {f'gossamer_{name}{{process="{process}"}}' for process in ("crawl", "front")} <= {
+            line.rpartition(" ")[0] for line in text.splitlines()
+        }
 
 
 def test_what_was_changed_is_seen_in_front_by_the_next_call(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Who may call: decided from the head of a request alone."""
 
+import errno
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -104,3 +105,16 @@ def test_a_token_that_protects_nothing_is_refused(tmp_path: Path, text: str, mod
 
     with pytest.raises(DirectoryError, match=r"service\.token"):
         token_in(tmp_path)
+
+
+def test_a_token_that_cannot_be_made_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as disk:
+        disk.setattr(os, "fsync", full)
+        with pytest.raises(DirectoryError, match=r"service\.token: No space left"):
+            token_in(tmp_path)
+
+    assert [*tmp_path.iterdir()] == []
+    assert len(token_in(tmp_path)) >= 32

@@ -14,7 +14,7 @@ from gossamer.observe.freshening import Freshening
 from gossamer.observe.snapshot import Snapshot
 from gossamer.observe.workings import PHASES, Workings
 from gossamer.service.metric_table import METRICS, REASONS
-from gossamer.service.metrics import FIRST_CLASS, LAST_CLASS, Metrics
+from gossamer.service.metrics import FIRST_CLASS, LAST_CLASS, Metrics, prefers_json
 from gossamer.sketch.durations import Durations, Spread
 from test_docs import OPERATING, rows, unquoted
 
@@ -175,3 +175,24 @@ def test_the_text_of_all_series_costs_a_few_milliseconds() -> None:
 
 def test_every_documented_reason_has_its_label() -> None:
     assert {unquoted(row[0]) for row in rows(OPERATING["Reasons"])} <= REASONS
+
+
+@pytest.mark.parametrize(
+    ("accept", "as_json"),
+    [
+        ("", False),
+        ("*/*", False),
+        ("application/json", True),
+        ("Application/JSON; charset=utf-8", True),
+        ("application/*", True),
+        ("application/json, text/plain, */*", True),
+        ("text/plain;q=0.5, application/json", True),
+        ("application/json;q=0", False),
+        ("application/json;q=0.2, */*;q=0.1", True),
+        ("application/json;q=x, text/plain", False),
+        ("application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5,*/*;q=0.1", False),
+        ("image/png", False),
+    ],
+)
+def test_json_is_for_whoever_names_it_and_does_not_rank_it_below_text(accept: str, as_json: bool) -> None:
+    assert prefers_json(accept) is as_json

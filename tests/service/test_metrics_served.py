@@ -36,7 +36,9 @@ def test_a_crawl_tells_how_long_each_part_of_its_way_takes(tmp_path: Path) -> No
     assert sum(plain["gossamer_seen_test"].values()) > plain["gossamer_discovered"] - len(web.seeds)
     assert plain["gossamer_dns_cache"]["hit"] > 0 and plain["gossamer_dns_cached_hosts"] > 0
     assert plain["gossamer_politeness_violations"] == 0
-    assert 0 < plain["gossamer_rss_bytes"] <= plain["gossamer_max_rss_bytes"]
+    for process in ("crawl", "front"):
+        assert 0 < plain["gossamer_rss_bytes"][process] <= plain["gossamer_max_rss_bytes"][process]
+        assert plain["gossamer_cpu_seconds"][process] > 0
     assert plain["gossamer_event_loop_wakeup_seconds"]["count"] > 10
     assert {metric.name for metric in METRICS} - plain.keys() <= NOT_KNOWN_YET
     told = {family.name for family in text_string_to_metric_families(text.decode())}

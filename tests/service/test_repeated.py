@@ -12,7 +12,16 @@ from serving import Service
 
 from gossamer.clock import VirtualClock
 from gossamer.model.units import Seconds
-from gossamer.service.repeated import FRESH, FRESH_LONGER, LONGEST, MOST_BYTES, PATIENCE, Answers, Remembering
+from gossamer.service.repeated import (
+    FRESH,
+    FRESH_LONGER,
+    FRESH_LONGEST,
+    LONGEST,
+    MOST_BYTES,
+    PATIENCE,
+    Answers,
+    Remembering,
+)
 
 ASKED = b"GET /status HTTP/1.1\r\nHost: x\r\n\r\n"
 
@@ -299,3 +308,47 @@ def test_requests_sent_one_after_the_other_are_answered_in_order(service: Servic
             told += piece
 
     assert re.findall(rb"HTTP/1.1 ([0-9]+)", told) == [b"200", b"404", b"200"]
+
+
+def test_while_making_answers_takes_much_of_the_time_they_are_good_for_longer_and_never_too_long() -> None:
+    clock = VirtualClock()
+
+    def dear(path: bytes, query: bytes, fields: bytes) -> Any:
+        def make() -> bytes:
+            clock.advance(Seconds(0.002))
+            return query
+
+        return make
+
+    def one(number: int, path: bytes = b"/explain") -> bytes:
+        return b"GET %b?%d HTTP/1.1\r\nHost: x\r\n\r\n" % (path, number)
+
+    answers = Answers(clock, everybody_may, dear)
+    for path in (b"/explain", b"/status"):
+        answers.let_in(one(0, path))
+    assert answers.made(one(0)) == b"0"
+    clock.advance(Seconds(1.1 * FRESH_LONGER))
+    assert answers.repeated(one(0)) is None  # a single one is never dear
+
+    for number in range(2_000):  # four fifths of the time go into making them
+        assert answers.made(one(number)) == b"%d" % number
+        clock.advance(Seconds(0.0005))
+    assert answers.made(one(1, b"/status")) == b"1"
+
+    clock.advance(Seconds(0.5 * FRESH_LONGEST))
+    assert answers.repeated(one(1_999)) == b"1999"
+    assert answers.repeated(one(1, b"/status")) is None  # what tells of the moment does so
+    answers.changed()
+    assert answers.repeated(one(1_999)) is None
+    assert answers.made(one(1_999)) == b"1999"
+    clock.advance(Seconds(1.1 * FRESH_LONGEST))
+    assert answers.repeated(one(1_999)) is None
+
+
+def test_where_there_is_no_room_for_all_the_oldest_go_first() -> None:
+    answers = Answers(VirtualClock(), everybody_may)
+    most = MOST_BYTES // (LONGEST // 2 + 10)
+    for number in range(most + 5):
+        answers.keep(b"%010d" % number, "/pages", b"x" * (LONGEST // 2), 0)
+
+    assert [answers.repeated(b"%010d" % number) is None for number in (0, 4, 5, most + 4)] == [True, True, False, False]

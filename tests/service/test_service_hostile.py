@@ -28,17 +28,23 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         yield served
 
 
+def processes_of(service: Service) -> list[int]:
+    """The crawl's and the front's, which has the connections."""
+    children = Path(f"/proc/{service.pid}/task/{service.pid}/children").read_text().split()
+    assert children
+    return [service.pid, *map(int, children)]
+
+
 def resident(service: Service) -> int:
-    for line in Path(f"/proc/{service.pid}/status").read_text().splitlines():
-        if line.startswith("VmRSS:"):
-            return int(line.split()[1]) * 1024
-    raise AssertionError("no such process")
+    """Bytes that all of its processes hold, shared ones counted for each."""
+    lines = [line for pid in processes_of(service) for line in Path(f"/proc/{pid}/status").read_text().splitlines()]
+    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmRSS:"))
 
 
 def cpu_time(service: Service) -> float:
-    """Seconds of CPU that it has used, all of its threads together; to a hundredth."""
-    fields = Path(f"/proc/{service.pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    """Seconds of CPU that it has used, all of its processes and their threads together; to a hundredth."""
+    stats = [Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in processes_of(service)]
+    return sum(int(fields[11]) + int(fields[12]) for fields in stats) / os.sysconf("SC_CLK_TCK")
 
 
 def raw(service: Service, *pieces: bytes) -> bytes:
@@ -338,4 +344,15 @@ def test_a_service_bound_elsewhere_needs_a_token_that_only_its_owner_can_read(tm
     ended = gossamer("serve", "--dir", tmp_path, "--host", "0.0.0.0", "--port", 0)
 
     assert ended.status == 1
-    assert "service.token" in ended.err and "x" * 40 not in ended.err
+    assert "service.token can be read by others" in ended.err and "x" * 40 not in ended.err
+
+
+def test_a_token_that_is_brought_along_is_the_token(tmp_path: Path) -> None:
+    directory = tmp_path / "crawl"
+    directory.mkdir()
+    (directory / "service.token").write_text("brought-along-by-its-owner\n")
+    os.chmod(directory / "service.token", 0o600)
+    with Service(directory) as service:
+        told = service.post("/crawl", {"action": "pause"}, Authorization="Bearer brought-along-by-its-owner")
+
+    assert told.status == 200

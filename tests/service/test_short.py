@@ -17,6 +17,7 @@ from gossamer.clock import VirtualClock
 from gossamer.errors import StoreFailed
 from gossamer.model.units import Seconds
 from gossamer.service.asking import Questions
+from gossamer.service.metrics import Metrics
 from gossamer.service.repeated import MOST_CALLERS, Answers
 from gossamer.service.short import BURST, SHARE, ShortWay
 
@@ -89,8 +90,8 @@ class Slow:
 
 
 def way_over(questions: Any, clock: VirtualClock) -> Callable[[bytes, bytes], bytes | None]:
-    parts: Any = SimpleNamespace(questions=questions, operator=SimpleNamespace(config=None))
-    way = ShortWay(parts, clock)
+    crawl: Any = SimpleNamespace(config=None, latest=None)
+    way = ShortWay(crawl, questions, Metrics(lambda: None), clock)
 
     def answer(path: bytes, query: bytes) -> bytes | None:
         make = way(path, query, FIELDS)

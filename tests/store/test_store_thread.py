@@ -437,3 +437,47 @@ def test_a_batch_with_any_clock_or_count_is_not_empty(part: str) -> None:
     getattr(batch, part)[1] = 1
 
     assert batch
+
+
+def test_whoever_is_patient_waits_for_a_slow_store_and_gets_what_came_of_his_batch() -> None:
+    async def play() -> None:
+        scene = Scene()
+        running = asyncio.create_task(scene.store.run())
+        scene.settle(1)
+        await scene.until_committing()
+        scene.settle(2)
+
+        assert await scene.store.try_to_commit_within(usual=0.01, patience=0.02) is None
+        patient = asyncio.create_task(scene.store.try_to_commit_within(usual=0.01, patience=LONG))
+        await asyncio.sleep(0.05)  # several times as long as is usual
+        assert not patient.done()
+        scene.let()
+        committed = await patient
+        scene.store.finish()
+        await running
+        scene.store.close()
+
+        assert committed is not None and committed.settled == [(1, 2)]
+
+    playing(play)
+
+
+def test_nobody_waits_longer_than_usual_for_a_store_that_fails() -> None:
+    async def play() -> None:
+        scene = Scene()
+        scene.writer.failure = StoreFailed("no")
+        scene.let()
+        running = asyncio.create_task(scene.store.run())
+        scene.settle(1)
+        await scene.until_committing()
+
+        assert await scene.store.try_to_commit_within(usual=0.2, patience=LONG) is None
+        assert scene.store.failing is not None
+
+        scene.writer.failure = None
+        assert await scene.store.try_to_commit_within(usual=LONG, patience=LONG) is not None
+        scene.store.finish()
+        await running
+        scene.store.close()
+
+    playing(play)

@@ -10,7 +10,10 @@ from gossamer.errors import DirectoryError, DirectoryInUse, NotThisCrawl
 
 _WORKERS = "workers.json"
 _OURS = frozenset(
-    {"crawl.db", "crawl.db-wal", "crawl.db-shm", "crawl.lock", "status.json", "warc", _WORKERS, CLOCK_FILE}
+    {
+        *("crawl.db", "crawl.db-wal", "crawl.db-shm", "crawl.lock", "status.json", "warc", "service.token"),
+        *(_WORKERS, CLOCK_FILE),
+    }
 )
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import resource
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from gossamer.config import Config
 from gossamer.crawl.freshness import freshness_of
 from gossamer.crawl.gauges import queues_of
 from gossamer.crawl.hooks import Hook, HookRunner
+from gossamer.crawl.memory import max_rss_bytes
 from gossamer.crawl.refreshing import REFRESHING
 from gossamer.crawl.workings import workings_of
 from gossamer.errors import StoreFailed
@@ -316,18 +316,6 @@ class Watch:
             stopping=crawl.pipeline.stopping,
             finished=crawl.pipeline.finished,
         )
-
-
-def max_rss_bytes() -> int:
-    """The most memory this process ever held. `getrusage` would count what our parent held when it forked us."""
-    try:
-        with open("/proc/self/status", "rb") as status:
-            for line in status:
-                if line.startswith(b"VmHWM:"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def waits_of(

@@ -1,17 +1,15 @@
 """One look at what goes on inside a crawl."""
 
-import resource
-from typing import Final, Protocol
+from typing import Protocol
 
 from gossamer.crawl.desk import ReadingDesk
+from gossamer.crawl.memory import rss_bytes
 from gossamer.fetch.dns.resolver import Resolver
 from gossamer.fetch.http.times import ExchangeTimes
 from gossamer.observe.workings import PHASES, Workings
 from gossamer.seen.tiers import SeenStatistics
 from gossamer.sketch.durations import Durations
 from gossamer.store.thread import StoreThread
-
-_PAGE: Final = resource.getpagesize()
 
 
 class Timed(Protocol):
@@ -47,14 +45,5 @@ def workings_of(
         dns_put_off=dns.put_off,
         dns_cached=dns.cached_hosts,
         hosts_failing=hosts_failing,
-        rss_bytes=_rss_bytes(),
+        rss_bytes=rss_bytes(),
     )
-
-
-def _rss_bytes() -> int:
-    """Memory in use now; 0 where the kernel does not tell."""
-    try:
-        with open("/proc/self/statm", "rb") as statm:
-            return int(statm.read().split()[1]) * _PAGE
-    except OSError:
-        return 0

@@ -9,6 +9,15 @@ from gossamer.observe.freshening import Freshening, freshening_object
 from gossamer.observe.workings import Workings
 
 
+@dataclass(frozen=True, slots=True)
+class ProcessUse:
+    """What a process has taken of the machine."""
+
+    cpu_seconds: float = 0.0
+    rss_bytes: int = 0
+    max_rss_bytes: int = 0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
     """All figures of one moment. Totals are of the whole crawl, former runs included, unless they say otherwise."""
@@ -17,6 +26,7 @@ class Snapshot:
     elapsed: float = 0.0  # seconds of this run
     cpu_seconds: float = 0.0  # of this run
     max_rss_bytes: int = 0
+    front: ProcessUse | None = None  # of a service: the process that has the connections; else these are of the crawl
 
     # what came of the URLs
     pages: int = 0  # documents stored

@@ -1,10 +1,11 @@
-"""The application: routes, and how errors are told. Made over an open session; starts nothing itself."""
+"""The application: routes, and how errors are told. Made before anything is opened; starts nothing itself."""
 
 from collections.abc import AsyncIterator
-from typing import Any
+from dataclasses import asdict
+from typing import Annotated, Any
 
 import msgspec
-from fastapi import FastAPI, Request, Response
+from fastapi import FastAPI, Header, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, StreamingResponse
 from starlette.exceptions import HTTPException as AnyHTTPException
@@ -27,10 +28,12 @@ from gossamer.service.bodies import (
 )
 from gossamer.service.dashboard import add_dashboard
 from gossamer.service.gate import TooLarge
-from gossamer.service.metrics import CONTENT_TYPE
+from gossamer.service.metrics import CONTENT_TYPE, prefers_json
 from gossamer.service.operator import Unavailable
-from gossamer.service.parts import Parts
+from gossamer.service.parts import CrawlShown, Parts
 from gossamer.service.routes import add_routes
+from gossamer.service.strict import StrictRoute
+from gossamer.service.wrong import first_of, shown
 from gossamer.version import __version__
 
 _ENCODE = msgspec.json.encode
@@ -59,7 +62,6 @@ class Json(JSONResponse):
 def make_app(parts: Parts) -> FastAPI:
     """The application, without its gate."""
     app = bare_app()
-    app.state.parts = parts
     add_routes(app, parts)
     _add_watching(app, parts)
     _add_health(app, parts)
@@ -69,8 +71,7 @@ def make_app(parts: Parts) -> FastAPI:
 
 def description() -> dict[str, Any]:
     """What OpenAPI says of the service: docs/openapi.json."""
-    nothing: Any = None  # routes are described without being called
-    return make_app(Parts(nothing, nothing, nothing, nothing, nothing, nothing)).openapi()
+    return make_app(Parts()).openapi()  # routes are described without being called
 
 
 class Described(FastAPI):
@@ -98,7 +99,9 @@ def bare_app() -> FastAPI:
         redoc_url=None,
         responses=ERRORS,
         default_response_class=Json,
+        redirect_slashes=False,
     )
+    app.router.route_class = StrictRoute
     app.add_exception_handler(RequestValidationError, _wrong_parameter)
     app.add_exception_handler(AnyHTTPException, _http_error)
     app.add_exception_handler(Unavailable, _unavailable)
@@ -113,8 +116,8 @@ def bare_app() -> FastAPI:
 
 async def _wrong_parameter(_: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    first = error.errors()[0]
-    return Json({"error": str(first["msg"])[:200], "field": ".".join(map(str, first["loc"][1:]))}, 422)
+    said, field = first_of(error.errors(), skip=1)
+    return Json({"error": said, "field": field}, 422)
 
 
 async def _http_error(request: Request, error: Exception) -> Response:
@@ -123,7 +126,10 @@ async def _http_error(request: Request, error: Exception) -> Response:
     said = detail if isinstance(detail, dict) else {"error": str(detail).lower(), "field": None}
     headers = dict(error.headers or {})
     if error.status_code == 405:
-        headers["Allow"] = ", ".join(_ways_to_ask(request))
+        headers["Allow"] = ways = ", ".join(_ways_to_ask(request))
+        said = {"error": f"{request.method} is not for {shown(request.url.path)}, only {ways}", "field": None}
+    elif error.status_code == 404 and not isinstance(detail, dict):
+        said = {"error": f"there is no {shown(request.url.path)}", "field": None}
     return Json(said, error.status_code, headers)
 
 
@@ -131,11 +137,13 @@ def _ways_to_ask(request: Request) -> list[str]:
     """The methods of a path. Each route knows only its own."""
     routes: list[Any] = request.app.router.routes
     fitting = [route for route in routes if route.matches(request.scope)[0] is not Match.NONE]
-    return sorted({method for route in fitting for method in route.methods})
+    ways = {method for route in fitting for method in route.methods}
+    return sorted(ways | {"HEAD"} if "GET" in ways else ways)  # the gate answers HEAD, from what GET is told
 
 
 async def _unavailable(_: Request, error: Exception) -> Response:
-    return Json({"error": "the store is not available", "field": None}, 503, {"Retry-After": "1"})
+    said = str(error) if isinstance(error, Unavailable) else "the store is not available"
+    return Json({"error": said, "field": None}, 503, {"Retry-After": "1"})
 
 
 async def _wrong_value(_: Request, error: Exception) -> Response:
@@ -166,13 +174,13 @@ def picture(snapshot: Snapshot, state: str) -> dict[str, object]:
         "waiting_for": snapshot.waiting_for,
         "load_reason": snapshot.load_reason,
         "loop_lag": round(snapshot.loop_lag, 4),
+        "front": None if snapshot.front is None else asdict(snapshot.front),
         "slowest": [[host, round(took, 3)] for host, took in snapshot.slowest[:10]],
     }
 
 
-def state_of(parts: Parts, latest: Snapshot | None) -> StateOfCrawl:
-    pipeline = parts.pipeline
-    return state_word(latest, stopping=pipeline.stopping, paused=pipeline.paused)
+def state_of(crawl: CrawlShown, latest: Snapshot | None) -> StateOfCrawl:
+    return state_word(latest, stopping=crawl.stopping, paused=crawl.paused)
 
 
 def state_word(latest: Snapshot | None, *, stopping: bool, paused: bool) -> StateOfCrawl:
@@ -189,9 +197,10 @@ def state_word(latest: Snapshot | None, *, stopping: bool, paused: bool) -> Stat
 def _add_watching(app: FastAPI, parts: Parts) -> None:
     @app.get("/status", summary="The totals of the crawl, and what it does at the moment", response_model=StatusAnswer)
     async def status() -> Response:
-        if parts.feed.latest is None:
+        latest = parts.crawl.latest
+        if latest is None:
             raise problem(503, "the crawl has only begun", retry=True)
-        return Json(picture(parts.feed.latest, state_of(parts, parts.feed.latest)))
+        return Json(picture(latest, state_of(parts.crawl, latest)))
 
     @app.get(
         "/metrics",
@@ -200,7 +209,7 @@ def _add_watching(app: FastAPI, parts: Parts) -> None:
         responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}, "application/json": {}}}},
     )
     async def metrics(request: Request) -> Response:
-        if "application/json" in request.headers.get("accept", "").lower():
+        if prefers_json(request.headers.get("accept", "")):
             return Json(parts.metrics.plain())
         return Response(parts.metrics.text(), media_type=CONTENT_TYPE)
 
@@ -210,14 +219,17 @@ def _add_watching(app: FastAPI, parts: Parts) -> None:
         response_class=Response,
         responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
     )
-    async def events() -> Response:
+    async def events(
+        last: Annotated[str | None, Header(alias="Last-Event-ID", description="the last `id` that was told")] = None,
+    ) -> Response:
+        """Whoever comes back with the last `id` is told what became of visits since, as far as it is kept."""
         if parts.feed.is_crowded:
             raise problem(503, "too many watch already", retry=True)
-        return StreamingResponse(_events(parts), media_type="text/event-stream")
+        return StreamingResponse(_events(parts, last), media_type="text/event-stream")
 
     @app.get("/crawl", summary="Whether it runs", response_model=CrawlAnswer)
     async def crawl() -> Response:
-        return Json({"state": state_of(parts, parts.feed.latest)})
+        return Json({"state": state_of(parts.crawl, parts.feed.latest)})
 
     @app.post(
         "/crawl", summary="Pause, resume or stop it", response_model=CrawlAnswer, openapi_extra=described(CrawlAction)
@@ -230,22 +242,25 @@ def _add_watching(app: FastAPI, parts: Parts) -> None:
             parts.stop()
             return Json({"state": "stopping"})
         await parts.operator.pause(wanted.action == "pause")
-        return Json({"state": state_of(parts, parts.feed.latest)})
+        return Json({"state": state_of(parts.crawl, parts.feed.latest)})
 
 
-async def _events(parts: Parts) -> AsyncIterator[bytes]:
+async def _events(parts: Parts, last: str | None) -> AsyncIterator[bytes]:
+    place = parts.feed.place(last)
     yield b"retry: 2000\n\n"
-    yield _event("history", parts.feed.history())
-    async for snapshot, outcomes in parts.feed.pictures():
-        yield _event("status", picture(snapshot, state_of(parts, snapshot)))
+    yield _event("history", parts.feed.history(), place)
+    async for snapshot, outcomes, there in parts.feed.pictures(last=place):
+        yield _event("status", picture(snapshot, state_of(parts.crawl, snapshot)))
         yield _event("moment", parts.feed.moment(snapshot))
         if outcomes:
-            yield _event("visits", [_told(outcome) for outcome in outcomes])
+            yield _event("visits", [_told(outcome) for outcome in outcomes], there)
     yield _event("end", {})
 
 
-def _event(name: str, data: object) -> bytes:
-    return b"event: " + name.encode("ascii") + b"\ndata: " + _ENCODE(data) + b"\n\n"
+def _event(name: str, data: object, place: str | None = None) -> bytes:
+    """With a place, whoever has read it goes on from there when he comes back."""
+    where = b"" if place is None else b"id: " + place.encode("ascii") + b"\n"
+    return where + b"event: " + name.encode("ascii") + b"\ndata: " + _ENCODE(data) + b"\n\n"
 
 
 def _told(outcome: Outcome) -> dict[str, object]:

@@ -22,6 +22,7 @@ from gossamer.explain.words import story_object
 from gossamer.inquiries import HOST_SORTS, Json, LargeRecord, host_object, story_from
 from gossamer.model.units import HostKey, Instant
 from gossamer.rulebook import Rulebook
+from gossamer.service.records import Records
 
 T = TypeVar("T")
 AT_ONCE = 4
@@ -51,6 +52,7 @@ class Questions:
         self._standings: list[HostStanding] | None = None
         self._sorted: dict[str, list[HostStanding]] = {}
         self._rules: Rulebook | None = None
+        self._records = Records(directory / "warc", clock)
 
     def _book(self, config: Config) -> Rulebook:
         """The rules of the configuration as it stands now."""
@@ -102,7 +104,7 @@ class Questions:
     async def explain(self, config: Config, url: str) -> Json:
         book = self._book(config)
         return await self._ask(
-            lambda db: story_object(story_from(StoryReader(db, self._path), book, url, running=True))
+            lambda db: story_object(story_from(StoryReader(db, self._path), book, url, self._records, running=True))
         )
 
     def pages_at_once(self, wanted: PageFilter, after: int, most: int) -> Window:
@@ -114,7 +116,9 @@ class Questions:
         book = self._book(config)
         return self._asked(
             lambda db: story_object(
-                story_from(StoryReader(db, self._path), book, url, running=True, largest_record=SMALL_RECORD)
+                story_from(
+                    StoryReader(db, self._path), book, url, self._records, running=True, largest_record=SMALL_RECORD
+                )
             )
         )
 

@@ -7,10 +7,12 @@ from fastapi import HTTPException, Request
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
 
 from gossamer.observe.doing import StateOfCrawl
+from gossamer.service.wrong import first_of, shown
 
 M = TypeVar("M", bound=BaseModel)
 
 MOST_URLS = 100_000
+_DECODER = msgspec.json.Decoder(float_hook=float)  # a number that is too large is JSON, and its field can be named
 _MOST_DEPTH = 1_000_000
 
 
@@ -54,7 +56,16 @@ class NewLimits(Body):
 class HostAction(Body):
     action: Literal["pause", "resume", "delay", "drop"]
     seconds: Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)] | None = Field(
-        default=None, description="delay: least gap after an answer; null for what the configuration says"
+        default=None,
+        description="with `delay` only: the least gap after an answer; null for what the configuration says",
+    )
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "if": {"properties": {"action": {"const": "delay"}}},
+            "then": {"required": ["seconds"]},
+            "else": {"properties": {"seconds": {"type": "null"}}},
+        }
     )
 
 
@@ -62,7 +73,18 @@ class DeadAction(Body):
     action: Literal["requeue", "drop"]
     host: str | None = Field(default=None, description="only those of this host")
     reason: str | None = Field(default=None, description="only those that died of this")
-    urls: list[str] | None = Field(default=None, max_length=10_000, description="only these")
+    urls: list[str] | None = Field(
+        default=None, max_length=10_000, description="only these; not together with `host` or `reason`"
+    )
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "anyOf": [
+                {"properties": {"urls": {"type": "null"}}},
+                {"properties": {"host": {"type": "null"}, "reason": {"type": "null"}}},
+            ]
+        }
+    )
 
 
 class CrawlAction(Body):
@@ -169,8 +191,12 @@ class StatusAnswer(BaseModel):
     dead: int
     hosts: int
     seconds: float
-    cpu_seconds: float
-    max_rss_bytes: int
+    cpu_seconds: float = Field(description="of the crawl's process, this run")
+    max_rss_bytes: int = Field(description="of the crawl's process")
+    front: dict[str, float] | None = Field(
+        default=None,
+        description="the same of the process that has the connections: `cpu_seconds`, `rss_bytes`, `max_rss_bytes`",
+    )
     politeness_violations: int = Field(description="by our own audit; must be 0")
     finished: bool
     at: str = Field(description="when this was so: ISO 8601, UTC")
@@ -198,19 +224,17 @@ async def read_body(request: Request, kind: type[M]) -> M:
     """The body as a value. Raises HTTPException: 415 for one that is not called JSON, as a form of another site in a
     browser would send it; 400 for what is no JSON, 422 naming the field that cannot be."""
     if type_of(request) != "application/json":
-        raise problem(415, "the body must be application/json")
+        raise problem(415, f"the body must be application/json, not {shown(type_of(request))}")
     raw = await request.body()
     try:
-        found = msgspec.json.decode(raw)
+        found = _DECODER.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         said = "nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise problem(400, f"the body is no JSON: {said[:200]}") from None
     try:
         return kind.model_validate(found)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        where = ".".join(str(part) for part in first["loc"] if part not in ("list[str]", "str"))
-        raise problem(422, str(first["msg"])[:200], where or None) from None
+        raise problem(422, *first_of(error.errors(include_url=False))) from None
 
 
 def described(kind: type[BaseModel], *more: str) -> dict[str, Any]:

@@ -26,6 +26,8 @@ def listen(host: str, port: int) -> socket.socket:
         found = socket.socket(kind, socket.SOCK_STREAM)
     except OSError as error:
         raise CannotListen(f"cannot listen on {host}: {error.strerror}") from error
+    except UnicodeError as error:
+        raise CannotListen(f"cannot listen on {host}: no name of a host") from error
     try:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         found.bind(address)

@@ -1,13 +1,16 @@
 """The picture of a running crawl, made four times a second, and who looks at it."""
 
 import asyncio
+import re
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from typing import NamedTuple
 
 from gossamer.crawl.audience import Audience, Outcome
 from gossamer.model.fill import Fill
-from gossamer.observe.snapshot import Snapshot
+from gossamer.observe.snapshot import ProcessUse, Snapshot
 from gossamer.service.moments import Moments, Row, Sights
 
 MOST_WATCHERS = 20
@@ -15,6 +18,22 @@ PAGES_KEPT = 50
 """Outcomes that are shown with a picture; of a fast crawl the last ones ..."""
 MOST_TEXT = 32_768
 """... and of those no more than have so many characters together: an address may be as long as a book."""
+
+
+LINGER = 40
+"""Pictures, ten seconds of them, for which outcomes are still noted when the last who watched is gone: a browser that
+lost its connection is back by then, and misses none."""
+
+
+_PLACE = re.compile(r"([0-9]{1,20})-([0-9]{1,20})").fullmatch
+
+
+class Seen(NamedTuple):
+    """What whoever watches is shown at a time, and where he stands then: from there he can go on."""
+
+    snapshot: Snapshot
+    outcomes: list[Outcome]
+    place: str
 
 
 class Feed:
@@ -37,7 +56,11 @@ class Feed:
         self._recent: deque[tuple[int, Outcome]] = deque(maxlen=PAGES_KEPT)
         self._number = 0
         self._watchers = 0
+        self._run = ""  # places of another run mean nothing
+        self._alone = 0  # pictures since somebody watched
+        self._listens = False
         self._closed = False
+        self.front: ProcessUse | None = None  # as it told last
         self.on_picture: Callable[[], None] = lambda: None
 
     def open(
@@ -54,14 +77,19 @@ class Feed:
         Looking costs milliseconds with many hosts, so it is not done for every caller."""
         if self._look is not None and self._commits() != self._as_of:
             self._as_of = self._commits()
-            self._latest = self._look()
+            self._latest = replace(self._look(), front=self.front)
         return self._latest
 
     # --- what the crawl tells --------------------------------------------------------------------
 
     def update(self, snapshot: Snapshot) -> None:
+        snapshot = replace(snapshot, front=self.front)
         self._latest, self._as_of = snapshot, self._commits()
         self._moments.note(snapshot)
+        self._run = self._run or f"{1000 * snapshot.at:.0f}"
+        self._alone = 0 if self._watchers else self._alone + 1
+        if self._alone > LINGER:
+            self._listen(False)
         news, self._news = self._news, asyncio.Event()
         news.set()
         self.on_picture()
@@ -100,24 +128,38 @@ class Feed:
     @contextmanager
     def _watching(self) -> Iterator[None]:
         self._watchers += 1
-        if self._watchers == 1 and self._audience is not None:
-            self._audience.join(self)
+        self._listen(True)
         try:
             yield
         finally:
             self._watchers -= 1
-            if self._watchers == 0 and self._audience is not None:
-                self._audience.leave(self)
 
-    async def pictures(self, every: int = 4) -> AsyncIterator[tuple[Snapshot, list[Outcome]]]:
-        """Each `every`-th picture, and the outcomes since the one before, until the crawl is over."""
+    def _listen(self, listens: bool) -> None:
+        if self._audience is None or listens is self._listens:
+            return
+        self._listens = listens
+        if listens:
+            self._audience.join(self)
+        else:
+            self._audience.leave(self)
+
+    def place(self, last: str | None = None) -> str:
+        """Where whoever comes to watch begins: at `last`, the place that he was shown last, if it is one of this run;
+        else now."""
+        found = _PLACE(last or "")
+        is_ours = found is not None and found[1] == self._run and int(found[2]) <= self._number
+        return f"{self._run}-{int(found[2]) if found is not None and is_ours else self._number}"
+
+    async def pictures(self, every: int = 4, last: str | None = None) -> AsyncIterator[Seen]:
+        """Each `every`-th picture, and the outcomes since the one before, until the crawl is over; the first has those
+        since the place `last`, as far as they are kept."""
         with self._watching():
-            told = self._number
+            told = int(self.place(last).rpartition("-")[2])
             while True:
                 if (latest := self.latest) is not None:
                     outcomes = within([outcome for number, outcome in self._recent if number > told])
                     told = self._number
-                    yield latest, outcomes
+                    yield Seen(latest, outcomes, self.place())
                 for _ in range(every):
                     if self._closed:
                         return

@@ -7,6 +7,7 @@ picture of the crawl) is answered here; the rest goes over the link to the appli
 """
 
 import asyncio
+import gc
 import logging
 import os
 import signal
@@ -14,36 +15,36 @@ import socket
 import sys
 import traceback
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, NoReturn
+from typing import Final, NoReturn
 
 import uvloop
 
 from gossamer.clock import SteadyClock, clock_of
 from gossamer.config import Config
+from gossamer.crawl.memory import own_use
 from gossamer.errors import GossamerError
 from gossamer.filter.domains import registrable_domain
 from gossamer.link import Link
 from gossamer.model.units import HostKey
-from gossamer.observe.snapshot import Snapshot
+from gossamer.observe.snapshot import ProcessUse, Snapshot
 from gossamer.service.across import Across
-from gossamer.service.app import make_app
 from gossamer.service.asking import Questions
 from gossamer.service.connections import Server, server_config
-from gossamer.service.gate import Gate, Policy
+from gossamer.service.gate import App, Gate, Policy
 from gossamer.service.metrics import Metrics
 from gossamer.service.parts import Parts
 from gossamer.service.short import ShortWay
 from gossamer.service.standing import StandingOrders
+from gossamer.service.starting import answered_until
 
 _PATIENCE: Final = 10.0  # seconds; connections have three
 
 
 @dataclass(slots=True)
 class Shown:
-    """What the front knows of the crawl: the last that it was shown. Stands in for the parts of the crawl of which
-    routes that only read want nothing else."""
+    """What the front knows of the crawl: the last that it was shown."""
 
     config: Config
     orders: StandingOrders
@@ -51,10 +52,17 @@ class Shown:
     stopping: bool = False
     paused: bool = False
 
+    def with_own_use(self) -> ProcessUse:
+        """Have the picture tell what this process has taken."""
+        used = own_use()
+        self.latest = None if self.latest is None else replace(self.latest, front=used)
+        return used
 
-def forked(listening: socket.socket) -> tuple[int, socket.socket]:
-    """A front for this socket: the number of its process, and our end of the link. It waits until it is opened, and
-    ends when our end is closed. To be called before there is any thread or event loop."""
+
+def forked(listening: socket.socket, app: App, parts: Parts) -> tuple[int, socket.socket]:
+    """A front for this socket: the number of its process, and our end of the link. It waits until it is opened, fills
+    in the parts of the application that are read there, and ends when our end is closed. To be called before there is
+    any thread or event loop."""
     ours, theirs = socket.socketpair()
     registrable_domain(HostKey("host.test"))  # has the list of suffixes read, once for both
     sys.stdout.flush()
@@ -62,7 +70,7 @@ def forked(listening: socket.socket) -> tuple[int, socket.socket]:
     number = os.fork()
     if number == 0:
         ours.close()
-        _live(listening, theirs)
+        _live(listening, theirs, app, parts)
     theirs.close()
     return number, ours
 
@@ -79,14 +87,16 @@ def end_of(number: int, link: socket.socket) -> None:
     os.waitpid(number, 0)
 
 
-def _live(listening: socket.socket, end: socket.socket) -> NoReturn:
+def _live(listening: socket.socket, end: socket.socket, app: App, parts: Parts) -> NoReturn:
     """What the front's process does. Nothing of its parent's clearing up is done here a second time."""
     for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(each, signal.SIG_IGN)  # they concern the crawl; it tells us
     status = 1
     try:
         logging.getLogger("uvicorn").setLevel(logging.CRITICAL)
-        uvloop.run(_serve(listening, end))
+        gc.freeze()  # what both processes have is for neither to look through
+        gc.set_threshold(50_000, 20, 50)
+        uvloop.run(_serve(listening, end, app, parts))
         status = 0
     except BaseException:
         traceback.print_exc()
@@ -95,14 +105,17 @@ def _live(listening: socket.socket, end: socket.socket) -> NoReturn:
         os._exit(status)
 
 
-async def _serve(listening: socket.socket, end: socket.socket) -> None:
+async def _serve(listening: socket.socket, end: socket.socket, app: App, parts: Parts) -> None:
     link = await Link.over(end)
     heard = link.heard()
-    opening = await anext(heard, None)
+    opening = await answered_until(anext(heard, None), listening)
     if opening is None:
         return  # there is no crawl after all
     _, policy, shown = opening
-    server, across, questions = _made(link, policy, shown)
+    _fill_in(parts, shown)
+    link.tell("used", shown.with_own_use())
+    questions = parts.questions
+    server, across = _made(link, app, parts, policy, shown)
     with suppress(GossamerError):
         questions.explain_at_once(shown.config, "http://host.test/")  # the first story of all is the dearest
 
@@ -110,6 +123,7 @@ async def _serve(listening: socket.socket, end: socket.socket) -> None:
         async for what, *rest in heard:
             if what == "shown":
                 shown.latest, shown.stopping, shown.paused, ordered = rest
+                link.tell("used", shown.with_own_use())
                 shown.config, shown.orders = ordered or (shown.config, shown.orders)
             elif what == "close":
                 server.should_exit = True
@@ -124,12 +138,15 @@ async def _serve(listening: socket.socket, end: socket.socket) -> None:
     questions.close()
 
 
-def _made(link: Link, policy: Policy, shown: Shown) -> tuple[Server, Across, Questions]:
+def _fill_in(parts: Parts, shown: Shown) -> None:
     directory = Path(shown.config.dir)
-    questions = Questions(directory, clock_of(directory))
-    crawl: Any = shown  # for operator, feed and pipeline; nothing is ever stopped from here
-    parts = Parts(crawl, questions, crawl, Metrics(lambda: shown.latest), crawl, stop=lambda: None)
-    across, clock = Across(make_app(parts), link), SteadyClock()
+    parts.crawl = shown
+    parts.questions = Questions(directory, clock_of(directory))
+    parts.metrics = Metrics(lambda: shown.latest)
+
+
+def _made(link: Link, app: App, parts: Parts, policy: Policy, shown: Shown) -> tuple[Server, Across]:
+    across, clock = Across(app, link), SteadyClock()
     gate = Gate(across, policy, clock)
-    config = server_config(gate, shown.config.service, ShortWay(parts, clock))
-    return Server(config, lambda: link.tell("ready")), across, questions
+    short = ShortWay(shown, parts.questions, parts.metrics, clock)
+    return Server(server_config(gate, shown.config.service, short), lambda: link.tell("ready")), across

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from gossamer.clock import Clock
 from gossamer.service.token import shows
+from gossamer.service.wrong import shown
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -85,16 +86,16 @@ def judged(policy: Policy, call: Call) -> Refused | None:
         return Refused(400, "no such path")
     # A page of somebody else in a browser beside us can make it call us, under its own name at that (rebinding).
     if _name(call.host) not in policy.names:
-        return Refused(403, "this service is not called that; name it under service.names")
+        return Refused(403, f"this service is not called {shown(call.host)}; if it is, service.names must name it")
     if call.origin is not None and urlsplit(call.origin).netloc.lower() != call.host.lower():
-        return Refused(403, "calls from other sites are refused")
+        return Refused(403, f"calls from other sites are refused, as from {shown(call.origin)}")
     if call.path in LIVENESS:
         return None
     changes = call.method in CHANGING
     if (changes or not policy.on_loopback) and not shows(policy.token, call.authorization):
         return Refused(401, "a token is needed", ((b"www-authenticate", b"Bearer"),))
     if call.content_length is not None and call.content_length > policy.max_body_bytes and not call.is_endless:
-        return Refused(413, f"the body may have {policy.max_body_bytes} bytes")
+        return Refused(413, f"the body may have {policy.max_body_bytes} bytes, not {call.content_length}")
     return None
 
 
@@ -147,6 +148,10 @@ class Bucket:
         return True
 
 
+class _HeadIsOut(Exception):
+    """All that was asked for has been told: the rest of a stream is not wanted."""
+
+
 class TooLarge(Exception):
     """A body went on past what it may have. Raised into whoever reads it, who answers 413."""
 
@@ -176,7 +181,7 @@ class Gate:
             refused = Refused(429, "too many requests", ((b"retry-after", b"1"),))
         if refused is not None and refused.status == 401 and not self._wrong_tokens.take(now):
             refused = Refused(429, "too many wrong tokens", ((b"retry-after", b"1"),))
-        begun = False
+        begun, is_head = False, call.method == "HEAD"
 
         async def sending(message: Message) -> None:
             nonlocal begun
@@ -184,16 +189,23 @@ class Gate:
                 begun = True
                 present = {name for name, _ in message["headers"]}
                 message["headers"] = [*message["headers"], *(h for h in HEADERS if h[0] not in present)]
+            elif is_head and message.get("more_body", False):
+                await send({"type": "http.response.body", "body": b""})
+                raise _HeadIsOut
             await send(message)
 
         if refused is not None:
             self.refused += 1
             await _answer(sending, refused)
             return
+        if is_head:
+            scope = {**scope, "method": "GET"}  # the server leaves out the body of the answer
         endless = call.path in STREAMS or call.is_endless
         try:
             async with asyncio.timeout(None if endless else self._policy.request_timeout):
                 await self._app(scope, receive if call.is_endless else self._bounded(receive), sending)
+        except _HeadIsOut:
+            return
         except TimeoutError:
             if not begun:
                 await _answer(sending, Refused(503, "it took too long", ((b"retry-after", b"1"),)))

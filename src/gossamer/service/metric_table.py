@@ -10,7 +10,7 @@ from typing import Final, Literal, NamedTuple
 from gossamer.crawl.gauges import QUEUES
 from gossamer.model.outcome import Failure
 from gossamer.model.states import UrlState
-from gossamer.observe.snapshot import Snapshot
+from gossamer.observe.snapshot import ProcessUse, Snapshot
 from gossamer.observe.workings import PHASES
 from gossamer.sketch.durations import Spread
 
@@ -121,6 +121,12 @@ def _shares(s: Snapshot) -> dict[str, Value]:
     return _by_front(share / 100 for share in s.selector_shares)
 
 
+def _by_process(s: Snapshot, crawl: float, of: Callable[[ProcessUse], float]) -> dict[str, Value]:
+    """A figure of the crawl's process, and the same of the front's, if there is one."""
+    return {"crawl": crawl, "front": None if s.front is None else of(s.front)}
+
+
+PROCESSES: Final = ("crawl", "front")
 FRONTS: Final = tuple(map(str, range(_FRONTS)))
 WORDS: Final = (*sorted(REASONS), OTHER)
 
@@ -284,9 +290,31 @@ METRICS: Final[tuple[Metric, ...]] = (
         "How late the event loop wakes a timer, fifty times a second",
         lambda s: s.workings.wakings,
     ),
-    Metric("gossamer_cpu_seconds", "counter", "CPU time of this run", lambda s: s.cpu_seconds),
-    Metric("gossamer_rss_bytes", "gauge", "Memory in use", lambda s: s.workings.rss_bytes),
-    Metric("gossamer_max_rss_bytes", "gauge", "The most memory held", lambda s: s.max_rss_bytes),
+    Metric(
+        "gossamer_cpu_seconds",
+        "counter",
+        "CPU time of this run: crawl is the process of the crawl with all its threads, front the one that has the "
+        "connections",
+        lambda s: _by_process(s, s.cpu_seconds, lambda front: front.cpu_seconds),
+        "process",
+        PROCESSES,
+    ),
+    Metric(
+        "gossamer_rss_bytes",
+        "gauge",
+        "Memory in use; what both processes share is counted for each",
+        lambda s: _by_process(s, s.workings.rss_bytes, lambda front: front.rss_bytes),
+        "process",
+        PROCESSES,
+    ),
+    Metric(
+        "gossamer_max_rss_bytes",
+        "gauge",
+        "The most memory held",
+        lambda s: _by_process(s, s.max_rss_bytes, lambda front: front.max_rss_bytes),
+        "process",
+        PROCESSES,
+    ),
     Metric("gossamer_log_lost", "counter", "Events that could not be written to the log", lambda s: s.log_lost),
     Metric("gossamer_uptime_seconds", "gauge", "Since the start of this run", lambda s: s.elapsed),
 )

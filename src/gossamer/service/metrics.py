@@ -72,6 +72,30 @@ def _add(family: Family, labels: list[str], value: float | Spread) -> None:
         family.add_metric(labels, float(value))
 
 
+def prefers_json(accept: str) -> bool:
+    """Whether an Accept field names JSON and does not rank it below text; text is told to whoever does not care."""
+    said = _ranks(accept)
+    json = _first(said, "application/json", "application/*")
+    return json > 0 and json >= _first(said, "text/plain", "text/*", "*/*")
+
+
+def _first(said: Mapping[str, float], *names: str) -> float:
+    return next((said[name] for name in names if name in said), 0.0)
+
+
+def _ranks(accept: str) -> dict[str, float]:
+    """How much each kind is wanted, by its name."""
+    said: dict[str, float] = {}
+    for part in accept.lower().split(","):
+        name, *parameters = (each.strip() for each in part.split(";"))
+        wanted = [each[2:] for each in parameters if each.startswith("q=")]
+        try:
+            said[name] = float(wanted[0]) if wanted else 1.0
+        except ValueError:
+            said[name] = 0.0
+    return said
+
+
 class Metrics:
     """The figures, in both forms. What was made of a picture is kept until there is a newer one."""
 

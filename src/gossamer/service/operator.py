@@ -6,6 +6,7 @@ stored; the answer waits for the commit.
 
 import asyncio
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -20,20 +21,21 @@ from gossamer.config import Config, shape_of
 from gossamer.crawl.controls import HOST_DROPPED
 from gossamer.crawl.session import Session
 from gossamer.fetch.dns.policy import AddressPolicy
-from gossamer.filter.canonical import Refusal
+from gossamer.filter.canonical import Canonical, Refusal, refusal
 from gossamer.filter.rules import EntryRules
 from gossamer.model.reasons import meaning_of
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostKey, Seconds, Url
 from gossamer.seed.lists import with_scheme
 from gossamer.service.standing import FACT, Limits, StandingOrders
-from gossamer.store.changes import Order, SeedRecord
+from gossamer.store.changes import Committed, Order, SeedRecord
 from gossamer.wishes import canonicaliser_for, politeness_for
 
 LIMIT_REASONS = ("depth_limit", "url_too_long", "excluded_domain")
 """Why limits exclude: what returns when they are lifted."""
 DROPPED = "dropped"
 WHERE = "POST /seed/urls"
+_NOT_TEXT = re.compile("[\\x00-\\x1f\\x7f\\ud800-\\udfff]").search
 
 
 class Answered(NamedTuple):
@@ -51,7 +53,10 @@ class Answered(NamedTuple):
 
 
 class Unavailable(Exception):
-    """The store cannot take a change now. Nothing was acknowledged."""
+    """No change can be taken now, and why. Nothing was acknowledged."""
+
+    def __init__(self, why: str = "the store is not available") -> None:
+        super().__init__(why)
 
 
 class Operator:
@@ -88,12 +93,12 @@ class Operator:
 
     # --- seeds -----------------------------------------------------------------------------------
 
-    async def add_seeds(self, texts: Sequence[str]) -> list[Answered]:
+    async def add_seeds(self, texts: Sequence[str], patience: float | None = None) -> list[Answered]:
         """Let URLs in as seeds, in the words of a caller. One answer for each, in order. Raises Unavailable; then none
-        is acknowledged, though some may be on record."""
+        is acknowledged, though some may be on record. `patience`: seconds to wait for a store that is slow."""
         self._must_be_available()
         crawl = self._opened.crawl
-        found = [self._canonicaliser.canonicalise(with_scheme(text.strip())) for text in texts]
+        found = [self._read(text) for text in texts]
         hosts = frozenset(each.host for each in found if not isinstance(each, Refusal))
         rules = self._rules_with_seeds(hosts)
         answers: list[Answered | None] = []
@@ -101,7 +106,8 @@ class Operator:
         candidates = []
         for text, each in zip(texts, found, strict=True):
             if isinstance(each, Refusal):
-                answers.append(Answered(text, "refused", None, each.reason))
+                given = text.encode("utf-8", "replace").decode()  # what was no UTF-8 is told as question marks
+                answers.append(Answered(given, "refused", None, each.reason))
                 continue
             reason = self._reason_against(each.url, each.host, rules)
             if reason is not None:
@@ -117,9 +123,7 @@ class Operator:
             batch = crawl.store.batch
             batch.seeds += entering.values()
             batch.candidates += candidates
-            await self._committed()
-            assert crawl.store.last is not None
-            new = crawl.store.last.new_seeds
+            new = (await self._committed(patience)).new_seeds
         told: set[str] = set()
         for at, (each, answer) in enumerate(zip(found, answers, strict=True)):
             if answer is None and not isinstance(each, Refusal):
@@ -127,6 +131,13 @@ class Operator:
                 told.add(each.url)
                 answers[at] = Answered(texts[at], "accepted" if fresh else "known", each.url)
         return [answer for answer in answers if answer is not None]
+
+    def _read(self, text: str) -> Canonical | Refusal:
+        """The URL that a caller means. Line ends within one are not passed over, as those of a page's links are: who
+        sends them means no URL, or no good."""
+        if _NOT_TEXT(text):
+            return refusal("bad_url", text)
+        return self._canonicaliser.canonicalise(with_scheme(text.strip()))
 
     def _reason_against(self, url: Url, host: HostKey, rules: EntryRules) -> str | None:
         address = host.strip("[]")
@@ -302,6 +313,8 @@ class Operator:
         return self._opened.crawl.directory.database
 
     def _must_be_available(self) -> None:
+        if self._opened.crawl.pipeline.stopping:
+            raise Unavailable("the service is stopping")
         if not self.available:
             raise Unavailable
 
@@ -326,12 +339,10 @@ class Operator:
         facts["options"] = json.dumps(shape_of(self.config))  # so that `gossamer crawl` goes on by the same limits
         await self._committed()
 
-    async def _committed(self) -> None:
+    async def _committed(self, patience: float | None = None) -> Committed:
         """Wait until everything so far is on record. Raises Unavailable if that takes too long."""
         store = self._opened.crawl.store
-        store.hasten()
-        try:
-            async with asyncio.timeout(self._patience):
-                await store.until_committed()
-        except TimeoutError:
-            raise Unavailable from None
+        committed = await store.try_to_commit_within(self._patience, patience or self._patience)
+        if committed is None:
+            raise Unavailable
+        return committed

@@ -3,15 +3,18 @@
 Scrapers and dashboards ask the same thing, to the byte, many times a second. A whole answer is kept under the exact
 bytes of its request, credentials included: nobody is told what he has not just been allowed to ask. It is good for a
 quarter of a second, as old as the picture that it tells of may be anyway, or for a second where it is dear (`LONGER`);
-and never longer than until a change is acknowledged: whoever has changed something and asks is told of it.
-Then one caller has it made anew, and the others get the old one while that lasts, within bounds (`PATIENCE`): a crowd
-costs no more than one, and does not stand in line for what is long to make. A repeated call counts like any other.
+longer while many different ones are asked for, and making them takes much of the time (`EASY`): what callers cost is
+bounded by how much there is to ask for, not by how often they ask. But never longer than until a change is
+acknowledged: whoever has changed something and asks is told of it. Then one caller has it made anew, and the others get
+the old one while that lasts, within bounds (`PATIENCE`): a crowd costs no more than one, and does not stand in line for
+what is long to make. A repeated call counts like any other.
 
 What is asked for the first time, but by a caller and on a path that were let in before, may be answered at once too:
 `service.short` says what.
 """
 
 import asyncio
+import math
 import re
 from collections.abc import Callable
 from typing import Final
@@ -19,17 +22,23 @@ from typing import Final
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from gossamer.clock import Clock
-from gossamer.service.gate import App, Message, Receive, Scope, Send
+from gossamer.service.gate import CHANGING, App, Message, Receive, Scope, Send
 
 FRESH: Final = 0.25
 """Seconds for which an answer is good ..."""
 FRESH_LONGER: Final = 1.0
 """... or this many, if it is read from the database, long to make, or always the same."""
+FRESH_LONGEST: Final = 10.0
+"""... up to this many while answers are dear altogether: as often as the time for them is more than ..."""
+EASY: Final = 0.02
+"""... this share of the front's."""
+_LATELY: Final = 2.0
+"""Seconds over which that share is reckoned."""
 PATIENCE: Final = 5
-"""So many times as long an old answer is given while somebody has it made anew."""
+"""So many times as long as is usual an old answer is given while somebody has it made anew."""
 LONGER: Final = frozenset({"/hosts", "/pages", "/explain", "/dead", "/metrics", "/healthz"})
 LONGEST: Final = 128 * 1024
-MOST_BYTES: Final = 8 * 1024 * 1024
+MOST_BYTES: Final = 16 * 1024 * 1024
 """Of all answers that are kept."""
 
 MOST_CALLERS: Final = 1_000
@@ -48,12 +57,29 @@ Short = Callable[[bytes, bytes, bytes], Callable[[], bytes | None] | None]
 class _Kept:
     __slots__ = ("answer", "due", "fresh", "path", "until")
 
-    def __init__(self, path: str, answer: bytes, now: float) -> None:
+    def __init__(self, path: str, answer: bytes, now: float, times: float) -> None:
+        """Good for so many times as long as is usual, if it is one that may be."""
+        usual = FRESH_LONGER if path in LONGER else FRESH
         self.path = path
         self.answer = answer  # what follows the status line and the date
-        self.fresh = FRESH_LONGER if path in LONGER else FRESH
+        self.fresh = min(FRESH_LONGEST, times * usual) if path in LONGER else usual
         self.due = now + self.fresh  # then somebody has it made anew
-        self.until = self.due + PATIENCE * self.fresh
+        self.until = self.due + PATIENCE * usual
+
+
+class Effort:
+    """How much of the time goes into making answers, lately. Time is a parameter."""
+
+    def __init__(self) -> None:
+        self._spent = 0.0
+        self._at = 0.0
+
+    def note(self, begun: float, ended: float) -> None:
+        self._spent = self._spent * math.exp((self._at - ended) / _LATELY) + ended - begun
+        self._at = ended
+
+    def share(self, now: float) -> float:
+        return self._spent * math.exp((self._at - now) / _LATELY) / _LATELY
 
 
 class Answers:
@@ -68,6 +94,7 @@ class Answers:
         self._let_in: set[tuple[bytes, bytes]] = set()
         self._kept: dict[bytes, _Kept] = {}
         self._bytes = 0
+        self._effort = Effort()
         self.changes = 0
 
     def __len__(self) -> int:
@@ -100,7 +127,9 @@ class Answers:
         path = line[1].decode("ascii")
         if make is None or not self._counts(path):
             return None
+        begun = self._clock.monotonic()
         answer = make()
+        self._effort.note(begun, self._clock.monotonic())
         if answer is not None:
             self.keep(asked, path, answer, self.changes)
         return answer
@@ -118,12 +147,17 @@ class Answers:
         size = len(asked) + len(answer)
         if changes != self.changes or size > LONGEST:
             return
-        if self._bytes + size > MOST_BYTES:
-            self._forget()  # most of it is stale by now
-        if asked in self._kept:
-            self._bytes -= len(asked) + len(self._kept[asked].answer)
-        self._kept[asked] = _Kept(path, answer, self._clock.monotonic())
+        self._drop(asked)
+        while self._bytes + size > MOST_BYTES:
+            self._drop(next(iter(self._kept)))  # the oldest
+        now = self._clock.monotonic()
+        self._kept[asked] = _Kept(path, answer, now, max(1.0, self._effort.share(now) / EASY))
         self._bytes += size
+
+    def _drop(self, asked: bytes) -> None:
+        kept = self._kept.pop(asked, None)
+        if kept is not None:
+            self._bytes -= len(asked) + len(kept.answer)
 
     def changed(self) -> None:
         """Something was changed: what was told before may not be so any more."""
@@ -147,7 +181,7 @@ class Remembering:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
-        if scope["method"] != "GET":
+        if scope["method"] in CHANGING:
             await self._app(scope, receive, self._changing(send))
         elif _ASKED in scope and scope["http_version"] == "1.1" and not _NOT_PLAIN & {n for n, _ in scope["headers"]}:
             await self._one_of_many(scope, receive, send)

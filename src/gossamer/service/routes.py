@@ -1,6 +1,7 @@
 """The routes that let URLs in, hold them to limits, and ask about hosts, pages and dead letters."""
 
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -33,12 +34,16 @@ from gossamer.service.bodies import (
 from gossamer.service.gate import LINES
 from gossamer.service.operator import Answered, Operator
 from gossamer.service.parts import Parts
-from gossamer.service.standing import Limits, limits_of
+from gossamer.service.standing import Limits, StandingOrders, limits_of
+from gossamer.service.wrong import shown
 
 AT_ONCE = 2_000
 """Seeds of one commit; between two the crawl has its turn."""
 _LONGEST_LINE = 65_536
+_STRING = msgspec.json.Decoder(str)
 _REFUSALS_TOLD = 1_000
+_STREAM_PATIENCE = 60.0
+"""Seconds for one lot of a stream. Who sends a million is slowed by a slow store, not turned away half-way."""
 _MOST_PATH = 300
 
 After = Annotated[int, Query(ge=0, le=2**62, description="`next` of the window before")]
@@ -89,12 +94,12 @@ def _urls_of(body: Seeds) -> Sequence[str]:
     for at, text in enumerate(given):
         if any(character < " " or character == "\x7f" for character in text):
             where = "urls" if isinstance(body.urls, str) else f"urls.{at}"
-            raise problem(422, "a URL has no control characters", where)
+            raise problem(422, f"{where}: a URL has no control characters, as {shown(text)} has", where)
     urls = split_seed_string(body.urls) if isinstance(body.urls, str) else body.urls
     if not urls:
-        raise problem(422, "there is no URL", "urls")
+        raise problem(422, f"urls: there is no URL in {shown(body.urls)}", "urls")
     if len(urls) > MOST_URLS:
-        raise problem(422, f"at most {MOST_URLS} URLs at a time; send more of them as {LINES}", "urls")
+        raise problem(422, f"urls: at most {MOST_URLS} at a time, not {len(urls)}; send them as {LINES}", "urls")
     return urls
 
 
@@ -102,7 +107,7 @@ async def _streamed(operator: Operator, request: Request) -> dict[str, Any]:
     counts = {"accepted": 0, "known": 0, "refused": 0}
     refusals: list[Answered] = []
     async for urls in _lots(_lines(request)):
-        answers = await operator.add_seeds(urls)
+        answers = await operator.add_seeds(urls, _STREAM_PATIENCE)
         for name, n in _counted(answers).items():
             counts[name] += n
         refusals += [answer for answer in answers if answer.status == "refused"]
@@ -123,11 +128,12 @@ async def _lots(lines: AsyncIterator[str]) -> AsyncIterator[list[str]]:
 
 async def _lines(request: Request) -> AsyncIterator[str]:
     """The lines of a body, one by one, whatever its length."""
-    rest = b""
+    rest, number = b"", 1
     async for piece in request.stream():
         *whole, rest = (rest + piece).split(b"\n")
+        number += len(whole)
         if len(rest) > _LONGEST_LINE:
-            raise problem(422, f"a line may have {_LONGEST_LINE} bytes")
+            raise problem(422, f"line {number}: may have at most {_LONGEST_LINE} bytes", f"line {number}")
         for line in whole:
             if text := _text_of(line):
                 yield text
@@ -136,8 +142,12 @@ async def _lines(request: Request) -> AsyncIterator[str]:
 
 
 def _text_of(line: bytes) -> str:
-    text = line.strip().decode("utf-8", "replace")
-    return text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text
+    """What a line says: a JSON string, or the text as it is. Bytes that are no UTF-8 stay in it as what no URL has."""
+    line = line.strip()
+    if line[:1] == b'"':
+        with suppress(msgspec.DecodeError, UnicodeDecodeError):
+            return _STRING.decode(line)
+    return line.decode("utf-8", "surrogateescape")
 
 
 def _counted(answers: Sequence[Answered]) -> dict[str, int]:
@@ -155,11 +165,9 @@ def _seeds_answer(counts: dict[str, int], answers: Sequence[Answered]) -> dict[s
 
 
 def _add_limits(app: FastAPI, parts: Parts) -> None:
-    operator = parts.operator
-
     @app.get("/url/limit", summary="The limits that URLs are held to", response_model=LimitsAnswer)
     async def limits() -> Any:
-        return _limits_answer(limits_of(operator.config), 0)
+        return _limits_answer(limits_of(parts.operator.config), 0)
 
     @app.post(
         "/url/limit",
@@ -171,6 +179,7 @@ def _add_limits(app: FastAPI, parts: Parts) -> None:
         """At once, and for queued URLs too: those that a limit forbids become `excluded` when their turn comes, and
         come back when it is lifted. Kept over restarts."""
         wanted = await read_body(request, NewLimits)
+        operator = parts.operator
         domains = limits_of(operator.config).excluded_domains
         if wanted.excludedDomains is not None:
             domains = tuple(sorted(parse_domains(wanted.excludedDomains, "excludedDomains")))
@@ -191,8 +200,6 @@ def _limits_answer(limits: Limits, returned: int) -> dict[str, Any]:
 
 
 def _add_hosts(app: FastAPI, parts: Parts) -> None:
-    operator, questions = parts.operator, parts.questions
-
     @app.get("/hosts", summary="Hosts, a page at a time", response_model=HostsAnswer)
     async def hosts(
         sort: Literal["queued", "fetched", "excluded", "next", "host"] = "queued",
@@ -200,9 +207,10 @@ def _add_hosts(app: FastAPI, parts: Parts) -> None:
         most: Most = 100,
         q: Annotated[str, Query(max_length=_MOST_PATH, description="part of the name")] = "",
     ) -> Any:
-        found, total = await questions.hosts(operator.config, sort, offset, most, q.lower())
+        crawl = parts.crawl
+        found, total = await parts.questions.hosts(crawl.config, sort, offset, most, q.lower())
         for each in found:
-            each.update(_ordered_for(operator, HostKey(str(each["host"]))))
+            each.update(_ordered_for(crawl.orders, HostKey(str(each["host"]))))
         return _told({"hosts": found, "total": total, "next": offset + most if offset + most < total else None})
 
     @app.get("/hosts/{host}", summary="Everything known of a host", response_model=HostAnswer)
@@ -220,9 +228,13 @@ def _add_hosts(app: FastAPI, parts: Parts) -> None:
         they come back when it is resumed. `delay`: at least so many seconds after each answer, never less than the
         configuration says. All of it outlasts a restart of the service."""
         wanted = await read_body(request, HostAction)
+        if wanted.action == "delay" and "seconds" not in wanted.model_fields_set:
+            raise problem(422, "seconds: is missing; null for what the configuration says", "seconds")
+        if wanted.action != "delay" and wanted.seconds is not None:
+            raise problem(422, f"seconds: goes with delay, not with {wanted.action}", "seconds")
         key = _host(host)
         await _known_host(parts, key)
-        returned = 0
+        operator, returned = parts.operator, 0
         match wanted.action:
             case "pause":
                 await operator.pause_host(key)
@@ -233,20 +245,20 @@ def _add_hosts(app: FastAPI, parts: Parts) -> None:
             case "delay":
                 least = operator.least_delay(key)
                 if wanted.seconds is not None and wanted.seconds < least:
-                    raise problem(422, f"the configuration asks for at least {least:g} seconds", "seconds")
+                    told = f"seconds: the configuration asks for at least {least:g}, not {wanted.seconds:g}"
+                    raise problem(422, told, "seconds")
                 await operator.delay_host(key, wanted.seconds)
         return {**await _known_host(parts, key), "returned": returned}
 
 
 async def _known_host(parts: Parts, host: HostKey) -> dict[str, Any]:
-    found = await parts.questions.host(parts.operator.config, host)
+    found = await parts.questions.host(parts.crawl.config, host)
     if found is None:
-        raise problem(404, "no URL of this host is known", "host")
-    return {**found, **_ordered_for(parts.operator, host)}
+        raise problem(404, f"no URL of {host} is known", "host")
+    return {**found, **_ordered_for(parts.crawl.orders, host)}
 
 
-def _ordered_for(operator: Operator, host: HostKey) -> dict[str, object]:
-    orders = operator.orders
+def _ordered_for(orders: StandingOrders, host: HostKey) -> dict[str, object]:
     delay = orders.delays.get(host)
     return {"paused": host in orders.paused_hosts, "dropped": host in orders.dropped_hosts, "ordered_delay": delay}
 
@@ -254,7 +266,7 @@ def _ordered_for(operator: Operator, host: HostKey) -> dict[str, object]:
 def _host(name: str) -> HostKey:
     found = read_host(name)
     if found is None:
-        raise problem(404, "this is no name of a host", "host")
+        raise problem(404, f"{shown(name)} is no name of a host", "host")
     return found
 
 
@@ -262,8 +274,6 @@ def _host(name: str) -> HostKey:
 
 
 def _add_pages(app: FastAPI, parts: Parts) -> None:
-    questions = parts.questions
-
     @app.get("/pages", summary="Known pages, a window at a time", response_model=PagesAnswer)
     async def pages(
         state: StateWord | None = None,
@@ -273,14 +283,14 @@ def _add_pages(app: FastAPI, parts: Parts) -> None:
         most: Most = 100,
     ) -> Any:
         wanted = PageFilter(state=None if state is None else UrlState[state.upper()], host=host)
-        found = await questions.pages(wanted, after, q or None, most)
+        found = await parts.questions.pages(wanted, after, q or None, most)
         return _told({"pages": found.items, "next": found.next})
 
     @app.get("/explain", summary="The whole story of a URL", response_model=dict[str, Any])
     async def explain(url: Annotated[str, Query(min_length=1, max_length=10_000)]) -> Any:
         if not url.strip():
-            raise problem(422, "there is no URL", "url")
-        return _told(await questions.explain(parts.operator.config, url.strip()))
+            raise problem(422, f"url: there is no URL in {shown(url)}", "url")
+        return _told(await parts.questions.explain(parts.crawl.config, url.strip()))
 
 
 # --- dead letters ----------------------------------------------------------------------------------------
@@ -302,6 +312,8 @@ def _add_dead(app: FastAPI, parts: Parts) -> None:
         """All of them, or those of a host or a reason, or those that are named. `requeue`: a new start, no try used up;
         `drop`: excluded for good."""
         wanted = await read_body(request, DeadAction)
+        if wanted.urls is not None and (wanted.host is not None or wanted.reason is not None):
+            raise problem(422, "urls: are named one by one, so not together with host or reason", "urls")
         chosen = DeadFilter(host=wanted.host, reason=wanted.reason)
         action = parts.operator.requeue_dead if wanted.action == "requeue" else parts.operator.drop_dead
         return {"done": await action(chosen, wanted.urls)}

@@ -22,12 +22,13 @@ from gossamer.link import Link
 from gossamer.observe.log import EventLog
 from gossamer.sections import ServiceSection
 from gossamer.seed.lists import Seed
+from gossamer.service.app import make_app
 from gossamer.service.asking import Questions
-from gossamer.service.beside import Beside
+from gossamer.service.beside import Beside, Live
 from gossamer.service.connections import listen
 from gossamer.service.feed import Feed
 from gossamer.service.front import end_of, forked
-from gossamer.service.gate import Policy, names_for
+from gossamer.service.gate import App, Policy, names_for
 from gossamer.service.metrics import Metrics
 from gossamer.service.moments import Sights
 from gossamer.service.operator import Operator, Unavailable
@@ -53,11 +54,13 @@ def serve(
     the rules of entry are taken from it.
     """
     listening = listen(config.service.host, config.service.port)
-    front, end = forked(listening)
+    parts = Parts()
+    app = make_app(parts)  # once, for both processes
+    front, end = forked(listening, app, parts)
     try:
         address = listening.getsockname()
         listening.close()  # the front has it
-        return uvloop.run(_serve(config, seeds, add_seeds, address, end, on_ready, reread))
+        return uvloop.run(_serve(config, seeds, add_seeds, app, parts, address, end, on_ready, reread))
     finally:
         end_of(front, end)
 
@@ -66,6 +69,8 @@ async def _serve(
     config: Config,
     seeds: list[Seed],
     add_seeds: bool,
+    app: App,
+    parts: Parts,
     address: tuple[Any, ...],
     end: socket.socket,
     on_ready: Callable[[str, Path], None],
@@ -74,7 +79,8 @@ async def _serve(
     orders = orders_in(Path(config.dir))
     feed = Feed()
     async with session(orders.applied_to(config), seeds, add_seeds, feed, may_be_empty=True) as opened:
-        return await _run(opened, config, orders, feed, address, await Link.over(end.dup()), on_ready, reread)
+        link = await Link.over(end.dup())
+        return await _run(opened, config, orders, feed, app, parts, address, link, on_ready, reread)
 
 
 async def _run(
@@ -82,6 +88,8 @@ async def _run(
     config: Config,
     orders: StandingOrders,
     feed: Feed,
+    app: App,
+    parts: Parts,
     address: tuple[Any, ...],
     link: Link,
     on_ready: Callable[[str, Path], None],
@@ -103,8 +111,10 @@ async def _run(
     def stop_soon() -> None:
         loop.call_soon(interrupts.received)  # whoever orders it is answered first
 
-    parts = Parts(operator, questions, feed, Metrics(lambda: feed.latest), crawl.pipeline, stop_soon)
-    beside = Beside(parts, link)
+    live = Live(operator, feed, crawl.pipeline)
+    parts.crawl, parts.operator, parts.feed, parts.stop = live, operator, feed, stop_soon
+    parts.questions, parts.metrics = questions, Metrics(lambda: feed.latest)
+    beside = Beside(app, live, link)
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, interrupts.received)
     changes: set[asyncio.Task[None]] = set()  # the loop alone would forget them

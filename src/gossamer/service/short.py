@@ -20,9 +20,10 @@ from gossamer.errors import GossamerError
 from gossamer.inquiries import LargeRecord
 from gossamer.observe.snapshot import Snapshot
 from gossamer.service.app import picture, state_of
+from gossamer.service.asking import Questions
 from gossamer.service.gate import HEADERS
-from gossamer.service.metrics import CONTENT_TYPE
-from gossamer.service.parts import Parts
+from gossamer.service.metrics import CONTENT_TYPE, Metrics
+from gossamer.service.parts import CrawlShown
 
 SHARE: Final = 0.5
 """Of the front's time, that reads may take ..."""
@@ -42,8 +43,10 @@ Make = Callable[[], bytes | None]
 class ShortWay:
     """Answers what can be answered at once."""
 
-    def __init__(self, parts: Parts, clock: Clock) -> None:
-        self._parts = parts
+    def __init__(self, crawl: CrawlShown, questions: Questions, metrics: Metrics, clock: Clock) -> None:
+        self._crawl = crawl
+        self._questions = questions
+        self._metrics = metrics
         self._clock = clock
         self._taken, self._since = 0.0, clock.monotonic()  # seconds of the event loop that are not yet made good
         self._told: tuple[Snapshot | None, str, bytes] = None, "", b""  # the last /status
@@ -58,7 +61,7 @@ class ShortWay:
     def __call__(self, path: bytes, query: bytes, fields: bytes) -> Make | None:
         """What makes the answer, from its fields on; None if this goes the long way. So may the answer, in the end."""
         route = self._routes.get(path)
-        if route is None or (path == b"/metrics" and b"json" in fields.lower()):
+        if route is None or (path == b"/metrics" and b"application/" in fields.lower()):
             return None  # figures as JSON are asked for by people
         return route(query)
 
@@ -66,11 +69,11 @@ class ShortWay:
         return lambda: answer({"status": "ok"})
 
     def _figures(self, query: bytes) -> Make | None:
-        return None if self._parts.feed.latest is None else lambda: whole(self._parts.metrics.text(), CONTENT_TYPE)
+        return None if self._crawl.latest is None else lambda: whole(self._metrics.text(), CONTENT_TYPE)
 
     def _status(self, query: bytes) -> Make | None:
-        latest = self._parts.feed.latest
-        return None if latest is None else lambda: self._status_of(latest, state_of(self._parts, latest))
+        latest = self._crawl.latest
+        return None if latest is None else lambda: self._status_of(latest, state_of(self._crawl, latest))
 
     def _status_of(self, latest: Snapshot, state: str) -> bytes:
         of, said, told = self._told
@@ -89,7 +92,7 @@ class ShortWay:
             return None
 
         def make() -> bytes:
-            window = self._parts.questions.pages_at_once(PageFilter(), after, most)
+            window = self._questions.pages_at_once(PageFilter(), after, most)
             return answer({"pages": window.items, "next": window.next})
 
         return lambda: self._quickly(make)
@@ -101,7 +104,7 @@ class ShortWay:
         url = unquote_plus(given[1].decode("ascii"))
         if len(url) > _LONGEST_ADDRESS or not url.strip():
             return None
-        config, questions = self._parts.operator.config, self._parts.questions
+        config, questions = self._crawl.config, self._questions
         return lambda: self._quickly(lambda: answer(questions.explain_at_once(config, url.strip())))
 
     def _quickly(self, make: Callable[[], bytes]) -> bytes | None:

@@ -3,6 +3,7 @@
 import hmac
 import os
 import secrets
+from contextlib import suppress
 from pathlib import Path
 
 from gossamer.errors import DirectoryError
@@ -12,18 +13,30 @@ FILE = "service.token"
 
 def token_in(directory: Path) -> str:
     """The token of a crawl's directory; made if there is none. Raises DirectoryError for one that others may read, or
-    that is none."""
+    that is none, or if it cannot be made."""
     path = directory / FILE
+    if not os.path.lexists(path):
+        try:
+            _make(path)
+        except OSError as error:
+            raise DirectoryError(f"cannot make {path}: {error.strerror}") from error
+    return _read(path)
+
+
+def _make(path: Path) -> None:
+    """The file has all of its token from the moment on at which it has its name, whatever happens meanwhile."""
+    unnamed = path.with_name(f".{FILE}.{os.getpid()}")
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    except FileExistsError:
-        return _read(path)
-    token = secrets.token_urlsafe(32)
-    with os.fdopen(descriptor, "w", encoding="ascii") as file:
-        file.write(token + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-    return token
+        descriptor = os.open(unnamed, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            file.write(secrets.token_urlsafe(32) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        os.rename(unnamed, path)
+    except OSError:
+        with suppress(FileNotFoundError):
+            os.unlink(unnamed)
+        raise
 
 
 def _read(path: Path) -> str:

@@ -56,7 +56,7 @@ class StoreThread:
         self._wake = asyncio.Event()  # there is something to commit
         self._go = asyncio.Event()  # and no reason to wait for more
         self._in_hand: Batch | None = None
-        self._waiters: list[asyncio.Future[None]] = []  # for the commit of the open batch
+        self._waiters: list[asyncio.Future[Committed]] = []  # for the commit of the open batch
         self._closing = False
         self.patience = patience
         self.slow_after = slow_after
@@ -67,7 +67,6 @@ class StoreThread:
         self.on_slow: Callable[[bool], None] = lambda slow: None  # the same for this
         self.on_put_out: Callable[[], None] = lambda: None  # URLs were committed that other parts of the crawl own
         self.batch = Batch()
-        self.last: Committed | None = None
         self.commits = 0
         self.commit_seconds = 0.0
         self.times = Durations()  # of commits
@@ -104,14 +103,32 @@ class StoreThread:
 
     async def until_committed(self) -> None:
         """Wait until everything that was put into a batch up to now is committed."""
-        if self.is_idle:
-            return
+        if not self.is_idle:
+            await self._next_commit()
+
+    def _next_commit(self) -> asyncio.Future[Committed]:
         if not self.batch:  # what is in hand is the last of it
             self.batch.counters["waited_for"] = 0
-        waiter = asyncio.get_running_loop().create_future()
+        waiter: asyncio.Future[Committed] = asyncio.get_running_loop().create_future()
         self._waiters.append(waiter)
         self._wake.set()
-        await waiter
+        return waiter
+
+    async def try_to_commit_within(self, usual: float, patience: float) -> Committed | None:
+        """Have the open batch committed without delay: what came of it. None if it is not on record after `patience`
+        seconds or, where the store fails, after the `usual` ones: a store that is only slow is waited for."""
+        self.hasten()
+        waiting = self._next_commit()
+        try:
+            for _ in range(max(1, round(patience / usual))):
+                done, _ = await asyncio.wait({waiting}, timeout=usual)
+                if done:
+                    return waiting.result()
+                if self.failing is not None:
+                    return None
+            return None
+        finally:
+            waiting.cancel()
 
     async def run(self) -> None:
         """Commit batches until `close`. Raises what a batch could not be committed for: the crawl must stop."""
@@ -129,7 +146,6 @@ class StoreThread:
             batch = self._in_hand
             committed = await self._commit(batch)
             self._in_hand = None
-            self.last = committed
             self.commits += 1
             self.commit_seconds += committed.seconds
             self.times.note_seconds(committed.seconds)
@@ -140,7 +156,7 @@ class StoreThread:
                 self.on_put_out()
             for waiter in waiters:
                 if not waiter.done():  # its task may have been cancelled
-                    waiter.set_result(None)
+                    waiter.set_result(committed)
 
     async def _commit(self, batch: Batch) -> Committed:
         """Commit it, if need be after some tries. Raises StoreFailed when patience is at its end."""

@@ -15,7 +15,8 @@ import uvloop
 from gossamer.clock import Clock, SteadyClock, cpu_seconds
 from gossamer.config import Config, shape_of
 from gossamer.crawl.directory import CrawlDirectory
-from gossamer.crawl.session import Display, max_rss_bytes
+from gossamer.crawl.memory import max_rss_bytes
+from gossamer.crawl.session import Display
 from gossamer.crawl.supervisor import GRACE_SECONDS, INTERRUPTED
 from gossamer.errors import GossamerError, UsageError
 from gossamer.frontier.politeness import after_unknown_outcome

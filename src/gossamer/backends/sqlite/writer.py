@@ -200,7 +200,7 @@ class SqliteWriter:
         stamp, ids_of, standing = self._stamp, self._hosts.ids_of, self._prioritiser.standing
         first = url_id = self._next_id
         rows: list[tuple[Any, ...]] = []
-        for url, host, fingerprint, depth, hops, via, found_on, sitemap, modified in candidates:
+        for url, host, fingerprint, depth, hops, via, found_on, sitemap, modified, _ in candidates:
             host_id, domain_id = ids_of(host)
             link = linking.get(found_on)
             if link is None:

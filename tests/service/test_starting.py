@@ -1,0 +1,75 @@
+"""While a crawl is being opened, callers are told so; the socket then goes on to whoever takes over."""
+
+import asyncio
+import http.client
+import json
+import socket
+
+import pytest
+
+from gossamer.service.connections import listen
+from gossamer.service.starting import answered_until
+
+
+def call(port: int, method: str, path: str, body: bytes | None = None) -> tuple[int, str | None, bytes]:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection.request(method, path, body)
+    answer = connection.getresponse()
+    found = answer.status, answer.getheader("retry-after"), answer.read()
+    connection.close()
+    return found
+
+
+def answers(*calls: tuple[str, str, bytes | None]) -> list[tuple[int, str | None, bytes]]:
+    async def main() -> list[tuple[int, str | None, bytes]]:
+        with listen("127.0.0.1", 0) as listening:
+            opened = asyncio.get_running_loop().create_future()
+            serving = asyncio.create_task(answered_until(opened, listening))
+            port = listening.getsockname()[1]
+            found = [await asyncio.to_thread(call, port, *each) for each in calls]
+            opened.set_result("opened")
+            assert await serving == "opened"
+            await is_still_open(listening)
+            return found
+
+    return asyncio.run(main())
+
+
+async def is_still_open(listening: socket.socket) -> None:
+    loop = asyncio.get_running_loop()
+    with socket.create_connection(listening.getsockname(), timeout=30) as caller:
+        async with asyncio.timeout(30):
+            taken, address = await loop.sock_accept(listening)
+        assert address == caller.getsockname()
+        taken.close()
+
+
+def test_the_process_is_alive_and_not_ready_while_its_crawl_is_opened() -> None:
+    alive, ready, status = answers(("GET", "/healthz", None), ("GET", "/readyz?x=1", None), ("GET", "/status", None))
+
+    assert alive == (200, None, b'{"status":"ok"}')
+    assert ready == (503, "1", b'{"status":"not ready"}')
+    assert status[:2] == (503, "1") and json.loads(status[2]) == {"error": "the crawl is being opened", "field": None}
+
+
+def test_changes_are_put_off_whatever_their_length_and_heads_have_no_body() -> None:
+    seeds, head = answers(("POST", "/seed/urls", b"x" * 300_000), ("HEAD", "/healthz", None))
+
+    assert seeds[:2] == (503, "1")
+    assert head == (200, None, b"")
+
+
+@pytest.mark.parametrize("said", [b"nonsense\r\n\r\n", b"x" * 100_000])
+def test_what_is_no_request_holds_nobody_up(said: bytes) -> None:
+    async def main() -> tuple[int, str | None, bytes]:
+        with listen("127.0.0.1", 0) as listening:
+            opened = asyncio.get_running_loop().create_future()
+            serving = asyncio.create_task(answered_until(opened, listening))
+            with socket.create_connection(listening.getsockname(), timeout=30) as odd:
+                odd.sendall(said)
+                found = await asyncio.to_thread(call, listening.getsockname()[1], "GET", "/healthz")
+            opened.set_result(None)
+            await serving
+            return found
+
+    assert asyncio.run(main())[0] == 200

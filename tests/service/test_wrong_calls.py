@@ -1,0 +1,198 @@
+"""Wrong calls are told what is wrong with them, in words that name it, and change nothing."""
+
+import http.client
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from serving import Service
+from small_server import SmallServer, page
+
+from gossamer.errors import CannotListen
+from gossamer.service.connections import listen
+from gossamer.service.wrong import shown
+
+HOST = "known.test"
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    with Service(tmp_path_factory.mktemp("wrong") / "crawl", "--scope", "tld:test") as served:
+        assert served.post("/crawl", {"action": "pause"}).status == 200
+        assert served.post("/seed/urls", {"urls": [f"http://{HOST}/"]}).json["accepted"] == 1
+        yield served
+
+
+@pytest.mark.service
+@pytest.mark.parametrize(
+    ("path", "body", "field", "words"),
+    [
+        ("/url/limit", b'{"depthLimit": "ten", "urlLengthLimit": 99}', "depthLimit", 'whole number, not "ten"'),
+        ("/url/limit", b'{"depthLimit": 1e400, "urlLengthLimit": 99}', "depthLimit", "not Infinity"),
+        ("/url/limit", b'{"depthLimit": -7, "urlLengthLimit": 99}', "depthLimit", "at least 0, not -7"),
+        ("/url/limit", b'{"depthLimit": 1, "urlLengthLimit": 70000}', "urlLengthLimit", "at most 65536, not 70000"),
+        ("/url/limit", b'{"depthLimit": 1}', "urlLengthLimit", "urlLengthLimit: is missing"),
+        ("/url/limit", b'{"depthLimit": 1, "urlLengthLimit": 99, "deep": 1}', "deep", "deep: is not known here"),
+        ("/url/limit", b"[]", None, "the body: must be an object, not a list of 0"),
+        ("/seed/urls", b'{"urls": [17]}', "urls.0", "must be a text, not 17"),
+        ("/seed/urls", b'{"urls": 17}', "urls", "must be a list or a text, not 17"),
+        ("/seed/urls", b'{"urls": " , "}', "urls", 'there is no URL in " , "'),
+        ("/seed/urls", b'{"urls": ["http://a.test/\\u0007"]}', "urls.0", "http://a.test/\\u0007"),
+        ("/crawl", b'{"action": "halt"}', "action", 'not "halt"'),
+        (f"/hosts/{HOST}", b'{"action": "delay", "seconds": 0.001}', "seconds", "at least 0.02, not 0.001"),
+        (f"/hosts/{HOST}", b'{"action": "delay"}', "seconds", "seconds: is missing"),
+        (f"/hosts/{HOST}", b'{"action": "pause", "seconds": 5}', "seconds", "not with pause"),
+        (
+            "/dead",
+            b'{"action": "drop", "host": "a.test", "urls": ["http://b.test/"]}',
+            "urls",
+            "not together with host",
+        ),
+    ],
+)
+def test_a_wrong_body_is_told_which_field_is_wrong_and_what_it_holds(
+    service: Service, path: str, body: bytes, field: str | None, words: str
+) -> None:
+    before = service.get("/url/limit").json, service.get(f"/hosts/{HOST}").json["paused"]
+
+    told = service.post(path, body)
+
+    assert (told.status, told.json["field"]) == (422, field)
+    assert words in told.json["error"]
+    assert (service.get("/url/limit").json, service.get(f"/hosts/{HOST}").json["paused"]) == before
+
+
+@pytest.mark.service
+@pytest.mark.parametrize(
+    ("path", "status", "field", "words"),
+    [
+        ("/pages?limt=1", 422, "limt", '"limt" is no parameter of /pages; there are after, host'),
+        ("/pages?limit=1&limit=2", 422, "limit", "given twice"),
+        ("/pages?limit=x", 422, "limit", 'whole number, not "x"'),
+        ("/hosts?limit=5000", 422, "limit", 'at most 1000, not "5000"'),
+        ("/hosts?sort=size", 422, "sort", 'not "size"'),
+        ("/explain", 422, "url", "url: is missing"),
+        ("/hosts/nowhere.test", 404, "host", "no URL of nowhere.test is known"),
+        ("/nothing", 404, None, 'there is no "/nothing"'),
+        ("/status/", 404, None, 'there is no "/status/"'),
+        ("/seed/urls", 405, None, 'GET is not for "/seed/urls", only POST'),
+    ],
+)
+def test_a_wrong_question_is_told_what_is_wrong_with_it(
+    service: Service, path: str, status: int, field: str | None, words: str
+) -> None:
+    for _ in range(2):  # the second time it is somebody who was let in before
+        told = service.get(path)
+
+        assert (told.status, told.json["field"]) == (status, field)
+        assert words in told.json["error"]
+
+
+@pytest.mark.service
+def test_whoever_is_refused_at_the_gate_is_told_for_what(service: Service) -> None:
+    body = {"urls": ["http://a.test/"]}
+
+    assert '"evil.test"' in service.get("/status", Host="evil.test").json["error"]
+    assert '"http://evil.test"' in service.get("/status", Origin="http://evil.test").json["error"]
+    assert '"text/plain"' in service.post("/seed/urls", body, Content_Type="text/plain").json["error"]
+
+
+@pytest.mark.service
+@pytest.mark.parametrize("path", ["/", "/status", "/metrics", "/hosts", "/pages", "/url/limit", "/readyz", "/healthz"])
+def test_head_is_answered_as_get_without_the_body(service: Service, path: str) -> None:
+    full, head = service.get(path), service.ask("HEAD", path)
+
+    assert (head.status, head.body) == (200, b"")
+    assert head.headers["content-type"] == full.headers["content-type"]
+    assert int(head.headers["content-length"]) > 0
+
+
+@pytest.mark.service
+def test_head_of_what_never_ends_is_answered_and_leaves_nobody_watching(service: Service) -> None:
+    for _ in range(30):  # more than may watch
+        connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=30)
+        connection.request("HEAD", "/events")
+        answer = connection.getresponse()
+        assert answer.status == 200 and answer.getheader("content-type", "").startswith("text/event-stream")
+        connection.close()
+
+    assert service.ask("HEAD", "/nothing").status == 404
+    assert service.ask("HEAD", "/seed/urls").status == 405
+
+
+@pytest.mark.service
+def test_a_stream_takes_lines_as_they_are_and_as_json_strings_and_refuses_what_is_no_text(service: Service) -> None:
+    lines = [
+        b"http://lines.test/plain",
+        b'"http://lines.test/\\u00e9"',
+        '  "http://lines.test/\u00e9"\r'.encode(),
+        b'"http://lines.test/\\r\\nX-Evil: 1"',
+        b"http://lines.test/a\x01b",
+        b"http://lines.test/\xff",
+    ]
+    told = service.post("/seed/urls", b"\n".join(lines), Content_Type="application/x-ndjson").json
+
+    assert (told["accepted"], told["known"], told["refused"]) == (2, 1, 3)
+    assert {each["reason"] for each in told["results"]} == {"bad_url"}
+    assert "http://lines.test/?" in {each["given"] for each in told["results"]}
+    assert {*service.pages("&host=lines.test")} == {"http://lines.test/plain", "http://lines.test/%C3%A9"}
+
+
+@pytest.mark.service
+def test_a_line_without_end_is_refused_by_its_number(service: Service) -> None:
+    body = b"http://lines.test/1\nhttp://lines.test/2\n" + b"x" * 200_000
+
+    told = service.post("/seed/urls", body, Content_Type="application/x-ndjson")
+
+    assert (told.status, told.json["field"]) == (422, "line 3")
+
+
+@pytest.mark.service
+def test_whoever_comes_back_with_the_last_id_is_told_what_he_missed(tmp_path: Path) -> None:
+    with SmallServer({"/": page("missed")}) as site, Service(tmp_path / "crawl") as service:
+        place = _events(service, 2)["history"][0]
+        assert service.post("/seed/urls", {"urls": [site.base + "/"]}).json["accepted"] == 1
+        service.wait_for(site.base + "/", "stored")
+
+        back = _events(service, 4, place)
+        new = _events(service, 4)
+        strange = _events(service, 4, "1-0")
+
+    (visit,) = json.loads(back["visits"][1])
+    assert visit["url"] == site.base + "/"
+    assert back["visits"][0] != place and back["visits"][0].split("-")[0] == place.split("-")[0]
+    assert "visits" not in new and "visits" not in strange
+
+
+def _events(service: Service, number: int, last: str | None = None) -> dict[str, tuple[str, str]]:
+    """The first events of a stream: name -> id and data."""
+    connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=30)
+    connection.request("GET", "/events", headers={} if last is None else {"Last-Event-ID": last})
+    stream = connection.getresponse()
+    found: dict[str, tuple[str, str]] = {}
+    fields: dict[str, str] = {}
+    while len(found) < number:
+        name, _, value = stream.readline().decode().rstrip("\n").partition(": ")
+        if name:
+            fields[name] = value
+        elif "event" in fields:
+            if fields["event"] in found:
+                break  # the second second begins
+            found[fields["event"]] = fields.get("id", ""), fields["data"]
+            fields = {}
+        else:
+            fields = {}
+    connection.close()
+    return found
+
+
+def test_a_name_that_cannot_be_is_no_place_to_listen() -> None:
+    with pytest.raises(CannotListen, match=r"not\.\.a\.\.name"):
+        listen("not..a..name", 0)
+
+
+def test_a_long_value_is_told_by_its_beginning() -> None:
+    assert shown("x" * 10_000) == '"' + "x" * 59 + "…"
+    assert shown(["a", "b"]) == "a list of 2"
+    assert shown("line\nend") == '"line\\nend"'
