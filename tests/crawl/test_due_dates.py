@@ -32,7 +32,7 @@ def due(**more: object) -> Due:
 def dear(wishes: RecrawlSection | None = None, times: float = 30.0) -> Recrawling:
     """A crawl that knows a host whose visits cost so many times the price."""
     plans = recrawling(wishes)
-    plans.lines.prices.remember(A, times * plans.price.price, NOW / DAY)
+    plans.lines.prices.remember(A, times * plans.price.price)
     return plans
 
 

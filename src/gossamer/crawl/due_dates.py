@@ -69,7 +69,8 @@ class DueDates:
         if gap is not None and page.visited is not None and page.visited + gap > now + _LEAST:
             return PutOff(Instant(page.visited + gap), gap)
         if before >= ROOM:
-            return PutOff(Instant(self._lines.room_at(page.host_id, before, now)))
+            date = now if page.visited is None or page.planned is None else page.visited + page.planned
+            return PutOff(Instant(self._lines.room_at(page.host_id, before, now, date)))
         return None
 
     def _gap_anew(self, page: Due) -> Seconds | None:

@@ -113,7 +113,7 @@ class Recrawling:
         self._names[record.host_id] = record.host
         if record.changing:
             known = self._hosts[record.host_id] = HostChanging.from_text(record.changing)
-            self.lines.prices.remember(record.host_id, known.price, self.price.stepped)
+            self.lines.prices.remember(record.host_id, known.price)
 
     def end(self, host_id: HostId) -> None:
         """It has given that up, and everything of it is committed."""

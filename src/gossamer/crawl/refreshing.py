@@ -2,6 +2,10 @@
 
 A crawl that runs once looks at what was due when it began, and ends. One that keeps fresh goes on for as long as
 anything has a date. What is queued is served by the frontier like everything else.
+
+No host holds the others up, whatever the policy: only so many of its URLs stand in line (`lines`). Those that find no
+room are dated later; by a crawl that runs once they are passed over until all others have been looked at, and then
+lines may be longer. And if what is queued hardly moves, because all of it is on slow hosts, more is queued.
 """
 
 import math
@@ -15,7 +19,7 @@ from gossamer.model.states import UrlState
 from gossamer.model.task import Before
 from gossamer.model.units import Instant, Seconds
 from gossamer.sections import RecrawlSection
-from gossamer.store.changes import Again, Batch, Committed, Settlement
+from gossamer.store.changes import Again, Batch, Committed, Place, Settlement
 from gossamer.store.thread import StoreThread
 
 __all__ = ["REFRESHING", "Refreshing"]
@@ -23,13 +27,17 @@ __all__ = ["REFRESHING", "Refreshing"]
 AT_ONCE: Final = 1_024
 """URLs that are queued by one commit: some ten milliseconds of it."""
 LOW_MARK: Final = 256
-"""More are queued when fewer than these wait."""
+"""More are queued when fewer than these wait ..."""
+STANDSTILL: Final = 10.0
+"""... or when fewer than LOW_MARK / 4 were visited in so many seconds."""
 TOKENS: Final = "recrawl_tokens"
 """The fact that has what may be spent of the budget, and since when that is so."""
 
 _DAY = 86_400.0
 _QUEUED, _STORED = UrlState.QUEUED, UrlState.STORED  # an enumeration takes its time to look a member up
 _SOON = 1.0  # seconds until we look again where something else must happen first
+_FIRST = Place(-math.inf, 0, 0)
+_MORE_ROOM = 4  # times: how much longer lines may be when those that found no room are looked at again
 
 
 def _least_gap(wishes: RecrawlSection) -> Seconds | None:
@@ -67,6 +75,11 @@ class Refreshing:
         self._waiting = 0  # queued again, and not visited yet
         self._ordered = False
         self._looked = (now, now)  # the last order: until which date, and when
+        self._moved = 0  # visits to what was queued since then, or since the queue was seen to move
+        self._stood = now  # when that was
+        self._after = _FIRST  # what a crawl that runs once has looked at ...
+        self._room = ROOM  # ... with lines so long ...
+        self._left_out = 0  # ... and how many found no room in them
         self._done = False
         self._next = 0.0  # when the first date comes
         self.look_at = 0.0
@@ -105,9 +118,14 @@ class Refreshing:
     def order(self, now: Instant) -> None:
         """Queue what is due, as much of it as there is room for."""
         self.look_at = math.inf
-        if self._ordered or self.is_over or self._waiting - self.recrawling.lines.held_up >= LOW_MARK:
-            return  # a commit or a visit comes first
+        if self._ordered or self.is_over:
+            return  # a commit comes first
         most, early = AT_ONCE, False
+        if self._waiting - self.recrawling.lines.held_up >= LOW_MARK:
+            if not self._stands_still(now):
+                self.look_at = max(self._stood + STANDSTILL, self._next if self._keep else 0.0)
+                return
+            most = LOW_MARK
         self._refill(now)
         if self._keep and self._next > now:
             early = self._may_be_early_at(now) <= now
@@ -132,16 +150,25 @@ class Refreshing:
             return
         most = int(min(most, self._credit))
         self._ordered = True
+        self._moved, self._stood = 0, now
         by = now if self._keep else self._by
         self._looked = (by, now)
         early_by = self._early if early else None
         # How many go is decided here; they must not wait behind a million others on top of it.
-        order = Again(by, most, missing=self._keep, ahead=beside_new, early=early_by)
-        if self._keep and self.recrawling.by_price:
-            lines = self.recrawling.lines
-            order = order._replace(dear=lines.prices, room=ROOM, waiting=lines.waiting)
+        lines = self.recrawling.lines
+        order = Again(by, most, self._keep, beside_new, early_by, lines.prices, ROOM, lines.waiting)
+        if not self._keep:
+            order = order._replace(dear=(), room=self._room, after=self._after)
         self._store.batch.again = order
         self._store.nudge()
+
+    def _stands_still(self, now: Instant) -> bool:
+        """Whether what is queued hardly moves."""
+        if now - self._stood < STANDSTILL:
+            return False
+        still = self._moved < LOW_MARK / 4
+        self._moved, self._stood = 0, now
+        return still
 
     def _take_credit(self, beside_new: bool) -> None:
         """How many may be queued: without limit, unless new URLs wait too and are to get their share."""
@@ -173,6 +200,7 @@ class Refreshing:
             self._tally.total["reported"] += committed.reported
             self._tally.run["reported"] += committed.reported
             self._next, self._done, self.look_at = 0.0, False, 0.0
+            self._left_out += 1  # such a date may lie before what has been looked at: there is another round
         if committed.next_again is None:
             return
         self._ordered = False
@@ -191,11 +219,27 @@ class Refreshing:
         lines = self.recrawling.lines
         lines.queued(committed.again_at)
         by, at = self._looked
-        lines.looked(min(self._next, by), at)
+        lines.looked(self._looked_up_to(committed, by), at)
         self.recrawling.put_off(committed.put_off)
-        if not self._keep and (not queued or self._next > self._by):
-            self._done = True
+        if not self._keep:
+            self._next_round(committed)
         self.look_at = 0.0
+
+    def _looked_up_to(self, committed: Committed, by: float) -> float:
+        """Of which dates all were queued, put off or found no room."""
+        if self._keep:
+            return min(self._next, by)
+        return by if committed.again_to is None else committed.again_to.date
+
+    def _next_round(self, committed: Committed) -> None:
+        """A crawl that runs once goes through all that is due, and again through what found no room."""
+        self._left_out += committed.left_out
+        if committed.again_to is not None:
+            self._after = committed.again_to
+        elif self._left_out:
+            self._after, self._left_out, self._room = _FIRST, 0, self._room * _MORE_ROOM
+        else:
+            self._done = True
 
     def settled(self, before: Before | None, settlement: Settlement, batch: Batch) -> None:
         """What came of any visit: of one to a new URL or of one that was queued again."""
@@ -211,8 +255,9 @@ class Refreshing:
         else:
             self.pace.refreshes += 1
             self._waiting = max(0, self._waiting - 1)
+            self._moved += 1
             lines = self.recrawling.lines
-            lines.served(settlement.host_id)
+            lines.served(settlement.host_id, settlement.at)
             self._tally.count(batch, "refreshed")
             if before.state is _STORED:
                 self._tally.count(batch, REFRESHING, -1)

@@ -198,6 +198,14 @@ class SitemapRecord(NamedTuple):
     dropped: int
 
 
+class Place(NamedTuple):
+    """Where a URL stands among those that have a date."""
+
+    date: float
+    state: int
+    url_id: int
+
+
 class Again(NamedTuple):
     """An order to queue URLs again that have a date: those whose date has come, the earliest first."""
 
@@ -209,6 +217,7 @@ class Again(NamedTuple):
     dear: Container[HostId] = ()  # hosts of which it is asked for each URL whether it is due in fact ...
     room: int | None = None  # ... and so it is of all others before which so many stand in line; None: of none
     waiting: Mapping[HostId, int] = MappingProxyType({})  # as many stand there already
+    after: Place | None = None  # only what comes after it; and what finds no room is left out, not put off
 
 
 class SeedRecord(NamedTuple):
@@ -340,6 +349,8 @@ class Committed(NamedTuple):
     next_again: float | None = None  # ... and when the next one is due, if that was asked; infinity: never
     again_at: Mapping[HostId, int] = MappingProxyType({})  # the same by host
     put_off: Sequence[tuple[float | None, float | None]] = ()  # URLs that were not queued yet: gaps, before and after
+    left_out: int = 0  # of an order with `after`, URLs that found no room ...
+    again_to: Place | None = None  # ... and the last that was looked at; None: there are no more
     ordered: tuple[tuple[UrlState, UrlState, int], ...] = ()  # URLs that orders have moved: from, to, how many
     forgiven: frozenset[HostId] = frozenset()  # hosts that orders gave URLs back to
     new_seeds: frozenset[Url] = frozenset()  # seeds that were not known

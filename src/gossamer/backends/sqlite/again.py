@@ -14,7 +14,7 @@ from gossamer.backends.sqlite.learnt import FACTS, facts_from
 from gossamer.backends.sqlite.rows import read_rows, write_rows
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostId, Instant
-from gossamer.store.changes import Again, Due
+from gossamer.store.changes import Again, Due, Place
 from gossamer.store.ports import Prioritiser, WhenDue
 
 REFRESHING = "refreshing"
@@ -31,7 +31,9 @@ class Queued(NamedTuple):
 
     states: Sequence[tuple[UrlState, int]] = ()  # how many were queued, by the state in which they were
     hosts: Mapping[HostId, int] = MappingProxyType({})  # ... and by host
-    put_off: Sequence[tuple[float | None, float | None]] = ()  # as `Committed` has it
+    put_off: Sequence[tuple[float | None, float | None]] = ()  # as `Committed` has it, and the next two
+    left_out: int = 0
+    to: Place | None = None
 
 
 def queue_again(
@@ -50,12 +52,21 @@ def queue_again(
     What is due waits by the date at which it came due, among what was found since: the longest overdue is the first.
     Without `scheduled` only what was missing is looked at.
     """
-    due = db.execute(sql["due_again"], (order.by, order.most)).fetchall() if scheduled else []
-    put_off: list[tuple[float | None, float | None]] = []
-    if order.room is not None and due:
-        due, put_off = _in_line(db, sql, prioritiser, order, due, stamp, when_due)
+    if order.after is not None:
+        due = db.execute(sql["due_after"], (*order.after, order.by, order.most)).fetchall()
+    else:
+        due = db.execute(sql["due_again"], (order.by, order.most)).fetchall() if scheduled else []
     if order.missing:
         due += db.execute(sql["due_missing"], (order.by, order.most - len(due))).fetchall()
+    to = Place(due[-1][-1], due[-1][-2], due[-1][0]) if order.after is not None and len(due) == order.most else None
+    put_off: list[tuple[float | None, float | None]] = []
+    read = len(due)
+    if order.room is not None and due:
+        due, doubtful, lines = _with_room(order, due)
+        if doubtful and order.after is None:
+            admitted, put_off = _in_line(db, sql, prioritiser, order, doubtful, lines, stamp, when_due)
+            due += admitted
+    left_out = read - len(due) - len(put_off)
     if order.early is not None:
         due += _early(db.execute(sql["due_early"], (order.by, order.most - len(due))), order)
     sooner = _AHEAD if order.ahead else 0.0
@@ -76,19 +87,13 @@ def queue_again(
     totals = [(state.counter, -n) for state, n in counts.items()]
     totals += [(UrlState.QUEUED.counter, len(rows)), (REFRESHING, counts[UrlState.STORED])]
     write_rows(db, sql["count"], [(name, n) for name, n in totals if n])
-    return Queued(list(counts.items()), hosts, put_off)
+    return Queued(list(counts.items()), hosts, put_off, left_out, to)
 
 
-def _in_line(
-    db: sqlite3.Connection,
-    sql: Mapping[str, str],
-    prioritiser: Prioritiser,
-    order: Again,
-    due: list[tuple[Any, ...]],
-    stamp: float,
-    when_due: WhenDue,
-) -> tuple[list[tuple[Any, ...]], list[tuple[float | None, float | None]]]:
-    """Of what is due, what is queued now; the rest is put off, if `when_due` says so. Of most hosts it is not asked."""
+def _with_room(
+    order: Again, due: list[tuple[Any, ...]]
+) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]], dict[HostId, int]]:
+    """What is queued without a question, the others, and the lines that come of it. Of most hosts nothing is asked."""
     lines: dict[HostId, int] = {}
     admitted, doubtful = [], []
     room, dear, waiting = order.room or 0, order.dear, order.waiting
@@ -102,14 +107,27 @@ def _in_line(
         else:
             admitted.append(row)
             lines[host_id] = before + 1
-    if not doubtful:
-        return admitted, []
+    return admitted, doubtful, lines
+
+
+def _in_line(
+    db: sqlite3.Connection,
+    sql: Mapping[str, str],
+    prioritiser: Prioritiser,
+    order: Again,
+    doubtful: list[tuple[Any, ...]],
+    lines: dict[HostId, int],
+    stamp: float,
+    when_due: WhenDue,
+) -> tuple[list[tuple[Any, ...]], list[tuple[float | None, float | None]]]:
+    """What is queued after all; the rest is put off, if `when_due` says so."""
+    admitted = []
     known = {row[0]: row for row in read_rows(db, sql["due_there"], [(row[0],) for row in doubtful])}
     rows = []
     put_off: list[tuple[float | None, float | None]] = []
     for row in doubtful:
         host_id = row[FACTS]
-        before = lines.get(host_id, waiting.get(host_id, 0))
+        before = lines.get(host_id, order.waiting.get(host_id, 0))
         priority = prioritiser.standing(facts_from(row, stamp)).priority
         url_id, _, host, url, state, *facts = known[row[0]]
         page = Due._make((url_id, host_id, host, url, UrlState(state), *facts, priority))

@@ -87,6 +87,11 @@ UPDATE urls SET memory_one = NULL, memory_two = NULL WHERE memory_one IS NOT NUL
 SELECT id, url, depth, links, links_from_others, credit, visits, changes, modified, host_id, state, available_at
 FROM urls WHERE state IN (1, 2, 3, 5) AND available_at <= ? ORDER BY available_at LIMIT ?
 
+-- name: due_after
+SELECT id, url, depth, links, links_from_others, credit, visits, changes, modified, host_id, state, available_at
+FROM urls WHERE state IN (1, 2, 3, 5) AND (available_at, state, id) > (?, ?, ?) AND available_at <= ?
+ORDER BY available_at, state, id LIMIT ?
+
 -- name: due_early
 SELECT id, url, depth, links, links_from_others, credit, visits, changes, modified, host_id, state, available_at, planned
 FROM urls WHERE state IN (1, 2, 3, 5) AND available_at > ? ORDER BY available_at LIMIT ?

@@ -144,6 +144,8 @@ class SqliteWriter:
             next_again=next_date,
             again_at=again.hosts,
             put_off=again.put_off,
+            left_out=again.left_out,
+            again_to=again.to,
             reported=reported,
         )
 

@@ -188,7 +188,7 @@ class _Traveller:
         self._twice[host] += self._visits[page] == 2
         if self._own_prices and last is not None and before is not None:
             late, pages = max(now - last - before, 0.0), self._twice[host]
-            price = self._prices.visited(lane, now=now, gap=before, late=late, usual=price, pages=pages)
+            price = self._prices.visited(lane, gap=before, late=late, usual=price, pages=pages)
         elif self._own_prices:
             price = self._prices.of(lane, price)
         terms = self._terms(page, price)
