@@ -267,7 +267,7 @@ def _assemble(
         before_commit=lambda batch: pipeline.before_commit(batch),
         on_commit=lambda c: pipeline.on_commit(c),
     )
-    refreshing = Refreshing(config.recrawl, recrawling, store, tally, clock.now(), tokens, pace)
+    refreshing = Refreshing(config.recrawl, recrawling, store, tally, clock.now(), tokens, pace, config.concurrency)
     sitemaps = Sitemaps(
         intake=intake,
         store=store,

@@ -11,6 +11,7 @@ lines may be longer. And if what is queued hardly moves, because all of it is on
 import math
 from typing import Final
 
+from gossamer.crawl.allowance import TOKENS, Allowance
 from gossamer.crawl.lines import ROOM
 from gossamer.crawl.pace import PACE, Pace
 from gossamer.crawl.recrawling import REFRESHING, Recrawling
@@ -22,7 +23,7 @@ from gossamer.sections import RecrawlSection
 from gossamer.store.changes import Again, Batch, Committed, Place, Settlement
 from gossamer.store.thread import StoreThread
 
-__all__ = ["REFRESHING", "Refreshing"]
+__all__ = ["REFRESHING", "TOKENS", "Refreshing"]
 
 AT_ONCE: Final = 1_024
 """URLs that are queued by one commit: some ten milliseconds of it."""
@@ -30,10 +31,7 @@ LOW_MARK: Final = 256
 """More are queued when fewer than these wait ..."""
 STANDSTILL: Final = 10.0
 """... or when fewer than LOW_MARK / 4 were visited in so many seconds."""
-TOKENS: Final = "recrawl_tokens"
-"""The fact that has what may be spent of the budget, and since when that is so."""
 
-_DAY = 86_400.0
 _QUEUED, _STORED = UrlState.QUEUED, UrlState.STORED  # an enumeration takes its time to look a member up
 _SOON = 1.0  # seconds until we look again where something else must happen first
 _FIRST = Place(-math.inf, 0, 0)
@@ -59,16 +57,17 @@ class Refreshing:
         now: Instant,
         tokens: str | None = None,
         pace: str | None = None,
+        concurrency: int = 1,
     ) -> None:
-        """`tokens` and `pace`: what the crawl remembers of its budget, and of how it was spent."""
+        """`tokens` and `pace`: what the crawl remembers of its budget, and of how it was spent. `concurrency`: how many
+        visits it makes at a time."""
         self.recrawling = recrawling
         self.pace = Pace(now, pace)
+        self._allowance = Allowance(wishes, now, concurrency, tokens, self.pace.budget)
         self._by = now
         self._store = store
         self._tally = tally
         self._wish(wishes)
-        held, since = (float(part) for part in tokens.split()) if tokens else (self._most, now)
-        self._tokens, self._since = min(held, self._most), since
         self._not_early = 0.0
         self._credit = float(AT_ONCE)  # visits to known URLs that new ones have left room for
         self._uncredited = 0  # visits to new URLs that are not in it yet
@@ -86,18 +85,14 @@ class Refreshing:
 
     def _wish(self, wishes: RecrawlSection) -> None:
         self._keep = wishes.keep_fresh
-        self._budget = self.pace.budget = wishes.budget
-        self._most = math.inf if wishes.budget is None else max(1.0, wishes.budget / (24 if self._keep else 1))
+        self._tell_budget()
         self._early = _least_gap(wishes) if self.recrawling.moves_price else None
         self._discovery, self._refresh = wishes.discovery_share, wishes.refresh_share
 
     def change_to(self, wishes: RecrawlSection, now: Instant) -> None:
-        """Queue by other wishes from now on. A crawl that goes on has saved nothing of a budget that is new."""
-        self._refill(now)
-        before = self._budget
+        """Queue by other wishes from now on."""
+        self._allowance.change_to(wishes, now)
         self._wish(wishes)
-        self._tokens = 0.0 if before is None and self._keep and self._budget else min(self._tokens, self._most)
-        self._since = now
         self._next = self.look_at = self._not_early = 0.0
 
     @property
@@ -126,23 +121,22 @@ class Refreshing:
                 self.look_at = max(self._stood + STANDSTILL, self._next if self._keep else 0.0)
                 return
             most = LOW_MARK
-        self._refill(now)
+        allowance = self._allowance
+        allowance.refill(now)
         if self._keep and self._next > now:
             early = self._may_be_early_at(now) <= now
             if not early:
                 self.look_at = min(self._next, self._may_be_early_at(now))
                 return
-            assert self._budget is not None
-            most = max(1, int(self._most / 2))  # what comes due in a moment is still paid for
-            self._not_early = now + most * _DAY / self._budget  # if there is nothing now, there will be none soon
-        if self._tokens < 1.0:
+            most = max(1, int(allowance.most / 2))  # what comes due in a moment is still paid for
+            self._not_early = now + allowance.lasts(most)  # if there is nothing now, there will be none soon
+        if allowance.tokens < 1.0:
             if not self._keep:
                 self._done = True  # the rest of what is due is left to another day
             else:
-                assert self._budget is not None
-                self.look_at = now + (1.0 - self._tokens) * _DAY / self._budget
+                self.look_at = allowance.next_at(now)
             return
-        most = int(min(most, self._tokens))
+        most = int(min(most, allowance.tokens))
         beside_new = self._tally.total["state:queued"] > self._waiting
         self._take_credit(beside_new)
         if self._credit < 1.0:
@@ -181,18 +175,14 @@ class Refreshing:
 
     def _may_be_early_at(self, now: Instant) -> float:
         """When the budget is left unused for so long that what comes due next may be visited already."""
-        if self._early is None or self._budget is None:
+        if self._early is None or self._allowance.budget is None:
             return math.inf
-        missing = self._most - self._tokens
-        full = now if missing < 1e-6 else now + missing * _DAY / self._budget
-        return max(full, self._not_early)
+        return max(self._allowance.full_at(now), self._not_early)
 
-    def _refill(self, now: Instant) -> None:
-        if self._budget is None:
-            self._tokens = math.inf
-        else:
-            self._tokens = min(self._tokens + max(0.0, now - self._since) * self._budget / _DAY, self._most)
-            self._since = now
+    def _tell_budget(self) -> None:
+        budget = self.pace.budget = self._allowance.budget
+        if budget is not None and budget != self.recrawling.price.budget:
+            self.recrawling.price.change_budget(budget)
 
     def committed(self, committed: Committed) -> None:
         """A batch is on record."""
@@ -213,8 +203,7 @@ class Refreshing:
                     counts[REFRESHING] += n
         self._waiting += queued
         self._credit -= queued
-        if self._budget is not None:
-            self._tokens -= queued
+        self._allowance.spend(queued)
         self._next = committed.next_again
         lines = self.recrawling.lines
         lines.queued(committed.again_at)
@@ -244,6 +233,8 @@ class Refreshing:
     def settled(self, before: Before | None, settlement: Settlement, batch: Batch) -> None:
         """What came of any visit: of one to a new URL or of one that was queued again."""
         date = settlement.available_at
+        if settlement.took is not None:
+            self._allowance.took(settlement.took)
         if settlement.state is _QUEUED:
             return
         if date is not None and date < self._next:
@@ -275,8 +266,10 @@ class Refreshing:
     def hand_over(self, batch: Batch, now: Instant) -> None:
         """Remember what was learnt and what may be spent, with a batch that is about to be committed."""
         self.recrawling.hand_over(batch, now, self._tally.total["state:queued"] - self._waiting)
-        if self._budget is not None and (batch.again is not None or batch.settlements):
-            batch.facts[TOKENS] = f"{self._tokens!r} {self._since!r}"
+        if batch.settlements and self._allowance.reckon():
+            self._tell_budget()
+        if (batch.again is not None or batch.settlements) and (text := self._allowance.to_text()) is not None:
+            batch.facts[TOKENS] = text
         if batch.settlements:
             self.pace.fold(now)
             batch.facts[PACE] = self.pace.to_text()
