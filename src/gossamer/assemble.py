@@ -210,6 +210,7 @@ def _assemble(
         clock,
         when_reported=recrawling.dates.when_reported,
         when_due=recrawling.dates.when_due,
+        plan_anew=recrawling.dates.plan_anew,
     )
     loader, reads = SqliteLoader(directory.database), StoreReads()
     canonicaliser = canonicaliser_for(config)

@@ -10,6 +10,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "backends" / "sqlite"))
 from sqlite_store import START, Store, candidate, settlement
 
+from gossamer.backends.sqlite.again import LOOK_AHEAD
 from gossamer.crawl.lines import ROOM
 from gossamer.crawl.prices import price_from
 from gossamer.crawl.recrawl_rules import recrawl_rules_of
@@ -407,3 +408,36 @@ def test_a_share_of_capacity_is_a_budget_that_follows_how_long_visits_take(store
     assert scene.refreshing.recrawling.price.budget == scene.refreshing.pace.budget
     assert scene.refreshing.recrawling.moves_price
     assert scene.step() <= 1
+
+
+def test_when_the_price_has_fallen_far_everything_is_planned_anew(store: Store) -> None:
+    with_hosts(store, [[100 * DAY] * (LOOK_AHEAD + 100)])
+    scene = scene_of(store, RecrawlSection(keep_fresh=True, discovery_share=0.0, budget=5000.0), "optimal")
+    plans = scene.refreshing.recrawling
+    store.writer._plan_anew = plans.dates.plan_anew
+    for _ in range(LOOK_AHEAD + 100):
+        plans.price.plan(None, 20.0)
+    scene.step()
+    demand = plans.price.demand
+    plans.price.step(store.now / DAY + 0.001)
+    plans.price.price = 0.01
+
+    steps = 0
+    store.clock.advance(Seconds(1.0))
+    while plans.price.has_fallen() or scene.refreshing._walk is not None:
+        scene.step()
+        store.clock.advance(Seconds(1.0))
+        steps += 1
+
+    assert steps == 2  # a thousand at a time
+    assert store.rows("SELECT max(available_at) FROM urls")[0][0] < START + DAY
+    assert plans.price.demand > 10 * demand
+
+
+def test_without_a_budget_nothing_is_planned_anew(store: Store) -> None:
+    with_hosts(store, [[10 * DAY] * 5])
+    scene = scene_of(store, KEEP, "optimal")
+    scene.refreshing.recrawling.price.price *= 0.01
+    scene.step()
+
+    assert scene.refreshing._walk is None

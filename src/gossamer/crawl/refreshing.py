@@ -76,6 +76,9 @@ class Refreshing:
         self._looked = (now, now)  # the last order: until which date, and when
         self._moved = 0  # visits to what was queued since then, or since the queue was seen to move
         self._stood = now  # when that was
+        self._walk: Place | None = None  # how far everything has been planned anew; None: nothing is being so
+        self._walk_at = 0.0  # when the next part is
+        self._walks = False  # whether it was with the last order
         self._after = _FIRST  # what a crawl that runs once has looked at ...
         self._room = ROOM  # ... with lines so long ...
         self._left_out = 0  # ... and how many found no room in them
@@ -115,6 +118,10 @@ class Refreshing:
         self.look_at = math.inf
         if self._ordered or self.is_over:
             return  # a commit comes first
+        self._queue(now)
+        self._plan_anew(now)
+
+    def _queue(self, now: Instant) -> None:
         most, early = AT_ONCE, False
         if self._waiting - self.recrawling.lines.held_up >= LOW_MARK:
             if not self._stands_still(now):
@@ -154,6 +161,24 @@ class Refreshing:
         if not self._keep:
             order = order._replace(dear=(), room=self._room, after=self._after)
         self._store.batch.again = order
+        self._store.nudge()
+
+    def _plan_anew(self, now: Instant) -> None:
+        """What was planned when visits were far dearer would come much too late. Then all is planned anew, a thousand
+        with an order and a second between them."""
+        price = self.recrawling.price
+        if self._walk is None:
+            if not (self._keep and self.recrawling.moves_price and price.has_fallen()):
+                return
+            price.plan_anew()
+            self._walk = Place(now, 0, 0)
+        if now < self._walk_at:
+            self.look_at = min(self.look_at, self._walk_at)
+            return
+        order = self._store.batch.again if self._ordered else None
+        self._store.batch.again = (order or Again(now, 0))._replace(walk=self._walk)
+        self._ordered = self._walks = True
+        self._looked = (now, now) if order is None else self._looked
         self._store.nudge()
 
     def _stands_still(self, now: Instant) -> bool:
@@ -205,6 +230,8 @@ class Refreshing:
         self._credit -= queued
         self._allowance.spend(queued)
         self._next = committed.next_again
+        if self._walks:
+            self._walks, self._walk, self._walk_at = False, committed.walked_to, self._looked[1] + _SOON
         lines = self.recrawling.lines
         lines.queued(committed.again_at)
         by, at = self._looked

@@ -33,7 +33,7 @@ from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate
 from gossamer.model.units import HostId, Instant, Url
 from gossamer.store.changes import Again, Batch, Capture, Committed, RetiredHost, Settlement, Touched
-from gossamer.store.ports import CaptureFiles, Location, Prioritiser, WhenDue, WhenReported
+from gossamer.store.ports import CaptureFiles, Location, PlanAnew, Prioritiser, WhenDue, WhenReported
 
 _Touched = dict[tuple[HostId, int], float]  # host and front queue -> the first place that was added
 
@@ -52,12 +52,13 @@ class SqliteWriter:
         targets_at_once: int = TARGETS_AT_ONCE,
         when_reported: WhenReported = lambda page: page.modified,
         when_due: WhenDue = lambda page, before, now: None,
+        plan_anew: PlanAnew = lambda page: None,
     ) -> None:
         self._path = path
         self._captures = captures
         self._prioritiser = prioritiser
         self._clock = clock
-        self._when_reported, self._when_due = when_reported, when_due
+        self._when_reported, self._when_due, self._plan_anew = when_reported, when_due, plan_anew
         self._sql = named_queries("queries.sql")
         self._db = open_for_writing(path)
         self._hosts = HostRows(self._db, self._sql, domain_of)
@@ -146,6 +147,7 @@ class SqliteWriter:
             put_off=again.put_off,
             left_out=again.left_out,
             again_to=again.to,
+            walked_to=again.walked_to,
             reported=reported,
         )
 
@@ -343,7 +345,11 @@ class SqliteWriter:
         if order is None:
             return Queued(), None
         db, sql, touch = self._db, self._sql, partial(_touch, touched)
-        found = queue_again(db, sql, self._prioritiser, order, self._stamp, touch, when_due=self._when_due)
+        found = queue_again(
+            *(db, sql, self._prioritiser, order, self._stamp, touch),
+            when_due=self._when_due,
+            plan_anew=self._plan_anew,
+        )
         return found, next_again(self._db, self._sql, order)
 
     def _bring_forward(self, batch: Batch, counts: Counter[str]) -> int:
