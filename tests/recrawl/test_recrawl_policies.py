@@ -151,8 +151,8 @@ def test_optimal_tells_interval_evidence_and_price() -> None:
     assert "the price is 2" in words
 
 
-def test_optimal_tells_that_it_knows_nothing_but_the_host() -> None:
-    assert "its host only" in Optimal().words(Memory(visits=1), Terms())
+def test_optimal_tells_that_it_knows_nothing_of_the_page_itself() -> None:
+    assert "rests on what is known of its host" in Optimal().words(Memory(visits=1), Terms())
 
 
 class Monthly(RecrawlPolicy):
