@@ -191,3 +191,16 @@ def test_optimal_learns_from_an_unchanged_page_what_the_estimator_says() -> None
         learnt = policy.learnt(Visited(Instant(1e9), Seconds(gap * DAY)), memory, terms)
 
         assert learnt == pytest.approx(unchanged(aged(Estimate(memory.one, memory.two), gap, 50.0, terms.prior), gap))
+
+
+def test_a_policy_that_tells_nothing_is_not_said_to_do_what_fixed_does() -> None:
+    class Silent(RecrawlPolicy):
+        name = "silent"
+
+        def after(self, visited: Visited, memory: Memory, terms: Terms) -> Plan:
+            return super().after(visited, memory, terms)
+
+    assert Silent().words(Memory(visits=3, changes=1), Terms()) == (
+        "as it plans after 3 visits, 1 of which found a change"
+    )
+    assert RecrawlPolicy().words(NOTHING, Terms()) == "every page again after 14 days"
