@@ -73,7 +73,7 @@ def host_rows(host: HostKey) -> tuple[Domain, int, str]:
 def crawling(*, reporting: bool) -> tuple[Recrawling, list[Visit]]:
     """A crawl with a budget, and pages that were visited before; `reporting`: in sitemaps that are believed."""
     wishes = RecrawlSection(budget=1_000.0)
-    price = price_from(None, wishes.budget, value(USUAL, 1.0, 14.0), NOW)
+    price = price_from(None, wishes, value(USUAL, 1.0, 14.0), NOW)
     plans = Recrawling(wishes, RECRAWL_POLICIES["optimal"](), recrawl_rules_of(wishes), price)
     trust = HostTrust(50, 0, 40, 40, 50, 40) if reporting else HostTrust()
     for n in range(HOSTS):

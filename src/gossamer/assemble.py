@@ -219,6 +219,7 @@ def _assemble(
         when_reported=recrawling.dates.when_reported,
         when_due=recrawling.dates.when_due,
         part=part,
+        plan_anew=recrawling.dates.plan_anew,
     )
     loader, reads = SqliteLoader(directory.database), StoreReads()
     canonicaliser = canonicaliser_for(config)
@@ -258,8 +259,7 @@ def _assemble(
     contents: ContentSeen[int] = ContentSeen(capacity=1_000_000)
     mode, soft = config.content.near_duplicates, SoftMissing()
     lessons.soft = soft
-    large_pages = LargePages()
-    journal = ContactJournal(directory.path)
+    large_pages, journal = LargePages(), ContactJournal(directory.path)
     addresses = AddressPolicy(allow_private=config.allow_private, allowed_networks=config.allow_networks)
     may_dial = may_dial_for(clock, addresses.may_dial)
     chance = random.Random(key)
@@ -276,7 +276,7 @@ def _assemble(
         before_commit=lambda batch: pipeline.before_commit(batch),
         on_commit=lambda c: pipeline.on_commit(c),
     )
-    refreshing = Refreshing(config.recrawl, recrawling, store, tally, clock.now(), tokens, pace)
+    refreshing = Refreshing(config.recrawl, recrawling, store, tally, clock.now(), tokens, pace, config.concurrency)
     sitemaps = Sitemaps(
         intake=intake,
         store=store,

@@ -201,7 +201,7 @@ def _basis(book: Rulebook, known: UrlFact, facts: Facts) -> Basis:
     rules = book.recrawl_rules
     ruling = rules.ruling(PageFacts(host, known.url, mime or "", standing))
     changing = HostChanging.from_text(fact.changing) if fact.changing else HostChanging()
-    price = price_from(fact.price, book.config.recrawl.budget, book.opening_price, Instant(0.0)).price
+    price = price_from(fact.price, book.config.recrawl, book.opening_price, Instant(0.0)).price
     hub = facts.listing.sitemap > 0 or mime in FEEDS
     terms = rules.terms(
         ruling,

@@ -74,7 +74,7 @@ def lessons_for(config: Config, parameters: list[LearntParameter]) -> tuple[Less
 def recrawling_for(config: Config, price: str | None, now: Instant) -> Recrawling:
     """What plans the next visits. `price`: what the crawl remembers of it."""
     wishes = config.recrawl
-    known = price_from(price, wishes.budget, opening_price_for(config), now)
+    known = price_from(price, wishes, opening_price_for(config), now)
     return Recrawling(wishes, recrawl_policy_for(config), recrawl_rules_of(wishes), known, importance_for(config))
 
 

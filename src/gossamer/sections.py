@@ -61,6 +61,7 @@ class RecrawlSection(Section, frozen=True, kw_only=True):
     shortest: float = 300.0
     longest: float = 31_536_000.0
     budget: float | None = None  # visits a day to URLs that were visited before
+    capacity_share: float | None = None  # or as many as fill this share of the slots
     discovery_share: float = 0.1  # of all visits, at least this much for URLs that are new, while there are any
     refresh_share: float = 0.1  # and this much for the others, while any are due
     rules: tuple[RecrawlRuleSection, ...] = ()  # the first that fits counts
@@ -70,10 +71,19 @@ class RecrawlSection(Section, frozen=True, kw_only=True):
         at_least(self, 0.001, "interval", "shortest", "longest", "budget")
         at_least(self, 0, "discovery_share", "refresh_share")
         at_least(self, 1, "rehearse")
+        if self.capacity_share is not None and not 0 < self.capacity_share <= 1:
+            raise ValueError(f"capacity_share must be more than 0 and at most 1, not {self.capacity_share:g}")
+        if self.budget is not None and self.capacity_share is not None:
+            raise ValueError("capacity_share must not stand beside budget: it is another way to say it")
         if self.shortest > self.longest:
             raise ValueError(f"shortest must be no longer than longest, {self.longest:g}, not {self.shortest:g}")
         if self.discovery_share + self.refresh_share > 1:
             raise ValueError("discovery_share must leave room for refresh_share: together they are at most 1")
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether there is a budget, however it is said."""
+        return self.budget is not None or self.capacity_share is not None
 
 
 class LogSection(Section, frozen=True, kw_only=True):

@@ -11,6 +11,7 @@ from gossamer.model.states import UrlState
 from gossamer.model.task import HostRecord
 from gossamer.model.units import HostId, Instant, Url
 from gossamer.recrawl.policy import DAY
+from gossamer.recrawl.prior import HostRates
 from gossamer.recrawl.rules import GAPS, Standing
 from gossamer.recrawl.trust import HostTrust
 from gossamer.sections import RecrawlRuleSection, RecrawlSection
@@ -22,17 +23,15 @@ REPORTING = HostTrust(reports=40, confirmed=40, changes=50, foretold=40)
 
 
 def due(**more: object) -> Due:
-    usual = Due(
-        *(7, A, HOST, Url("http://a.test/p"), UrlState.STORED, "text/html", VISITED),
-        *(14 * DAY, 2.0, 40.0, None, None, 0, 0.2),
-    )
+    place = (7, A, HOST, Url("http://a.test/p"), UrlState.STORED, "text/html", VISITED)
+    usual = Due(*place, 14 * DAY, 2.0, 40.0, None, None, 0, None, 0.2)
     return usual._replace(**more)  # type: ignore[arg-type]
 
 
 def dear(wishes: RecrawlSection | None = None, times: float = 30.0) -> Recrawling:
     """A crawl that knows a host whose visits cost so many times the price."""
     plans = recrawling(wishes)
-    plans.lines.prices.remember(A, times * plans.price.price, NOW / DAY)
+    plans.lines.prices.remember(A, times * plans.price.price)
     return plans
 
 
@@ -151,3 +150,24 @@ def test_a_visit_that_was_tried_in_vain_before_says_nothing_of_the_line() -> Non
         prices.append(len(plans.lines.prices))
 
     assert prices == [1, 0]
+
+
+def test_a_page_that_was_planned_when_visits_were_dearer_comes_sooner() -> None:
+    plans = recrawling()
+    sooner = plans.dates.plan_anew(due(planned=300 * DAY))
+
+    assert sooner is not None and sooner.planned is not None
+    assert sooner.planned < 100 * DAY
+    assert sooner.until == VISITED + sooner.planned
+    assert plans.dates.plan_anew(due(planned=sooner.planned)) is None  # as it is
+
+
+def test_a_host_that_is_not_in_memory_is_known_by_its_row() -> None:
+    quiet = HostChanging(rates=HostRates(500, 0.05)).to_text()
+    of_host, usual = (
+        recrawling().dates.plan_anew(due(planned=360 * DAY, one=None, two=None, changing=changing))
+        for changing in (quiet, None)
+    )
+
+    assert of_host is not None and usual is not None
+    assert of_host.until > usual.until

@@ -4,6 +4,7 @@ import pytest
 
 from gossamer.crawl.lines import ROOM, Lines
 from gossamer.model.units import HostId, Instant
+from gossamer.recrawl.host_price import MOST
 from gossamer.recrawl.policy import DAY
 
 START = Instant(1_800_000_000.0)
@@ -60,8 +61,8 @@ def test_those_before_dear_hosts_are_told_apart() -> None:
     before = lines.held_up
     visited(lines, date=0.0, now=3.0)
     dear = lines.held_up
-    lines.served(A)
-    lines.served(B)
+    lines.served(A, START)
+    lines.served(B, START)
     lines.queued({A: 5})
 
     assert (before, dear, lines.held_up) == (0, 3, 7)
@@ -84,9 +85,38 @@ def test_a_host_that_is_no_longer_dear_holds_nothing_up() -> None:
 
 def test_room_comes_when_those_before_have_been_visited() -> None:
     lines = Lines(START)
-    unknown = lines.room_at(A, ROOM, START)
-    for k in range(50):
-        visited(lines, date=0.0, now=3.0 + k / 24)  # one in an hour
+    unknown = lines.room_at(A, ROOM, START, START)
+    lines.queued({A: 10})
+    for k in range(9):
+        lines.served(A, START + 3600.0 * k)  # one in an hour
 
     assert START < unknown < START + 60.0
-    assert lines.room_at(A, ROOM, START) == pytest.approx(START + 0.8 * ROOM * 3600.0, rel=0.01)
+    assert lines.room_at(A, ROOM, START, START) == pytest.approx(START + 0.8 * ROOM * 3600.0)
+
+
+def test_a_host_before_which_nobody_waits_is_not_taken_to_be_slow() -> None:
+    lines = Lines(START)
+    for k in range(1, 20):
+        lines.queued({A: 2})
+        lines.served(A, START + 3600.0 * k)
+        lines.served(A, START + 3600.0 * k + 5.0)
+
+    assert lines.room_at(A, ROOM, START, START) < START + 60.0
+
+
+def test_what_waits_for_a_host_of_which_nothing_is_known_is_looked_at_less_and_less_often() -> None:
+    lines = Lines(START)
+    looks, now = 0, START
+    while now < START + 30 * DAY:
+        now, looks = Instant(lines.room_at(A, ROOM, now, START - 5 * DAY)), looks + 1
+
+    assert looks < 100
+
+
+def test_only_so_many_hosts_are_remembered_as_slow() -> None:
+    lines = Lines(START)
+    for host in range(MOST + 100):
+        lines.queued({HostId(host): 2})
+        lines.served(HostId(host), START)
+
+    assert len(lines._turns) == MOST

@@ -168,7 +168,7 @@ def seen_at(chance: random.Random, page: Page, now: Instant) -> Seen:
 
 def test_decisions_are_those_of_the_plain_definition() -> None:
     chance = random.Random(12)
-    opening = price_from(None, LIMITS.budget, value(USUAL, 1.0, LIMITS.interval / DAY), START)
+    opening = price_from(None, LIMITS, value(USUAL, 1.0, LIMITS.interval / DAY), START)
     plans = Recrawling(LIMITS, Optimal(), recrawl_rules_of(LIMITS), opening, lambda priority: priority)
     changefreqs = [None, None, "daily", "yearly"]
     pages = [

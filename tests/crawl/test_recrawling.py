@@ -32,7 +32,7 @@ PAGE = Standing.PAGE
 
 def recrawling(wishes: RecrawlSection | None = None) -> Recrawling:
     wishes = wishes or RecrawlSection()
-    price = price_from(None, wishes.budget, value(USUAL, 1.0, wishes.interval / DAY), NOW)
+    price = price_from(None, wishes, value(USUAL, 1.0, wishes.interval / DAY), NOW)
     return Recrawling(wishes, RECRAWL_POLICIES[wishes.policy](), recrawl_rules_of(wishes), price)
 
 
@@ -231,12 +231,12 @@ def test_with_a_budget_the_price_moves_until_no_more_is_asked_for() -> None:
 
 
 def test_the_price_survives_a_restart_and_is_the_opening_one_without_a_budget() -> None:
-    price = price_from(None, 10.0, 3.0, NOW)
+    price = price_from(None, RecrawlSection(budget=10.0), 3.0, NOW)
     price.plan(None, 2.0)
     price.price = 4.5
 
-    again = price_from(price_text(price), 10.0, 3.0, NOW)
-    without = price_from(price_text(price), None, 3.0, NOW)
+    again = price_from(price_text(price), RecrawlSection(budget=10.0), 3.0, NOW)
+    without = price_from(price_text(price), RecrawlSection(), 3.0, NOW)
 
     assert (again.price, again.demand, again.pages) == (4.5, 0.5, 1)
     assert (without.price, without.demand) == (3.0, 0.5)

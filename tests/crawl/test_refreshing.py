@@ -10,16 +10,18 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "backends" / "sqlite"))
 from sqlite_store import START, Store, candidate, settlement
 
+from gossamer.backends.sqlite.again import LOOK_AHEAD
 from gossamer.crawl.lines import ROOM
 from gossamer.crawl.prices import price_from
 from gossamer.crawl.recrawl_rules import recrawl_rules_of
 from gossamer.crawl.recrawling import Recrawling
-from gossamer.crawl.refreshing import AT_ONCE, LOW_MARK, TOKENS, Refreshing
+from gossamer.crawl.refreshing import AT_ONCE, LOW_MARK, STANDSTILL, TOKENS, Refreshing
 from gossamer.crawl.tally import Tally
 from gossamer.model.states import UrlState
 from gossamer.model.task import Before
 from gossamer.model.units import Instant, Seconds
 from gossamer.recrawl.policies import RECRAWL_POLICIES
+from gossamer.recrawl.policy import DAY
 from gossamer.sections import RecrawlRuleSection, RecrawlSection
 from gossamer.store.changes import Batch, Committed
 from gossamer.store.thread import StoreThread
@@ -37,7 +39,7 @@ class Scene:
         self.store = store
         self.tally = Tally(store.loader.counters())
         self.thread = StoreThread(store.writer, store.clock, before_commit=lambda _: None, on_commit=lambda _: None)
-        price = price_from(None, wishes.budget, 1.0, store.now)
+        price = price_from(None, wishes, 1.0, store.now)
         plans = Recrawling(wishes, RECRAWL_POLICIES[policy](), recrawl_rules_of(wishes), price)
         self.refreshing = Refreshing(wishes, plans, self.thread, self.tally, store.now, tokens)
 
@@ -292,20 +294,43 @@ def test_a_crawl_is_not_held_up_by_urls_that_were_settled_otherwise(store: Store
     assert scene.refreshing.look_at == START + 70.0 < math.inf
 
 
-def test_a_host_with_much_that_is_due_does_not_keep_others_from_being_queued(store: Store) -> None:
-    with_pages(store, [-500.0 + k for k in range(400)])
-    number = 401
-    store.writer.commit(Batch(candidates=[candidate("b.test", number)]), store.now)
-    page = settlement(number, host_id=2, body=b"b")._replace(available_at=Instant(START - 5.0), planned=5.0)
-    store.writer.commit(Batch(settlements=[page]), store.now)
-    scene = Scene(store, KEEP, policy="optimal")
+def with_hosts(store: Store, hosts: list[list[float]], state: UrlState = UrlState.STORED) -> Store:
+    """Pages of several hosts, by their dates from the start on. All were visited ten days before."""
+    number, settled = 1, []
+    for host_id, dates in enumerate(hosts, 1):
+        store.writer.commit(
+            Batch(candidates=[candidate(f"h{host_id}.test", number + k) for k in range(len(dates))]), store.now
+        )
+        for date in dates:
+            page = settlement(number, host_id=host_id, state=state, body=b"%d" % number)
+            settled.append(page._replace(available_at=Instant(START + date), planned=10 * DAY + date))
+            number += 1
+    store.writer.commit(Batch(settlements=settled), store.now)
+    return store
+
+
+def queued_by_host(store: Store) -> dict[int, int]:
+    return dict(store.db.execute("SELECT host_id, count(*) FROM urls WHERE state = 0 GROUP BY host_id").fetchall())
+
+
+def scene_of(store: Store, wishes: RecrawlSection, policy: str) -> Scene:
+    scene = Scene(store, wishes, policy=policy)
     store.writer._when_due = scene.refreshing.recrawling.dates.when_due
+    return scene
+
+
+@pytest.mark.parametrize("state", [UrlState.STORED, UrlState.MISSING])
+@pytest.mark.parametrize("policy", RECRAWL_POLICIES)
+def test_a_host_with_much_that_is_due_does_not_keep_others_from_being_queued(
+    store: Store, policy: str, state: UrlState
+) -> None:
+    with_hosts(store, [[-500.0 + k for k in range(400)], [-5.0]], state)
+    scene = scene_of(store, KEEP, policy)
 
     queued = scene.step()
 
     assert queued == ROOM + 1
-    rows = store.rows("SELECT host_id, count(*) FROM urls WHERE state = 0 GROUP BY host_id ORDER BY host_id")
-    assert [tuple(row) for row in rows] == [(1, ROOM), (2, 1)]
+    assert queued_by_host(store) == {1: ROOM, 2: 1}
     assert scene.step() == 0
     assert scene.refreshing.look_at > store.now  # the others come when there is room
     scene.visited(ROOM)
@@ -313,9 +338,108 @@ def test_a_host_with_much_that_is_due_does_not_keep_others_from_being_queued(sto
     assert 0 < scene.step() <= ROOM
 
 
-def test_one_that_runs_once_puts_nothing_off(store: Store) -> None:
-    with_pages(store, [-500.0 + k for k in range(100)])
-    scene = Scene(store, ONCE, policy="optimal")
-    store.writer._when_due = scene.refreshing.recrawling.dates.when_due
+@pytest.mark.parametrize("policy", RECRAWL_POLICIES)
+def test_of_a_crawl_that_runs_once_no_host_keeps_others_from_being_queued_either(store: Store, policy: str) -> None:
+    with_hosts(store, [[-5000.0 + k for k in range(2 * AT_ONCE)], [-50.0] * 40, [-5.0]])
+    dates = store.rows("SELECT id, available_at FROM urls ORDER BY id")
+    scene = scene_of(store, ONCE, policy)
 
-    assert scene.step() == 100
+    for _ in range(3):
+        scene.step()
+
+    assert queued_by_host(store) == {1: ROOM, 2: ROOM, 3: 1}
+    assert store.rows("SELECT id, available_at FROM urls ORDER BY id") == dates  # nothing is put off
+
+
+def test_one_that_runs_once_queues_all_that_is_due_however_much_is_on_one_host(store: Store) -> None:
+    with_hosts(store, [[-5000.0 + k // 7 for k in range(3000)], [-50.0] * 40, [100.0]])
+    scene = scene_of(store, ONCE, "optimal")
+
+    steps = 0
+    while not scene.refreshing.is_over:
+        scene.step()
+        scene.visited(scene.refreshing.backlog)
+        steps += 1
+
+    assert queued_by_host(store) == {1: 3000, 2: 40}
+    assert steps < 20
+
+
+def test_one_that_runs_once_looks_again_when_dates_were_brought_forward(store: Store) -> None:
+    with_hosts(store, [[-50.0] * 3])
+    scene = scene_of(store, ONCE, "optimal")
+    scene.refreshing.committed(store.writer.commit(Batch(), store.now)._replace(reported=1))
+
+    scene.step()
+    over = scene.refreshing.is_over
+    scene.step()
+
+    assert (over, scene.refreshing.is_over) == (False, True)
+
+
+def test_if_what_is_queued_hardly_moves_more_is_queued(store: Store) -> None:
+    with_hosts(store, [[-500.0] * 20] * 60 + [[-5.0]])  # many hosts, none of which has too long a line
+    scene = scene_of(store, KEEP, "fixed")
+
+    assert (scene.step(), scene.step()) == (AT_ONCE, 0)
+    scene.visited(LOW_MARK // 4)
+    scene.step()
+    store.clock.advance(Seconds(STANDSTILL))
+    assert scene.step() == 0  # it moves
+    assert scene.refreshing.look_at == store.now + STANDSTILL
+    store.clock.advance(Seconds(STANDSTILL))
+
+    assert scene.step() == 1201 - AT_ONCE <= LOW_MARK
+    assert queued_by_host(store)[61] == 1
+
+
+def test_a_share_of_capacity_is_a_budget_that_follows_how_long_visits_take(store: Store) -> None:
+    with_hosts(store, [[-1.0] * 20] * 30)
+    scene = scene_of(store, RecrawlSection(keep_fresh=True, discovery_share=0.0, capacity_share=0.01), "optimal")
+    slow = settlement(1)._replace(available_at=LONG, took=864.0)
+    opening = scene.refreshing.pace.budget
+    for _ in range(2000):
+        scene.refreshing.settled(None, slow, scene.thread.batch)
+    batch = Batch(settlements=[slow])
+    scene.refreshing.hand_over(batch, store.now)
+
+    assert opening == pytest.approx(864.0)  # one slot, a second for each visit
+    assert scene.refreshing.pace.budget == pytest.approx(1.0, rel=0.01)
+    assert scene.refreshing.recrawling.price.budget == scene.refreshing.pace.budget
+    assert scene.refreshing.recrawling.moves_price
+    assert scene.step() <= 1
+
+
+def test_when_the_price_has_fallen_far_everything_is_planned_anew(store: Store) -> None:
+    with_hosts(store, [[100 * DAY] * (LOOK_AHEAD + 100)])
+    scene = scene_of(store, RecrawlSection(keep_fresh=True, discovery_share=0.0, budget=5000.0), "optimal")
+    plans = scene.refreshing.recrawling
+    store.writer._plan_anew = plans.dates.plan_anew
+    for _ in range(LOOK_AHEAD + 100):
+        plans.price.plan(None, 20.0)
+    scene.step()
+    demand = plans.price.demand
+    plans.price.step(store.now / DAY + 0.001)
+    plans.price.price = 0.01
+
+    steps = 0
+    store.clock.advance(Seconds(1.0))
+    while plans.price.has_fallen() or scene.refreshing._walk is not None:
+        scene.step()
+        store.clock.advance(Seconds(1.0))
+        steps += 1
+
+    assert steps == 2  # a thousand at a time
+    latest = store.value("SELECT max(available_at) FROM urls")
+    assert isinstance(latest, float)
+    assert latest < START + DAY
+    assert plans.price.demand > 10 * demand
+
+
+def test_without_a_budget_nothing_is_planned_anew(store: Store) -> None:
+    with_hosts(store, [[10 * DAY] * 5])
+    scene = scene_of(store, KEEP, "optimal")
+    scene.refreshing.recrawling.price.price *= 0.01
+    scene.step()
+
+    assert scene.refreshing._walk is None

@@ -73,7 +73,7 @@ def test_without_an_estimate_the_pages_of_its_host_are_what_it_rests_on() -> Non
     assert recrawl_of(story).assumed
     assert recrawl_of(story).host_pages == 20
     assert recrawl_of(story).host_interval == pytest.approx(10 * DAY, rel=0.2)
-    assert "rests on its host only" in text_of(story)
+    assert "rests on what is known of its host and said in its sitemap, or else on what is usual" in text_of(story)
     assert "20 pages of its host with estimates" in text_of(story)
 
 
@@ -109,7 +109,7 @@ def test_limits_and_rules_are_told() -> None:
     ruled = Config(recrawl=RecrawlSection(rules=(RecrawlRuleSection(pattern="*", interval=WEEK),)))
 
     assert "that is the longest gap allowed" in text_of(story_of(config=near))
-    assert "the interval of rule 1" in text_of(story_of(config=ruled))
+    assert "the interval of rule 1; the page changes about every 30 days (give" in text_of(story_of(config=ruled))
 
 
 def test_the_same_is_told_as_an_object() -> None:

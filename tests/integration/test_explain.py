@@ -155,7 +155,7 @@ def test_a_missing_page_is_told_with_the_date_of_its_next_visit(finished: Explai
     story = ask(finished, f"{finished.base}/none")
 
     assert story["state"] == "missing"
-    assert why(story).startswith("it answered 404: asked again at a start of the crawl")
+    assert why(story).startswith("it answered 404: asked again")
     assert str(part(story, "next")["due_at"]) > str(parts(story, "attempts")[0]["visited_at"])
 
 

@@ -9,6 +9,8 @@ from gossamer.recrawl.optimum import optimum
 from gossamer.recrawl.policies import RECRAWL_POLICIES
 from gossamer.recrawl.policies.optimal import Optimal
 from gossamer.recrawl.policy import Memory, Plan, RecrawlPolicy, Terms, Visited
+from gossamer.recrawl.price import opening_price
+from gossamer.simulate.freshness import travel as travelling
 from gossamer.simulate.freshness.compare import Comparison, Freshness, compare, share_fresh
 from gossamer.simulate.freshness.travel import Journey, travel
 from gossamer.simulate.freshness.world import Drawn, World, drawn_world, recorded_world
@@ -116,3 +118,15 @@ def test_the_optimum_that_policies_are_measured_by_is_that_of_the_rates_in_the_s
     comparison = compare("x", [world], 14.0, {})
 
     assert comparison.optimum == optimum(world.importance, world.rates, 200 / 14.0).freshness
+
+
+def test_a_budget_that_is_far_above_what_the_opening_price_asks_for_goes_to_all_pages(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = drawn_world(Drawn(pages=300, days=12.0, hosts=10))
+    monkeypatch.setattr(travelling, "opening_price", lambda *known: 200 * opening_price(*known))
+
+    journey = travel(world, Optimal(), 300.0, [k / 3000 for k in range(300)])
+
+    seen_late = {page for page, start in zip(journey.pages, journey.starts, strict=True) if start > 4.0}
+    assert len(seen_late) > 280

@@ -13,11 +13,11 @@ from gossamer.simulate.freshness.world import Drawn, drawn_world
 USUAL = 2.0
 
 
-def visits(prices: HostPrices, number: int, late: float, *, gap: float = 10.0, start: float = 0.0) -> float:
-    """So many visits to host 1, a tenth of a day apart; the price after the last one."""
+def visits(prices: HostPrices, number: int, late: float, *, gap: float = 10.0) -> float:
+    """So many visits to host 1; the price after the last one."""
     price = USUAL
-    for k in range(number):
-        price = prices.visited(1, now=start + k / 10, gap=gap, late=late, usual=USUAL, pages=100)
+    for _ in range(number):
+        price = prices.visited(1, gap=gap, late=late, usual=USUAL, pages=100)
     return price
 
 
@@ -42,8 +42,8 @@ def test_it_falls_back_and_is_forgotten_when_visits_come_in_time_again() -> None
     prices = HostPrices()
     high = visits(prices, 50, late=5.0)
 
-    lower = visits(prices, 10, late=0.0, start=5.0)
-    visits(prices, 200, late=0.0, start=6.0)
+    lower = visits(prices, 10, late=0.0)
+    visits(prices, 200, late=0.0)
 
     assert USUAL < lower < high
     assert len(prices) == 0
@@ -54,7 +54,7 @@ def test_it_is_never_below_that_of_the_crawl() -> None:
     visits(prices, 5, late=5.0)
 
     assert prices.of(1, 1000.0) == 1000.0
-    assert prices.visited(1, now=9.0, gap=10.0, late=5.0, usual=1000.0, pages=100) > 1000.0
+    assert prices.visited(1, gap=10.0, late=5.0, usual=1000.0, pages=100) > 1000.0
 
 
 def test_pages_of_very_short_gaps_do_not_decide_it_alone() -> None:
@@ -65,7 +65,7 @@ def test_pages_of_very_short_gaps_do_not_decide_it_alone() -> None:
 def test_no_more_hosts_are_kept_than_allowed() -> None:
     prices = HostPrices(most=3)
     for host in range(10):
-        prices.visited(host, now=0.0, gap=1.0, late=1.0, usual=USUAL, pages=1)
+        prices.visited(host, gap=1.0, late=1.0, usual=USUAL, pages=1)
 
     assert len(prices) == 3
     assert [host for host in range(10) if host in prices] == [7, 8, 9]
@@ -73,21 +73,12 @@ def test_no_more_hosts_are_kept_than_allowed() -> None:
 
 def test_a_price_from_before_a_restart_goes_on_from_there() -> None:
     prices = HostPrices()
-    prices.remember(1, 5.0, now=3.0)
-    prices.remember(1, 99.0, now=3.0)  # it is known already
-    prices.remember(2, 0.0, now=3.0)  # it had none
+    prices.remember(1, 5.0)
+    prices.remember(1, 99.0)  # it is known already
+    prices.remember(2, 0.0)  # it had none
 
     assert (prices.of(1, USUAL), len(prices)) == (5.0, 1)
-    assert prices.visited(1, now=4.0, gap=1.0, late=1.0, usual=USUAL, pages=1) > 5.0
-
-
-def test_the_time_between_visits_of_a_host_is_known_while_they_are_late() -> None:
-    prices = HostPrices()
-    assert prices.between(1) is None
-
-    visits(prices, 30, late=5.0)
-
-    assert prices.between(1) == pytest.approx(0.1)
+    assert prices.visited(1, gap=1.0, late=1.0, usual=USUAL, pages=1) > 5.0
 
 
 def test_hosts_with_caps_are_used_better_with_prices_of_their_own() -> None:

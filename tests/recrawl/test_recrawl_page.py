@@ -48,7 +48,7 @@ def test_every_drawing_has_a_line_for_every_policy(name: str) -> None:
     drawing = (DOCS / name).read_text(encoding="utf-8")
 
     for policy in ("optimum", *POLICIES):
-        assert drawing.count(f">{policy}</text>") == 1, policy
+        assert f">{policy}</text>" in drawing, policy
 
 
 def test_the_example_of_a_policy_does_what_it_says() -> None:

@@ -151,8 +151,8 @@ def test_optimal_tells_interval_evidence_and_price() -> None:
     assert "the price is 2" in words
 
 
-def test_optimal_tells_that_it_knows_nothing_but_the_host() -> None:
-    assert "its host only" in Optimal().words(Memory(visits=1), Terms())
+def test_optimal_tells_that_it_knows_nothing_of_the_page_itself() -> None:
+    assert "rests on what is known of its host" in Optimal().words(Memory(visits=1), Terms())
 
 
 class Monthly(RecrawlPolicy):
@@ -191,3 +191,16 @@ def test_optimal_learns_from_an_unchanged_page_what_the_estimator_says() -> None
         learnt = policy.learnt(Visited(Instant(1e9), Seconds(gap * DAY)), memory, terms)
 
         assert learnt == pytest.approx(unchanged(aged(Estimate(memory.one, memory.two), gap, 50.0, terms.prior), gap))
+
+
+def test_a_policy_that_tells_nothing_is_not_said_to_do_what_fixed_does() -> None:
+    class Silent(RecrawlPolicy):
+        name = "silent"
+
+        def after(self, visited: Visited, memory: Memory, terms: Terms) -> Plan:
+            return super().after(visited, memory, terms)
+
+    assert Silent().words(Memory(visits=3, changes=1), Terms()) == (
+        "as it plans after 3 visits, 1 of which found a change"
+    )
+    assert RecrawlPolicy().words(NOTHING, Terms()) == "every page again after 14 days"

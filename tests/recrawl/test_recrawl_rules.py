@@ -1,6 +1,7 @@
 """Rules: which gaps and limits hold for which page."""
 
 import re
+from math import inf
 
 import pytest
 
@@ -81,3 +82,16 @@ def test_visits_go_to_those_that_are_worth_more_but_for_the_floor_of_the_others(
 
     assert share_of_refresh(new=2.0, due=1.0, **floors) == 0.1
     assert share_of_refresh(new=1.0, due=2.0, **floors) == 0.8
+
+
+@pytest.mark.parametrize("standing", [Standing.NOT_FOUND, Standing.GONE])
+def test_how_often_pages_are_wanted_says_nothing_of_what_is_not_there(standing: Standing) -> None:
+    absent = PageFacts("news.test", "http://news.test/a", "text/html", standing)
+    news = RecrawlRule("news", host="news.test", gap=Seconds(300.0))
+    named = RecrawlRule("named", host="news.test", standing=standing, gap=Seconds(600.0))
+    never = RecrawlRule("never", host="news.test", gap=Seconds(inf))
+
+    assert RecrawlRules([news]).ruling(absent).rule == standing.value
+    assert RecrawlRules([news, named]).ruling(absent).fixed == 600.0
+    assert RecrawlRules([never]).ruling(absent).fixed == inf
+    assert RecrawlRules([news]).ruling(PageFacts("news.test", "http://news.test/a")).fixed == 300.0

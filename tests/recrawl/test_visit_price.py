@@ -98,3 +98,29 @@ def test_a_page_that_is_visited_again_counts_once_in_the_prior() -> None:
     again = once.learnt(Estimate(1.0, 10.0), Estimate(2.0, 40.0))
 
     assert again == pytest.approx((1, 0.05))
+
+
+def test_a_price_that_has_fallen_far_while_little_is_asked_for_says_so_until_all_is_planned_anew() -> None:
+    price = Price(100.0, 1.0)
+    for _ in range(50):
+        price.plan(None, 10.0)
+    day = 0.0
+    while not price.has_fallen():
+        day += 0.01
+        price.step(day)
+    fallen = price.price
+    price.plan_anew()
+
+    assert fallen == pytest.approx(0.25, rel=0.2)
+    assert not price.has_fallen()
+
+
+def test_a_price_that_falls_while_most_of_the_budget_is_asked_for_says_nothing() -> None:
+    price = Price(100.0, 1.0)
+    for _ in range(60):
+        price.plan(None, 1.0)
+    for k in range(1, 2000):
+        price.step(k / 100)
+
+    assert price.price < 0.01
+    assert not price.has_fallen()

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _CYCLE, _RECORDED_CYCLE = 14.0, 120.0
 _SETS = 3
+_MOST_VISITS = 20_000_000  # some ten minutes for each policy and world
 OPTIONS = ("changes", "policy", "days", "cycle", "cap", "redrawn", "zipf")
 """Those that are of use only here; `--pages`, `--hosts`, `--seed`, `--sets`, `--plot` and `--json` are shared."""
 _NOT_HERE = ("graph", "sites", "crawl", "order", "rest", "seeds")
@@ -36,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, tell: Callable[[str], None]) -> "Comparison":
     """The comparison that was asked for, printed. Raises UsageError naming what cannot be."""
     from gossamer.simulate.freshness.compare import compare
-    from gossamer.simulate.freshness.tables import as_json, plain_table
+    from gossamer.simulate.freshness.tables import as_json, plain_table, time_tables
 
     for name in _NOT_HERE:
         if getattr(arguments, name) is not None:
@@ -46,6 +47,7 @@ def run(arguments: argparse.Namespace, tell: Callable[[str], None]) -> "Comparis
     cycle = _positive(arguments, "cycle") or (_RECORDED_CYCLE if recorded else _CYCLE)
     tell("drawing the world")
     worlds = worlds_of(arguments, cycle)
+    _check_budget(worlds[0], cycle)
     name = f"{worlds[0].name}: {worlds[0].pages:,} pages, {worlds[0].days:g} days, each once in {cycle:g}"
     comparison = compare(name, worlds, cycle, makers, tell)
     tell("")
@@ -54,8 +56,19 @@ def run(arguments: argparse.Namespace, tell: Callable[[str], None]) -> "Comparis
     else:
         mean = f"; mean of {len(worlds)}" if len(worlds) > 1 else ""
         print(f"{name}\npercent of the copies that are fresh, in the second half of the time{mean}\n")
-        sys.stdout.write(plain_table(comparison))
+        sys.stdout.write(f"{plain_table(comparison)}\nover time\n\n{time_tables(comparison)}")
     return comparison
+
+
+def _check_budget(world: "World", cycle: float) -> None:
+    """Raises UsageError for a budget with which nothing would happen, or far too much."""
+    visits = world.days * world.pages / cycle
+    if visits < 1:
+        raise UsageError(f"--cycle: {cycle:g} is too long: not one visit in {world.days:g} days")
+    if visits > _MOST_VISITS:
+        raise UsageError(f"--cycle: {cycle:g} is too short: {visits:,.0f} visits, and {_MOST_VISITS:,} are simulated")
+    if world.cap * world.days < 1:
+        raise UsageError(f"--cap: too little: not one visit to a host in {world.days:g} days")
 
 
 def makers_of(arguments: argparse.Namespace) -> "dict[str, Maker]":
@@ -128,7 +141,8 @@ def webs_of(arguments: argparse.Namespace, seeds: Iterable[int]) -> "list[World]
 def _share(arguments: argparse.Namespace, name: str, most: float = 1.0) -> float | None:
     value = getattr(arguments, name)
     if value is not None and not 0 <= float(value) <= most:
-        raise UsageError(f"--{name}: must be from 0 to {most:g}, not {value}")
+        wanted = f"from 0 to {most:g}" if most < inf else "0 or more"
+        raise UsageError(f"--{name}: must be {wanted}, not {value}")
     return None if value is None else float(value)
 
 

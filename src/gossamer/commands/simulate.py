@@ -197,10 +197,18 @@ def graph_of_crawl(directory: Path) -> "LinkGraph":
 
 
 def drawing_of(arguments: argparse.Namespace) -> Path | None:
-    """Where to draw. Raises UsageError for an ending that is none of ours, before anything long has begun."""
+    """Where to draw. Raises UsageError for what cannot be drawn or written, before anything long has begun."""
     path = given.path(arguments, "plot")
-    if path is not None and path.suffix.lower() not in _DRAWINGS:
+    if path is None:
+        return None
+    if path.suffix.lower() not in _DRAWINGS:
         raise UsageError(f"--plot: {str(path)!r} must end in {' or '.join(_DRAWINGS)}")
+    if not path.parent.is_dir():
+        raise UsageError(f"cannot write {path}: there is no directory {path.parent}")
+    if path.suffix.lower() == ".png":
+        from gossamer.simulate.png import check_pillow
+
+        check_pillow()
     return path
 
 

@@ -184,7 +184,11 @@ def waits_rows(waits: Waits, now: Instant) -> tuple[tuple[str, str, str], ...]:
         ("resting hosts", known(waits.resting_hosts, hosts), first("the first may be contacted", waits.next_contact)),
         ("retries", known(waits.retries, urls), first("the next is due", waits.next_retry)),
         ("recrawls", known(waits.recrawls, urls), first("the next is due", waits.next_recrawl)),
-        ("missing", known(waits.missing), first("asked again by a start after", waits.next_missing)),
+        (
+            "missing",
+            known(waits.missing),
+            first("asked again, at a start or if it keeps fresh, from", waits.next_missing),
+        ),
     )
 
 

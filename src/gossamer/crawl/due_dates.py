@@ -65,23 +65,33 @@ class DueDates:
     def when_due(self, page: Due, before: int, now: Instant) -> PutOff | None:
         """A URL whose date has come: None, and it is queued; otherwise until when it is put off. `before` it there are
         so many in the line of its host."""
-        gap = self._gap_anew(page)
+        gap = self._gap_anew(page) if page.host_id in self._lines.prices else None
         if gap is not None and page.visited is not None and page.visited + gap > now + _LEAST:
             return PutOff(Instant(page.visited + gap), gap)
         if before >= ROOM:
-            return PutOff(Instant(self._lines.room_at(page.host_id, before, now)))
+            date = now if page.visited is None or page.planned is None else page.visited + page.planned
+            return PutOff(Instant(self._lines.room_at(page.host_id, before, now, date)))
         return None
+
+    def plan_anew(self, page: Due) -> PutOff | None:
+        """The date of a page at the price of today, where it is sooner; None: it stays what it was."""
+        gap = self._gap_anew(page)
+        if gap is None or page.visited is None or page.planned is None or gap + _LEAST > page.planned:
+            return None
+        return PutOff(Instant(page.visited + gap), gap)
 
     def _gap_anew(self, page: Due) -> Seconds | None:
         """The gap of a page at the price of its host; None where that does not decide it."""
-        if page.host_id not in self._lines.prices or page.state is not UrlState.STORED or page.visited is None:
+        if page.state is not UrlState.STORED or page.visited is None:
             return None
         if page.planned in (None, self.rules.gaps.get(Standing.NEAR_DUPLICATE)) or page.sitemap or page.mime in FEEDS:
             return None  # near-duplicates have a gap of their own, and so have lists of other pages
         ruling = self.rules.ruling(PageFacts(page.host, page.url, page.mime or ""))
         if ruling.fixed is not None:
             return None
-        known = self._hosts.get(page.host_id, _UNKNOWN)
+        known = self._hosts.get(page.host_id)
+        if known is None:
+            known = HostChanging.from_text(page.changing) if page.changing else _UNKNOWN
         recall = 0.0 if page.modified is None else known.recall
         if recall > 0 and reported_change(page.modified, page.visited):
             return None  # its visit was brought forward, or was due without that

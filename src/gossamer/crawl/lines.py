@@ -4,8 +4,8 @@ How late a visit is counts from when its URL could stand in line: from its date,
 looked at, if the budget or a stop held them up. What is left of it is the host's doing, and moves the host's price
 (`recrawl.host_price`).
 
-A line is short: what finds ROOM others before it is dated later, so that no host fills the queue and keeps the others
-from being visited.
+A line is short: what finds ROOM others before it comes later, under every policy, so that no host fills the queue and
+keeps the others from being visited.
 """
 
 from bisect import bisect_left
@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from gossamer.model.units import HostId, Instant
-from gossamer.recrawl.host_price import HostPrices
+from gossamer.recrawl.host_price import MOST, HostPrices
 from gossamer.recrawl.policy import DAY
 
 ROOM: Final = 32
@@ -21,6 +21,9 @@ ROOM: Final = 32
 
 _ORDERS = 64  # looks at what is due that are remembered: of what was due before, the first of them
 _LEAST_BETWEEN = 1.0  # seconds between visits of a host of which nothing is known
+_SMOOTH = 0.1  # the share of the latest visit in the mean time between them
+_PATIENCE = 0.5  # of how late a URL is already: where nothing is known of its host, it is not looked at again sooner
+_DAY_LONG = 86_400.0  # seconds: how late counts at most
 _SURE = 0.8  # of the time that a line should take: better to look a little too soon than to let a host be idle
 _SOON = 1.0
 
@@ -32,6 +35,9 @@ class Lines:
         self.prices = HostPrices()
         self.waiting: dict[HostId, int] = {}  # as many stand in line there
         self.held_up = 0  # of all that wait, those before hosts with a price of their own
+        self._turns: dict[
+            HostId, tuple[float, float]
+        ] = {}  # the last visit to a line, 0 if none waits; seconds between
         self._start = now
         self._looked_up_to: list[float] = []
         self._looked_at: list[float] = []  # 0: in time
@@ -43,7 +49,7 @@ class Lines:
         late = max(0.0, now - max(date, self._since(date)))
         prices = self.prices
         was = host_id in prices
-        price = prices.visited(host_id, now=now / DAY, gap=gap / DAY, late=late / DAY, usual=usual, pages=pages)
+        price = prices.visited(host_id, gap=gap / DAY, late=late / DAY, usual=usual, pages=pages)
         if (host_id in prices) is not was:
             n = self.waiting.get(host_id, 0)
             self.held_up = max(0, self.held_up + (-n if was else n))
@@ -73,29 +79,47 @@ class Lines:
             if host_id in self.prices:
                 self.held_up += n
 
-    def served(self, host_id: HostId) -> None:
+    def served(self, host_id: HostId, now: float) -> None:
         """One of them has been visited."""
         n = self.waiting.get(host_id, 0)
         if n > 1:
             self.waiting[host_id] = n - 1
+            self._turn(host_id, now)
         elif n:
             del self.waiting[host_id]
+            if host_id in self._turns:
+                self._turns[host_id] = (0.0, self._turns[host_id][1])
         if n and self.held_up and host_id in self.prices:
             self.held_up -= 1
+
+    def _turn(self, host_id: HostId, now: float) -> None:
+        """Others wait there still: how long from visit to visit?"""
+        last, between = self._turns.get(host_id, (0.0, 0.0))
+        if last and now > last:
+            between += (now - last - between) * (_SMOOTH if between else 1.0)
+        elif not last and host_id not in self._turns and len(self._turns) >= MOST:
+            del self._turns[next(iter(self._turns))]
+        self._turns[host_id] = (now, between)
 
     def left(self, host_id: HostId) -> None:
         """The host has no back queue any more: nobody stands in line there that we know of."""
         n = self.waiting.pop(host_id, 0)
+        if n and host_id in self._turns:
+            self._turns[host_id] = (0.0, self._turns[host_id][1])
         if n and host_id in self.prices:
             self.held_up = max(0, self.held_up - n)
 
     def forget(self) -> None:
         """Nothing waits anywhere."""
         self.waiting.clear()
+        self._turns.clear()
         self.held_up = 0
 
-    def room_at(self, host_id: HostId, before: int, now: float) -> float:
-        """When there is room in line for a URL that has so many before it."""
-        between = self.prices.between(host_id)
-        wait = before * (_LEAST_BETWEEN if between is None else between * DAY)
-        return now + max(_SOON, _SURE * wait)
+    def room_at(self, host_id: HostId, before: int, now: float, date: float) -> float:
+        """When there is room in line for a URL that has so many before it, and was due at `date`."""
+        between = self._turns.get(host_id, (0.0, 0.0))[1]
+        if between:
+            return now + max(_SOON, _SURE * before * between)
+        # How slow the host is will be known after two visits. Until then what is put off must not come up all the time.
+        late = min(now - max(date, self._start), _DAY_LONG)
+        return now + max(_SOON, _SURE * before * _LEAST_BETWEEN, _PATIENCE * late)

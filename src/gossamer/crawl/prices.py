@@ -5,6 +5,7 @@ from typing import Final
 from gossamer.model.units import Instant
 from gossamer.recrawl.policy import DAY
 from gossamer.recrawl.price import Price
+from gossamer.sections import RecrawlSection
 
 PRICE: Final = "recrawl"
 """The fact of a crawl's database that has the price and the demand which it steers."""
@@ -15,11 +16,11 @@ def price_text(price: Price, dear: int = 0) -> str:
     return f"{price.price!r} {price.demand!r} {price.pages} {dear}"
 
 
-def price_from(text: str | None, budget: float | None, opening: float, now: Instant) -> Price:
+def price_from(text: str | None, wishes: RecrawlSection, opening: float, now: Instant) -> Price:
     """The price as it was, or the one to begin with. Without a budget it stays that one."""
     value, demand, pages = opening, 0.0, 0
     if text:
         before, asked, planned = text.split()[:3]
         demand, pages = float(asked), int(planned)
-        value = float(before) if budget is not None else opening
-    return Price(budget or 1.0, value, now=now / DAY, demand=demand, pages=pages)
+        value = float(before) if wishes.is_limited else opening
+    return Price(wishes.budget or 1.0, value, now=now / DAY, demand=demand, pages=pages)

@@ -94,15 +94,15 @@ class Recrawling:
         self._rules = self.dates.rules = rules
         self._usual_ruling = None if rules.rules else rules.ruling(PageFacts("", ""))  # of a page, without rules
         self._usual = Seconds(wishes.interval)
-        self._moves = wishes.budget is not None and self._policy.moved_by_price
+        self._moves = wishes.is_limited and self._policy.moved_by_price
 
     def change_to(self, wishes: RecrawlSection, rules: RecrawlRules, opening: float) -> None:
         """Plan by other wishes from now on. The policy stays, and so does what is planned already. `opening` is the
-        price without a budget."""
+        price without a budget; what a share of capacity comes to, whoever spends it says."""
         self._wish(wishes, rules)
-        if wishes.budget is None:
+        if not wishes.is_limited:
             self.price.price = opening
-        self.price.change_budget(wishes.budget or 1.0)
+        self.price.change_budget(wishes.budget or self.price.budget)
         self._first.clear()
 
     # --- hosts ------------------------------------------------------------------------------------
@@ -113,7 +113,7 @@ class Recrawling:
         self._names[record.host_id] = record.host
         if record.changing:
             known = self._hosts[record.host_id] = HostChanging.from_text(record.changing)
-            self.lines.prices.remember(record.host_id, known.price, self.price.stepped)
+            self.lines.prices.remember(record.host_id, known.price)
 
     def end(self, host_id: HostId) -> None:
         """It has given that up, and everything of it is committed."""

@@ -2,11 +2,16 @@
 
 A crawl that runs once looks at what was due when it began, and ends. One that keeps fresh goes on for as long as
 anything has a date. What is queued is served by the frontier like everything else.
+
+No host holds the others up, whatever the policy: only so many of its URLs stand in line (`lines`). Those that find no
+room are dated later; by a crawl that runs once they are passed over until all others have been looked at, and then
+lines may be longer. And if what is queued hardly moves, because all of it is on slow hosts, more is queued.
 """
 
 import math
 from typing import Final
 
+from gossamer.crawl.allowance import TOKENS, Allowance
 from gossamer.crawl.lines import ROOM
 from gossamer.crawl.pace import PACE, Pace
 from gossamer.crawl.recrawling import REFRESHING, Recrawling
@@ -15,21 +20,22 @@ from gossamer.model.states import UrlState
 from gossamer.model.task import Before
 from gossamer.model.units import Instant, Seconds
 from gossamer.sections import RecrawlSection
-from gossamer.store.changes import Again, Batch, Committed, Settlement
+from gossamer.store.changes import Again, Batch, Committed, Place, Settlement
 from gossamer.store.thread import StoreThread
 
-__all__ = ["REFRESHING", "Refreshing"]
+__all__ = ["REFRESHING", "TOKENS", "Refreshing"]
 
 AT_ONCE: Final = 1_024
 """URLs that are queued by one commit: some ten milliseconds of it."""
 LOW_MARK: Final = 256
-"""More are queued when fewer than these wait."""
-TOKENS: Final = "recrawl_tokens"
-"""The fact that has what may be spent of the budget, and since when that is so."""
+"""More are queued when fewer than these wait ..."""
+STANDSTILL: Final = 10.0
+"""... or when fewer than LOW_MARK / 4 were visited in so many seconds."""
 
-_DAY = 86_400.0
 _QUEUED, _STORED = UrlState.QUEUED, UrlState.STORED  # an enumeration takes its time to look a member up
 _SOON = 1.0  # seconds until we look again where something else must happen first
+_FIRST = Place(-math.inf, 0, 0)
+_MORE_ROOM = 4  # times: how much longer lines may be when those that found no room are looked at again
 
 
 def _least_gap(wishes: RecrawlSection) -> Seconds | None:
@@ -51,40 +57,45 @@ class Refreshing:
         now: Instant,
         tokens: str | None = None,
         pace: str | None = None,
+        concurrency: int = 1,
     ) -> None:
-        """`tokens` and `pace`: what the crawl remembers of its budget, and of how it was spent."""
+        """`tokens` and `pace`: what the crawl remembers of its budget, and of how it was spent. `concurrency`: how many
+        visits it makes at a time."""
         self.recrawling = recrawling
         self.pace = Pace(now, pace)
+        self._allowance = Allowance(wishes, now, concurrency, tokens, self.pace.budget)
         self._by = now
         self._store = store
         self._tally = tally
         self._wish(wishes)
-        held, since = (float(part) for part in tokens.split()) if tokens else (self._most, now)
-        self._tokens, self._since = min(held, self._most), since
         self._not_early = 0.0
         self._credit = float(AT_ONCE)  # visits to known URLs that new ones have left room for
         self._uncredited = 0  # visits to new URLs that are not in it yet
         self._waiting = 0  # queued again, and not visited yet
         self._ordered = False
         self._looked = (now, now)  # the last order: until which date, and when
+        self._moved = 0  # visits to what was queued since then, or since the queue was seen to move
+        self._stood = now  # when that was
+        self._walk: Place | None = None  # how far everything has been planned anew; None: nothing is being so
+        self._walk_at = 0.0  # when the next part is
+        self._walks = False  # whether it was with the last order
+        self._after = _FIRST  # what a crawl that runs once has looked at ...
+        self._room = ROOM  # ... with lines so long ...
+        self._left_out = 0  # ... and how many found no room in them
         self._done = False
         self._next = 0.0  # when the first date comes
         self.look_at = 0.0
 
     def _wish(self, wishes: RecrawlSection) -> None:
         self._keep = wishes.keep_fresh
-        self._budget = self.pace.budget = wishes.budget
-        self._most = math.inf if wishes.budget is None else max(1.0, wishes.budget / (24 if self._keep else 1))
+        self._tell_budget()
         self._early = _least_gap(wishes) if self.recrawling.moves_price else None
         self._discovery, self._refresh = wishes.discovery_share, wishes.refresh_share
 
     def change_to(self, wishes: RecrawlSection, now: Instant) -> None:
-        """Queue by other wishes from now on. A crawl that goes on has saved nothing of a budget that is new."""
-        self._refill(now)
-        before = self._budget
+        """Queue by other wishes from now on."""
+        self._allowance.change_to(wishes, now)
         self._wish(wishes)
-        self._tokens = 0.0 if before is None and self._keep and self._budget else min(self._tokens, self._most)
-        self._since = now
         self._next = self.look_at = self._not_early = 0.0
 
     @property
@@ -105,26 +116,34 @@ class Refreshing:
     def order(self, now: Instant) -> None:
         """Queue what is due, as much of it as there is room for."""
         self.look_at = math.inf
-        if self._ordered or self.is_over or self._waiting - self.recrawling.lines.held_up >= LOW_MARK:
-            return  # a commit or a visit comes first
+        if self._ordered or self.is_over:
+            return  # a commit comes first
+        self._queue(now)
+        self._plan_anew(now)
+
+    def _queue(self, now: Instant) -> None:
         most, early = AT_ONCE, False
-        self._refill(now)
+        if self._waiting - self.recrawling.lines.held_up >= LOW_MARK:
+            if not self._stands_still(now):
+                self.look_at = max(self._stood + STANDSTILL, self._next if self._keep else 0.0)
+                return
+            most = LOW_MARK
+        allowance = self._allowance
+        allowance.refill(now)
         if self._keep and self._next > now:
             early = self._may_be_early_at(now) <= now
             if not early:
                 self.look_at = min(self._next, self._may_be_early_at(now))
                 return
-            assert self._budget is not None
-            most = max(1, int(self._most / 2))  # what comes due in a moment is still paid for
-            self._not_early = now + most * _DAY / self._budget  # if there is nothing now, there will be none soon
-        if self._tokens < 1.0:
+            most = max(1, int(allowance.most / 2))  # what comes due in a moment is still paid for
+            self._not_early = now + allowance.lasts(most)  # if there is nothing now, there will be none soon
+        if allowance.tokens < 1.0:
             if not self._keep:
                 self._done = True  # the rest of what is due is left to another day
             else:
-                assert self._budget is not None
-                self.look_at = now + (1.0 - self._tokens) * _DAY / self._budget
+                self.look_at = allowance.next_at(now)
             return
-        most = int(min(most, self._tokens))
+        most = int(min(most, allowance.tokens))
         beside_new = self._tally.total["state:queued"] > self._waiting
         self._take_credit(beside_new)
         if self._credit < 1.0:
@@ -132,16 +151,43 @@ class Refreshing:
             return
         most = int(min(most, self._credit))
         self._ordered = True
+        self._moved, self._stood = 0, now
         by = now if self._keep else self._by
         self._looked = (by, now)
         early_by = self._early if early else None
         # How many go is decided here; they must not wait behind a million others on top of it.
-        order = Again(by, most, missing=self._keep, ahead=beside_new, early=early_by)
-        if self._keep and self.recrawling.by_price:
-            lines = self.recrawling.lines
-            order = order._replace(dear=lines.prices, room=ROOM, waiting=lines.waiting)
+        lines = self.recrawling.lines
+        order = Again(by, most, self._keep, beside_new, early_by, lines.prices, ROOM, lines.waiting)
+        if not self._keep:
+            order = order._replace(dear=(), room=self._room, after=self._after)
         self._store.batch.again = order
         self._store.nudge()
+
+    def _plan_anew(self, now: Instant) -> None:
+        """What was planned when visits were far dearer would come much too late. Then all is planned anew, a thousand
+        with an order and a second between them."""
+        price = self.recrawling.price
+        if self._walk is None:
+            if not (self._keep and self.recrawling.moves_price and price.has_fallen()):
+                return
+            price.plan_anew()
+            self._walk = Place(now, 0, 0)
+        if now < self._walk_at:
+            self.look_at = min(self.look_at, self._walk_at)
+            return
+        order = self._store.batch.again if self._ordered else None
+        self._store.batch.again = (order or Again(now, 0))._replace(walk=self._walk)
+        self._ordered = self._walks = True
+        self._looked = (now, now) if order is None else self._looked
+        self._store.nudge()
+
+    def _stands_still(self, now: Instant) -> bool:
+        """Whether what is queued hardly moves."""
+        if now - self._stood < STANDSTILL:
+            return False
+        still = self._moved < LOW_MARK / 4
+        self._moved, self._stood = 0, now
+        return still
 
     def _take_credit(self, beside_new: bool) -> None:
         """How many may be queued: without limit, unless new URLs wait too and are to get their share."""
@@ -154,18 +200,14 @@ class Refreshing:
 
     def _may_be_early_at(self, now: Instant) -> float:
         """When the budget is left unused for so long that what comes due next may be visited already."""
-        if self._early is None or self._budget is None:
+        if self._early is None or self._allowance.budget is None:
             return math.inf
-        missing = self._most - self._tokens
-        full = now if missing < 1e-6 else now + missing * _DAY / self._budget
-        return max(full, self._not_early)
+        return max(self._allowance.full_at(now), self._not_early)
 
-    def _refill(self, now: Instant) -> None:
-        if self._budget is None:
-            self._tokens = math.inf
-        else:
-            self._tokens = min(self._tokens + max(0.0, now - self._since) * self._budget / _DAY, self._most)
-            self._since = now
+    def _tell_budget(self) -> None:
+        budget = self.pace.budget = self._allowance.budget
+        if budget is not None and budget != self.recrawling.price.budget:
+            self.recrawling.price.change_budget(budget)
 
     def committed(self, committed: Committed) -> None:
         """A batch is on record."""
@@ -173,6 +215,7 @@ class Refreshing:
             self._tally.total["reported"] += committed.reported
             self._tally.run["reported"] += committed.reported
             self._next, self._done, self.look_at = 0.0, False, 0.0
+            self._left_out += 1  # such a date may lie before what has been looked at: there is another round
         if committed.next_again is None:
             return
         self._ordered = False
@@ -185,21 +228,40 @@ class Refreshing:
                     counts[REFRESHING] += n
         self._waiting += queued
         self._credit -= queued
-        if self._budget is not None:
-            self._tokens -= queued
+        self._allowance.spend(queued)
         self._next = committed.next_again
+        if self._walks:
+            self._walks, self._walk, self._walk_at = False, committed.walked_to, self._looked[1] + _SOON
         lines = self.recrawling.lines
         lines.queued(committed.again_at)
         by, at = self._looked
-        lines.looked(min(self._next, by), at)
+        lines.looked(self._looked_up_to(committed, by), at)
         self.recrawling.put_off(committed.put_off)
-        if not self._keep and (not queued or self._next > self._by):
-            self._done = True
+        if not self._keep:
+            self._next_round(committed)
         self.look_at = 0.0
+
+    def _looked_up_to(self, committed: Committed, by: float) -> float:
+        """Of which dates all were queued, put off or found no room."""
+        if self._keep:
+            return min(self._next, by)
+        return by if committed.again_to is None else committed.again_to.date
+
+    def _next_round(self, committed: Committed) -> None:
+        """A crawl that runs once goes through all that is due, and again through what found no room."""
+        self._left_out += committed.left_out
+        if committed.again_to is not None:
+            self._after = committed.again_to
+        elif self._left_out:
+            self._after, self._left_out, self._room = _FIRST, 0, self._room * _MORE_ROOM
+        else:
+            self._done = True
 
     def settled(self, before: Before | None, settlement: Settlement, batch: Batch) -> None:
         """What came of any visit: of one to a new URL or of one that was queued again."""
         date = settlement.available_at
+        if settlement.took is not None:
+            self._allowance.took(settlement.took)
         if settlement.state is _QUEUED:
             return
         if date is not None and date < self._next:
@@ -211,8 +273,9 @@ class Refreshing:
         else:
             self.pace.refreshes += 1
             self._waiting = max(0, self._waiting - 1)
+            self._moved += 1
             lines = self.recrawling.lines
-            lines.served(settlement.host_id)
+            lines.served(settlement.host_id, settlement.at)
             self._tally.count(batch, "refreshed")
             if before.state is _STORED:
                 self._tally.count(batch, REFRESHING, -1)
@@ -230,8 +293,10 @@ class Refreshing:
     def hand_over(self, batch: Batch, now: Instant) -> None:
         """Remember what was learnt and what may be spent, with a batch that is about to be committed."""
         self.recrawling.hand_over(batch, now, self._tally.total["state:queued"] - self._waiting)
-        if self._budget is not None and (batch.again is not None or batch.settlements):
-            batch.facts[TOKENS] = f"{self._tokens!r} {self._since!r}"
+        if batch.settlements and self._allowance.reckon():
+            self._tell_budget()
+        if (batch.again is not None or batch.settlements) and (text := self._allowance.to_text()) is not None:
+            batch.facts[TOKENS] = text
         if batch.settlements:
             self.pace.fold(now)
             batch.facts[PACE] = self.pace.to_text()

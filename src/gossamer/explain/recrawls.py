@@ -8,7 +8,7 @@ from gossamer.explain.story import Recrawl, Signals
 from gossamer.model.states import UrlState
 from gossamer.model.units import Seconds
 from gossamer.recrawl.policies import RecrawlPolicy
-from gossamer.recrawl.policies.optimal import Optimal, estimate_of
+from gossamer.recrawl.policies.optimal import Optimal, believed_words, estimate_of
 from gossamer.recrawl.policy import DAY, Memory, Terms
 from gossamer.recrawl.prior import HostRates
 from gossamer.recrawl.trust import HostTrust
@@ -51,6 +51,8 @@ def recrawl_of(known: UrlFact, facts: Facts, by: RecrawlTerms) -> Recrawl | None
         interval, uncertainty = Seconds(DAY / believed.rate), believed.uncertainty
     if fixed is not None:
         why = f"the interval of {rule}"
+        if interval is not None:
+            why += f"; the page {believed_words(memory, terms)}"
     elif known.state is UrlState.MISSING:
         why = "as [retry] says of what is missing"
     else:

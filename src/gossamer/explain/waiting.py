@@ -88,7 +88,7 @@ def next_visit(
     if url.state is UrlState.MISSING and url.available_at is not None:
         answered = f"it answered {visit.status}" if visit is not None else "it was missing"
         when = "once that date has come" if url.available_at > now else "since that date has come"
-        return Next(url.available_at, f"{answered}: asked again at a start of the crawl, {when}")
+        return Next(url.available_at, f"{answered}: asked again {when}, by a crawl that keeps fresh or that starts")
     if url.state is UrlState.EXCLUDED:
         return Next(None, f"a rule forbids it: {url.reason or 'unknown'}")
     if url.available_at is not None:

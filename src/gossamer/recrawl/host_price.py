@@ -24,18 +24,6 @@ _LAG = 0.5  # of its pages: a host's price needs so many visits to correct what 
 _FALL = 0.3  # what a visit in time counts as: the logarithm of how much less is asked for than is allowed, at a guess
 _STRETCH = 0.7  # the logarithm of the longest stretch that counts: pages of short gaps would be all that matters
 _FEW = 50  # pages: with fewer, a price would jump
-_SMOOTH = 0.05  # the share of the latest visit in the mean
-
-
-class _Own:
-    """What is known of a host whose visits are late."""
-
-    __slots__ = ("at", "between", "price")
-
-    def __init__(self, price: float, at: float) -> None:
-        self.price = price
-        self.at = at  # its last visit
-        self.between = 0.0  # its visits while they are late, the mean
 
 
 class HostPrices:
@@ -48,7 +36,7 @@ class HostPrices:
 
     def __init__(self, most: int = MOST) -> None:
         """`most` is at least one."""
-        self._own: dict[int, _Own] = {}
+        self._own: dict[int, float] = {}
         self.hosts: Collection[int] = self._own.keys()  # those that have one: asked at every visit
         self._most = most
 
@@ -61,19 +49,14 @@ class HostPrices:
     def of(self, host: int, usual: float) -> float:
         """The price of a visit to this host; `usual` is that of the crawl."""
         own = self._own.get(host)
-        return usual if own is None or own.price < usual else own.price
+        return usual if own is None or own < usual else own
 
-    def between(self, host: int) -> float | None:
-        """Days from one visit of a host to its next while others wait; None where that is not known."""
-        own = self._own.get(host)
-        return None if own is None or own.between <= 0 else own.between
-
-    def remember(self, host: int, price: float, now: float) -> None:
+    def remember(self, host: int, price: float) -> None:
         """A host had this price before a restart. What is known already stays."""
         if price > 0 and host not in self._own:
-            self._keep(host, _Own(price, now))
+            self._keep(host, price)
 
-    def visited(self, host: int, *, now: float, gap: float, late: float, usual: float, pages: int) -> float:
+    def visited(self, host: int, *, gap: float, late: float, usual: float, pages: int) -> float:
         """A page that was to be visited after `gap` days was, and has had to wait for its turn on this host for another
         `late` days. The price of the host from now on. `pages`: as many of the host were visited twice or more."""
         own = self._own.get(host)
@@ -81,22 +64,18 @@ class HostPrices:
         if own is None:
             if in_time:
                 return usual
-            own = self._keep(host, _Own(usual, now))
-        passed = max(now - own.at, 0.0)
-        own.at = now
+            own = usual
         seen = -_FALL
         if not in_time:
             seen = min(log1p(late / gap), _STRETCH) if gap > 0 else _STRETCH
-            own.between += (passed - own.between) * (_SMOOTH if own.between else 1.0)
-        price = min(max(own.price, usual) * exp(seen / (_LAG * max(pages, _FEW))), MAX_PRICE)
+        price = min(max(own, usual) * exp(seen / (_LAG * max(pages, _FEW))), MAX_PRICE)
         if price < usual:
             self._own.pop(host, None)
             return usual
-        own.price = price
+        self._keep(host, price)
         return price
 
-    def _keep(self, host: int, own: _Own) -> _Own:
-        if len(self._own) >= self._most:
+    def _keep(self, host: int, price: float) -> None:
+        if host not in self._own and len(self._own) >= self._most:
             del self._own[next(iter(self._own))]
-        self._own[host] = own
-        return own
+        self._own[host] = price

@@ -46,6 +46,8 @@ def optimum(
         low, high = (middle, high) if asked > budget else (low, middle)
     prices = np.maximum(own, high)
     visits = _visits(w, rate, prices[host])
+    if not visits.any():  # less than can be told apart by a price: one page has it all
+        visits[(w / rate).argmax()] = min(budget, cap)
     return Optimum(visits, prices, freshness(w, rate, visits))
 
 

@@ -95,6 +95,8 @@ class RecrawlPolicy:
 
     def words(self, memory: Memory, terms: Terms) -> str:
         """Why the gap is what it is, for people: a sentence or two, from what stands in the row."""
+        if type(self).after is not RecrawlPolicy.after:  # one that plans otherwise and has nothing to tell
+            return f"as it plans after {memory.visits} visits, {memory.changes} of which found a change"
         return f"every page again after {in_words(terms.usual)}"
 
 

@@ -4,6 +4,10 @@ A page whose gap is `g` days asks for 1 / g visits a day, and the sum over all p
 Asking too much, the price rises and gaps grow as pages are planned anew; asking too little, it falls. The sum tells
 at once what a new price does to every page that was planned at it: no need to wait until the visits come due.
 
+But for one case: if much less is asked for than may be spent, the price falls until the pages that come due soon ask
+for all of it, and the others, planned at a far higher price, are forgotten for as long as that made their gaps. So when
+the price has fallen far and half of the budget is not asked for, all pages are to be planned anew.
+
 One price rules a crawl. A host that gives fewer visits than its pages ask for at that price has one of its own, above
 it (`host_price`), moved by a like rule: the formula of the pages does not change (SCIENCE, 3.4).
 
@@ -23,6 +27,8 @@ MAX_PRICE: Final = 1e30
 _MOST = 0.7  # the natural logarithm of the price moves by no more at once, whatever is asked for
 _LEAST_USED = 0.8
 _FEW = 10  # pages: with fewer, a price would jump
+_CHEAPER = 0.25  # of the highest price at which pages were planned: at this one gaps are half as long
+_LITTLE = 0.5  # of the budget
 _LAG = 0.15  # of the time in which all pages are visited once: the price needs so long to correct what it sees
 
 
@@ -50,7 +56,7 @@ class Price:
     budget that is used in fact.
     """
 
-    __slots__ = ("budget", "demand", "made", "pages", "price", "stepped")
+    __slots__ = ("_asked", "_high", "budget", "demand", "made", "pages", "price", "stepped")
 
     def __init__(self, budget: float, price: float, *, now: float = 0.0, demand: float = 0.0, pages: int = 0) -> None:
         if not budget > 0:
@@ -61,6 +67,8 @@ class Price:
         self.pages = pages
         self.stepped = now
         self.made = budget  # visits a day of late
+        self._high = self.price  # the highest since all were planned anew
+        self._asked = budget  # at the last step, all pages together
 
     def change_budget(self, budget: float) -> None:
         """From now on so many visits a day. The price stays, and moves from where it is."""
@@ -98,6 +106,16 @@ class Price:
         lag = _LAG * max(self.pages, _FEW) / self.budget
         used = min(max(self.made / self.budget, _LEAST_USED), 1.0)
         self.made *= exp(-passed / lag)
-        moved = log(max(self.demand * growth * used, 1e-12) / self.budget) * min(passed / (lag * growth), 1.0)
+        self._asked = self.demand * growth
+        moved = log(max(self._asked * used, 1e-12) / self.budget) * min(passed / (lag * growth), 1.0)
         self.price = min(max(self.price * exp(min(max(moved, -_MOST), _MOST)), MIN_PRICE), MAX_PRICE)
+        self._high = max(self._high, self.price)
         return self.price
+
+    def has_fallen(self) -> bool:
+        """Whether it is far below that at which pages were planned, and little is asked for: `plan_anew` is due."""
+        return self.price <= _CHEAPER * self._high and self._asked < _LITTLE * self.budget
+
+    def plan_anew(self) -> None:
+        """All pages are being planned anew at this price (`replan`)."""
+        self._high = self.price

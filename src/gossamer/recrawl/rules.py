@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fnmatch import fnmatchcase
+from math import inf
 from re import Pattern
 from types import MappingProxyType
 
@@ -42,6 +43,9 @@ GAPS: Mapping[Standing, Seconds] = MappingProxyType(
     }
 )
 """Fixed gaps of what is no page. `PAGE` has none: it is the policy's."""
+
+ABSENT = frozenset({Standing.NOT_FOUND, Standing.GONE})
+"""What is not there. How often pages are wanted says nothing of it: rules must name it to say when it is asked for."""
 
 CHANGEFREQ: Mapping[str, float] = MappingProxyType(
     {
@@ -85,11 +89,16 @@ class RecrawlRule:
 
     def fits(self, page: PageFacts) -> bool:
         return (
-            (self.standing is None or self.standing is page.standing)
+            (self.standing is page.standing or (self.standing is None and self._means(page.standing)))
             and (self.host is None or _host_fits(self.host, page.host))
             and (self.media_type is None or fnmatchcase(page.media_type.lower(), self.media_type.lower()))
             and (self.pattern is None or self.pattern.search(page.url) is not None)
         )
+
+    def _means(self, standing: Standing) -> bool:
+        """Whether a rule that names no standing is about this one. What is never visited again is not when it is gone
+        either."""
+        return standing not in ABSENT or self.gap == inf
 
 
 @dataclass(frozen=True, slots=True)

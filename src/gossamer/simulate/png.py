@@ -16,12 +16,18 @@ _SCALE = 2  # pixels of the image for a unit of the drawing: sharp on dense scre
 _FINE = 3  # lines are drawn so many times as large and made smaller, which smooths them
 
 
-def png(drawing: Drawing) -> bytes:
-    """A whole file. Raises UsageError where Pillow is not installed."""
+def check_pillow() -> None:
+    """Raises UsageError where Pillow is not installed."""
     try:
-        from PIL import Image, ImageDraw
+        import PIL.ImageDraw  # noqa: F401
     except ImportError as error:
         raise UsageError("PNG needs Pillow: pip install gossamer[png], or choose a name that ends in .svg") from error
+
+
+def png(drawing: Drawing) -> bytes:
+    """A whole file. Raises UsageError where Pillow is not installed."""
+    check_pillow()
+    from PIL import Image, ImageDraw
 
     size = round(drawing.width * _SCALE), round(drawing.height * _SCALE)
     fine = Image.new("RGB", (size[0] * _FINE, size[1] * _FINE), "white")

@@ -155,7 +155,8 @@ class Reported(NamedTuple):
 
 
 class Due(NamedTuple):
-    """A URL whose date has come, on a host that has a price of its own or a line before it."""
+    """A URL whose date has come, on a host that has a price of its own or a line before it; or one that is planned
+    anew."""
 
     url_id: int
     host_id: HostId
@@ -170,11 +171,12 @@ class Due(NamedTuple):
     modified: Instant | None  # as a list says, and so the next
     changefreq: str | None
     sitemap: int
+    changing: str | None  # what is known of its host
     priority: float
 
 
 class PutOff(NamedTuple):
-    """It is not queued yet."""
+    """It is not queued yet, and has another date."""
 
     until: Instant
     planned: Seconds | None = None  # it is planned anew, with this gap; None: only its turn comes later
@@ -198,6 +200,14 @@ class SitemapRecord(NamedTuple):
     dropped: int
 
 
+class Place(NamedTuple):
+    """Where a URL stands among those that have a date."""
+
+    date: float
+    state: int
+    url_id: int
+
+
 class Again(NamedTuple):
     """An order to queue URLs again that have a date: those whose date has come, the earliest first."""
 
@@ -209,6 +219,8 @@ class Again(NamedTuple):
     dear: Container[HostId] = ()  # hosts of which it is asked for each URL whether it is due in fact ...
     room: int | None = None  # ... and so it is of all others before which so many stand in line; None: of none
     waiting: Mapping[HostId, int] = MappingProxyType({})  # as many stand there already
+    walk: Place | None = None  # and plan anew what comes after it, as much as can be looked at in one go
+    after: Place | None = None  # only what comes after it; and what finds no room is left out, not put off
 
 
 class SeedRecord(NamedTuple):
@@ -341,7 +353,10 @@ class Committed(NamedTuple):
     again: Sequence[tuple[UrlState, int]] = ()  # URLs that were queued again, by the state in which they were ...
     next_again: float | None = None  # ... and when the next one is due, if that was asked; infinity: never
     again_at: Mapping[HostId, int] = MappingProxyType({})  # the same by host
-    put_off: Sequence[tuple[float | None, float | None]] = ()  # URLs that were not queued yet: gaps, before and after
+    put_off: Sequence[tuple[float | None, float | None]] = ()  # URLs that have another date: gaps, before and after
+    left_out: int = 0  # of an order with `after`, URLs that found no room ...
+    again_to: Place | None = None  # ... and the last that was looked at; None: there are no more
+    walked_to: Place | None = None  # the same of an order with `walk`
     ordered: tuple[tuple[UrlState, UrlState, int], ...] = ()  # URLs that orders have moved: from, to, how many
     forgiven: frozenset[HostId] = frozenset()  # hosts that orders gave URLs back to
     new_seeds: frozenset[Url] = frozenset()  # seeds that were not known

@@ -11,6 +11,10 @@ WhenReported = Callable[[Reported], Instant | None]
 """When a page is due of which a trusted list says that it has changed; None: as it was planned. Called from the store's
 thread."""
 
+PlanAnew = Callable[[Due], PutOff | None]
+"""The date of a page that was planned when visits were dearer, at the price of today; None: as it is. Called in the
+store's thread."""
+
 WhenDue = Callable[[Due, int, Instant], PutOff | None]
 """Until when a URL is put off whose date has come, and before which so many stand in line; None: it is queued. Called
 from the store's thread."""

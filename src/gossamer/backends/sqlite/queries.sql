@@ -87,6 +87,11 @@ UPDATE urls SET memory_one = NULL, memory_two = NULL WHERE memory_one IS NOT NUL
 SELECT id, url, depth, links, links_from_others, credit, visits, changes, modified, host_id, state, available_at
 FROM urls WHERE state IN (1, 2, 3, 5) AND available_at <= ? ORDER BY available_at LIMIT ?
 
+-- name: due_after
+SELECT id, url, depth, links, links_from_others, credit, visits, changes, modified, host_id, state, available_at
+FROM urls WHERE state IN (1, 2, 3, 5) AND (available_at, state, id) > (?, ?, ?) AND available_at <= ?
+ORDER BY available_at, state, id LIMIT ?
+
 -- name: due_early
 SELECT id, url, depth, links, links_from_others, credit, visits, changes, modified, host_id, state, available_at, planned
 FROM urls WHERE state IN (1, 2, 3, 5) AND available_at > ? ORDER BY available_at LIMIT ?
@@ -95,7 +100,7 @@ FROM urls WHERE state IN (1, 2, 3, 5) AND available_at > ? ORDER BY available_at
 -- name: due_there
 WITH new (id) AS (VALUES (/*rows*/)(?)(/*rows*/))
 SELECT json_group_array(json_array(u.id, u.host_id, h.host, u.url, u.state, v.mime, v.at, u.planned, u.memory_one,
-    u.memory_two, u.modified, n.changefreq, u.sitemap))
+    u.memory_two, u.modified, n.changefreq, u.sitemap, h.changing))
 FROM new CROSS JOIN urls u ON u.id = new.id CROSS JOIN hosts h ON h.id = u.host_id
     LEFT JOIN visits v ON v.url_id = u.id LEFT JOIN hints n ON n.url_id = u.id
 

@@ -25,6 +25,7 @@ from gossamer.backends.sqlite.orders import carry_out
 from gossamer.backends.sqlite.originals import Originals, original_of
 from gossamer.backends.sqlite.parting import Parting
 from gossamer.backends.sqlite.queries import named_queries
+from gossamer.backends.sqlite.retiring import retire
 from gossamer.backends.sqlite.rows import read_rows, write_rows
 from gossamer.backends.sqlite.sitemaps import bring_forward, save_sitemaps
 from gossamer.clock import Clock
@@ -34,8 +35,8 @@ from gossamer.model.part import Part
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate
 from gossamer.model.units import HostId, Instant, Url
-from gossamer.store.changes import Again, Batch, Capture, Committed, RetiredHost, Settlement, Touched
-from gossamer.store.ports import CaptureFiles, Location, Prioritiser, WhenDue, WhenReported
+from gossamer.store.changes import Again, Batch, Capture, Committed, Settlement, Touched
+from gossamer.store.ports import CaptureFiles, Location, PlanAnew, Prioritiser, WhenDue, WhenReported
 
 _Touched = dict[tuple[HostId, int], float]  # host and front queue -> the first place that was added
 
@@ -55,12 +56,13 @@ class SqliteWriter:
         when_reported: WhenReported = lambda page: page.modified,
         when_due: WhenDue = lambda page, before, now: None,
         part: Part | None = None,
+        plan_anew: PlanAnew = lambda page: None,
     ) -> None:
         self._path = path
         self._captures = captures
         self._prioritiser = prioritiser
         self._clock = clock
-        self._when_reported, self._when_due = when_reported, when_due
+        self._when_reported, self._when_due, self._plan_anew = when_reported, when_due, plan_anew
         self._sql = named_queries("queries.sql")
         self._db = open_for_writing(path)
         self._hosts = HostRows(self._db, self._sql, domain_of)
@@ -127,7 +129,8 @@ class SqliteWriter:
             news = self._links.take(batch.links, stamp)
             again, next_date = self._again(batch.again, touched)
             self._enter_fronts(touched)
-            self._retire(batch.retired, touched)
+            by_score, touch = self._prioritiser.by_score, partial(_touch, touched)
+            retire(self._db, self._sql, batch.retired, stamp, touch, by_score=by_score)
             write_rows(self._db, self._sql["count"], [(name, n) for name, n in counts.items() if n])
             self._db.executemany(self._sql["set_fact"], list(batch.facts.items()))
             for name, length in self._captures.flush().items():
@@ -152,6 +155,9 @@ class SqliteWriter:
             next_again=next_date,
             again_at=again.hosts,
             put_off=again.put_off,
+            left_out=again.left_out,
+            again_to=again.to,
+            walked_to=again.walked_to,
             reported=reported,
             put_out=put_out,
         )
@@ -334,33 +340,15 @@ class SqliteWriter:
         rows = [(host_id, front, place) for (host_id, front), place in touched.items()]
         write_rows(self._db, self._sql["enter_front"], rows)
 
-    def _retire(self, retired: list[RetiredHost], touched: _Touched) -> None:
-        """Make the front-queue entries of hosts true: one per class with queued URLs, due when the first of them is
-        and the host may be contacted; by score, as good as the best of them. What is due now queues up at the end,
-        beyond every reader's cursor. The host's clock is kept apart from its entries, which a new URL may bring
-        forward."""
-        db, sql, stamp, by_score = self._db, self._sql, self._stamp, self._prioritiser.by_score
-        for host_id, not_before in retired:
-            truth = db.execute(sql["front_truth"], (host_id,)).fetchall()
-            db.execute(sql["leave_fronts"], (host_id,))
-            rests = not_before > stamp
-            entries = []
-            for front, place in truth:
-                if by_score and front == 0 and not rests:
-                    entries.append((host_id, front, place))
-                else:  # by score, a host that rests waits for its date, like a URL that does
-                    entries.append((host_id, 1 if by_score else front, max(place, stamp, not_before)))
-            write_rows(db, sql["enter_front"], entries)
-            for entry in entries:
-                _touch(touched, *entry)
-            if rests:
-                db.execute(sql["rest_host"], (not_before, host_id))
-
     def _again(self, order: Again | None, touched: _Touched) -> tuple[Queued, float | None]:
         if order is None:
             return Queued(), None
         db, sql, touch = self._db, self._sql, partial(_touch, touched)
-        found = queue_again(db, sql, self._prioritiser, order, self._stamp, touch, when_due=self._when_due)
+        found = queue_again(
+            *(db, sql, self._prioritiser, order, self._stamp, touch),
+            when_due=self._when_due,
+            plan_anew=self._plan_anew,
+        )
         return found, next_again(self._db, self._sql, order)
 
     def _bring_forward(self, batch: Batch, counts: Counter[str]) -> int:

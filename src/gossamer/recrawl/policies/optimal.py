@@ -60,14 +60,10 @@ class Optimal(RecrawlPolicy):
         return changed(before, gap)
 
     def words(self, memory: Memory, terms: Terms) -> str:
-        known = estimate_of(memory)
-        rests = f"{memory.visits} visits, {memory.changes} of which found a change" if known else "its host only"
-        believed = known or terms.prior
+        believed = estimate_of(memory) or terms.prior
         wanted = DAY * _gap(believed, terms)
         gap = min(max(wanted, terms.shortest), terms.longest)
-        spread = 1 + 1 / sqrt(believed.a)
-        every = DAY / believed.rate
-        told = f"changes about every {in_words(every)} (give or take a factor of {spread:.2g}; rests on {rests}); "
+        told = f"{believed_words(memory, terms)}; "
         if terms.hub:
             return f"{told}it lists other pages: visited about every {in_words(gap)} at a price of {terms.price:.3g}"
         worth = value_unflagged(believed, terms.importance, gap / DAY, terms.recall)
@@ -82,6 +78,18 @@ class Optimal(RecrawlPolicy):
 def estimate_of(memory: Memory) -> Estimate | None:
     """What `optimal` has written down."""
     return Estimate(memory.one, memory.two) if memory.one > 0 and memory.two > 0 else None
+
+
+def believed_words(memory: Memory, terms: Terms) -> str:
+    """How often a page changes, how surely that is known, and from what: for people."""
+    known = estimate_of(memory)
+    believed = known or terms.prior
+    rests = "what is known of its host and said in its sitemap, or else on what is usual"
+    if known is not None:
+        rests = f"{memory.visits} visits, {memory.changes} of which found a change"
+    spread = 1 + 1 / sqrt(believed.a)
+    every = in_words(DAY / believed.rate)
+    return f"changes about every {every} (give or take a factor of {spread:.2g}; rests on {rests})"
 
 
 def _gap(estimate: Estimate, terms: Terms) -> float:

@@ -18,7 +18,7 @@ async function ask(path, body, shown = token) {
   }
   let answer, told;
   try { answer = await fetch(path, options); told = await answer.json(); } catch { throw new Refused(0, "the service does not answer"); }
-  if (!answer.ok) throw new Refused(answer.status, told.field ? `${told.field}: ${told.error}` : told.error);
+  if (!answer.ok) throw new Refused(answer.status, told.error);
   return told;
 }
 

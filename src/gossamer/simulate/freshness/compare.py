@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
-from gossamer.recrawl.optimum import optimum
+from gossamer.recrawl.optimum import freshness, optimum
 from gossamer.recrawl.policies import RecrawlPolicy
 from gossamer.recrawl.policies.optimal import Optimal
 from gossamer.simulate.freshness.travel import Journey, Known, travel
@@ -29,6 +30,7 @@ class Freshness:
     whole: float  # weighted, from the start on
     used: float  # of the budget
     curve: Sequence[tuple[float, float]] = field(repr=False)  # (day, weighted) over the whole time
+    plain_curve: Sequence[tuple[float, float]] = field(repr=False)  # (day, plain)
     each: Sequence[float] = ()  # `of_optimum` in each world
 
 
@@ -42,6 +44,7 @@ class Comparison:
     days: float
     cycle: float  # days in which the budget could fetch every page once
     optimum: float  # importance-weighted freshness of the best schedule for known rates
+    optimum_plain: float  # of the same schedule, each page counting alike
     policies: Sequence[Freshness]
 
 
@@ -54,9 +57,13 @@ def compare(
 ) -> Comparison:
     """Send each policy through each world. The optimum is that for the rates that hold in the second half."""
     tell("the optimum")
-    best = [
-        optimum(world.importance, world.rates, world.pages / cycle, world.host_of, world.cap).freshness
-        for world in worlds
+    schedules = [
+        optimum(world.importance, world.rates, world.pages / cycle, world.host_of, world.cap) for world in worlds
+    ]
+    best = [schedule.freshness for schedule in schedules]
+    plain = [
+        freshness([1.0] * world.pages, world.rates, schedule.visits)
+        for world, schedule in zip(worlds, schedules, strict=True)
     ]
     found = []
     for policy, make in {**makers, KNOWN: _known}.items():
@@ -67,7 +74,8 @@ def compare(
             measured.append(_measured(policy, world, journey, cycle, best[i]))
         found.append(_mean(measured))
     first = worlds[0]
-    return Comparison(name, first.pages, first.hosts, first.days, cycle, sum(best) / len(best), found)
+    means = sum(best) / len(best), sum(plain) / len(plain)
+    return Comparison(name, first.pages, first.hosts, first.days, cycle, *means, found)
 
 
 def _known() -> RecrawlPolicy:
@@ -78,10 +86,6 @@ def _measured(policy: str, world: World, journey: Journey, cycle: float, best: f
     alike = [1 / world.pages] * world.pages
     half = world.days / 2
     weighted = share_fresh(journey, world.importance, half, world.days)
-    ends = [world.days * (k + 1) / POINTS for k in range(POINTS)]
-    step = world.days / POINTS
-    # A line through (day, freshness of the days before it).
-    curve = [(end, share_fresh(journey, world.importance, end - step, end)) for end in ends]
     return Freshness(
         policy=policy,
         weighted=weighted,
@@ -89,8 +93,15 @@ def _measured(policy: str, world: World, journey: Journey, cycle: float, best: f
         of_optimum=weighted / best,
         whole=share_fresh(journey, world.importance, 0.0, world.days),
         used=sum(start >= half for start in journey.starts) * cycle / (world.pages * half),
-        curve=curve,
+        curve=_curve(journey, world.importance, world.days),
+        plain_curve=_curve(journey, alike, world.days),
     )
+
+
+def _curve(journey: Journey, weights: Sequence[float], days: float) -> list[tuple[float, float]]:
+    """A line through (day, freshness of the days before it)."""
+    ends = [days * k / POINTS for k in range(POINTS + 1)]
+    return [(end, share_fresh(journey, weights, start, end)) for start, end in pairwise(ends)]
 
 
 def share_fresh(journey: Journey, weights: Sequence[float], start: float, end: float) -> float:
@@ -109,6 +120,11 @@ def _mean(found: Sequence[Freshness]) -> Freshness:
         of_optimum=sum(f.of_optimum for f in found) / n,
         whole=sum(f.whole for f in found) / n,
         used=sum(f.used for f in found) / n,
-        curve=[(points[0][0], sum(y for _, y in points) / n) for points in zip(*(f.curve for f in found), strict=True)],
+        curve=_mean_curve([f.curve for f in found]),
+        plain_curve=_mean_curve([f.plain_curve for f in found]),
         each=[f.of_optimum for f in found],
     )
+
+
+def _mean_curve(curves: Sequence[Sequence[tuple[float, float]]]) -> list[tuple[float, float]]:
+    return [(points[0][0], sum(y for _, y in points) / len(points)) for points in zip(*curves, strict=True)]

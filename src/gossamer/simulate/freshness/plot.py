@@ -1,53 +1,65 @@
-"""Freshness over time as a drawing: a line and a name for each policy, and the optimum as a level."""
+"""Freshness over time as a drawing: a panel by importance and one by pages, in each a line and a name for each policy,
+and the optimum as a level."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import floor
 
 from gossamer.simulate.drawing import Drawing, Line, Point, Words
 from gossamer.simulate.freshness.compare import Comparison
 from gossamer.simulate.plot import AXIS, COLOURS, DASHES, GRID, apart
 
-_WIDTH, _HEIGHT, _LEFT, _TOP, _NAMES, _BELOW = 620, 400, 64, 48, 230, 56
+_WIDTH, _HEIGHT, _LEFT, _TOP, _NAMES, _BELOW = 440, 400, 64, 72, 220, 56
 _SAMPLE = 30
+_TIMES = 5  # marks on the axis of days
 _OPTIMUM = "#222222"
+
+_Curve = Sequence[tuple[float, float]]
 
 
 def plot(comparison: Comparison) -> Drawing:
-    """Days across, importance-weighted freshness in percent up, from the lowest ten that is needed."""
-    marks = (Words((_LEFT, 26), comparison.name, size=15), *_panel(comparison))
-    return Drawing(_LEFT + _WIDTH + _NAMES, _TOP + _HEIGHT + _BELOW, marks)
+    """Days across, freshness in percent up, from the lowest ten that is needed: weighted on the left, plain on the
+    right."""
+    policies = comparison.policies
+    weighted = {f.policy: f.curve for f in policies}
+    plain = {f.policy: f.plain_curve for f in policies}
+    across = _LEFT + _WIDTH + _NAMES
+    marks = (
+        Words((_LEFT, 26), comparison.name, size=15),
+        *_panel(0, "by importance", comparison.days, comparison.optimum, weighted),
+        *_panel(across, "each page alike", comparison.days, comparison.optimum_plain, plain),
+    )
+    return Drawing(2 * across, _TOP + _HEIGHT + _BELOW, marks)
 
 
-def _panel(comparison: Comparison) -> Iterator[Line | Words]:
-    bottom, right = _TOP + _HEIGHT, _LEFT + _WIDTH
-    settled = [share for f in comparison.policies for day, share in f.curve if day > comparison.days / 5]
-    least = max(10 * floor(10 * min(settled)), 0)
+def _panel(x0: float, title: str, days: float, best: float, curves: dict[str, _Curve]) -> Iterator[Line | Words]:
+    left, right, bottom = x0 + _LEFT, x0 + _LEFT + _WIDTH, _TOP + _HEIGHT
+    settled = [share for curve in curves.values() for day, share in curve if day > days / 5]
+    least = min(max(10 * floor(10 * min(settled)), 0), 90)
 
     def place(day: float, share: float) -> Point:
         up = min(max((100 * share - least) / (100 - least), 0.0), 1.0)
-        return _LEFT + _WIDTH * day / comparison.days, bottom - _HEIGHT * up
+        return left + _WIDTH * day / days, bottom - _HEIGHT * up
 
+    yield Words((left, _TOP - 12), title, size=13)
     for level in range(least, 101, 10):
         y = place(0, level / 100)[1]
-        yield Line(((_LEFT, y), (right, y)), GRID)
-        yield Words((_LEFT - 8, y + 4), f"{level}", anchor="end")
-    for k in range(7):
-        day = comparison.days * k / 6
+        yield Line(((left, y), (right, y)), GRID)
+        yield Words((left - 8, y + 4), f"{level}", anchor="end")
+    for k in range(_TIMES + 1):
+        day = days * k / _TIMES
         x = place(day, 0)[0]
         yield Line(((x, _TOP), (x, bottom)), GRID)
-        yield Words((x, bottom + 18), f"{day:.0f}", anchor="middle")
-    yield Line(((_LEFT, _TOP), (_LEFT, bottom), (right, bottom)), AXIS)
-    yield Words((_LEFT + _WIDTH / 2, bottom + 40), "days", anchor="middle")
-    yield Words((_LEFT - 40, _TOP + _HEIGHT / 2), "% fresh, by importance", anchor="middle", upright=True)
-    level_line = ((0.0, comparison.optimum), (comparison.days, comparison.optimum))
-    lines: list[tuple[str, tuple[Point, ...], str, tuple[float, ...]]] = [("optimum", level_line, _OPTIMUM, (2.0, 4.0))]
-    lines += [
-        (f.policy, tuple(f.curve), COLOURS[i % len(COLOURS)], DASHES[i % len(DASHES)])
-        for i, f in enumerate(comparison.policies)
-    ]
-    for _, points, colour, dashes in lines:
+        yield Words((x, bottom + 18), f"{day:.3g}" if days < _TIMES * 2 else f"{day:.0f}", anchor="middle")
+    yield Line(((left, _TOP), (left, bottom), (right, bottom)), AXIS)
+    yield Words((left + _WIDTH / 2, bottom + 40), "days", anchor="middle")
+    yield Words((left - 40, _TOP + _HEIGHT / 2), "% fresh", anchor="middle", upright=True)
+    styles: dict[str, tuple[_Curve, str, tuple[float, ...]]] = {
+        "optimum": (((0.0, best), (days, best)), _OPTIMUM, (2.0, 4.0))
+    }
+    for i, (policy, curve) in enumerate(curves.items()):
+        styles[policy] = (curve, COLOURS[i % len(COLOURS)], DASHES[i % len(DASHES)])
+    for points, colour, dashes in styles.values():
         yield Line(tuple(place(day, share) for day, share in points), colour, 1.8, dashes)
-    styles = {name: (points, colour, dashes) for name, points, colour, dashes in lines}
     names = sorted(styles, key=lambda name: -styles[name][0][-1][1])
     ends = [place(*styles[name][0][-1])[1] for name in names]
     for name, end, level_at in zip(names, ends, apart(ends, bottom), strict=True):

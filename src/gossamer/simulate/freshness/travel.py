@@ -121,6 +121,10 @@ class _Traveller:
                 day, page = coming.pop()
                 heapq.heappush(due[0], (day + self._visit(page, day, 0), page))
                 line = [(due[0][0], 0)]
+            if self._policy.moved_by_price and self._price.has_fallen():
+                self._bring_forward(due)
+                line = [(pages[0], lane) for _, lane in line for pages in [due[lane]]]
+                heapq.heapify(line)
             while resting and resting[0][0] <= now:
                 lane = heapq.heappop(resting)[1]
                 if lane in self._prices:
@@ -147,6 +151,20 @@ class _Traveller:
         """Nothing is due and a visit is to be had: a policy that spends a budget takes the next page a little early."""
         gap = self._gap[page]
         return self._policy.moved_by_price and gap is not None and when - now <= EARLY * gap
+
+    def _bring_forward(self, due: Sequence[list[tuple[float, int]]]) -> None:
+        """The price has fallen far below that at which pages were planned: they are planned anew."""
+        self._price.plan_anew()
+        for lane, pages in enumerate(due):
+            price = self._prices.of(lane, self._price.price)
+            for k, (_, page) in enumerate(pages):
+                last, gap = self._last[page], self._gap[page]
+                anew = self._policy.anew(self._memory[page], self._terms(page, price))
+                if last is not None and gap is not None and anew is not None and anew / DAY < gap:
+                    self._price.replan(gap, anew / DAY)
+                    self._gap[page] = anew / DAY
+                    pages[k] = (last + anew / DAY, page)
+            heapq.heapify(pages)
 
     def _put_off(self, due: list[tuple[float, int]], lane: int, now: float) -> None:
         """What is due on a host that has become dearer since it was planned is planned anew, as long as it is not worth
@@ -188,7 +206,7 @@ class _Traveller:
         self._twice[host] += self._visits[page] == 2
         if self._own_prices and last is not None and before is not None:
             late, pages = max(now - last - before, 0.0), self._twice[host]
-            price = self._prices.visited(lane, now=now, gap=before, late=late, usual=price, pages=pages)
+            price = self._prices.visited(lane, gap=before, late=late, usual=price, pages=pages)
         elif self._own_prices:
             price = self._prices.of(lane, price)
         terms = self._terms(page, price)

@@ -6,16 +6,22 @@ start.
 
 import gzip
 import random
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
-from math import exp, inf, log
+from math import exp, inf, isfinite, log
 from pathlib import Path
 
 from gossamer.errors import UsageError
 
 MEDIAN_DAYS, SIGMA = 30.0, 2.0
 """Of drawn rates: 35 % of the pages change within a week, close to what was measured on the Web (SCIENCE, 5)."""
+
+LONGEST_RECORD = 100_000.0
+"""Days of recorded changes. What is more is no day from the start: a date, perhaps, or seconds."""
+
+_GZIP = b"\x1f\x8b"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,23 +94,22 @@ def recorded_world(path: Path, zipf: float = 1.0, seed: int = 1) -> World:
 
     Importance is drawn, because a file has none. Rates are changes by time. Raises UsageError.
     """
-    opener = gzip.open if path.suffix == ".gz" else open
     sites: dict[str, int] = {}
     host_of, changes = [], []
     try:
-        with opener(path, "rt", encoding="utf-8") as file:
-            for number, line in enumerate(file, 1):
-                try:
-                    site, _, recorded = line.rstrip("\n").split("\t")
-                    times = [float(day) for day in recorded.split()]
-                except ValueError as error:
-                    raise UsageError(f"{path}, line {number}: not `site TAB page TAB days`: {line[:60]!r}") from error
-                if times != sorted(times) or (times and times[0] < 0):
-                    raise UsageError(f"{path}, line {number}: days must increase from 0")
+        with path.open("rb") as file:
+            opener = gzip.open if file.read(2) == _GZIP else open
+        with opener(path, "rt", encoding="utf-8") as lines:
+            for number, line in enumerate(lines, 1):
+                if not line.strip():
+                    continue
+                site, times = _recorded_page(f"{path}, line {number}", line)
                 host_of.append(sites.setdefault(site, len(sites)))
                 changes.append(times)
-    except (OSError, UnicodeDecodeError, EOFError) as error:
-        raise UsageError(f"cannot read {path}: {error}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"cannot read {path}: neither text in UTF-8 nor gzip of it") from error
+    except (OSError, EOFError, zlib.error) as error:
+        raise UsageError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
     last = max((times[-1] for times in changes if times), default=0.0)
     if last <= 0:
         raise UsageError(f"{path} tells of no change")
@@ -117,6 +122,20 @@ def recorded_world(path: Path, zipf: float = 1.0, seed: int = 1) -> World:
         rates=[len(times) / days for times in changes],
         host_of=host_of,
     )
+
+
+def _recorded_page(where: str, line: str) -> tuple[str, list[float]]:
+    """The site of a page, and when it changed."""
+    try:
+        site, _, recorded = line.rstrip("\r\n").split("\t")
+        times = [float(day) for day in recorded.split()]
+    except ValueError as error:
+        raise UsageError(f"{where}: not `site TAB page TAB days`: {line[:60]!r}") from error
+    if not all(map(isfinite, times)) or times != sorted(times) or (times and times[0] < 0):
+        raise UsageError(f"{where}: days must increase from 0")
+    if times and times[-1] > LONGEST_RECORD:
+        raise UsageError(f"{where}: {times[-1]:g} is no day: they are counted from the start of the record")
+    return site, times
 
 
 def capped(world: World, cap: float) -> World:
