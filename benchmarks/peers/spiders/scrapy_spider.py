@@ -1,0 +1,48 @@
+"""Scrapy: the spider of its tutorial, with the settings that its pages on broad crawls and on jobs recommend."""
+
+import json
+import sys
+from collections.abc import Iterator
+from hashlib import sha1
+from pathlib import Path
+
+import scrapy
+from scrapy.crawler import CrawlerProcess
+from scrapy.http import HtmlResponse, Response
+
+WISHES = json.loads(Path(sys.argv[1]).read_text())
+PLACE = Path(WISHES["place"])
+PAGES = PLACE / "pages"
+
+
+class PagesSpider(scrapy.Spider):
+    name = "pages"
+    allowed_domains = ("test",)
+    start_urls = WISHES["seeds"]
+
+    def parse(self, response: Response) -> Iterator[scrapy.Request]:
+        (PAGES / sha1(response.url.encode()).hexdigest()).write_bytes(response.body)
+        if isinstance(response, HtmlResponse):
+            yield from response.follow_all(css="a")
+
+
+PAGES.mkdir(parents=True, exist_ok=True)
+process = CrawlerProcess(
+    {
+        "ROBOTSTXT_OBEY": True,
+        "USER_AGENT": WISHES["user_agent"],
+        "DOWNLOAD_DELAY": WISHES["delay"],
+        "RANDOMIZE_DOWNLOAD_DELAY": False,  # else every other gap would be shorter than asked for
+        "CONCURRENT_REQUESTS": WISHES["concurrency"],
+        "CONCURRENT_REQUESTS_PER_DOMAIN": 1,
+        "SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.DownloaderAwarePriorityQueue",
+        "DOWNLOAD_TIMEOUT": WISHES["timeout"],
+        "RETRY_TIMES": WISHES["retries"],
+        "COOKIES_ENABLED": False,
+        "TELNETCONSOLE_ENABLED": False,
+        "LOG_LEVEL": "ERROR",
+        **({"JOBDIR": str(PLACE / "job")} if WISHES["resume"] else {}),
+    }
+)
+process.crawl(PagesSpider)
+process.start()
