@@ -19,6 +19,7 @@ LENIENCE = 0.8
 
 class Finding(Enum):
     MISSED = "a page that could be reached is not stored"
+    SHUT_OUT = "not stored either, on a host whose robots.txt lets in nobody but us by name"
     TWICE = "a page was fetched again that had been answered before"
     FORBIDDEN = "robots.txt denies it"
     BEFORE_ROBOTS = "asked for before robots.txt was answered"
@@ -47,6 +48,7 @@ class Expected:
     forbidden: frozenset[str] = frozenset()  # never to be asked for
     delay: float = 0.0
     crawl_delays: Mapping[str, float] = field(default_factory=dict)  # by host
+    by_name: frozenset[str] = frozenset()  # hosts that are open to our name only, and closed to `*`
     trap_hosts: frozenset[str] = frozenset()  # whatever else is asked of these is wasted
 
     @property
@@ -81,7 +83,8 @@ def split(url: str) -> tuple[str, str]:
 def _missed(stored: Container[str], expected: Expected) -> list[Found]:
     alone = [url for url in expected.pages if url not in stored]
     copies = [min(group) for group in expected.copies if not any(url in stored for url in group)]
-    return [Found(Finding.MISSED, *split(url)) for url in (*alone, *copies)]
+    places = map(split, (*alone, *copies))
+    return [Found(Finding.SHUT_OUT if place[0] in expected.by_name else Finding.MISSED, *place) for place in places]
 
 
 def _fetched_again(requests: Sequence[Request]) -> list[Found]:

@@ -33,7 +33,7 @@ class Result:
 
     @property
     def stored(self) -> int:
-        return self.documents - self.findings[Finding.MISSED]
+        return self.documents - self.findings[Finding.MISSED] - self.findings[Finding.SHUT_OUT]
 
     @property
     def per_cpu_second(self) -> float:

@@ -35,7 +35,7 @@ _MANNERS: tuple[Column, ...] = (
 )
 COLUMNS: dict[str, tuple[Column, ...]] = {
     "flat out": (("pages per CPU s", lambda r: f"{r.per_cpu_second:.0f}"), *_FOUND, *_MANNERS[:1], *_COST),
-    "polite": (*_FOUND, *_MANNERS, *_COST),
+    "polite": (*_FOUND[:1], ("shut out", _counted(Finding.SHUT_OUT)), *_FOUND[1:], *_MANNERS, *_COST),
     "trap": (("wasted in traps", _counted(Finding.WASTED)), *_FOUND, *_COST),
     "killed": (*_FOUND, *_MANNERS[2:4], *_COST),
     "trouble": (

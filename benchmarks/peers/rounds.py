@@ -45,6 +45,7 @@ class Round:
             forbidden=truth.forbidden,
             delay=self.delay,
             crawl_delays={str(host): float(delay) for host, delay in web.crawl_delays().items()},
+            by_name=frozenset(str(h.name) for h in web.hosts if h.robots.forbids("*", None)),
             trap_hosts=frozenset(map(web.endless.trap_host, web.endless.traps)),
         )
 
@@ -54,15 +55,20 @@ class Round:
 
 def _web(hosts: int, pages: int, **wishes: float | str) -> SimWebConfig:
     """Every host's home page is a seed, since some crawlers cannot go from one host to another."""
-    calm: dict[str, float | str] = {"host_exponent": 0.3, "seed_hosts": hosts, "static_pages": 1.0}
+    calm: dict[str, float | str] = {
+        "host_exponent": 0.3,
+        "seed_hosts": hosts,
+        "static_pages": 1.0,
+        "missing_robots": 1.0,
+    }
     return preset("small", hosts=hosts, pages=pages, **{**calm, **wishes})
 
 
 ROUNDS = (
     Round(
         "flat out",
-        "80 hosts, 2000 pages of 25 KB with 56 links, no delay: what a page costs",
-        _web(80, 2000, mean_bytes=25_000, bytes_spread=0.6, links_per_page=56, nav_links=12),
+        "60 hosts, 1200 pages of 25 KB with 56 links, no delay: what a page costs",
+        _web(60, 1200, mean_bytes=25_000, bytes_spread=0.6, links_per_page=56, nav_links=12),
         delay=0.0,
         limit=150.0,
     ),
@@ -79,19 +85,19 @@ ROUNDS = (
     ),
     Round(
         "trap",
-        "5 hosts without end beside 10 honest ones, no delay, no depth limit; stopped after 6000 requests",
+        "5 hosts without end beside 10 honest ones, no delay, no depth limit; stopped after 4000 requests",
         _web(10, 200, trap_kinds="calendar,sessions,facets,repeats,babble"),
         delay=0.0,
         limit=100.0,
         stop=Stop.AT_REQUESTS,
-        requests=6000,
+        requests=4000,
     ),
     Round(
         "killed",
         "20 hosts, 600 pages, 0.05 s between requests to a host; kill -9 after 310 requests, then started again",
         _web(20, 600),
         delay=0.05,
-        limit=100.0,
+        limit=200.0,
         stop=Stop.KILL_AND_RESUME,
         requests=310,
     ),
@@ -100,7 +106,7 @@ ROUNDS = (
         "5 honest hosts beside one that answers 500, one that never answers, redirects in circles, damaged text",
         _web(5, 50),
         delay=0.05,
-        limit=150.0,
+        limit=240.0,
         troubled=True,
     ),
 )  # fmt: skip

@@ -9,7 +9,7 @@ const require = createRequire(`${process.argv[3]}/`);
 const { CheerioCrawler, Configuration, KeyValueStore, log } = require('@crawlee/cheerio');
 
 const wishes = JSON.parse(readFileSync(process.argv[2], 'utf8'));
-log.setLevel(log.LEVELS.OFF);
+log.setLevel(log.LEVELS.WARNING);
 
 Configuration.getGlobalConfig().set('purgeOnStart', !wishes.resume);
 const pages = await KeyValueStore.open();
@@ -18,6 +18,7 @@ const crawler = new CheerioCrawler({
     respectRobotsTxtFile: { userAgent: 'gossamer' },
     sameDomainDelaySecs: wishes.delay,
     maxConcurrency: wishes.concurrency,
+    autoscaledPoolOptions: { desiredConcurrency: wishes.concurrency },
     maxRequestRetries: wishes.retries,
     navigationTimeoutSecs: wishes.timeout,
     useSessionPool: false,
@@ -28,7 +29,7 @@ const crawler = new CheerioCrawler({
         },
     ],
     async requestHandler({ request, body, enqueueLinks }) {
-        const key = createHash('sha1').update(request.loadedUrl).digest('hex');
+        const key = createHash('sha1').update(request.loadedUrl.split('#')[0]).digest('hex');
         await pages.setValue(key, body, { contentType: 'text/html' });
         await enqueueLinks({ strategy: 'all' });
     },

@@ -6,7 +6,7 @@ import sys
 from datetime import timedelta
 from hashlib import sha1
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import urldefrag, urlsplit
 
 from crawlee import ConcurrencySettings, service_locator
 from crawlee.configuration import Configuration
@@ -47,7 +47,7 @@ async def main() -> None:
 
     @crawler.router.default_handler
     async def handle(context: ParselCrawlingContext) -> None:
-        url = context.request.loaded_url or context.request.url
+        url = urldefrag(context.request.loaded_url or context.request.url).url
         body = await context.http_response.read()
         await pages.set_value(sha1(url.encode()).hexdigest(), body, content_type="text/html")
         await context.enqueue_links(strategy="all")

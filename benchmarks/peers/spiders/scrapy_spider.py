@@ -2,13 +2,15 @@
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from hashlib import sha1
 from pathlib import Path
+from urllib.parse import urldefrag
 
 import scrapy
 from scrapy.crawler import CrawlerProcess
 from scrapy.http import HtmlResponse, Response
+from scrapy.linkextractors import LinkExtractor
 
 WISHES = json.loads(Path(sys.argv[1]).read_text())
 PLACE = Path(WISHES["place"])
@@ -18,12 +20,16 @@ PAGES = PLACE / "pages"
 class PagesSpider(scrapy.Spider):
     name = "pages"
     allowed_domains = ("test",)
-    start_urls = WISHES["seeds"]
+    links = LinkExtractor()
+
+    async def start(self) -> AsyncIterator[scrapy.Request]:
+        for seed in WISHES["seeds"]:
+            yield scrapy.Request(seed)  # `start_urls` would fetch a seed again that is linked to
 
     def parse(self, response: Response) -> Iterator[scrapy.Request]:
-        (PAGES / sha1(response.url.encode()).hexdigest()).write_bytes(response.body)
+        (PAGES / sha1(urldefrag(response.url).url.encode()).hexdigest()).write_bytes(response.body)
         if isinstance(response, HtmlResponse):
-            yield from response.follow_all(css="a")
+            yield from response.follow_all(self.links.extract_links(response))
 
 
 PAGES.mkdir(parents=True, exist_ok=True)

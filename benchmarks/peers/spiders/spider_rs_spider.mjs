@@ -14,7 +14,7 @@ mkdirSync(pages, { recursive: true });
 
 function keep(error, page) {
     if (error || page.statusCode !== 200) return;
-    writeFileSync(`${pages}/${createHash('sha1').update(page.url).digest('hex')}`, page.rawContent ?? page.content);
+    writeFileSync(`${pages}/${createHash('sha1').update(page.url.split('#')[0]).digest('hex')}`, page.rawContent ?? page.content);
 }
 
 async function crawl(seed) {
