@@ -17,10 +17,10 @@ def _counted(finding: Finding) -> Callable[[Result], str]:
 
 _COST: tuple[Column, ...] = (
     ("CPU s", lambda r: f"{r.usage.cpu_seconds:.1f}"),
-    ("memory MB", lambda r: f"{r.usage.peak_bytes / 1e6:.0f}"),
     ("wall s", lambda r: f"{r.usage.seconds:.1f}"),
     ("end", lambda r: r.usage.end.value),
 )
+_MEMORY: Column = ("memory MB", lambda r: f"{r.usage.peak_bytes / 1e6:.0f}")
 _FOUND: tuple[Column, ...] = (
     ("stored", lambda r: f"{r.stored} of {r.documents}"),
     ("fetched again", _counted(Finding.TWICE)),
@@ -34,7 +34,7 @@ _MANNERS: tuple[Column, ...] = (
     ("Retry-After ignored", _counted(Finding.RETRY_AFTER)),
 )
 COLUMNS: dict[str, tuple[Column, ...]] = {
-    "flat out": (("pages per CPU s", lambda r: f"{r.per_cpu_second:.0f}"), *_FOUND, *_MANNERS[:1], *_COST),
+    "flat out": (("pages per CPU s", lambda r: f"{r.per_cpu_second:.0f}"), _MEMORY, *_FOUND, *_COST),
     "polite": (*_FOUND[:1], ("shut out", _counted(Finding.SHUT_OUT)), *_FOUND[1:], *_MANNERS, *_COST),
     "trap": (("wasted in traps", _counted(Finding.WASTED)), *_FOUND, *_COST),
     "killed": (*_FOUND, *_MANNERS[2:4], *_COST),

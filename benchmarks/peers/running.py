@@ -11,6 +11,7 @@ from enum import Enum
 from pathlib import Path
 
 _LOOK_SECONDS = 0.1
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _GRACE_SECONDS = 15.0
 
 
@@ -24,7 +25,7 @@ class End(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """CPU seconds of the whole process tree, its largest proportional memory in bytes, wall seconds, how it ended."""
+    """CPU seconds of the whole process tree, the most memory it had at once in bytes, wall seconds, how it ended."""
 
     cpu_seconds: float
     peak_bytes: int
@@ -66,7 +67,7 @@ def run(
         if until is not None and until():
             end = End.KILLED if kill else End.STOPPED
             break
-        peak = max(peak, sum(map(_proportional_bytes, tree(process.pid))))
+        peak = max(peak, sum(map(_resident_bytes, tree(process.pid))))
         time.sleep(_LOOK_SECONDS)
     seconds = time.monotonic() - began
     if end in (End.STOPPED, End.TIME):
@@ -96,12 +97,10 @@ def _in_own_namespace(command: Sequence[str], hosts: Path) -> list[str]:
     return ["unshare", rights, "sh", "-c", 'mount --bind "$0" /etc/hosts && exec "$@"', str(hosts), *command]
 
 
-def _proportional_bytes(pid: int) -> int:
-    """Memory that processes share is counted once, in parts."""
+def _resident_bytes(pid: int) -> int:
+    """Shares with others count in full: what else runs on the machine must not make anybody look small."""
     with contextlib.suppress(OSError):
-        for line in Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines():
-            if line.startswith("Pss:"):
-                return int(line.split()[1]) * 1024
+        return int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1]) * _PAGE_BYTES
     return 0
 
 
