@@ -1,6 +1,7 @@
 """`python -m benchmarks.peers`: install the peers, play the rounds, print the table."""
 
 import argparse
+import signal
 import sys
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from benchmarks.peers.rounds import ROUNDS, Stop
 
 def main() -> int:
     options = _parser().parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that crawlers and servers end with us
     versions: dict[str, str] = {}
     absent = dict(NOT_MEASURED)
     results: list[Result] = []

@@ -41,7 +41,7 @@ class Usage:
 def run(
     command: Sequence[str],
     *,
-    hosts: Path,
+    hosts: Path | None,
     cwd: Path,
     output: Path,
     environment: Mapping[str, str],
@@ -56,26 +56,29 @@ def run(
     began = time.monotonic()
     with output.open("ab") as out:
         process = subprocess.Popen(
-            _in_own_namespace(command, hosts), cwd=cwd, env=dict(environment), stdout=out, stderr=out,
+            command if hosts is None else _in_own_namespace(command, hosts), cwd=cwd, env=dict(environment), stdout=out, stderr=out,
             stdin=subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
     peak, end = 0, End.TIME
-    while time.monotonic() - began < limit:
-        if os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
-            end = End.ITSELF
-            break
-        if until is not None and until():
-            end = End.KILLED if kill else End.STOPPED
-            break
-        peak = max(peak, sum(map(_resident_bytes, tree(process.pid))))
-        time.sleep(_LOOK_SECONDS)
-    seconds = time.monotonic() - began
-    if end in (End.STOPPED, End.TIME):
-        _stop(process.pid)
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
+    try:
+        while time.monotonic() - began < limit:
+            if _has_ended(process.pid):
+                end = End.ITSELF
+                break
+            if until is not None and until():
+                end = End.KILLED if kill else End.STOPPED
+                break
+            peak = max(peak, sum(map(_resident_bytes, tree(process.pid))))
+            time.sleep(_LOOK_SECONDS)
+        seconds = time.monotonic() - began
+        if end in (End.STOPPED, End.TIME):
+            _stop(process.pid)
+    finally:
+        # Whatever is left of it goes with it, also where we are interrupted ourselves.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
     if end is End.ITSELF and process.returncode != 0:
         end = End.FAILED
     return Usage(used.ru_utime + used.ru_stime, peak, seconds, end)
@@ -110,6 +113,11 @@ def _stop(pid: int) -> None:
         os.killpg(pid, signal.SIGINT)
     deadline = time.monotonic() + _GRACE_SECONDS
     while time.monotonic() < deadline:
-        if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
+        if _has_ended(pid):
             return
         time.sleep(_LOOK_SECONDS)
+
+
+def _has_ended(pid: int) -> bool:
+    """Without burying it: its CPU time is still to be asked for."""
+    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
