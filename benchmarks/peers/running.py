@@ -56,9 +56,14 @@ def run(
     began = time.monotonic()
     with output.open("ab") as out:
         process = subprocess.Popen(
-            command if hosts is None else _in_own_namespace(command, hosts), cwd=cwd, env=dict(environment), stdout=out, stderr=out,
-            stdin=subprocess.DEVNULL, start_new_session=True,
-        )  # fmt: skip
+            command if hosts is None else _in_own_namespace(command, hosts),
+            cwd=cwd,
+            env=dict(environment),
+            stdout=out,
+            stderr=out,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+        )
     peak, end = 0, End.TIME
     try:
         while time.monotonic() - began < limit:
