@@ -196,7 +196,7 @@ CRAWLERS: tuple[Crawler, ...] = (
     GOSSAMER,
     PythonPeer("scrapy", "Scrapy", "scrapy", "scrapy==2.19.0", "scrapy_spider.py", "pages"),
     PythonPeer(
-        "crawlee", "Crawlee for Python", "crawlee", "crawlee[parsel]==1.11.0", "crawlee_spider.py",
+        "crawlee", "Crawlee for Python", "crawlee", "crawlee[httpx,parsel]==1.11.0", "crawlee_spider.py",
         "key_value_stores/default",
     ),
     NodePeer(

@@ -81,7 +81,7 @@ ROUNDS = (
             redirect_rate=0.05, missing_rate=0.03, duplicate_rate=0.04, disallowed_rate=0.08,
         ),
         delay=0.25,
-        limit=120.0,
+        limit=240.0,
     ),
     Round(
         "trap",

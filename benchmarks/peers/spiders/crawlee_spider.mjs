@@ -9,7 +9,7 @@ const require = createRequire(`${process.argv[3]}/`);
 const { CheerioCrawler, Configuration, KeyValueStore, log } = require('@crawlee/cheerio');
 
 const wishes = JSON.parse(readFileSync(process.argv[2], 'utf8'));
-log.setLevel(log.LEVELS.WARNING);
+log.setLevel(log.LEVELS.OFF);
 
 Configuration.getGlobalConfig().set('purgeOnStart', !wishes.resume);
 const pages = await KeyValueStore.open();
@@ -17,8 +17,9 @@ const pages = await KeyValueStore.open();
 const crawler = new CheerioCrawler({
     respectRobotsTxtFile: { userAgent: 'gossamer' },
     sameDomainDelaySecs: wishes.delay,
+    // No fewer either: it would take the load of others on this machine for its own.
+    minConcurrency: wishes.concurrency,
     maxConcurrency: wishes.concurrency,
-    autoscaledPoolOptions: { desiredConcurrency: wishes.concurrency },
     maxRequestRetries: wishes.retries,
     navigationTimeoutSecs: wishes.timeout,
     useSessionPool: false,

@@ -4,6 +4,7 @@ import asyncio
 import json
 import sys
 from datetime import timedelta
+from functools import partial
 from hashlib import sha1
 from pathlib import Path
 from urllib.parse import urldefrag, urlsplit
@@ -11,7 +12,7 @@ from urllib.parse import urldefrag, urlsplit
 from crawlee import ConcurrencySettings, service_locator
 from crawlee.configuration import Configuration
 from crawlee.crawlers import ParselCrawler, ParselCrawlingContext
-from crawlee.http_clients import ImpitHttpClient
+from crawlee.http_clients import HttpxHttpClient, ImpitHttpClient
 from crawlee.request_loaders import ThrottlingRequestManager
 from crawlee.storage_clients import FileSystemStorageClient, MemoryStorageClient
 from crawlee.storages import KeyValueStore, RequestQueue
@@ -31,12 +32,17 @@ async def main() -> None:
     for seed in WISHES["seeds"]:
         if WISHES["delay"]:
             manager.set_crawl_delay(seed, WISHES["delay"])
+    # Its usual client is the faster one, but waits for ever for a robots.txt that does not come.
+    client = HttpxHttpClient if WISHES["delay"] else partial(ImpitHttpClient, browser=None)
     crawler = ParselCrawler(
         request_manager=manager if WISHES["delay"] else queue,
-        http_client=ImpitHttpClient(browser=None, headers={"User-Agent": WISHES["user_agent"]}),
+        http_client=client(timeout=WISHES["timeout"], headers={"User-Agent": WISHES["user_agent"]}),
         respect_robots_txt_file=True,
         concurrency_settings=ConcurrencySettings(
-            max_concurrency=WISHES["concurrency"], desired_concurrency=WISHES["concurrency"]
+            # No fewer either: it would take the load of others on this machine for its own.
+            min_concurrency=WISHES["concurrency"],
+            max_concurrency=WISHES["concurrency"],
+            desired_concurrency=WISHES["concurrency"],
         ),
         max_request_retries=WISHES["retries"],
         navigation_timeout=timedelta(seconds=WISHES["timeout"]),
