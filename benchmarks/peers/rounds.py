@@ -70,7 +70,7 @@ ROUNDS = (
         "60 hosts, 1200 pages of 25 KB with 56 links, no delay: what a page costs",
         _web(60, 1200, mean_bytes=25_000, bytes_spread=0.6, links_per_page=56, nav_links=12),
         delay=0.0,
-        limit=150.0,
+        limit=300.0,
     ),
     Round(
         "polite",
@@ -88,7 +88,7 @@ ROUNDS = (
         "5 hosts without end beside 10 honest ones, no delay, no depth limit; stopped after 4000 requests",
         _web(10, 200, trap_kinds="calendar,sessions,facets,repeats,babble"),
         delay=0.0,
-        limit=100.0,
+        limit=300.0,
         stop=Stop.AT_REQUESTS,
         requests=4000,
     ),
