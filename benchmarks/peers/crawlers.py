@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from hashlib import sha1
 from pathlib import Path
 
+import gossamer
 from benchmarks.peers.wishes import Wishes
 from gossamer.archived import document_in, read_response
 from gossamer.version import __version__
@@ -49,10 +50,10 @@ class Archive(Kept):
     """Gossamer's own: by its list of pages, read from the WARC files."""
 
     def __init__(self, folder: Path) -> None:
-        listed = subprocess.run(
-            [sys.executable, "-m", "gossamer", "pages", "--dir", str(folder), "--json", "--state", "stored"],
-            capture_output=True, text=True, timeout=60,
-        )  # fmt: skip
+        command = [sys.executable, "-m", "gossamer", "pages", "--dir", str(folder), "--json", "--state", "stored"]
+        listed = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        if listed.returncode:
+            raise RuntimeError(f"{' '.join(command)}: {listed.stderr}")
         rows = map(json.loads, listed.stdout.splitlines())
         self._places = {str(row["url"]): row["warc"] for row in rows if row["warc"] is not None}
         self._folder = folder / "warc"
@@ -112,6 +113,10 @@ class Gossamer(Crawler):
 
     def kept(self, place: Path) -> Kept:
         return Archive(place / "crawl")
+
+    def environment(self, place: Path) -> dict[str, str]:
+        # The one that judges is the one that is judged, wherever it is started.
+        return {**os.environ, "PYTHONPATH": str(Path(gossamer.__file__).resolve().parents[1])}
 
 
 @dataclass(frozen=True, slots=True)
