@@ -33,7 +33,7 @@ DELAY, FACTOR, MAX_ADAPTIVE = Seconds(0.2), 10.0, Seconds(30.0)
 TOLERANCE = 0.002
 
 # How long after the end of an answer a kill may still come before the crawler has looked at it.
-UNREAD = 0.5
+UNREAD = 1.0
 
 
 class Blow(Enum):
