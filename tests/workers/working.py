@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 from checking import archived_urls, check_outcomes
-from running import Command, Json, Scene, wait_until
+from running import Command, Json, Scene, gossamer, wait_until
 
 from gossamer.simweb.truth import ground_truth
 
@@ -47,8 +47,6 @@ def wait_for_workers(stage: Scene, crawler: Command) -> None:
 
 def pages_of_parts(directory: Path) -> list[Json]:
     """`gossamer pages --json` of each part."""
-    from running import gossamer
-
     found: list[Json] = []
     for part in sorted(directory.glob("worker-*")):
         ended = gossamer("pages", "--dir", part, "--json")

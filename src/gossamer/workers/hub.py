@@ -45,7 +45,6 @@ class Seat:
     asked_back: bool = False  # what it may not need of that
     shown: Snapshot | None = None
     ended: bool = False
-    restarts: int = 0
 
 
 @dataclass(slots=True)

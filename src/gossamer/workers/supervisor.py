@@ -132,7 +132,7 @@ class Supervisor:
 
     async def _keep(self, number: int) -> None:
         """Keep one worker alive until it has ended on purpose."""
-        pause, seat = FIRST_PAUSE, self._hub.seats[number]
+        pause, deaths, seat = FIRST_PAUSE, 0, self._hub.seats[number]
         while not seat.ended and self._error is None:
             began = self._clock.monotonic()
             code = await self._live(number)
@@ -140,13 +140,13 @@ class Supervisor:
                 return
             lived = self._clock.monotonic() - began
             if lived >= LIVES:
-                pause, seat.restarts = FIRST_PAUSE, 0
-            seat.restarts += 1
+                pause, deaths = FIRST_PAUSE, 0
+            deaths += 1
             self._log.event("worker.lost", worker=number + 1, status=code, lived_s=round(lived, 3), pause_s=pause)
             self._hub.died(number)
             self._gates.free(number + 1, self._rested)
-            if seat.restarts > MOST_RESTARTS:
-                self._failed(GossamerError(f"worker {number + 1} died {seat.restarts} times, last with status {code}"))
+            if deaths > MOST_RESTARTS:
+                self._failed(GossamerError(f"worker {number + 1} died {deaths} times, last with status {code}"))
                 return
             await asyncio.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE)
