@@ -133,7 +133,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "rich": ("observe",),
     "starlette": ("service",),
     "turbohtml": ("extract", "seed.duckduckgo"),
-    "uvicorn": ("service.connections", "service.repeated"),
+    "uvicorn": ("service.connections",),
     "uvloop": ("crawl.supervisor", "library", "service.front", "service.server", "simweb", "workers"),
     "xxhash": ("filter", "seen", "simweb"),
     "zstandard": ("fetch.http",),
@@ -175,7 +175,6 @@ FOREIGN: dict[str, tuple[str, ...]] = {
         "fetch.ftp",
         "seed",
         "service.gate",
-        "service.short",
         "simweb",
         "extract.sitemaps.feeds",
     ),  # the parsing part; nobody opens URLs with it
