@@ -122,7 +122,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "fastapi": ("service",),
     "isal": ("fetch.http", "backends.warcfile"),
     "pyarrow": ("export.parquet",),
-    "msgspec": ("config", "sections", "simweb", "extract", "service", "workers.supervisor"),
+    "msgspec": ("config", "sections", "simweb", "extract", "observe.live", "service", "workers.supervisor"),
     "numpy": ("sketch.minhash_numpy", "export.edges", "recrawl.optimum", "simulate.freshness"),
     "prometheus_client": ("service.metrics",),
     "publicsuffixlist": ("filter",),
