@@ -2,8 +2,11 @@
 
 import http.client
 import json
+import os
 import select
-from collections.abc import Mapping
+import socket
+from collections.abc import Generator, Mapping
+from contextlib import closing, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -91,9 +94,34 @@ class Service:
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
         return self.ask("POST", path, raw, {**usual, **{name.replace("_", "-"): v for name, v in headers.items()}})
 
+    def events(self, last: str | None = None) -> Generator[tuple[str, str, bytes], None, None]:
+        """What a watcher is told, as it comes: the name of each event, its id and its data."""
+        headers = {} if last is None else {"Last-Event-ID": last}
+        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)) as connection:
+            connection.request("GET", "/events", headers=headers)
+            stream = connection.getresponse()
+            fields: dict[bytes, bytes] = {}
+            while line := stream.readline():
+                name, _, value = line.rstrip(b"\n").partition(b": ")
+                if name:
+                    fields[name] = value
+                elif b"event" in fields:
+                    yield fields[b"event"].decode(), fields.get(b"id", b"").decode(), fields[b"data"]
+                    fields = {}
+
     def pages(self, query: str = "") -> dict[str, Any]:
         """URL -> page."""
         return {page["url"]: page for page in self.get("/pages?limit=1000" + query).json["pages"]}
 
     def wait_for(self, url: str, state: str) -> None:
         wait_until(lambda: self.pages().get(url, {}).get("state") == state, f"{url} to be {state}", PATIENCE)
+
+
+def lasting_port() -> int:
+    """A free port that the kernel gives to nobody: it stays free between two services."""
+    first = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    for port in range(first - 1 - os.getpid() % 10_000, 1_024, -1):
+        with socket.socket() as tried, suppress(OSError):
+            tried.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("no port is free")

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 import pytest
-from dashboard_scene import Dashboard, dashboard, site_beside, wait_for, watched
+from dashboard_scene import LASTING_WEB, Dashboard, dashboard, site_beside, wait_for, watched
 from playwright.sync_api import Browser, expect
-from running import small_web, wait_until
+from running import wait_until
 from serving import Service
 from small_server import SmallServer
 
@@ -23,7 +23,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def web() -> Iterator[SimwebProcess]:
-    with SimwebProcess(small_web(pages=20_000)) as served:
+    with SimwebProcess(LASTING_WEB) as served:
         yield served
 
 

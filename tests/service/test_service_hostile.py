@@ -278,22 +278,18 @@ def test_ap_12_no_order_goes_below_the_delay_or_lifts_robots_or_the_address_poli
 
 def test_whoever_watches_is_told_figures_and_visits(service: Service) -> None:
     with SmallServer({"/": page("watched")}) as site:
-        connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=30)
-        connection.request("GET", "/events")
-        stream = connection.getresponse()
-        assert stream.getheader("content-type", "").startswith("text/event-stream")
-        home = site.base + "/"
+        home, events = site.base + "/", service.events()
+        assert next(events)[0] == "history"
         service.post("/seed/urls", {"urls": [home]})
         statuses: list[dict[str, object]] = []
         visits: list[dict[str, object]] = []
         while not visits:
-            name = stream.readline().decode().strip()
-            data = stream.readline().decode().removeprefix("data: ") if name.startswith("event: ") else ""
-            if name == "event: status":
+            name, _, data = next(events)
+            if name == "status":
                 statuses.append(json.loads(data))
-            elif name == "event: visits":
+            elif name == "visits":
                 visits += [visit for visit in json.loads(data) if visit["url"] == home]
-        connection.close()
+        events.close()
 
     assert statuses and {status["politeness_violations"] for status in statuses} == {0}
     assert [visit["state"] for visit in visits] == ["stored"]
