@@ -64,6 +64,12 @@ class Service:
     def token(self) -> str:
         return (self.directory / "service.token").read_text().strip()
 
+    @property
+    def log(self) -> str:
+        """What it has logged so far. The file is there from the first line on."""
+        path = self.directory / "crawl.log"
+        return path.read_text() if path.exists() else ""
+
     def kill(self) -> None:
         self._command.kill()
 

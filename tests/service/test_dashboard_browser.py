@@ -279,9 +279,15 @@ def test_light_and_dark_follow_the_system_until_somebody_chooses(browser: Browse
 
 
 @pytest.mark.parametrize("width", [320, 390, 768, 1024])
-def test_on_a_narrow_screen_nothing_has_to_be_scrolled_sideways(browser: Browser, service: Service, width: int) -> None:
+def test_on_a_narrow_screen_nothing_has_to_be_scrolled_sideways(
+    browser: Browser, service: Service, site: SmallServer, width: int
+) -> None:
+    dead = f"{site.base}/broken/narrow-{width}"
+    service.post("/seed/urls", {"urls": [dead]})
+    wait_for(service, dead, "dead")
     with dashboard(browser, service, width=width, height=800) as opened:
         expect(opened.page.locator("#hosts tr th")).to_have_count(12)
+        expect(opened.page.locator("#dead tr[data-url]").first).to_be_visible()
 
         assert not opened.is_too_wide()
         for part in ALL_PARTS:

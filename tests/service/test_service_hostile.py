@@ -308,10 +308,9 @@ def test_ap_13_odd_agents_paths_and_names_leave_a_clean_log(service: Service) ->
             host = urlsplit(each["url"]).hostname
             assert service.post(f"/hosts/{quote(str(host))}", {"action": "pause"}).status == 200
     taken = {each["url"] for each in told["results"] if each["status"] != "refused"}
-    log_file = service.directory / "crawl.log"
-    wait_until(lambda: log_file.read_bytes().count(b'"host.paused"') >= len(taken), "the log to be written")
+    wait_until(lambda: service.log.count('"host.paused"') >= len(taken), "the log to be written")
 
-    log = log_file.read_bytes().splitlines()
+    log = service.log.encode().splitlines()
     for line in log:
         assert len(line) <= 1024 and json.loads(line) and line.isascii()
         assert service.token.encode() not in line and b"\x1b" not in line
