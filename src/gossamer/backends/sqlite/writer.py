@@ -83,9 +83,8 @@ class SqliteWriter:
             raise
 
     def _catch_up(self) -> None:
-        """What an older version did not know, and what a crash left uncounted."""
+        """Count the links that a crash left uncounted."""
         with self._transaction():
-            self._hosts.complete_domains()
             if self._links.any_waiting():
                 self._links.count_waiting(self._next_stamp(self._clock.now()))
 
