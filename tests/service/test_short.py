@@ -12,7 +12,7 @@ import pytest
 from serving import Service
 
 from gossamer.backends.sqlite.database import open_for_writing
-from gossamer.backends.sqlite.reports import PageFilter
+from gossamer.backends.sqlite.pages import PageFilter
 from gossamer.clock import VirtualClock
 from gossamer.errors import StoreFailed
 from gossamer.model.units import Seconds

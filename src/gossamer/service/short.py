@@ -14,7 +14,7 @@ from urllib.parse import unquote_plus
 
 import msgspec
 
-from gossamer.backends.sqlite.reports import PageFilter
+from gossamer.backends.sqlite.pages import PageFilter
 from gossamer.clock import Clock
 from gossamer.errors import GossamerError
 from gossamer.inquiries import LargeRecord
