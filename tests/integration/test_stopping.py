@@ -64,10 +64,10 @@ class Stopped:
 def in_flight(directory: Path) -> bool:
     """Whether more than one visit is under way, by what the crawl said a moment ago."""
     try:
-        live = json.loads((directory / "status.json").read_text())
+        snapshot = json.loads((directory / "status.json").read_text())["snapshot"]
     except FileNotFoundError:
         return False
-    return bool(live["in_flight"] > 1 and now() - live["seconds_since_epoch"] < 0.1)
+    return bool(snapshot["in_flight"] > 1 and now() - snapshot["at"] < 0.1)
 
 
 @pytest.fixture(scope="module")

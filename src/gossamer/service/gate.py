@@ -167,10 +167,6 @@ class Gate:
         self._wrong_tokens = Bucket(10.0)
         self.refused = 0
 
-    def counts(self, path: str) -> bool:
-        """Whether a call that was just let in may come again: it counts like any other."""
-        return path in LIVENESS or self._bucket.take(self._clock.monotonic())
-
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
