@@ -112,10 +112,12 @@ async def under_watch(max_growth: int = LARGEST_GROWTH) -> AsyncIterator[Vitals]
     vitals.check(max_growth)
 
 
-def on_a_loop(case: Coroutine[object, object, T]) -> T:
-    """Run on the crawler's kind of loop. Its files are closed afterwards (G9)."""
+def on_a_loop(
+    case: Coroutine[object, object, T], loop: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
+) -> T:
+    """Run on the crawler's kind of loop, or another one. Its files are closed afterwards (G9)."""
     before = open_files()
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+    with asyncio.Runner(loop_factory=loop) as runner:
         result = runner.run(case)
     wait_until_true(lambda: open_files() <= before + FILES_MORE)
     assert open_files() <= before + FILES_MORE
