@@ -5,16 +5,18 @@ import contextlib
 import socket
 import ssl
 import struct
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import uvloop
 
-from gossamer.clock import SteadyClock
+from gossamer.clock import Clock, SteadyClock, VirtualClock
 from gossamer.fetch.http.curl import CurlFetcher
 from gossamer.fetch.http.options import HostOptions
 from gossamer.fetch.http.ports import FetchLimits, Request
+from gossamer.fetch.http.room import BodyRoom
 from gossamer.model.outcome import Failed, Response
 from gossamer.model.units import HostKey, Seconds, Url
 
@@ -67,6 +69,28 @@ class Talk:
         with contextlib.suppress(ConnectionError):
             while await self.reader.read(65536):
                 pass
+
+    async def outwait(self, clock: VirtualClock) -> None:
+        """Say nothing and let time pass until the client closes."""
+        leaving = asyncio.create_task(self.gone())
+        while not leaving.done():
+            clock.advance(Seconds(0.05))
+            await asyncio.wait((leaving,), timeout=0.005)
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    """Give the loop time, but not for ever; the test's own assertion says what is wrong."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(60.0):
+            while not holds():  # noqa: ASYNC110 - what is waited for has no event
+                await asyncio.sleep(0.002)
+
+
+async def pass_time(seconds: float) -> None:
+    """At least as long by everybody's clock: a timer of uvloop counts from the time at which its turn began."""
+    end = time.monotonic() + seconds
+    while (left := end - time.monotonic()) >= 0:  # noqa: ASYNC110 - until a time, not an event
+        await asyncio.sleep(left + 0.001)
 
 
 Script = Callable[[Talk], Awaitable[None]]
@@ -131,15 +155,19 @@ async def fetching(
     ca_file: str | None = None,
     max_connections: int = 64,
     usual: HostOptions | None = None,
+    clock: Clock | None = None,
+    room: BodyRoom | None = None,
 ) -> AsyncIterator[CurlFetcher]:
+    """A fetcher, whose deadlines pass by `clock`."""
     fetcher = CurlFetcher(
         AGENT,
         limits,
-        SteadyClock(),
+        clock or SteadyClock(),
         allow=allow,
         max_connections=max_connections,
         ca_file=ca_file,
         usual=usual,
+        room=room,
     )
     try:
         yield fetcher
