@@ -10,6 +10,9 @@ import selectors
 from collections.abc import Coroutine, Mapping
 from typing import Any, TypeVar
 
+from gossamer.clock import VirtualClock
+from gossamer.model.units import Instant
+
 T = TypeVar("T")
 _GRACE = 0.001
 """Seconds in which other threads, and what measures time by itself (libcurl), get on."""
@@ -56,6 +59,16 @@ class TravellingLoop(asyncio.SelectorEventLoop):
 
     def time(self) -> float:
         return self._skipping.passed
+
+
+class LoopClock(VirtualClock):
+    """The time of the running loop, for what takes a clock."""
+
+    def now(self) -> Instant:
+        return Instant(super().now() + self.monotonic())
+
+    def monotonic(self) -> float:
+        return asyncio.get_running_loop().time()
 
 
 def run_travelling(main: Coroutine[object, object, T]) -> T:

@@ -58,6 +58,12 @@ class Talk:
         self.writer.write(data)
         await self.writer.drain()
 
+    async def say_and_wait(self, data: bytes) -> None:
+        """Say it, and wait until the client has read it (or has left)."""
+        await self.say(data)
+        ours, theirs = (_as_listed(self.writer.get_extra_info(name)) for name in ("sockname", "peername"))
+        await until(lambda: _waiting_between(ours, theirs) == 0)
+
     def reset(self) -> None:
         """End the connection with RST instead of FIN."""
         raw = self.writer.get_extra_info("socket")
@@ -76,6 +82,34 @@ class Talk:
         while not leaving.done():
             clock.advance(Seconds(0.05))
             await asyncio.wait((leaving,), timeout=0.005)
+
+
+def _as_listed(place: tuple[str, int]) -> str:
+    """As /proc/net/tcp writes an address and a port."""
+    return f"{socket.inet_aton(place[0])[::-1].hex()}:{place[1]:04x}".upper()
+
+
+def _waiting_between(one: str, other: str) -> int:
+    """Bytes that one of two sockets has written and the other has not read."""
+    waiting = 0
+    with open("/proc/net/tcp", encoding="ascii") as file:
+        for line in file:
+            fields = line.split()
+            if (fields[1], fields[2]) in ((one, other), (other, one)):
+                waiting += sum(int(queue, 16) for queue in fields[4].split(":"))
+    return waiting
+
+
+class StepClock(VirtualClock):
+    """Every look at it finds that as much time has passed."""
+
+    def __init__(self, step: float) -> None:
+        super().__init__()
+        self._step = Seconds(step)
+
+    def monotonic(self) -> float:
+        self.advance(self._step)
+        return super().monotonic()
 
 
 async def until(holds: Callable[[], bool]) -> None:
