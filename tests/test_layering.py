@@ -56,6 +56,7 @@ OURS: dict[str, tuple[str, ...]] = {
             "archived",
             "backends.sqlite.exporting",
             "backends.sqlite.joined_exporting",
+            "backends.sqlite.pages",
             "extract.charset",
             "extract.kinds",
             "extract.page",

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Iterable, Mapping
 
 from gossamer.backends.sqlite import joined, reports
+from gossamer.backends.sqlite.reading import fact
 from gossamer.backends.sqlite.recrawl_reports import MOST_OVERDUE, recrawl_report
-from gossamer.backends.sqlite.windows import fact
 from gossamer.clock import clock_of
 from gossamer.commands import arguments as given
 from gossamer.commands.reading import add_directory_option, directory_of, holder_of, reading_all

@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import TypeVar
 
 from gossamer.backends.sqlite.database import open_for_reading
+from gossamer.backends.sqlite.dead_letters import DeadFilter, dead_window
 from gossamer.backends.sqlite.host_index import HostIndex, HostStanding
 from gossamer.backends.sqlite.host_reports import HostReports, HostRow
-from gossamer.backends.sqlite.reports import DeadFilter, PageFilter, status
+from gossamer.backends.sqlite.pages import PageFilter, Window, page_window
+from gossamer.backends.sqlite.reading import host_row
+from gossamer.backends.sqlite.reports import status
 from gossamer.backends.sqlite.story import StoryReader
-from gossamer.backends.sqlite.windows import Window, dead_window, host_number, page_window
 from gossamer.clock import Clock
 from gossamer.config import Config
 from gossamer.explain.words import story_object
@@ -121,8 +123,8 @@ class Questions:
         """Everything known of a host; None if it is not known."""
 
         def counted(db: sqlite3.Connection) -> HostRow | None:
-            number = host_number(db, host)
-            if number is None:
+            number = host_row(db, host)
+            if number < 0:
                 return None
             reports = HostReports(db, self._path)
             return reports.row(number, reports.counts_of(number))
