@@ -1,13 +1,12 @@
 """What callers cost a crawl: 50 mixed reads a second while `gossamer serve` crawls at full speed.
 
 The crawl runs alone, then with callers, then alone again, since pages become more expensive as a crawl grows. Compared
-is its rate, pages per CPU-second of the whole service with all its threads and processes. The callers and the simulated
-web have processes of their own, which are not counted.
+is its rate in pages a second. That needs a machine with nothing else to do; CPU time, which hardly depends on it, is
+shown as well: of the crawl's process for a page, and of the connections' process for a call.
 """
 
 import http.client
 import json
-import os
 import random
 import select
 import subprocess
@@ -40,23 +39,32 @@ class Stretch:
     """A part of the crawl."""
 
     pages: int
-    cpu: float
-    wall: float
+    seconds: float
+    crawl_cpu: float
+    front_cpu: float  # of the process that has the connections
 
     @property
     def rate(self) -> float:
-        """Pages per CPU-second."""
-        return self.pages / self.cpu
+        return self.pages / self.seconds
+
+    @property
+    def page_cpu(self) -> float:
+        """Microseconds of the crawl's process for a page."""
+        return 1e6 * self.crawl_cpu / self.pages
 
     def __add__(self, other: "Stretch") -> "Stretch":
-        return Stretch(self.pages + other.pages, self.cpu + other.cpu, self.wall + other.wall)
+        return Stretch(
+            self.pages + other.pages,
+            self.seconds + other.seconds,
+            self.crawl_cpu + other.crawl_cpu,
+            self.front_cpu + other.front_cpu,
+        )
 
 
 class Serving:
     """A running service."""
 
-    def __init__(self, process: subprocess.Popen[str], port: int) -> None:
-        self.pid = process.pid
+    def __init__(self, port: int) -> None:
         self.port = port
 
     def get(self, path: str) -> Any:
@@ -73,16 +81,6 @@ class Serving:
     def pages(self) -> int:
         return int(self.get("/status")["pages"])
 
-    def cpu_seconds(self) -> float:
-        """Of all its processes and their threads."""
-        children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
-        return sum(_ticks(pid) for pid in (self.pid, *map(int, children))) / os.sysconf("SC_CLK_TCK")
-
-
-def _ticks(pid: int) -> int:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return int(fields[11]) + int(fields[12])  # utime and stime of proc(5)
-
 
 @contextmanager
 def serving(web: SimwebProcess, place: Path) -> Iterator[Serving]:
@@ -96,7 +94,7 @@ def serving(web: SimwebProcess, place: Path) -> Iterator[Serving]:
         readable, _, _ = select.select([process.stdout], [], [], 60)
         line = process.stdout.readline() if readable else ""
         assert line, "the service did not start"
-        yield Serving(process, int(json.loads(line)["address"].rstrip("/").rpartition(":")[2]))
+        yield Serving(int(json.loads(line)["address"].rstrip("/").rpartition(":")[2]))
     finally:
         process.terminate()
         try:
@@ -108,9 +106,13 @@ def serving(web: SimwebProcess, place: Path) -> Iterator[Serving]:
 
 @contextmanager
 def stretch(service: Serving, found: list[Stretch]) -> Iterator[None]:
-    pages, cpu, began = service.pages(), service.cpu_seconds(), time.monotonic()
+    before = service.get("/status")
     yield
-    found.append(Stretch(service.pages() - pages, service.cpu_seconds() - cpu, time.monotonic() - began))
+    after = service.get("/status")
+    crawl, front = (told["cpu_seconds"] for told in (after, after["front"]))
+    crawl_before, front_before = (told["cpu_seconds"] for told in (before, before["front"]))
+    pages, seconds = after["pages"] - before["pages"], after["seconds"] - before["seconds"]
+    found.append(Stretch(pages, seconds, crawl - crawl_before, front - front_before))
 
 
 def mixed_paths(service: Serving) -> list[str]:
@@ -149,12 +151,11 @@ def main() -> int:
     without, under = alone[0] + alone[1], called[0]
     cost, p99 = 1.0 - under.rate / without.rate, calls.quantile(None, 0.99)
     parts = ", ".join(f"{part.rate:.0f}" for part in alone)
-    print(
-        f"alone         {without.rate:.0f} pages per CPU-second ({parts}), {without.pages / without.wall:.0f} a second"
-    )
-    print(f"with callers  {under.rate:.0f} pages per CPU-second, {under.pages / under.wall:.0f} a second")
+    print(f"alone         {without.rate:.0f} pages a second ({parts}), {without.page_cpu:.0f} µs CPU a page")
+    print(f"with callers  {under.rate:.0f} pages a second, {under.page_cpu:.0f} µs CPU a page")
     print(f"calls         {calls.calls} in {calls.seconds:.1f} s, {calls.bad} not answered with 200", end="")
     print(f", {calls.left} not made in time")
+    print(f"a call        {1e6 * under.front_cpu / calls.calls:.0f} µs CPU of the process of the connections")
     for route in calls.took:
         times = ", ".join(f"{1000 * calls.quantile(route, share):.1f}" for share in (0.5, 0.99))
         print(f"  {route:10}  median and p99 {times} ms")
