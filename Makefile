@@ -64,9 +64,11 @@ soak: $(READY)   ## long runs: thousands of kills, millions of hostile inputs an
 	GOSSAMER_FUZZ=1500000 $(BIN)/python -m pytest -q --hypothesis-profile searching tests/fuzz
 	GOSSAMER_WALKS=20000 GOSSAMER_MACHINES=2000 $(BIN)/python -m pytest -q --hypothesis-profile searching tests/frontier
 	$(BIN)/python -m pytest -q -m timed
+	GOSSAMER_HOLDS=1 $(BIN)/python -m pytest -q -m "not service and not timed" tests/hostile
 	GOSSAMER_CALLS=100000 $(BIN)/python -m pytest -q tests/service/test_generated_calls.py
 	GOSSAMER_SEEDS=1000000 GOSSAMER_HOSTS=100000 GOSSAMER_TRAP=1000000 GOSSAMER_SEED_KILLS=1000 \
-	  $(BIN)/python -m pytest -q tests/service/test_service_load.py
+	  $(BIN)/python -m pytest -q tests/service/test_service_load.py tests/service/test_dashboard_scale.py
+	$(BIN)/python -m benchmarks.bench_keep_fresh --seeds 5
 
 RUNS ?= 3
 steady: $(READY) ## the tests RUNS times under bad conditions: one busy core, random order, a small tmpfs; lists what failed
