@@ -1,10 +1,10 @@
 """The story of a URL, told of real crawls: prepared situations, each with the right reason."""
 
 import json
-import socket
 from pathlib import Path
 
 import pytest
+from dns_stage import free_port
 from explaining import Explained, ask, part, parts, read, refusals, why
 from running import gossamer
 from small_server import Answer, SmallServer, links, page
@@ -28,17 +28,12 @@ exclude = ["*/secret/*"]
 """
 
 
-def free_port(address: str) -> int:
-    with socket.create_server((address, 0)) as sock:
-        return int(sock.getsockname()[1])
-
-
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Explained:
     """A crawl that came to its end, with a page of every kind."""
     folder = tmp_path_factory.mktemp("finished")
     (folder / "gossamer.toml").write_text(TOML)
-    down = f"http://127.0.0.42:{free_port('127.0.0.42')}/"
+    down = f"http://127.0.0.42:{free_port()}/"
     site = {
         "/": links("/a", "/dup", "/old", "/private/x", "/private/open", "/none", "/gone", "/broken", "/secret/s", down),
         "/a": links("/a/b"),

@@ -5,6 +5,7 @@ import socket
 from pathlib import Path
 
 import pytest
+from dns_stage import free_port
 from running import Command, gossamer, wait_until
 from small_server import Answer, SmallServer, links, page
 
@@ -16,11 +17,6 @@ THROUGH = {
     **{f"{far}/": links(*(far + path for path in PATHS)) for far in FAR},
     **{far + path: page(far + path) for far in FAR for path in PATHS},
 }
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
 
 
 def test_nothing_is_lost_while_a_proxy_is_down(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from dns_stage import free_port
 from running import Json, gossamer, scene, small_web
 from small_server import Answer, SmallServer, links, page
 
@@ -37,17 +38,12 @@ class Place:
         return {str(p["url"]): p for p in gossamer("pages", "--dir", self.dir, "--json").lines}
 
 
-def free_port(address: str) -> int:
-    with socket.create_server((address, 0)) as sock:
-        return int(sock.getsockname()[1])
-
-
 # --- dead letters -------------------------------------------------------------------------------------
 
 
 def test_a_host_that_refuses_goes_to_the_dead_letters_and_comes_back_when_it_is_up(tmp_path: Path) -> None:
     place, address = Place(tmp_path), "127.0.0.31"
-    port = free_port(address)
+    port = free_port()
     down = f"http://{address}:{port}/"
     with SmallServer({"/": links(down, "/b"), "/b": page("b")}) as up:
         place.options += ["--scope", "any"]
@@ -69,7 +65,7 @@ def test_a_host_that_refuses_goes_to_the_dead_letters_and_comes_back_when_it_is_
 
 def test_dead_letters_that_are_dropped_stay_away(tmp_path: Path) -> None:
     place, address = Place(tmp_path), "127.0.0.32"
-    port = free_port(address)
+    port = free_port()
     down = f"http://{address}:{port}/"
     first = place.crawl(down)
     [letter] = place.dead("list")
