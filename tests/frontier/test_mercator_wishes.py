@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.config import Config, WeightsSection, make_config, read_toml
+from gossamer.config import Config, make_config, read_toml
 from gossamer.errors import ConfigError
 from gossamer.frontier.orderings.mercator import DEFAULT_BOUNDS, DEFAULT_WEIGHTS, Mercator
 from gossamer.frontier.trusted import TrustedDomains
+from gossamer.sections import WeightsSection
 from gossamer.wishes import ordering_for
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

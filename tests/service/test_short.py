@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from running import Constants
 from serving import Service
 
 from gossamer.backends.sqlite.database import open_for_writing
@@ -257,8 +258,8 @@ def test_figures_are_told_in_front_as_by_the_long_way_and_as_json_to_whoever_ask
 def test_a_connection_that_only_ever_goes_the_short_way_is_not_taken_for_one_that_brings_no_request(
     tmp_path: Path,
 ) -> None:
-    (tmp_path / "g.toml").write_text("[service]\nhead_timeout = 0.5\n")
-    with Service(tmp_path / "crawl", "--config", tmp_path / "g.toml") as service:
+    constants = Constants({"gossamer.service.connections.PatientConnection.head_timeout": 0.5})
+    with Service(tmp_path / "crawl", constants) as service:
         first, second = Caller(service.port), Caller(service.port)
         first.told(asked("/healthz"))
         bodies = set()

@@ -18,7 +18,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "tls_expired": "the certificate has expired",
     "tls_untrusted": "the certificate is of nobody we trust",
     "tls_name_mismatch": "the certificate is for another name",
-    "tls_handshake_timeout": "no handshake within `fetch.tls_timeout`",
+    "tls_handshake_timeout": "no handshake within 10 seconds",
     "tls_protocol": "TLS failed otherwise",
     "bad_status_line": "the answer does not begin like HTTP",
     "bad_header": "a header that cannot be read",
@@ -34,7 +34,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "bad_xml": "a sitemap or feed that is damaged, cut off, or declares entities that would blow up; it is stored, and "
     "read as far as it goes",
     "not_a_sitemap": "named as a sitemap, and something else; it is stored",
-    "parse_limit": "a sitemap or feed beyond a limit of `[sitemaps]`, of which what is within the limit is used, or a "
+    "parse_limit": "a sitemap or feed beyond a limit, of which what is within the limit is used, or a "
     "page that takes too long to read, whose links are not known; it is stored",
     "server_error": "5xx, 408 or 425; tried again",
     "rate_limited": "429; tried again when the host says so, dead after ten in a row",
@@ -54,8 +54,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "url_too_long": "longer than `filter.max_url_bytes`",
     "extension": "an ending in `filter.exclude_extensions`",
     "pattern": "a pattern of `filter.exclude`, or none of `filter.include`",
-    "sitemap_limit": "beyond a limit of `[sitemaps]`, or an entry of a sitemap without a URL",
-    "sitemap_location": "in a sitemap that may not speak for it (`sitemaps.strict`)",
+    "sitemap_limit": "beyond a limit of sitemaps, or an entry of a sitemap without a URL",
     "unwanted_type": "a kind of document that is not among `fetch.kinds`",
     "trap_limit": "more path segments or parameters than any honest URL has",
     "trap:repeats": "a URL that repeats itself",
@@ -65,7 +64,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "trap:endless": "pages of its shape link to new ones of that shape only",
     "trap:hosts": "its domain has too many hosts that bring nothing",
     "hook": "a user's hook kept the link out",
-    "too_many_links": "beyond `filter.max_links_per_page`",
+    "too_many_links": "beyond the first 5,000 links of a page",
     "bad_scheme": "not http or https: mail, telephone, script …; `ftp:` unless `fetch.ftp` is set",
     "bad_url": "no URL: it names no host, or one that cannot be",
     "dropped": "given up by a person (`gossamer dead drop`)",

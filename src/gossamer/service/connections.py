@@ -12,7 +12,6 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from gossamer.clock import SteadyClock
 from gossamer.errors import CannotListen
-from gossamer.sections import ServiceSection
 from gossamer.service.gate import HEADERS, Gate
 from gossamer.service.repeated import Answers, Remembering, Repeating, Short
 
@@ -38,11 +37,9 @@ def listen(host: str, port: int) -> socket.socket:
     return found
 
 
-def server_config(gate: Gate, section: ServiceSection, short: Short | None = None) -> uvicorn.Config:
+def server_config(gate: Gate, short: Short | None = None) -> uvicorn.Config:
     class Connection(Repeating, PatientConnection):
         answers = Answers(SteadyClock(), gate.counts, short)
-        head_timeout = section.head_timeout
-        most = section.max_connections
         silent: ClassVar[dict[PatientConnection, None]] = {}
 
     return uvicorn.Config(
@@ -80,8 +77,8 @@ class PatientConnection(HttpToolsProtocol):
     """A connection that must bring the head of a request in time. There are only so many: where all are taken, the one
     that has owed its head for longest makes way for the next."""
 
-    head_timeout = 10.0
-    most = 100
+    head_timeout = 10.0  # seconds
+    most = 100  # connections
     silent: ClassVar[dict["PatientConnection", None]] = {}  # those that owe a head, by age
     _timer: asyncio.TimerHandle | None = None
 

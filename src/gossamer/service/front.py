@@ -149,4 +149,4 @@ def _made(link: Link, app: App, parts: Parts, policy: Policy, shown: Shown) -> t
     across, clock = Across(app, link), SteadyClock()
     gate = Gate(across, policy, clock)
     short = ShortWay(shown, parts.questions, parts.metrics, clock)
-    return Server(server_config(gate, shown.config.service, short), lambda: link.tell("ready")), across
+    return Server(server_config(gate, short), lambda: link.tell("ready")), across
