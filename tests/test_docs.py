@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 ARCHITECTURE = DOCS / "ARCHITECTURE.md"
 REFERENCE = DOCS / "REFERENCE.md"
-PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *(ROOT / "benchmarks" / "results").glob("*.md")])
 
 ADR_PARTS = ("Context", "Decision", "What we gave up", "When to look again")
 WORDS = {

@@ -10,9 +10,9 @@ from gossamer.errors import UsageError
 
 USAGE = "[--port P] [--hosts N --pages N --seed S] [options]"
 DESCRIPTION = """\
-Serve a simulated web on loopback: one HTTP port for all hosts, and a name server
-that knows them. The same options always give the same web. Prints one line of
-JSON when ready; Ctrl-C stops it.
+Serve a simulated web on loopback: one HTTP port for all hosts, and a name
+server that knows them. The same options always give the same web. Prints one
+line of JSON when ready; Ctrl-C stops it.
 
 With --tls it is served over https (needs the openssl command). "ca_file" in
 that line names the root certificate; for a crawl, set ca_bundle in [fetch] of
