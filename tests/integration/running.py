@@ -16,7 +16,7 @@ from forking import Forked
 from gossamer.simweb.config import SimWebConfig, preset
 from gossamer.simweb.process import SimwebProcess
 
-PATIENCE = 120.0
+PATIENCE = 600.0
 """Seconds after which a process that should have ended is taken for hung. No test measures time by it."""
 
 Json = dict[str, object]
