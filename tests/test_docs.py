@@ -116,7 +116,7 @@ def test_every_failure_is_documented_and_every_documented_reason_is_given_by_the
     documented = {unquoted(row[0]) for row in rows(OPERATING["Reasons"])}
     failures = {failure.value for failure in Failure}
     sql = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.sql"))
-    stages = ("crawl", "dedup", "filter", "extract")
+    stages = ("crawl", "dedup", "filter", "extract", "backends")
     in_code = set(re.findall(r"'(\w+)'", sql)).union(*map(strings_of, stages))
 
     assert failures <= documented
