@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from dns_stage import free_port
 from explaining import Explained, ask, part, parts, read, refusals, why
-from running import gossamer
+from running import GIVEN_UP_AT_ONCE, gossamer
 from small_server import Answer, SmallServer, links, page
 
 from gossamer.cli import main
@@ -21,8 +21,6 @@ delay = 0.03
 scope = "host:127.0.0.41,host:127.0.0.42"
 [retry]
 delay = 0.05
-max_delay = 0.5
-host_patience = 0
 [filter]
 exclude = ["*/secret/*"]
 """
@@ -51,7 +49,14 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Explained:
         (folder / "seeds.txt").write_text(f"# where to begin\n{server.base}/\n")
         crawl = Explained(folder / "crawl", folder / "gossamer.toml", server.base, down)
         ended = gossamer(
-            "crawl", "--seeds", folder / "seeds.txt", *crawl.options, "--allow-private", "--quiet", "--json"
+            "crawl",
+            "--seeds",
+            folder / "seeds.txt",
+            *crawl.options,
+            "--allow-private",
+            "--quiet",
+            "--json",
+            GIVEN_UP_AT_ONCE,
         )
     assert ended.status == 0, ended.err
     assert ended.report["finished"] is True
@@ -62,7 +67,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Explained:
 def stopped(tmp_path_factory: pytest.TempPathFactory) -> Explained:
     """A crawl that was stopped by its limit: a page waits for its second try, many for their first."""
     folder = tmp_path_factory.mktemp("stopped")
-    (folder / "gossamer.toml").write_text('order = "bfs"\ndelay = 0.03\n[retry]\ndelay = 3000.0\nmax_delay = 3600.0\n')
+    (folder / "gossamer.toml").write_text('order = "bfs"\ndelay = 0.03\n[retry]\ndelay = 3000.0\n')
     site = {
         "/": links("/flaky", *(f"/p{n}" for n in range(20))),
         "/flaky": Answer("", 503),

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from mixed_web import HOSTILE, MixedWeb
-from running import Command, Ended, Json, gossamer, wait_until
+from running import Command, Constants, Ended, Json, gossamer, wait_until
 from survival import MIB, check_crawl, check_memory, on_a_loop, under_watch
 
 from gossamer.assemble import assemble
@@ -26,15 +26,14 @@ HEALTHY, PAGES = 200, 5
 TOML = """
 [fetch]
 connect_timeout = 1.0
-tls_timeout = 1.0
 head_timeout = 1.0
 idle_timeout = 1.0
 total_timeout = 3.0
 max_body_bytes = 1000000
 [retry]
 delay = 0.2
-max_delay = 1.0
 """
+SOON = Constants({"gossamer.fetchers.TLS_TIMEOUT": 1.0, "gossamer.wishes.MAX_RETRY_DELAY": 1.0})
 
 
 def crawled(folder: Path) -> tuple[Ended, MixedWeb]:
@@ -45,7 +44,7 @@ def crawled(folder: Path) -> tuple[Ended, MixedWeb]:
         seeds.write_text("\n".join(web.seeds))
         fixed = ["--dir", folder / "crawl", "--config", toml, "--dns", web.dns_address, "--allow-private"]
         options = ["--seeds", seeds, "--delay", 0.1, "--delay-factor", 1, "--json", "--quiet"]
-        with Command("crawl", *fixed, *options) as crawler:
+        with Command("crawl", *fixed, *options, SOON) as crawler:
             wait_until(lambda: (web.is_done and not web.unmet()) or not crawler.runs, "all hosts")
             if crawler.runs:
                 crawler.process.send_signal(signal.SIGINT)
@@ -85,13 +84,14 @@ def test_healthy_hosts_are_crawled_completely_among_hostile_ones(tmp_path: Path)
 @pytest.mark.service
 def test_healthy_hosts_are_crawled_while_more_hosts_than_there_are_slots_say_nothing(tmp_path: Path) -> None:
     toml, seeds = tmp_path / "gossamer.toml", tmp_path / "seeds.txt"
-    toml.write_text("[fetch]\nhead_timeout = 100.0\ntotal_timeout = 100.0\nrobots_timeout = 100.0\n")
+    toml.write_text("[fetch]\nhead_timeout = 100.0\ntotal_timeout = 100.0\n")
     silent = 10
     with MixedWeb(tmp_path / "requests.log", healthy=6, pages=5, hostile={"silent": silent}) as web:
         seeds.write_text("\n".join(web.seeds))
         fixed = ["--dir", tmp_path / "crawl", "--config", toml, "--dns", web.dns_address, "--allow-private"]
         options = ["--seeds", seeds, "--delay", 0.05, "--delay-factor", 0, "--concurrency", 4, "--json", "--quiet"]
-        with Command("crawl", *fixed, *options) as crawler:
+        constants = Constants({"gossamer.crawl.contacting.ROBOTS_TIMEOUT": 100.0})
+        with Command("crawl", *fixed, *options, constants) as crawler:
             wait_until(lambda: web.is_done or not crawler.runs, "the healthy hosts")
             given_up = [row for row in web.requests() if row[0].startswith("silent") and row[3] - row[2] > 50.0]
             assert crawler.runs

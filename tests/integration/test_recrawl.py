@@ -42,7 +42,7 @@ def lives(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lives]:
     documents |= {path: Document(path, Validators.HONEST) for path in ("/down", "/gone", "/found")}
     documents["/hub"] = Document("hub", Validators.HONEST, ("/none",))
     documents["/"] = Document("home", links=tuple(path for path in documents if path != "/found"))
-    toml = SOON + "[retry]\ndelay = 0.02\nmax_delay = 0.1\nmax_tries = 2\nmissing_delay = 0.05\n"
+    toml = SOON + "[retry]\ndelay = 0.02\nmax_tries = 2\nmissing_delay = 0.05\n"
     with ChangingSite(documents) as site:
         copy = Copy(tmp_path_factory.mktemp("lives"), site, toml)
         found = Lives(site, copy, [], [], [])

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 from dns_stage import free_port
-from running import Json, gossamer, scene, small_web
+from running import GIVEN_UP_AT_ONCE, Json, gossamer, scene, small_web
 from small_server import Answer, SmallServer, links, page
 
 pytestmark = pytest.mark.service
 
-QUICK = "[retry]\ndelay = 0.05\nmax_delay = 0.5\nhost_patience = 0\n"
+QUICK = "[retry]\ndelay = 0.05\n"
 
 
 class Place:
@@ -25,7 +25,7 @@ class Place:
         self.options = ["--dir", self.dir, "--config", folder / "gossamer.toml", "--delay", 0.05, "--json", "--quiet"]
 
     def crawl(self, *arguments: object) -> Json:
-        ended = gossamer("crawl", *arguments, "--allow-private", *self.options)
+        ended = gossamer("crawl", *arguments, "--allow-private", *self.options, GIVEN_UP_AT_ONCE)
         assert ended.status == 0, ended.err
         return ended.report
 

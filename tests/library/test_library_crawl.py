@@ -12,7 +12,7 @@ from small_server import Answer, SmallServer
 from gossamer import Crawl, Hook, Outcome, Page, crawl_pages
 from gossamer.errors import GossamerError, UsageError
 
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "LIBRARY.md"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "EXTENDING.md"
 
 
 def linking(*targets: str, title: str = "a page") -> Answer:

@@ -22,10 +22,9 @@ from gossamer.rulebook import Rulebook
 
 USAGE = "[--host HOST] [--sort ORDER] [--limit N] [--cut] [--json]"
 DESCRIPTION = """\
-A line for every host: how it stands, its queued and fetched URLs, its delay and
-next contact, what was ordered for it through the service, and what rules keep
-out, by reason; below it, each shape of URLs that was cut as a trap. The crawl
-may be running."""
+Show one line per host: state, queued and fetched URLs, delay and next contact,
+orders given through the service, and excluded URLs by reason; below it, each
+URL shape that was cut as a trap. The crawl may be running."""
 EXAMPLE = """\
   gossamer hosts --sort queued --limit 20
   gossamer hosts --cut --json | jq .cuts"""
@@ -33,11 +32,13 @@ EXAMPLE = """\
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add_directory_option(parser)
-    parser.add_argument("--config", metavar="FILE", help="read options from FILE (default: ./gossamer.toml if present)")
-    parser.add_argument("--json", action="store_true", help="one JSON object a line")
-    parser.add_argument("--host", metavar="HOST", help="only this host, or with *. all below a domain")
-    parser.add_argument("--cut", action="store_true", help="only hosts of which something was cut as a trap")
-    parser.add_argument("--sort", choices=list(HOST_SORTS), default="queued", help="what comes first (default: queued)")
+    parser.add_argument("--config", metavar="FILE", help="configuration file (default: gossamer.toml if present)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object per line")
+    parser.add_argument("--host", metavar="HOST", help="only this host; *.example.org for all subdomains")
+    parser.add_argument("--cut", action="store_true", help="only hosts with a trap that was cut")
+    parser.add_argument(
+        "--sort", choices=list(HOST_SORTS), default="queued", help="order of the lines (default: queued)"
+    )
     parser.add_argument("--limit", metavar="N", type=int, help="at most N hosts")
 
 
