@@ -1,1 +1,4 @@
-"""One script per claim: `python -m benchmarks.bench_<name>`; `python -m benchmarks` runs them all."""
+"""One script per claim: `python -m benchmarks.bench_<name>`; `python -m benchmarks` runs them all.
+
+`python -m benchmarks.instructions` compares two versions by the instructions they need.
+"""

@@ -94,7 +94,7 @@ def crawling(*, reporting: bool) -> tuple[Recrawling, list[Visit]]:
 
 
 def per_decision(
-    act: Callable[[Recrawling, Visit, Response], object], status: int, *, reporting: bool
+    act: Callable[[Recrawling, Visit, Response], object], status: int, *, reporting: bool, rounds: int = DECISION_ROUNDS
 ) -> tuple[float, float]:
     """CPU microseconds with the share of a commit for every hundred visits: the best for each hundred of some rounds,
     and the median. How far the two are apart tells how busy the machine was."""
@@ -103,7 +103,7 @@ def per_decision(
     hundreds = [asked[first : first + COMMIT] for first in range(0, len(asked), COMMIT)]
     took: list[list[float]] = [[] for _ in hundreds]
     now = NOW
-    for _ in range(DECISION_ROUNDS):
+    for _ in range(rounds):
         for hundred, times in zip(hundreds, took, strict=True):
             start = time.process_time()
             for visit, response in hundred:
@@ -125,17 +125,19 @@ def answer(status: int, page: int) -> Response:
     return Response(Url("http://h.test/"), status, b"", b"", b"", fields, "127.0.0.1", NOW, Seconds(0.1))
 
 
+def after_unchanged(plans: Recrawling, visit: Visit, response: Response) -> object:
+    return plans.not_modified(visit, response, NOW, False)
+
+
+def after_change(plans: Recrawling, visit: Visit, response: Response) -> object:
+    return plans.document(visit, response, NOW, "text/html", b"y" * 20, None)
+
+
 def decisions() -> list[tuple[str, tuple[float, float]]]:
-    def unchanged(plans: Recrawling, visit: Visit, response: Response) -> object:
-        return plans.not_modified(visit, response, NOW, False)
-
-    def changed(plans: Recrawling, visit: Visit, response: Response) -> object:
-        return plans.document(visit, response, NOW, "text/html", b"y" * 20, None)
-
     return [
-        ("after a 304", per_decision(unchanged, 304, reporting=False)),
-        ("after a change", per_decision(changed, 200, reporting=False)),
-        ("after a change, where sitemaps are believed", per_decision(changed, 200, reporting=True)),
+        ("after a 304", per_decision(after_unchanged, 304, reporting=False)),
+        ("after a change", per_decision(after_change, 200, reporting=False)),
+        ("after a change, where sitemaps are believed", per_decision(after_change, 200, reporting=True)),
     ]
 
 

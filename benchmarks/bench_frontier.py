@@ -105,14 +105,14 @@ class Report(NamedTuple):
     linked: tuple[()] = ()
 
 
-def _crawl(
+def drive(
     hosts: int,
     hosts_per_address: int | None = None,
     *,
     max_hosts: int = FrontierLimits().max_hosts,
     ordering: Ordering | None = None,
 ) -> tuple[float, float, int]:
-    """(microseconds a URL, stand-in's microseconds a URL, gaps waited for)."""
+    """Visit all URLs: (CPU seconds with those of this loop, the stand-in's CPU seconds, gaps waited for)."""
     policy = PolitenessPolicy(min_delay=Seconds(1.0))
     frontier = Frontier(policy, None, FrontierLimits(max_hosts=max_hosts), ordering)
     table = _Table(hosts, hosts_per_address, ordering is not None and ordering.by_score)
@@ -146,8 +146,20 @@ def _crawl(
             now = turn.when
         elif turn is not None and not out:
             raise AssertionError(f"idle after {done} of {urls} URLs")
-    cpu = time.process_time() - began - table.cpu
-    return cpu * 1e6 / urls - _loop_cost(), table.cpu * 1e6 / urls, waits
+    return time.process_time() - began - table.cpu, table.cpu, waits
+
+
+def _crawl(
+    hosts: int,
+    hosts_per_address: int | None = None,
+    *,
+    max_hosts: int = FrontierLimits().max_hosts,
+    ordering: Ordering | None = None,
+) -> tuple[float, float, int]:
+    """(microseconds a URL, stand-in's microseconds a URL, gaps waited for)."""
+    cpu, stand_in, waits = drive(hosts, hosts_per_address, max_hosts=max_hosts, ordering=ordering)
+    each = 1e6 / (hosts * _PER_HOST)
+    return cpu * each - _loop_cost(), stand_in * each, waits
 
 
 @cache

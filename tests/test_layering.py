@@ -116,15 +116,13 @@ OURS: dict[str, tuple[str, ...]] = {
 """Package or top-level module -> what of ours it may import besides itself. A dot narrows it to one module."""
 
 FOREIGN: dict[str, tuple[str, ...]] = {
-    "PIL": ("simulate.png",),
     "ada_url": ("filter",),
-    "aiodns": ("fetch.dns",),
     "brotli": ("fetch.http",),
     "fastapi": ("service",),
     "isal": ("fetch.http", "backends.warcfile"),
     "pyarrow": ("export.parquet",),
     "msgspec": ("config", "sections", "simweb", "extract", "observe.live", "service", "workers.supervisor"),
-    "numpy": ("sketch.minhash_numpy", "export.edges", "recrawl.optimum", "simulate.freshness"),
+    "numpy": ("commands.freshness", "recrawl.optimum", "simulate.freshness"),  # the lab
     "prometheus_client": ("service.metrics",),
     "publicsuffixlist": ("filter",),
     "pycares": ("fetch.dns",),

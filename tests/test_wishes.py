@@ -1,7 +1,9 @@
 """What a configuration asks for, as policies."""
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -64,9 +66,29 @@ def test_a_host_has_a_domain_a_partition_and_a_suffix(host: str, domain: str, su
     assert 0 <= partition < 64
 
 
+@pytest.mark.service
+@pytest.mark.parametrize("native", ["1", "0"])
+def test_a_crawl_needs_no_package_of_the_lab_or_of_development(native: str, tmp_path: Path) -> None:
+    """A whole crawl, its link graph and a replay of it, with C and without, where those packages are missing."""
+    crawl = str(tmp_path / "crawl")
+    commands = [
+        ["demo", "--pages", "60", "--dir", crawl, "--quiet"],
+        ["export", "--dir", crawl, "--what", "graph", "-o", str(tmp_path / "graph.tsv"), "--quiet"],
+        ["simulate", "--crawl", crawl, "--order", "bfs"],
+    ]
+    program = "import sys\nsys.modules.update(dict.fromkeys(('numpy', 'PIL', 'aiodns', 'pyarrow')))\n"
+    program += f"from gossamer.cli import main\nprint([main(command) for command in {commands}])"
+    environment = os.environ | {"GOSSAMER_NATIVE": native}
+
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+
+    assert done.stdout.endswith("[0, 0, 0]\n"), done.stdout + done.stderr
+    assert (tmp_path / "graph.tsv").stat().st_size > 0
+
+
 def test_whoever_only_asks_loads_no_fetcher() -> None:
     """`gossamer explain` must answer at once: what it imports is what it takes."""
-    heavy = ("pycurl", "aiodns", "rich", "uvloop", "turbohtml", "asyncio", "fastapi")
+    heavy = ("pycurl", "pycares", "rich", "uvloop", "turbohtml", "asyncio", "fastapi")
     program = "import sys, gossamer.commands.explain, gossamer.commands.status\n"
     program += f"print([module for module in {heavy} if module in sys.modules])"
 

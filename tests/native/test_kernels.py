@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from gossamer.backends.warcfile.fields import base32_in_python
 from gossamer.filter.plain_links import resolve_plain_in_python, without_fragments_in_python
 from gossamer.native import Kernels, kernels
-from gossamer.sketch.minhash import MAX_CHARACTERS, MIN_BINS
-from gossamer.sketch.minhash_numpy import signature_by_numpy
+from gossamer.sketch.minhash import MAX_CHARACTERS, MIN_BINS, signature_in_python
 
 ROOT = Path(__file__).resolve().parents[2]
 BASES = (
@@ -82,7 +81,7 @@ def signed(compiled: Kernels, text: str) -> bytes | None:
 
 
 def expected(text: str) -> bytes | None:
-    return signature_by_numpy(text, MAX_CHARACTERS, MIN_BINS)
+    return signature_in_python(text, MAX_CHARACTERS, MIN_BINS)
 
 
 @settings(max_examples=300)

@@ -5,9 +5,9 @@ import random
 import pytest
 
 from gossamer.model.units import Instant
-from gossamer.recrawl.change import Content, Verdict, apart, verdict_on
+from gossamer.recrawl.change import Content, Verdict, verdict_on
 from gossamer.recrawl.trust import ENOUGH, HostTrust, reported_change, usable_modified
-from gossamer.sketch.minhash import distance, signature
+from gossamer.sketch.minhash import signature
 
 DAY = 86_400.0
 
@@ -132,10 +132,3 @@ def test_a_rewritten_fifth_of_the_text_is_a_change(seed: int) -> None:
 def test_a_page_with_too_little_text_is_judged_by_its_digest() -> None:
     assert verdict_on((b"1", None), (b"2", None)) is Verdict.CHANGED
     assert verdict_on((b"1", b"x" * 64), (b"2", None)) is Verdict.CHANGED
-
-
-def test_distances_are_those_of_the_signatures() -> None:
-    chance = random.Random(1)
-    for _ in range(100):
-        one, other = chance.randbytes(64), chance.randbytes(64)
-        assert apart(one, other) == distance(one, other)

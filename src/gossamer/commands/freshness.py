@@ -39,6 +39,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--zipf", metavar="X", type=float, help="importance is 1 / rank to the power X (default: 1)")
 
 
+def check_installed() -> None:
+    """Raises UsageError where the lab's packages are not installed."""
+    try:
+        import numpy  # noqa: F401
+    except ImportError as error:
+        raise UsageError("--recrawl needs NumPy: pip install 'gossamer[lab]'") from error
+
+
 def run(arguments: argparse.Namespace, tell: Callable[[str], None]) -> "Comparison":
     """The comparison that was asked for, printed. Raises UsageError naming what cannot be."""
     from gossamer.simulate.freshness.compare import compare

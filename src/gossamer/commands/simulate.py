@@ -32,7 +32,7 @@ Policies: optimal fixed nutch-adaptive stormcrawler-adaptive, those of plugins,
 and known-rates, which no crawl can do."""
 EXAMPLE = """\
   gossamer simulate --web simweb --pages 20000 --plot orders.svg
-  gossamer simulate --crawl crawl --order importance --plot orders.png
+  gossamer simulate --crawl crawl --order importance --plot orders.svg
   gossamer simulate cnr-2000.graph-txt.gz --rest 20
   gossamer simulate --recrawl --plot fresh.svg
   gossamer simulate --recrawl --web simweb --hosts 40 --pages 1000
@@ -40,7 +40,6 @@ EXAMPLE = """\
 
 _WEBS = ("simweb",)
 _POLITE = 20
-_DRAWINGS = (".svg", ".png")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -65,7 +64,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--seeds", metavar="N", type=int, help="number of random seeds (default: 10; for a crawl, its own seeds)"
     )
     parser.add_argument("--sets", metavar="N", type=int, help="average over N sets of random seeds (default: 3)")
-    parser.add_argument("--plot", metavar="FILE", help="draw the curves: FILE.svg or FILE.png")
+    parser.add_argument("--plot", metavar="FILE", help="draw the curves as SVG; FILE ends in .svg")
     parser.add_argument("--json", action="store_true", help="print a JSON object")
     freshness.configure(parser)
 
@@ -111,6 +110,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _run_recrawl(arguments: argparse.Namespace) -> int:
+    freshness.check_installed()
     from gossamer.simulate.freshness.plot import plot
 
     drawing = drawing_of(arguments)
@@ -207,19 +207,15 @@ def drawing_of(arguments: argparse.Namespace) -> Path | None:
     path = given.path(arguments, "plot")
     if path is None:
         return None
-    if path.suffix.lower() not in _DRAWINGS:
-        raise UsageError(f"--plot: {str(path)!r} must end in {' or '.join(_DRAWINGS)}")
+    if path.suffix.lower() != ".svg":
+        raise UsageError(f"--plot: {str(path)!r} must end in .svg, the only format there is")
     if not path.parent.is_dir():
         raise UsageError(f"cannot write {path}: there is no directory {path.parent}")
-    if path.suffix.lower() == ".png":
-        from gossamer.simulate.png import check_pillow
-
-        check_pillow()
     return path
 
 
 def draw(path: Path, title: str, curves: "Sequence[Curve]") -> None:
-    """Raises UsageError where the file cannot be written, or what PNG needs is not installed."""
+    """Raises UsageError where the file cannot be written."""
     from gossamer.simulate.plot import plot
 
     write_drawing(path, plot(title, curves))
@@ -227,12 +223,10 @@ def draw(path: Path, title: str, curves: "Sequence[Curve]") -> None:
 
 def write_drawing(path: Path, drawing: "Drawing") -> None:
     """Raises UsageError as `draw` does."""
-    from gossamer.simulate.png import png
     from gossamer.simulate.svg import svg
 
-    data = png(drawing) if path.suffix.lower() == ".png" else svg(drawing).encode()
     try:
-        path.write_bytes(data)
+        path.write_text(svg(drawing), encoding="utf-8")
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}") from error
 

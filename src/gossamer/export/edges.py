@@ -1,6 +1,7 @@
 """Fingerprints back into ids: sixteen bytes of memory for each known URL, whatever the number of links."""
 
 from array import array
+from bisect import bisect_left
 from collections.abc import Sequence
 
 
@@ -9,20 +10,15 @@ class NodeTable:
     others do not meet either."""
 
     def __init__(self, ids: "array[int]", prints: "array[int]") -> None:
-        import numpy  # heavy, and needed for the link graph alone
-
-        found = numpy.frombuffer(prints, dtype=numpy.int64) if prints else numpy.empty(0, numpy.int64)
-        order = numpy.argsort(found, kind="stable")
-        self._numpy = numpy
-        self._prints = found[order]
-        self._ids = numpy.frombuffer(ids, dtype=numpy.int64)[order] if ids else numpy.empty(0, numpy.int64)
+        order = array("q", sorted(range(len(prints)), key=prints.__getitem__))
+        self._prints = array("q", (prints[place] for place in order))
+        self._ids = array("q", (ids[place] for place in order))
 
     def ids_of(self, prints: Sequence[int]) -> list[int]:
         """The ids of those that are known, in the same order."""
-        if not len(self._ids):
-            return []
-        wanted = self._numpy.array(prints, dtype=self._numpy.int64)
-        places = self._numpy.searchsorted(self._prints, wanted).clip(max=len(self._prints) - 1)
-        known = self._prints[places] == wanted
-        ids: list[int] = self._ids[places[known]].tolist()
+        known, ids = self._prints, []
+        for wanted in prints:
+            place = bisect_left(known, wanted)
+            if place < len(known) and known[place] == wanted:
+                ids.append(self._ids[place])
         return ids

@@ -12,10 +12,10 @@ page whose text differs in less than `TOLERATED` of its words counts as unchange
 from enum import StrEnum
 from typing import Final, TypeAlias
 
+from gossamer.sketch.minhash import distance
+
 TOLERATED: Final = 3
 """Bytes of 64 that may differ."""
-
-_BYTES: Final = 64
 
 
 class Verdict(StrEnum):
@@ -42,10 +42,4 @@ def verdict_on(before: Content, after: Content, tolerated: int = TOLERATED) -> V
         return Verdict.SAME
     if signature is None or signature_now is None:
         return Verdict.CHANGED
-    return Verdict.NOISE if apart(signature, signature_now) <= tolerated else Verdict.CHANGED
-
-
-def apart(one: bytes, other: bytes) -> int:
-    """In how many bytes two signatures differ. As `sketch.minhash` has it, which loads numpy and this does not."""
-    differing = int.from_bytes(one, "little") ^ int.from_bytes(other, "little")
-    return _BYTES - differing.to_bytes(_BYTES, "little").count(0)
+    return Verdict.NOISE if distance(signature, signature_now) <= tolerated else Verdict.CHANGED

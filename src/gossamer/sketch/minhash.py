@@ -9,6 +9,7 @@ of two is the number of bytes in which they differ.
 Why not simhash, and why these numbers: ADR 24.
 """
 
+import struct
 from typing import Final
 
 from gossamer.native import kernels
@@ -26,6 +27,11 @@ MAX_CHARACTERS: Final = 1 << 18
 """Of longer texts, so much is signed: two that agree so far and differ then are rare, and time is not."""
 
 
+_LINE_END: Final = " " * (SHINGLE - 1)  # no shingle that begins before it sees what comes next
+_FIRST, _SECOND, _FINISH = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0xD6E8FEB86659FD93  # odd and otherwise arbitrary
+_MASK: Final = (1 << 64) - 1
+
+
 def signature(text: str) -> bytes | None:
     """The signature of a text, 64 bytes, or None if there is too little of it to tell.
 
@@ -33,10 +39,33 @@ def signature(text: str) -> bytes | None:
     """
     if kernels is not None:
         return kernels.signature(text, MAX_CHARACTERS, MIN_BINS)
-    # NumPy takes a tenth of a second to load: only who needs it shall wait for it.
-    from gossamer.sketch.minhash_numpy import signature_by_numpy
+    return signature_in_python(text, MAX_CHARACTERS, MIN_BINS)
 
-    return signature_by_numpy(text, MAX_CHARACTERS, MIN_BINS)
+
+def signature_in_python(text: str, most: int, least: int) -> bytes | None:
+    """The signature of the first `most` characters, if they fill `least` bins. What the one in C is compared with."""
+    coded = (" " + text[:most].replace("\n", _LINE_END)).encode("utf-16-le", "surrogatepass")
+    units = struct.unpack(f"<{len(coded) // 2}H", coded)
+    raw = bytes((unit ^ unit >> 8) & 0xFF for unit in units) + b" " * SHINGLE  # eight bits of each are enough
+    smallest: dict[int, int] = {}  # bin -> hash
+    shingles = 0
+    for at in range(1, len(units)):
+        unit = units[at]
+        # A word begins, or it is a script of East or South-East Asia: there every character begins a shingle.
+        if unit > 32 >= units[at - 1] or 0x0E00 <= unit < 0x10A0 or unit >= 0x2E80:
+            shingles += 1
+            first, second = int.from_bytes(raw[at : at + 8], "little"), int.from_bytes(raw[at + 8 : at + 12], "little")
+            hashed = (first * _FIRST + second * _SECOND) & _MASK
+            # A sum of products is too regular by itself: neighbouring texts would have neighbouring hashes.
+            hashed = (hashed ^ hashed >> 32) * _FINISH & _MASK
+            number = hashed >> 58
+            if hashed < smallest.get(number, _MASK):
+                smallest[number] = hashed
+    if shingles < least or len(smallest) < least:
+        return None
+    # An empty bin takes the hash of the next bin that has one, changed by how far that was.
+    steps = [next(step for step in range(BINS) if (number + step) % BINS in smallest) for number in range(BINS)]
+    return bytes(((smallest[(number + step) % BINS] >> 32) + step * 0x9D) & 0xFF for number, step in enumerate(steps))
 
 
 def distance(one: bytes, other: bytes) -> int:
