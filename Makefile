@@ -68,6 +68,7 @@ soak: $(READY)   ## long runs: thousands of kills, millions of hostile inputs an
 	GOSSAMER_CALLS=100000 $(BIN)/python -m pytest -q tests/service/test_generated_calls.py
 	GOSSAMER_SEEDS=1000000 GOSSAMER_HOSTS=100000 GOSSAMER_TRAP=1000000 GOSSAMER_SEED_KILLS=1000 \
 	  $(BIN)/python -m pytest -q tests/service/test_service_load.py tests/service/test_dashboard_scale.py
+	GOSSAMER_SEED_SETS=1 $(BIN)/python -m pytest -q tests/simulate/test_real_graph.py
 	$(BIN)/python -m benchmarks.bench_keep_fresh --seeds 5
 
 RUNS ?= 3

@@ -1,14 +1,12 @@
 """What people ask about a crawl, answered from what is stored: for the commands and for the service. The crawl may be
 running. Light: loads no fetcher."""
 
-from collections.abc import Callable
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from gossamer.backends.sqlite.database import open_for_reading
-from gossamer.backends.sqlite.host_index import HostStanding
 from gossamer.backends.sqlite.host_reports import HostRow
 from gossamer.backends.sqlite.story import StoryReader
 from gossamer.config import Config
@@ -39,14 +37,6 @@ from gossamer.workers.layout import parts_of
 
 Json = dict[str, object]
 
-HOST_SORTS: dict[str, Callable[[HostStanding], tuple[float, str]]] = {
-    "queued": lambda row: (-row.queued, row.host),
-    "fetched": lambda row: (-row.fetched, row.host),
-    "excluded": lambda row: (-row.excluded, row.host),
-    "next": lambda row: (row.next_contact, row.host),
-    "host": lambda row: (0.0, ".".join(reversed(row.host.split(".")))),
-}
-"""What may come first in a list of hosts."""
 NOTHING_ORDERED = HostOrder()
 
 
@@ -227,15 +217,15 @@ def host_object(row: HostRow, book: Rulebook, now: Instant, ordered: HostOrder =
     policy = _with_order(book.politeness(host), ordered)
     politeness = politeness_of(fact, DomainFact(Domain(row.domain)), policy, None, None, now)
     shapes, refused = cuts_of(row.budget)
-    excluded = row.counts.excluded + type(row.counts.excluded)(refused)
+    excluded = row.excluded + type(row.excluded)(refused)
     return {
         "host": row.host,
         "domain": row.domain,
         "state": _state(row, politeness.wait),
-        "queued": row.counts.queued,
-        "fetched": row.counts.fetched,
-        "stored": row.counts.stored,
-        "known": row.counts.known,
+        "queued": row.queued,
+        "fetched": row.fetched,
+        "stored": row.stored,
+        "known": row.known,
         "address": row.address,
         "delay": politeness.gap,
         "next_contact": words.timestamp(row.next_contact) if row.next_contact else None,
@@ -257,7 +247,7 @@ def order_object(ordered: HostOrder) -> Json:
 def _state(row: HostRow, wait: float) -> str:
     if row.trouble:
         return "failing"
-    if row.counts.queued == 0:
+    if row.queued == 0:
         return "done"
     if row.next_contact <= 0:
         return "new"

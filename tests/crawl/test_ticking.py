@@ -38,7 +38,7 @@ async def told(directory: Path, shown: Shown) -> dict[str, object]:
     """What the file says while it runs, once it is there."""
     log = EventLog(directory / "crawl.log")
     ticking = asyncio.create_task(_tick(cast(Watch, OneMoment()), shown, log, directory))
-    for _ in range(1000):
+    for _ in range(12_000):
         await asyncio.sleep(0.01)
         if (directory / FILE).exists() or ticking.done():
             break

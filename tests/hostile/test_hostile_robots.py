@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from dns_stage import naming
-from running import Command, Json, gossamer, wait_until
+from running import GIVEN_UP_AT_ONCE, Command, Constants, Json, gossamer, wait_until
 from scripted import site as scripted_site
 from scripted_server import Scripted, Talk
 from small_crawl import RETRY, SmallCrawl
@@ -28,8 +28,8 @@ from name_server import NXDOMAIN, SERVFAIL, A, Reply, a
 
 pytestmark = pytest.mark.service
 
-PATIENT = "[retry]\ndelay = 0.05\nmax_delay = 0.5\n"
-"""As `RETRY`, but a host that is down is waited for."""
+PATIENT = Constants({"gossamer.wishes.MAX_RETRY_DELAY": 0.5})
+"""A host that is down is waited for."""
 HOME = links("/open", "/private")
 PRIVATE = "User-agent: *\nDisallow: /private\n"
 
@@ -119,7 +119,7 @@ def test_rb_01_no_page_is_fetched_while_the_server_fails_and_it_is_asked_ever_mo
 
 
 def test_rb_01_urls_wait_for_as_long_as_the_host_is_given(tmp_path: Path) -> None:
-    crawl = SmallCrawl(tmp_path, PATIENT)
+    crawl = SmallCrawl(tmp_path, RETRY, PATIENT)
     with SmallServer(three_pages(lambda _, before: Answer("", 503) if before < 8 else rules(PRIVATE))) as server:
         crawl.run(server.base + "/")
 
@@ -172,7 +172,7 @@ def out_of_reach(how: str) -> Iterator[int]:
 
 @pytest.mark.parametrize("how", ["refused", "reset", "no connection"])
 def test_rb_06_nothing_is_fetched_from_a_host_whose_file_cannot_be_asked_for(tmp_path: Path, how: str) -> None:
-    crawl = SmallCrawl(tmp_path, RETRY + "[fetch]\nconnect_timeout = 0.2\ntls_timeout = 0.2\n")
+    crawl = SmallCrawl(tmp_path, RETRY + "[fetch]\nconnect_timeout = 0.2\n")
     with out_of_reach(how) as port:
         crawl.run(f"http://127.0.0.1:{port}/")
 
@@ -231,7 +231,8 @@ def test_rb_17_a_file_that_drips_is_unreachable_when_its_time_is_up(tmp_path: Pa
             await talk.say(b"#")
             await asyncio.sleep(0.05)
 
-    crawl = SmallCrawl(tmp_path, RETRY + "[fetch]\nrobots_timeout = 0.4\n")
+    constants = Constants(GIVEN_UP_AT_ONCE | {"gossamer.crawl.contacting.ROBOTS_TIMEOUT": 0.4})
+    crawl = SmallCrawl(tmp_path, constants=constants)
     with scripted_site(script) as server:
         crawl.run(f"http://127.0.0.1:{server.port}/")  # another host is crawled meanwhile
         heard = len(server.heard)

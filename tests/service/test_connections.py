@@ -11,7 +11,6 @@ import pytest
 from serving import Service
 
 from gossamer.clock import VirtualClock
-from gossamer.sections import ServiceSection
 from gossamer.service.connections import Server, listen, server_config
 from gossamer.service.gate import Gate, Message, Policy, Receive, Scope, Send
 
@@ -27,7 +26,7 @@ async def answering(scope: Scope, receive: Receive, send: Send) -> None:
 async def owing(*pieces: bytes, answers: int) -> list[int]:
     """How many connections owe a head: after one is opened, after each piece it sends, and after so many answers."""
     policy = Policy("t" * 20, frozenset({"localhost"}), True, 1_000, 30.0, 1_000.0)
-    config = server_config(Gate(answering, policy, VirtualClock()), ServiceSection())
+    config = server_config(Gate(answering, policy, VirtualClock()))
     usual: Any = config.http
     found: asyncio.Queue[int] = asyncio.Queue()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import generated_calls
 import pytest
-from running import wait_until
+from running import Constants, wait_until
 from serving import Service
 from small_server import Answer, SmallServer, links, page
 
@@ -35,11 +35,10 @@ def everything(url: str, before: int) -> Answer:
 def test_no_generated_call_is_answered_with_a_5xx_or_in_a_way_that_is_not_described(tmp_path: Path) -> None:
     answered: Counter[str] = Counter()
     with SmallServer(everything) as proxy:
-        (tmp_path / "gossamer.toml").write_text(
-            f'[fetch]\nproxy = "{proxy.base}"\n[retry]\nmax_tries = 1\n[service]\nmax_requests = 100000\n'
-        )
+        (tmp_path / "gossamer.toml").write_text(f'[fetch]\nproxy = "{proxy.base}"\n[retry]\nmax_tries = 1\n')
+        constants = Constants({"gossamer.service.server.MAX_REQUESTS": 100_000.0})
         options = ["--config", tmp_path / "gossamer.toml", "--delay", 0, "--scope", "any", "http://known.test/"]
-        with Service(tmp_path / "crawl", *options) as service:
+        with Service(tmp_path / "crawl", *options, constants) as service:
             wait_until(lambda: service.get("/status").json["pages"] >= 3, "three pages")
             wait_until(lambda: bool(service.get("/dead").json["dead"]), "a dead letter")
             for seed in range(1, ROUNDS + 1):

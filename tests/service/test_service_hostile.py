@@ -20,12 +20,12 @@ pytestmark = pytest.mark.service
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     folder = tmp_path_factory.mktemp("hostile")
-    (folder / "gossamer.toml").write_text(
-        "[service]\nmax_body_bytes = 200000\nhead_timeout = 0.5\nmax_connections = 20\n"
-    )
+    (folder / "gossamer.toml").write_text("[service]\nmax_body_bytes = 200000\n")
+    connection = "gossamer.service.connections.PatientConnection"
+    constants = Constants({f"{connection}.head_timeout": 0.5, f"{connection}.most": 20})
     # Loopback is closed to this crawl but for one address: what callers name is not thereby permitted.
     options = ["--config", folder / "gossamer.toml", "--no-allow-private", "--allow-network", "127.0.0.1"]
-    with Service(folder / "crawl", *options) as served:
+    with Service(folder / "crawl", *options, constants) as served:
         yield served
 
 

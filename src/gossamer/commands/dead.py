@@ -19,9 +19,9 @@ from gossamer.wishes import ordering_for
 
 USAGE = "[list|requeue|drop] [--host HOST] [--reason REASON]"
 DESCRIPTION = """\
-The URLs whose tries are used up. `list` shows them (also while the crawl runs),
-`requeue` gives them a new start with the next run, `drop` gives them up for
-good; these two need the crawl to be at rest."""
+Manage the dead letters: URLs that failed too often. `list` shows them, also
+while the crawl is running; `requeue` queues them again for the next run,
+`drop` gives them up; for these two the crawl must not be running."""
 EXAMPLE = """\
   gossamer dead
   gossamer dead requeue --host example.org
@@ -31,9 +31,11 @@ EXAMPLE = """\
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", nargs="?", choices=["list", "requeue", "drop"], default="list", help="default: list")
     add_directory_option(parser)
-    parser.add_argument("--host", metavar="HOST", help="only those of this host")
-    parser.add_argument("--reason", metavar="REASON", help="only those that died of this")
-    parser.add_argument("--json", action="store_true", help="list: one JSON object a line; otherwise one object")
+    parser.add_argument("--host", metavar="HOST", help="only URLs of this host")
+    parser.add_argument("--reason", metavar="REASON", help="only URLs that failed for this reason")
+    parser.add_argument(
+        "--json", action="store_true", help="list: print one JSON object per line; otherwise one object"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

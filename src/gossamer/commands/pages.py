@@ -13,8 +13,8 @@ from gossamer.observe import words
 
 USAGE = "[--state STATE] [--host HOST] [--limit N] [--json]"
 DESCRIPTION = """\
-A line for every known page: when it was visited, its priority, depth, size in
-bytes, HTTP status (or its state, where there was no answer) and URL. The crawl
+Show one line per known page: time of the visit, priority, depth, size in
+bytes, HTTP status (or the state, if there was no response) and URL. The crawl
 may be running."""
 EXAMPLE = """\
   gossamer pages --state stored --limit 20
@@ -23,7 +23,7 @@ EXAMPLE = """\
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add_directory_option(parser)
-    parser.add_argument("--json", action="store_true", help="one JSON object a line, with everything known of the page")
+    parser.add_argument("--json", action="store_true", help="print one JSON object per line, with all fields")
     parser.add_argument("--state", choices=[state.word for state in UrlState], help="only pages in this state")
     parser.add_argument("--host", metavar="HOST", help="only pages of this host")
     parser.add_argument("--limit", metavar="N", type=int, help="at most N pages")

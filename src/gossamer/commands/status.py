@@ -28,8 +28,8 @@ from gossamer.workers.merging import merged
 
 USAGE = "[--dir DIR] [--json]"
 DESCRIPTION = """\
-The totals of a crawl as far as they are committed, and what it waits for. The
-crawl may be running; only then is it known what is in flight."""
+Show the totals of a crawl and what it is waiting for. The crawl may be
+running."""
 EXAMPLE = "  gossamer status\n  gossamer status --dir news --json | jq .waits"
 
 _MOST_NAMED = 5  # hosts of a kind of order
@@ -37,7 +37,7 @@ _MOST_NAMED = 5  # hosts of a kind of order
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add_directory_option(parser)
-    parser.add_argument("--json", action="store_true", help="one JSON object")
+    parser.add_argument("--json", action="store_true", help="print a JSON object")
 
 
 def run(arguments: argparse.Namespace) -> int:

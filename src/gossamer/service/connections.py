@@ -11,7 +11,6 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from gossamer.errors import CannotListen
-from gossamer.sections import ServiceSection
 from gossamer.service.gate import HEADERS, Gate
 
 _GRACE: Final = 3  # seconds for answers that are on their way when the service ends
@@ -36,10 +35,8 @@ def listen(host: str, port: int) -> socket.socket:
     return found
 
 
-def server_config(gate: Gate, section: ServiceSection) -> uvicorn.Config:
+def server_config(gate: Gate) -> uvicorn.Config:
     class Connection(PatientConnection):
-        head_timeout = section.head_timeout
-        most = section.max_connections
         silent: ClassVar[dict[PatientConnection, None]] = {}
 
     return uvicorn.Config(
@@ -77,8 +74,8 @@ class PatientConnection(HttpToolsProtocol):
     """A connection that must bring the head of a request in time. There are only so many: where all are taken, the one
     that has owed its head for longest makes way for the next."""
 
-    head_timeout = 10.0
-    most = 100
+    head_timeout = 10.0  # seconds
+    most = 100  # connections
     silent: ClassVar[dict["PatientConnection", None]] = {}  # those that owe a head, by age
     _timer: asyncio.TimerHandle | None = None
 

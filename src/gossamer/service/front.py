@@ -113,7 +113,7 @@ async def _serve(listening: socket.socket, end: socket.socket, app: App, parts: 
     _fill_in(parts, shown)
     link.tell("used", shown.with_own_use())
     questions = parts.questions
-    server, across = _made(link, app, policy, shown)
+    server, across = _made(link, app, policy)
 
     async def hear() -> None:
         async for what, *rest in heard:
@@ -141,7 +141,7 @@ def _fill_in(parts: Parts, shown: Shown) -> None:
     parts.metrics = Metrics(lambda: shown.latest)
 
 
-def _made(link: Link, app: App, policy: Policy, shown: Shown) -> tuple[Server, Across]:
+def _made(link: Link, app: App, policy: Policy) -> tuple[Server, Across]:
     across = Across(app, link)
     gate = Gate(across, policy, SteadyClock())
-    return Server(server_config(gate, shown.config.service), lambda: link.tell("ready")), across
+    return Server(server_config(gate), lambda: link.tell("ready")), across

@@ -27,6 +27,7 @@ READS = [
 OF_MANY_ROWS = [
     *("settle_url", "fronts_of", "ask_again", "links_of", "credits_of", "count_links", "count_domain_links"),
     *("waiting_of", "move_url", "join_front", "set_host_clock", "count_accesses", "count_suffix_visits"),
+    "count_moves",
 ]
 
 

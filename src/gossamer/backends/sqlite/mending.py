@@ -105,9 +105,11 @@ class Mending:
         self._do("enter_missing_fronts", host_id)
 
     def count_again(self, truth: dict[str, int]) -> None:
-        """Set counters: the last thing to be done."""
+        """Set counters, and count the URLs of every host: the last thing to be done."""
         for name, value in truth.items():
             self._do("set_counter", name, value)
+        with our_errors(self._db):
+            self._db.execute(named_queries("queries.sql")["count_hosts"])
 
     def _do(self, statement: str, *values: object) -> None:
         with our_errors(self._db):

@@ -40,13 +40,11 @@ def carry_out(
         raise ValueError(f"no order may move a URL from {order.state.word} to {order.to.word}")
     sql = named_queries("orders.sql")
     entries: list[Entry] = []
-    order.done = 0  # the commit may have been tried before
-    for url_id in order.url_ids:
-        row = db.execute(sql["url"], (url_id, order.state)).fetchone()
-        if row is None or (order.reasons and row[0] not in order.reasons):
-            continue
-        reason, host_id, *learnt = row
-        order.done += 1
+    rows = {url_id: db.execute(sql["url"], (url_id, order.state)).fetchone() for url_id in order.url_ids}
+    meant = {url_id: row for url_id, row in rows.items() if row and (not order.reasons or row[0] in order.reasons)}
+    order.done = len(meant)
+    write_rows(db, named_queries("queries.sql")["count_moves"], [(order.to, False, url_id) for url_id in meant])
+    for url_id, (reason, host_id, *learnt) in meant.items():
         if order.state is UrlState.EXCLUDED and reason is not None:
             counts["excluded:" + reason] -= 1
         if order.to is UrlState.QUEUED:

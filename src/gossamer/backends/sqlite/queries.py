@@ -15,6 +15,6 @@ def named_queries(file: str) -> dict[str, str]:
     return {name: body.strip() for name, body in zip(parts[1::2], parts[2::2], strict=True)}
 
 
-def schema() -> str:
-    """The script that makes an empty database ours."""
-    return files("gossamer.backends.sqlite").joinpath("schema.sql").read_text(encoding="utf-8")
+def script(file: str) -> str:
+    """A file of statements without names."""
+    return files("gossamer.backends.sqlite").joinpath(file).read_text(encoding="utf-8")

@@ -105,23 +105,20 @@ CREATE TABLE hosts (
     rest_reason   TEXT,                  -- which term decided how long it rests (frontier.politeness.GapReason)
     resolved      TEXT,                  -- its last addresses, for a restart (fetch.dns.stored)
     trouble       TEXT,                  -- how long it has been failing (frontier.breaker)
-    changing      TEXT,                  -- how its pages change (crawl.recrawling)
-    -- Its URLs: those that are not queued, stored, ever answered, excluded.
-    away          INTEGER NOT NULL DEFAULT 0,
-    stored        INTEGER NOT NULL DEFAULT 0,
-    answered      INTEGER NOT NULL DEFAULT 0,
-    excluded      INTEGER NOT NULL DEFAULT 0
+    changing      TEXT                   -- how its pages change (crawl.recrawling)
 );
 CREATE INDEX hosts_resting ON hosts (next_contact) WHERE next_contact > 0;
-CREATE TRIGGER urls_counted AFTER UPDATE OF state, visits ON urls
-WHEN new.state <> old.state OR (new.visits > 0) <> (old.visits > 0)
-BEGIN
-    UPDATE hosts SET away = away + (new.state <> 0) - (old.state <> 0),
-        stored = stored + (new.state = 1) - (old.state = 1),
-        answered = answered + (new.visits > 0) - (old.visits > 0),
-        excluded = excluded + (new.state = 6) - (old.state = 6)
-    WHERE id = new.host_id;
-END;
+
+-- How many URLs of each host there are. Every commit that adds or moves URLs counts them; apart from `hosts`, whose rows
+-- are long and would be written for every new URL.
+CREATE TABLE host_counts (
+    host_id       INTEGER PRIMARY KEY,
+    known         INTEGER NOT NULL,
+    queued        INTEGER NOT NULL,
+    stored        INTEGER NOT NULL,
+    answered      INTEGER NOT NULL,      -- at least once
+    excluded      INTEGER NOT NULL
+);
 
 CREATE TABLE domains (
     id            INTEGER PRIMARY KEY,

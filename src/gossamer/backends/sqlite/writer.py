@@ -232,6 +232,8 @@ class SqliteWriter:
             rows = [rows[new_id - first] for new_id in json.loads(ids)]
         for row in rows:
             _touch(touched, row[1], row[5], row[7])
+        of_hosts = Counter([row[1] for row in rows])
+        write_rows(self._db, self._sql["count_new"], [(host_id, n, n) for host_id, n in of_hosts.items()])
         if self._parting is not None:
             pages = [(row[0], candidates[row[0] - first].page) for row in rows]
             self._parting.brought([(url_id, page) for url_id, page in pages if page is not None])
@@ -242,7 +244,7 @@ class SqliteWriter:
         return frozenset(Url(url) for (url,) in self._db.execute(self._sql["seeds_since"], (since,)))
 
     def _settle(self, settlements: list[Settlement], counts: Counter[str], touched: _Touched) -> int:
-        updates, failures, contents, captures = [], [], [], []
+        updates, moves, failures, contents, captures = [], [], [], [], []
         visits: list[tuple[object, ...]] = []
         kept: list[tuple[object, ...]] = []
         tries: list[tuple[object, ...]] = []  # answered, but in vain
@@ -279,6 +281,7 @@ class SqliteWriter:
             updates.append(
                 (state, available_at, front, place, s.tries, reason, answered, learnt, s.planned, s.one, s.two, url_id)
             )
+            moves.append((state, answered, url_id))
             if state is not was:
                 counts[was.counter] -= 1
                 counts[state.counter] += 1
@@ -299,6 +302,7 @@ class SqliteWriter:
             if reason is not None and not (unchanged and answered):
                 failures.append((url_id, s.at, reason, status, s.detail))
         db, sql = self._db, self._sql
+        write_rows(db, sql["count_moves"], moves)  # compares with what the URLs were, so it comes first
         write_rows(db, sql["settle_url"], updates)  # looks at the visit before this one, so it comes first
         write_rows(db, sql["record_visit"], visits)
         write_rows(db, sql["record_try"], tries)

@@ -8,11 +8,9 @@ from pathlib import Path
 import pytest
 from sqlite_store import START, Store, candidate, settlement
 
-from gossamer.backends.sqlite import host_index
-from gossamer.backends.sqlite.database import open_for_reading, open_for_writing
+from gossamer.backends.sqlite.database import open_for_writing
 from gossamer.backends.sqlite.dead_letters import DeadFilter
-from gossamer.backends.sqlite.host_index import HostIndex, HostStanding
-from gossamer.backends.sqlite.host_reports import HostReports
+from gossamer.backends.sqlite.host_reports import HOST_SORTS, HostFilter, host_rows, number_of_hosts
 from gossamer.backends.sqlite.orders import drop_dead, requeue_dead
 from gossamer.errors import DiskFull
 from gossamer.model.states import UrlState
@@ -29,16 +27,23 @@ def store(tmp_path: Path) -> Iterator[Store]:
     store.close()
 
 
-def counted(path: Path) -> list[HostStanding]:
+Counts = dict[str, tuple[int, int, int, int, int]]
+"""Of each host: URLs that are queued, stored, were answered, are known, are excluded."""
+
+
+def counted(store: Store) -> Counts:
     """By going through every URL."""
-    with closing(open_for_reading(path)) as db:
-        reports = HostReports(db, path)
-        return [row.standing for row in reports.rows(reports.counts())]
+    rows = store.rows(
+        "SELECT h.host, sum(state = 0), sum(state = 1), sum(visits > 0), count(*), sum(state = 6)"
+        " FROM urls u JOIN hosts h ON h.id = u.host_id GROUP BY h.id"
+    )
+    return {str(host): tuple(figures) for host, *figures in rows}  # type: ignore[misc]
 
 
-def looked(index: HostIndex, path: Path) -> list[HostStanding]:
-    with closing(open_for_reading(path)) as db:
-        return index.look(db)
+def kept(store: Store) -> Counts:
+    """As the rows of the hosts have it."""
+    rows = host_rows(store.db, HostFilter(), "queued")
+    return {row.host: (row.queued, row.stored, row.fetched, row.known, row.excluded.total()) for row in rows}
 
 
 def commit_some(store: Store, chance: random.Random, step: int, host_of: dict[int, int]) -> None:
@@ -67,19 +72,17 @@ def hosts_of(store: Store) -> dict[int, int]:
 @pytest.mark.parametrize("seed", range(5))
 def test_whatever_a_crawl_does_the_counts_are_those_of_counting_everything(store: Store, seed: int) -> None:
     chance = random.Random(seed)
-    index = HostIndex(store.path)
 
     for step in range(40):
         commit_some(store, chance, step, hosts_of(store))
 
-        assert looked(index, store.path) == counted(store.path)
-    assert looked(HostIndex(store.path), store.path) == counted(store.path)  # one that has just begun
+        assert kept(store) == counted(store)
+    assert {state for (state,) in store.rows("SELECT DISTINCT state FROM urls")} >= set(OUTCOMES)
 
 
 def test_a_commit_that_is_rolled_back_counts_nothing(store: Store) -> None:
     store.writer.commit(Batch(candidates=[candidate("a.test", n) for n in (1, 2)]), store.now)
-    index = HostIndex(store.path)
-    before = looked(index, store.path)
+    before = kept(store)
 
     store.captures.full_after = 0
     with pytest.raises(DiskFull):
@@ -87,7 +90,7 @@ def test_a_commit_that_is_rolled_back_counts_nothing(store: Store) -> None:
             Batch(candidates=[candidate("a.test", 3)], settlements=[settlement(1, body=b"x")]), store.now
         )
 
-    assert looked(index, store.path) == before == counted(store.path)
+    assert kept(store) == before == counted(store)
 
 
 def test_dead_letters_that_are_requeued_or_dropped_at_rest_are_counted(store: Store) -> None:
@@ -97,31 +100,45 @@ def test_dead_letters_that_are_requeued_or_dropped_at_rest_are_counted(store: St
         requeue_dead(db, DeadFilter(host="0.test"), store.now, store.ordering.standing)
         drop_dead(db, DeadFilter(host="1.test"), store.now, store.ordering.standing)
 
-    found = looked(HostIndex(store.path), store.path)
-
-    assert found == counted(store.path)
-    assert [(each.queued, each.excluded) for each in found] == [(3, 0), (0, 3)]
+    assert kept(store) == counted(store) == {"0.test": (3, 0, 0, 3, 0), "1.test": (0, 0, 0, 3, 3)}
 
 
-def test_a_large_crawl_is_first_counted_in_short_reads(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(host_index, "_URLS_AT_ONCE", 7)
-    store.writer.commit(Batch(candidates=[candidate(f"h{n % 3}.test", n) for n in range(50)]), store.now)
+def test_a_url_that_is_known_already_is_not_counted_again(store: Store) -> None:
+    for numbers in ((1, 2), (2, 3, 3), (1,)):
+        store.writer.commit(Batch(candidates=[candidate("a.test", n) for n in numbers]), store.now)
 
-    assert looked(HostIndex(store.path), store.path) == counted(store.path)
+    assert kept(store) == counted(store) == {"a.test": (3, 0, 0, 3, 0)}
 
 
-def test_a_second_look_reads_only_the_urls_that_came_since(store: Store) -> None:
-    store.writer.commit(Batch(candidates=[candidate("a.test", n) for n in range(40)]), store.now)
-    index = HostIndex(store.path)
-    looked(index, store.path)
-    store.writer.commit(Batch(candidates=[candidate("a.test", 99)]), store.now)
+@pytest.mark.parametrize("sort", HOST_SORTS)
+def test_hosts_come_in_the_order_that_their_rows_say(store: Store, sort: str) -> None:
+    chance = random.Random(7)
+    for step in range(30):
+        commit_some(store, chance, step, hosts_of(store))
+    store.writer._db.execute("UPDATE hosts SET next_contact = id % 3")
+    key = HOST_SORTS[sort].key
 
-    with closing(open_for_reading(store.path)) as db:
-        asked: list[str] = []
-        db.set_trace_callback(asked.append)
-        (found,) = index.look(db)
+    rows = host_rows(store.db, HostFilter(), sort)
 
-    assert found.known == 41
-    assert [text for text in asked if "count(*)" in text] == [
-        "SELECT host_id, count(*) FROM urls WHERE id > 40 AND id <= 41 GROUP BY host_id"
-    ]
+    assert rows == sorted(rows, key=lambda row: (key(row), row.host))
+    assert host_rows(store.db, HostFilter(), sort, offset=1, limit=2) == rows[1:3]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        (HostFilter(), ["a.test", "b.a.test", "ba.test"]),
+        (HostFilter(contains="a.t"), ["a.test", "b.a.test", "ba.test"]),
+        (HostFilter(contains="b"), ["b.a.test", "ba.test"]),
+        (HostFilter(contains="%"), []),
+        (HostFilter(host="A.test."), ["a.test"]),
+        (HostFilter(host="*.a.test"), ["b.a.test"]),
+        (HostFilter(host="nowhere.test"), []),
+    ],
+)
+def test_hosts_are_chosen_by_name(store: Store, wanted: HostFilter, found: list[str]) -> None:
+    hosts = ("a.test", "ba.test", "b.a.test")
+    store.writer.commit(Batch(candidates=[candidate(host, n) for n, host in enumerate(hosts)]), store.now)
+
+    assert [row.host for row in host_rows(store.db, wanted, "host")] == found
+    assert number_of_hosts(store.db, wanted) == len(found)
