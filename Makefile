@@ -9,7 +9,7 @@ READY  := $(VENV)/.ready
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo test quick fmt bench libraries soak docs lock clean types compiled
+.PHONY: help env demo test quick fmt bench libraries soak steady docs lock clean types compiled
 
 help:            ## show the targets
 	@grep -hE '^[a-z]+: .*##|^[a-z]+:  +##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -69,7 +69,12 @@ soak: $(READY)   ## long runs: thousands of kills, millions of hostile inputs an
 	GOSSAMER_HOLDS=1 $(BIN)/python -m pytest -q -m "not service and not timed" tests/hostile
 	GOSSAMER_CALLS=100000 $(BIN)/python -m pytest -q tests/service/test_generated_calls.py
 	GOSSAMER_SEEDS=1000000 GOSSAMER_HOSTS=100000 GOSSAMER_TRAP=1000000 GOSSAMER_SEED_KILLS=1000 \
-	  $(BIN)/python -m pytest -q tests/service/test_service_load.py
+	  $(BIN)/python -m pytest -q tests/service/test_service_load.py tests/service/test_dashboard_scale.py
+	$(BIN)/python -m benchmarks.bench_keep_fresh --seeds 5
+
+RUNS ?= 3
+steady: $(READY) ## the tests RUNS times under bad conditions: one busy core, random order, a small tmpfs; lists what failed
+	$(BIN)/python tests/steady.py --runs $(RUNS)
 
 docs: $(READY)   ## write the parts of docs/ that are made from the code
 	$(BIN)/python tests/test_docs.py
