@@ -1,8 +1,8 @@
 """What each ordering costs for a page, and how fast it gathers PageRank.
 
 `python -m benchmarks.bench_orderings` replays a simulated web; CPU time, fixed seeds. With `--write-docs GRAPH` (as
-../shared/data/webgraph/cnr-2000.graph-txt.gz) it writes the tables of docs/ORDERING.md and the drawings beside it
-anew, from that graph file and from a simulated web; that takes some ten minutes.
+../shared/data/webgraph/cnr-2000.graph-txt.gz) it writes the tables and drawings of
+benchmarks/results/orderings.md, from that graph file and from a simulated web, in about ten minutes.
 """
 
 import argparse
@@ -23,8 +23,8 @@ from gossamer.simulate.tables import heading, markdown_table
 from gossamer.simulate.web import graph_of_web
 from gossamer.simweb.config import preset
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
-PAGE = DOCS / "ORDERING.md"
+RESULTS = Path(__file__).parent / "results"
+PAGE = RESULTS / "orderings.md"
 BEGIN, END = "<!-- made by bench_orderings -->", "<!-- end -->"
 RESTS = (0, 20)
 GOALS = {  # rest -> percent of the pages -> (goal, stretch goal): ../shared/SCIENCE.md, section 6, for cnr-2000
@@ -60,7 +60,7 @@ def document(graph: LinkGraph, curves: Sequence[Curve], name: str) -> str:
     """A section of the page; draws the curves beside it."""
     plan = Plan()
     title = f"{name}: {graph.pages:,} pages, {graph.links:,} links, {graph.sites:,} sites"
-    drawing = DOCS / f"ordering-{name}.svg"
+    drawing = RESULTS / f"ordering-{name}.svg"
     drawing.write_text(svg(plot(title, curves)), encoding="utf-8")
     parts = [f"### {name}\n\n{graph.pages:,} pages, {graph.links:,} links, {graph.sites:,} sites.\n"]
     for rest in RESTS:

@@ -1,8 +1,8 @@
 """What a recrawl decision costs, and how fresh each policy keeps the copies.
 
 `python -m benchmarks.bench_recrawl` measures decisions; CPU time, fixed seeds. With `--write-docs CHANGES` (as
-../shared/data/changes/doc-site-changes.tsv.gz) it writes the tables of docs/RECRAWL.md and the drawings beside it anew;
-that takes some ten minutes, and `--only SECTION` a part of them.
+../shared/data/changes/doc-site-changes.tsv.gz) it writes the tables and drawings of
+benchmarks/results/recrawl.md, in about ten minutes; `--only SECTION` writes a part of them.
 """
 
 import argparse
@@ -27,8 +27,8 @@ from gossamer.simulate.freshness.tables import markdown_table
 from gossamer.simulate.freshness.world import Drawn, World, drawn_world, recorded_world
 from gossamer.simulate.svg import svg
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
-PAGE = DOCS / "RECRAWL.md"
+RESULTS = Path(__file__).parent / "results"
+PAGE = RESULTS / "recrawl.md"
 BEGIN, END = "<!-- made by bench_recrawl: {} -->", "<!-- end -->"
 SEEDS = (1, 2, 3)
 CYCLE, RECORDED_CYCLE = 14.0, 120.0
@@ -127,7 +127,7 @@ def worlds(name: str, changes: Path) -> tuple[str, list[World], float]:
 
 def section(name: str, comparison: Comparison) -> str:
     """A section of the page; draws the curves beside it."""
-    drawing = DOCS / f"recrawl-{name}.svg"
+    drawing = RESULTS / f"recrawl-{name}.svg"
     drawing.write_text(svg(plot(comparison)), encoding="utf-8")
     ours = next(found for found in comparison.policies if found.policy == "optimal")
     reached = 100 * ours.of_optimum

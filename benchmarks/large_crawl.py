@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gossamer.backends.sqlite.database import open_for_writing
+from gossamer.backends.sqlite.queries import named_queries
 from gossamer.backends.warcfile import RecordIds, Warcinfo, WarcWriter
 from gossamer.backends.warcfile.captures import WarcCaptures
 from gossamer.clock import VirtualClock
@@ -38,13 +39,6 @@ _COLUMNS = (
     ),
     *("hops", "via", "found_on", "found_at", "reason", "place", "links", "links_from_others", "credit", "visits"),
 )
-# Kept by a trigger where URLs enter as in a crawl, which is queued.
-_COUNT_FOR_HOSTS = """
-UPDATE hosts SET away = n.away, stored = n.stored, answered = n.answered, excluded = n.excluded
-FROM (SELECT host_id, sum(state <> 0) AS away, sum(state = 1) AS stored, sum(visits > 0) AS answered,
-      sum(state = 6) AS excluded FROM urls GROUP BY host_id) AS n
-WHERE hosts.id = n.host_id
-"""
 Row = dict[str, object]
 _CHUNK = 10_000
 _STATES = (*[UrlState.QUEUED] * 5, *[UrlState.STORED] * 3, UrlState.MISSING, UrlState.DUPLICATE)
@@ -77,7 +71,7 @@ def make_crawl(
     _prepared(db, insert, urls, now, prepared)
     for _, sql in indexes:
         db.execute(sql)
-    db.execute(_COUNT_FOR_HOSTS)
+    db.execute(named_queries("queries.sql")["count_hosts"])
     _rest(db, order, now)
     _archive(db, directory, now)
     db.execute("COMMIT")

@@ -1,4 +1,4 @@
-"""How well near-duplicates are recognised: the tables of docs/NEARDUP.md.
+"""How well near-duplicates are recognised: the tables of benchmarks/results/neardup.md.
 
 `python -m benchmarks.neardup_quality --write` writes them. All comes from fixed seeds: the same tables everywhere.
 """
@@ -21,7 +21,7 @@ from gossamer.simweb.words import SLUGS, paragraphs
 from gossamer.sketch.bands import MAX_DISTANCE
 from gossamer.sketch.minhash import distance
 
-DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "NEARDUP.md"
+DOCUMENT = Path(__file__).parent / "results" / "neardup.md"
 BEGIN, END = "<!-- tables: begin -->", "<!-- tables: end -->"
 _HTML = "text/html; charset=utf-8"
 

@@ -56,6 +56,7 @@ OURS: dict[str, tuple[str, ...]] = {
             "archived",
             "backends.sqlite.exporting",
             "backends.sqlite.joined_exporting",
+            "backends.sqlite.pages",
             "extract.charset",
             "extract.kinds",
             "extract.page",
@@ -120,7 +121,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "fastapi": ("service",),
     "isal": ("fetch.http", "backends.warcfile"),
     "pyarrow": ("export.parquet",),
-    "msgspec": ("config", "sections", "simweb", "extract", "service", "workers.supervisor"),
+    "msgspec": ("config", "sections", "simweb", "extract", "observe.live", "service", "workers.supervisor"),
     "numpy": ("commands.freshness", "recrawl.optimum", "simulate.freshness"),  # the lab
     "prometheus_client": ("service.metrics",),
     "publicsuffixlist": ("filter",),
@@ -131,7 +132,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
     "rich": ("observe",),
     "starlette": ("service",),
     "turbohtml": ("extract", "seed.duckduckgo"),
-    "uvicorn": ("service.connections", "service.repeated"),
+    "uvicorn": ("service.connections",),
     "uvloop": ("crawl.supervisor", "library", "service.front", "service.server", "simweb", "workers"),
     "xxhash": ("filter", "seen", "simweb"),
     "zstandard": ("fetch.http",),
@@ -173,7 +174,6 @@ FOREIGN: dict[str, tuple[str, ...]] = {
         "fetch.ftp",
         "seed",
         "service.gate",
-        "service.short",
         "simweb",
         "extract.sitemaps.feeds",
     ),  # the parsing part; nobody opens URLs with it

@@ -100,10 +100,8 @@ class Gossamer(Crawler):
         toml = order.with_suffix(".toml")
         toml.write_text(
             f"[fetch]\nhead_timeout = {wishes.timeout}\nidle_timeout = {wishes.timeout}\n"
-            f"robots_timeout = {wishes.timeout}\n"
             # Tries of a host that never answers end after four or five such delays.
-            f"[retry]\nmax_tries = {wishes.retries + 1}\nhost_patience = {wishes.host_patience}\n"
-            f"delay = {wishes.host_patience / 10}\n",
+            f"[retry]\nmax_tries = {wishes.retries + 1}\ndelay = {wishes.host_patience / 10}\n",
             encoding="utf-8",
         )
         options = ["--config", str(toml), "--dir", f"{wishes.place}/crawl", "--scope", "tld:test", "--allow-private"]

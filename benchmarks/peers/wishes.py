@@ -20,7 +20,7 @@ class Wishes:
     concurrency: int = 32  # requests at a time, one per host
     timeout: float = 5.0  # for an answer
     retries: int = 2  # after the first try
-    host_patience: float = 20.0  # give up a host that fails for longer
+    host_patience: float = 20.0  # give up a host that never answers after about half of it
     user_agent: str = f"{AGENT}/1.0 (+https://example.org/crawler)"
 
     def write(self, path: Path) -> None:

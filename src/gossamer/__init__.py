@@ -4,7 +4,7 @@ Read the packages in the order a URL passes through them: `seed`, `filter`, `see
 `fetch`, `extract`, `dedup`, `store`. The values that travel between them are in `model`;
 `crawl.pipeline` joins the stages, `assemble` chooses the backends.
 
-For use from Python: `Crawl`, `crawl_pages`, `Page`, `Outcome` and `Hook` (docs/LIBRARY.md).
+For use from Python: `Crawl`, `crawl_pages`, `Page`, `Outcome` and `Hook` (docs/EXTENDING.md).
 """
 
 from typing import TYPE_CHECKING

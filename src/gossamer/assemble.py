@@ -230,7 +230,7 @@ def _assemble(
     intake = Intake(
         rules=rules_for(config, scope),
         canonicaliser=canonicaliser,
-        resolver=LinkResolver(canonicaliser, max_links=config.filter.max_links_per_page),
+        resolver=LinkResolver(canonicaliser),
         seen=seen,
         key=key,
         identities=identities,
@@ -249,7 +249,7 @@ def _assemble(
     ratios = SelectorRatios(config.frontier.shares, config.frontier.shares_under_load)
     if ordering.fronts == 1:
         ratios = SelectorRatios((1,), (1,))
-    limits = FrontierLimits(config.frontier.max_hosts, config.frontier.quantum)
+    limits = FrontierLimits(config.frontier.max_hosts)
     frontier = Frontier(politeness, ratios, limits, ordering, loader.suffix_visits())
     resting = [*loader.resting_addresses(clock.now()), *rested.addresses.items()]
     # A site's Crawl-delay or Retry-After is not its neighbours': an address rests no longer than its load asks for.
@@ -276,7 +276,7 @@ def _assemble(
         before_commit=lambda batch: pipeline.before_commit(batch),
         on_commit=lambda c: pipeline.on_commit(c),
     )
-    refreshing = Refreshing(config.recrawl, recrawling, store, tally, clock.now(), tokens, pace, config.concurrency)
+    refreshing = Refreshing(config.recrawl, recrawling, store, tally, clock.now(), tokens, pace)
     sitemaps = Sitemaps(
         intake=intake,
         store=store,
@@ -331,11 +331,10 @@ def _assemble(
         politeness=politeness,
         clock=clock,
         hosts=hosts,
-        robots_timeout=Seconds(config.fetch.robots_timeout),
         tally=tally,
     )
-    retry = config.retry
-    health = Health(breaker_for(config), chance, pipeline.only_silence_left)
+    breaker = breaker_for(config)
+    health = Health(breaker, chance, pipeline.only_silence_left)
     visitor = Visitor(
         frontier=frontier,
         notes=notes,
@@ -350,7 +349,7 @@ def _assemble(
             canonicaliser=canonicaliser,
             clock=clock,
             agent=config.robots_agent,
-            policy=RobotsPolicy(first_retry=Seconds(retry.delay), longest_retry=Seconds(retry.max_delay)),
+            policy=RobotsPolicy(first_retry=breaker.first_rest, longest_retry=breaker.longest_rest),
             max_crawl_delay=Seconds(config.politeness.max_crawl_delay),
             find_host=lambda host: reads.ask(loader.find_host, host),
             on_sitemaps=sitemaps.named,

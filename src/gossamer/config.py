@@ -5,110 +5,129 @@ what is rarely changed stands in sections. The command line wins over the file. 
 impossible value is refused by name.
 """
 
-import math
 import re
 import tomllib
 from collections.abc import Mapping
-from itertools import pairwise
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 import msgspec
 
 from gossamer.errors import ConfigError, UsageError
-from gossamer.sections import LogSection, RecrawlSection, Section, ServiceSection, SitemapsSection, at_least
+from gossamer.sections import (
+    ArchiveSection,
+    ContentSection,
+    FrontierSection,
+    LogSection,
+    PrioritySection,
+    RecrawlSection,
+    SearchSection,
+    Section,
+    ServiceSection,
+    SitemapsSection,
+    TrapsSection,
+    about,
+    at_least,
+)
 
 T = TypeVar("T")
 
 
 class FilterSection(Section, frozen=True, kw_only=True):
-    """Which URLs may enter."""
+    """Which URLs may enter the crawl."""
 
-    exclude_domains: tuple[str, ...] = ()
-    include: tuple[str, ...] = ()  # glob patterns; if any are given a URL must match one
-    exclude: tuple[str, ...] = ()
-    exclude_extensions: tuple[str, ...] | None = None  # None: the built-in list
-    max_url_bytes: int = 2083
-    max_links_per_page: int = 5000
-    drop_tracking: bool = False
-    drop_sessions: bool = False
-    drop_query: bool = False
-    sort_query: bool = False
-    minimise: bool = False  # http/https, www. and a trailing slash do not make two URLs of one
+    exclude_domains: Annotated[tuple[str, ...], about("domains never to enter, with all their subdomains")] = ()
+    include: Annotated[tuple[str, ...], about("if given, a URL must match one of these patterns; `*` is any text")] = ()
+    exclude: Annotated[tuple[str, ...], about("a URL must match none of these patterns")] = ()
+    exclude_extensions: Annotated[
+        tuple[str, ...] | None,
+        about("file extensions not to fetch. Default: archives, audio, video, images, fonts and style sheets"),
+    ] = None
+    max_url_bytes: Annotated[int, about("longer URLs are excluded")] = 2083
+    drop_query: Annotated[bool, about("remove the whole query from every URL")] = False
+    minimise: Annotated[
+        bool, about("treat URLs that differ only in http/https, `www.` or a trailing slash as the same URL")
+    ] = False
 
     def __post_init__(self) -> None:
         at_least(self, 16, "max_url_bytes")
-        at_least(self, 1, "max_links_per_page")
 
 
 class IdentitySection(Section, frozen=True, kw_only=True):
-    """What makes no difference between two URLs. Addresses are asked for as they were found."""
+    """When two URLs count as the same.
 
-    tracking: bool = True  # utm_... and their like
-    sessions: bool = True
-    order: bool = True  # of parameters
-    parameters: tuple[str, ...] = ()  # more names that make none
-    keep: tuple[str, ...] = ()  # names that always make one
-    learn: bool = True  # on each host, from its documents, which parameters make none
+    `"ignore"` compares URLs without the parts in question but fetches each URL as it was found; of several URLs that
+    are the same, the first one found is fetched. `"remove"` (`"sort"`) also changes the URL that is fetched. `"keep"`
+    treats URLs that differ in them as different. Changing these keys, or `drop_query` and `minimise` of `[filter]`, in
+    an existing crawl changes which URLs are the same, so some pages may be fetched again."""
 
-
-class TrapsSection(Section, frozen=True, kw_only=True):
-    """When to stop."""
-
-    cut: bool = True
-    patience: int = 150  # pages of one shape that bring nothing new
-    hosts_per_domain: int = 500  # hosts of one domain that bring nothing new
-    max_repeats: int = 3  # of the same segments or parameters within a URL
-
-    def __post_init__(self) -> None:
-        at_least(self, 1, "patience", "hosts_per_domain", "max_repeats")
+    tracking: Annotated[
+        Literal["ignore", "remove", "keep"], about("tracking parameters: `utm_*`, `gclid`, `fbclid` and similar")
+    ] = "ignore"
+    sessions: Annotated[
+        Literal["ignore", "remove", "keep"], about("session ids: `;jsessionid=`, `PHPSESSID`, `sid` and similar")
+    ] = "ignore"
+    order: Annotated[Literal["ignore", "sort", "keep"], about("the order of parameters, and repeated ones")] = "ignore"
+    parameters: Annotated[tuple[str, ...], about("names of further parameters to ignore; case does not matter")] = ()
+    keep: Annotated[tuple[str, ...], about("names of parameters that always distinguish URLs")] = ()
+    learn: Annotated[bool, about("learn for each host which parameters do not change the document")] = True
 
 
 class FetchSection(Section, frozen=True, kw_only=True):
-    """How long and how much."""
+    """Requests: time limits, size limits and what is sent.
 
-    connect_timeout: float = 10.0
-    tls_timeout: float = 10.0
-    head_timeout: float = 20.0
-    idle_timeout: float = 20.0
-    total_timeout: float = 120.0
-    robots_timeout: float = 20.0  # for a robots.txt, everything
-    max_body_bytes: int = 10 * 1024 * 1024
-    max_redirects: int = 10
-    ftp: bool = False  # whether ftp: URLs may enter
-    kinds: tuple[str, ...] = ()  # MIME types and words for them; none: everything
-    headers: dict[str, str] = msgspec.field(default_factory=dict)
-    accept_language: str | None = None
-    proxy: str | None = None
-    proxy_env: str | None = None  # the variable that holds a proxy with its credentials
-    http2: bool = True
-    verify: bool = True
-    ca_bundle: str | None = None  # a file of trusted roots; without it, the system's
-    max_connections: int = 4000  # kept open for a host's next visit
+    `kinds` takes MIME types with `*` (`"text/*"`, `"*/*+xml"`) and the words `any`, `html`, `xhtml`, `feeds`,
+    `sitemaps`, `text`, `xml`, `json`, `pdf`, `documents`, `images`, `audio`, `video`, `fonts` and `archives`."""
+
+    connect_timeout: Annotated[float, about("seconds to establish a connection")] = 10.0
+    head_timeout: Annotated[float, about("seconds from the request to the end of the response headers")] = 20.0
+    idle_timeout: Annotated[float, about("seconds without a byte of the body")] = 20.0
+    total_timeout: Annotated[float, about("seconds for the whole exchange")] = 120.0
+    max_body_bytes: Annotated[int, about("longer bodies are cut off and stored as truncated")] = 10 * 1024 * 1024
+    max_redirects: Annotated[int, about("length of the longest chain of redirects that is followed")] = 10
+    ftp: Annotated[bool, about("crawl `ftp:` URLs too: files, and directories as pages of links")] = False
+    kinds: Annotated[tuple[str, ...], about("kinds of documents to keep; empty keeps all")] = ()
+    headers: Annotated[dict[str, str], about("header fields added to every request")] = msgspec.field(
+        default_factory=dict
+    )
+    accept_language: Annotated[str | None, about("the `Accept-Language` header of every request")] = None
+    proxy: Annotated[
+        str | None,
+        about("`http://host:port`, or with `https:` or `socks5h:`; the proxy resolves host names. Without credentials"),
+    ] = None
+    proxy_env: Annotated[
+        str | None, about("instead of `proxy`: the environment variable that holds its URL, credentials included")
+    ] = None
+    http2: Annotated[bool, about("use HTTP/2 where the host offers it")] = True
+    verify: Annotated[bool, about("verify TLS certificates")] = True
+    ca_bundle: Annotated[str | None, about("PEM file of trusted root certificates. Default: the system's")] = None
 
     def __post_init__(self) -> None:
         _one_proxy(self)
-        at_least(self, 0.001, "connect_timeout", "tls_timeout", "head_timeout", "idle_timeout", "total_timeout")
-        at_least(self, 0.001, "robots_timeout")
-        at_least(self, 1, "max_body_bytes", "max_connections")
+        at_least(self, 0.001, "connect_timeout", "head_timeout", "idle_timeout", "total_timeout")
+        at_least(self, 1, "max_body_bytes")
         at_least(self, 0, "max_redirects")
 
 
 class HostSection(Section, frozen=True, kw_only=True):
-    """What is different for one host, or for all names below a domain. What is absent is as for every host."""
+    """Settings for one host, or with `[host."*.example.org"]` for all subdomains of a domain.
 
-    delay: float | None = None
-    headers: dict[str, str] = msgspec.field(default_factory=dict)  # added to those of [fetch]
-    auth: str | None = None
-    auth_env: str | None = None  # the variable that holds user:password, or the token
-    verify: bool | None = None
-    http2: bool | None = None
-    proxy: str | None = None  # "" for none
-    proxy_env: str | None = None
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    kinds: tuple[str, ...] | None = None
-    trap: bool | None = None  # false: nothing of it is cut as a trap
+    If several sections match a host, only the most specific one applies. Absent keys have the crawl's value."""
+
+    delay: Annotated[float | None, about("seconds between requests, in place of the crawl's `delay`")] = None
+    headers: Annotated[dict[str, str], about("header fields added to those of `[fetch]`, or replacing them")] = (
+        msgspec.field(default_factory=dict)
+    )
+    auth: Annotated[str | None, about('authentication: `"basic"` or `"bearer"`; needs `auth_env`')] = None
+    auth_env: Annotated[str | None, about("environment variable that holds `user:password`, or the token")] = None
+    verify: Annotated[bool | None, about("as in `[fetch]`")] = None
+    http2: Annotated[bool | None, about("as in `[fetch]`")] = None
+    proxy: Annotated[str | None, about('as in `[fetch]`; `""` for no proxy')] = None
+    proxy_env: Annotated[str | None, about("as in `[fetch]`")] = None
+    include: Annotated[tuple[str, ...], about("as in `[filter]`, in addition to it")] = ()
+    exclude: Annotated[tuple[str, ...], about("as in `[filter]`, in addition to it")] = ()
+    kinds: Annotated[tuple[str, ...] | None, about("as in `[fetch]`")] = None
+    trap: Annotated[bool | None, about("`false`: cut nothing of this host as a trap")] = None
 
     def __post_init__(self) -> None:
         at_least(self, 0, "delay")
@@ -127,12 +146,12 @@ def _one_proxy(section: "FetchSection | HostSection") -> None:
 
 
 class PolitenessSection(Section, frozen=True, kw_only=True):
-    """Beyond `delay` and `delay_factor`."""
+    """Limits on politeness, in addition to `delay` and `delay_factor`."""
 
-    max_adaptive_delay: float = 30.0  # cap on delay_factor times the last fetch time
-    max_crawl_delay: float = 3600.0  # a robots.txt that asks for more closes the host
-    max_retry_after: float = 86_400.0
-    max_per_domain: int | None = None  # at most this many page requests per registrable domain
+    max_adaptive_delay: Annotated[float, about("seconds; upper limit of `delay_factor` times the fetch time")] = 30.0
+    max_crawl_delay: Annotated[float, about("seconds; a host with a longer Crawl-delay is not crawled")] = 3600.0
+    max_retry_after: Annotated[float, about("seconds; upper limit of a Retry-After")] = 86_400.0
+    max_per_domain: Annotated[int | None, about("page requests per registrable domain. Default: no limit")] = None
 
     def __post_init__(self) -> None:
         at_least(self, 0, "max_adaptive_delay", "max_crawl_delay", "max_retry_after")
@@ -140,132 +159,49 @@ class PolitenessSection(Section, frozen=True, kw_only=True):
 
 
 class RetrySection(Section, frozen=True, kw_only=True):
-    """What failures cost."""
+    """Retries of failed requests."""
 
-    max_tries: int = 3
-    delay: float = 10.0  # after the first failure; doubles
-    max_delay: float = 3600.0
-    missing_delay: float = 86_400.0  # until a URL that answered 4xx is asked again
-    missing_tries: int = 3  # then it is gone
-    host_patience: float = 900.0  # a host that is down for longer takes its URLs to the dead letters
-
-    def __post_init__(self) -> None:
-        at_least(self, 1, "max_tries", "missing_tries")
-        at_least(self, 0, "host_patience")
-        at_least(self, 0.01, "delay", "max_delay", "missing_delay")
-
-
-class FrontierSection(Section, frozen=True, kw_only=True):
-    """The working set in memory, and the bias of the selector."""
-
-    max_hosts: int = 10_000
-    quantum: int = 100
-    shares: tuple[float, ...] = (60, 30, 10)
-    shares_under_load: tuple[float, ...] = (80, 15, 5)
+    max_tries: Annotated[int, about("failed visits before a URL becomes a dead letter")] = 3
+    delay: Annotated[float, about("seconds after the first failure; doubles with each, up to an hour")] = 10.0
+    missing_delay: Annotated[
+        float, about("seconds until a URL that answered 4xx is tried again, at the next start of the crawl after that")
+    ] = 86_400.0
 
     def __post_init__(self) -> None:
-        at_least(self, 1, "max_hosts", "quantum")
-        for name in ("shares", "shares_under_load"):
-            shares = getattr(self, name)
-            if not shares or not all(0 < share < math.inf for share in shares):
-                raise ValueError(f"{name} must be positive numbers, one for each class, not {list(shares)}")
-        if len(self.shares_under_load) != len(self.shares):
-            raise ValueError(f"shares_under_load must be as many as shares: {len(self.shares)}")
-
-
-class WeightsSection(Section, frozen=True, kw_only=True):
-    """What each signal counts in a priority; only their proportions matter. 0 leaves it out."""
-
-    importance: float = 4.0  # credit that links have brought
-    links_from_others: float = 2.0  # pages of other domains that link to it
-    links: float = 0.0  # pages that link to it, from anywhere
-    page_type: float = 4.0  # home page, index, article, asset
-    nesting: float = 4.0  # levels of the path
-    depth: float = 0.5  # links followed from a seed
-    trusted: float = 2.0  # on the list of trusted domains; nothing where there is no list
-    freshness: float = 0.5  # age of the last known modification; nothing where that is not known
-    change: float = 0.5  # how often it was found changed; nothing before the second visit
-
-    def __post_init__(self) -> None:
-        at_least(self, 0, *self.__struct_fields__)
-
-    @property
-    def by_signal(self) -> dict[str, float]:
-        return {name: getattr(self, name) for name in self.__struct_fields__}
-
-
-_TRUSTED = re.compile(r"(\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)*|[a-z0-9_-]+\.\*", re.IGNORECASE)
-
-
-class PrioritySection(Section, frozen=True, kw_only=True):
-    """How the ordering `mercator` scores URLs, and which scores make which class."""
-
-    trusted: tuple[str, ...] = ()
-    bounds: tuple[float, ...] = (0.27, 0.15)  # the least score of each class but the lowest, highest first
-    weights: WeightsSection = WeightsSection()
-
-    def __post_init__(self) -> None:
-        for pattern in self.trusted:
-            if not _TRUSTED.fullmatch(pattern):
-                raise ValueError(f"trusted must be domains and patterns like '*.gov' or 'news.*', not {pattern!r}")
-        falling = all(higher > lower for higher, lower in pairwise(self.bounds))
-        if not falling or not all(0 < bound <= 1 for bound in self.bounds):
-            raise ValueError(f"bounds must fall, from 1 at most to more than 0, not {list(self.bounds)}")
-        if not any(self.weights.by_signal.values()):
-            raise ValueError("weights must not all be 0")
-
-
-class SearchSection(Section, frozen=True, kw_only=True):
-    """Seeds from a search engine."""
-
-    provider: str = "duckduckgo"
-    base: str | None = None  # the address of its page of results, where it is not the usual one
-    queries: tuple[str, ...] = ()
-
-
-class ArchiveSection(Section, frozen=True, kw_only=True):
-    """How the results are kept."""
-
-    warc_rotate_bytes: int = 1_000_000_000
-    warc_prefix: str = "gossamer"
-    revisits: bool = True  # a record for every duplicate, that it is one
-    outlinks: bool = False  # a record for every page of what it links to
-
-    def __post_init__(self) -> None:
-        at_least(self, 10_000, "warc_rotate_bytes")
-        if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", self.warc_prefix):
-            raise ValueError(f"warc_prefix must be letters, digits, '-' or '_', not {self.warc_prefix!r}")
-
-
-class ContentSection(Section, frozen=True, kw_only=True):
-    """What is made of documents that we have already, or almost."""
-
-    near_duplicates: Literal["mark", "skip", "off"] = "mark"
+        at_least(self, 1, "max_tries")
+        at_least(self, 0.01, "delay", "missing_delay")
 
 
 DEFAULT_USER_AGENT = "gossamer/0.1"
 
 
 class Config(Section, frozen=True, kw_only=True):
-    """Everything a crawl is told. The defaults are polite."""
+    """All settings of a crawl. The defaults are polite."""
 
-    dir: str = "crawl"
-    seeds: str | None = None  # a file, or - for standard input
-    scope: str = "host"
-    max_pages: int | None = None
-    max_depth: int = 20  # links followed from a seed
-    order: str = "mercator"
-    delay: float = 1.0
-    delay_factor: float = 10.0
-    concurrency: int = 80
-    workers: int = 1  # processes; each has its part of the domains
-    user_agent: str = DEFAULT_USER_AGENT
-    dns: str | None = None  # name servers, HOST:PORT, several joined by commas
-    allow_private: bool = False
-    allow_networks: tuple[str, ...] = ()  # of private addresses, just these
-    json: bool = False
-    quiet: bool = False
-    hooks: tuple[str, ...] = ()  # of users' packages, by name
+    dir: Annotated[str, about("directory of the crawl")] = "crawl"
+    seeds: Annotated[str | None, about("file of seeds, or `-` for standard input")] = None
+    scope: Annotated[
+        str, about("`host`, `domain`, `any`, `host:NAME`, `domain:NAME` or `tld:nz`; several separated by commas")
+    ] = "host"
+    max_pages: Annotated[int | None, about("stop after this many stored documents. Default: no limit")] = None
+    max_depth: Annotated[int, about("links followed from a seed")] = 20
+    order: Annotated[str, about("`mercator`, `bfs`, `dfs`, `novelty`, `balance`, `importance` or a plugin's")] = (
+        "mercator"
+    )
+    delay: Annotated[float, about("seconds from the end of a response to the next request to its host")] = 1.0
+    delay_factor: Annotated[float, about("or this many times the last fetch time, if that is longer")] = 10.0
+    concurrency: Annotated[int, about("visits at a time; never more than one per host")] = 80
+    workers: Annotated[int, about("number of processes; each crawls its own share of the domains")] = 1
+    user_agent: Annotated[str, about("printable ASCII, beginning with a product name; say here how to reach you")] = (
+        DEFAULT_USER_AGENT
+    )
+    dns: Annotated[str | None, about("name servers as `HOST:PORT`, separated by commas. Default: the system's")] = None
+    allow_private: Annotated[bool, about("permit private and loopback addresses")] = False
+    allow_networks: Annotated[tuple[str, ...], about("private networks to permit, such as `10.1.0.0/16`")] = ()
+    json: Annotated[bool, about("as `--json`")] = False
+    quiet: Annotated[bool, about("as `--quiet`")] = False
+    hooks: Annotated[tuple[str, ...], about("names of hooks of installed packages to call")] = ()
+    rehearse: float | None = None  # `--rehearse`, for tests and experiments; not a key of the file
     filter: FilterSection = FilterSection()
     identity: IdentitySection = IdentitySection()
     traps: TrapsSection = TrapsSection()
@@ -285,7 +221,7 @@ class Config(Section, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         at_least(self, 0, "delay", "delay_factor", "max_depth")
-        at_least(self, 1, "concurrency", "workers", "max_pages")
+        at_least(self, 1, "concurrency", "workers", "max_pages", "rehearse")
         if not self.user_agent or any(not " " <= c <= "~" for c in self.user_agent) or len(self.user_agent) > 500:
             raise ValueError("user_agent must be printable ASCII on one line, at most 500 characters")
         if not re.match(r"[A-Za-z_-]+", self.user_agent):
@@ -309,6 +245,28 @@ class Config(Section, frozen=True, kw_only=True):
         assert found is not None
         return found.group()
 
+
+_FIXED = (
+    *("fetch.tls_timeout", "fetch.robots_timeout", "fetch.max_connections", "frontier.quantum", "archive.warc_prefix"),
+    *("filter.max_links_per_page", "traps.hosts_per_domain", "traps.max_repeats"),
+    *("retry.max_delay", "retry.missing_tries", "retry.host_patience"),
+    *("sitemaps.max_bytes", "sitemaps.max_entries", "sitemaps.max_levels", "sitemaps.max_files", "sitemaps.max_urls"),
+    *("service.head_timeout", "service.request_timeout", "service.max_connections", "service.max_requests"),
+    "service.patience",
+)
+CHANGED_KEYS = {
+    **dict.fromkeys(_FIXED, "this key was removed, its value is fixed now; delete the line"),
+    "sitemaps.strict": "this key was removed, sitemaps may list any URL in scope; delete the line",
+    "filter.drop_tracking": 'this key was removed; write tracking = "remove" under [identity], or delete the line',
+    "filter.drop_sessions": 'this key was removed; write sessions = "remove" under [identity], or delete the line',
+    "filter.sort_query": 'this key was removed; write order = "sort" under [identity], or delete the line',
+    "recrawl.capacity_share": "this key was removed; set recrawl.budget, in visits per day, instead",
+    "recrawl.rehearse": "this key was removed; delete the line",
+    "identity.tracking": 'must be "ignore" (formerly true), "keep" (formerly false) or "remove"',
+    "identity.sessions": 'must be "ignore" (formerly true), "keep" (formerly false) or "remove"',
+    "identity.order": 'must be "ignore" (formerly true), "keep" (formerly false) or "sort"',
+}
+"""What to do about keys of earlier versions that were removed or take other values now."""
 
 # Problems that sections find themselves begin with the key.
 _OURS = re.compile(r"[a-z][a-z0-9_.]+ must ").match
@@ -352,18 +310,33 @@ def shape_of(config: Config) -> dict[str, object]:
 def known_shape(remembered: Mapping[str, object]) -> dict[str, object]:
     """What was remembered, as far as this version knows the keys."""
     found = {key: value for key, value in remembered.items() if key in SHAPING and key in Config.__struct_fields__}
+    before, identity = found.get("filter"), found.get("identity")
+    if isinstance(before, dict) and isinstance(identity, dict):
+        found["identity"] = _identity_of(before, identity)
     for name, section in (("filter", FilterSection), ("identity", IdentitySection)):
         within = found.get(name)
         if isinstance(within, dict):
             found[name] = {key: value for key, value in within.items() if key in section.__struct_fields__}
-    if "filter" in found and "identity" not in found:
-        # A crawl of a version that knew no such section: what it has met, it has met under its plain names.
-        found["identity"] = {"tracking": False, "sessions": False, "order": False, "learn": False}
+    return found
+
+
+def _identity_of(remembered: Mapping[str, object], identity: Mapping[str, object]) -> dict[str, object]:
+    """The remembered `[identity]`, where a version with booleans and `filter.drop_*` has written it as now."""
+    found = dict(identity)
+    for key, former, changed in (
+        ("tracking", "drop_tracking", "remove"),
+        ("sessions", "drop_sessions", "remove"),
+        ("order", "sort_query", "sort"),
+    ):
+        if isinstance(identity.get(key), bool):
+            found[key] = changed if remembered.get(former) else "ignore" if identity[key] else "keep"
     return found
 
 
 def make_config(file: Mapping[str, object], options: Mapping[str, object]) -> Config:
     """Defaults, then the file, then the options that were given (None: not given). Raises ConfigError."""
+    if "rehearse" in file:
+        raise ConfigError("rehearse", "no such key")
     merged = {**file, **{key: value for key, value in options.items() if value is not None}}
     hosts = merged.get("host")
     if isinstance(hosts, dict):
@@ -384,8 +357,9 @@ def _named(message: str, within: str) -> ConfigError:
     problem, _, where = message.partition(" - at `$")
     path = ".".join(part for part in (within, where.rstrip("`").lstrip(".")) if part)
     if found := re.search(r"unknown field `(.+?)`", problem):
-        return ConfigError(".".join(part for part in (path, found.group(1)) if part), "no such key")
+        key = ".".join(part for part in (path, found.group(1)) if part)
+        return ConfigError(key, CHANGED_KEYS.get(key, "no such key"))
     if _OURS(problem):
         key, _, rest = problem.partition(" ")
         return ConfigError(".".join(part for part in (path, key) if part), rest)
-    return ConfigError(path, problem.replace("`", ""))
+    return ConfigError(path, CHANGED_KEYS.get(path, problem.replace("`", "")))

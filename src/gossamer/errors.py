@@ -7,6 +7,7 @@ GossamerError
 ├── DirectoryError   the crawl directory cannot be used: exit 1, nothing was touched
 │   ├── DirectoryInUse   another process has it open
 │   └── NotThisCrawl     it holds something else than the crawl that was asked for
+│       └── OldSchema        or that crawl as an older version wrote it
 ├── StoreFailed      a transaction did not commit; what it held is still to be done
 │   └── DiskFull         no room for it: free some and run the same command again
 ├── SearchFailed     a search engine gave no seeds: exit 1, the message says why
@@ -49,6 +50,10 @@ class DirectoryInUse(DirectoryError):
 
 class NotThisCrawl(DirectoryError):
     """The directory belongs to another crawl, or to no crawl at all."""
+
+
+class OldSchema(NotThisCrawl):
+    """The database is of an older version: open it for writing once, and it is brought up to date."""
 
 
 class StoreFailed(GossamerError):

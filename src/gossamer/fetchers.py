@@ -1,6 +1,7 @@
 """Who fetches, as a configuration asks for it: one fetcher for each scheme that may be opened."""
 
 from collections.abc import Callable
+from typing import Final
 
 from gossamer.clock import Clock
 from gossamer.config import Config
@@ -11,12 +12,14 @@ from gossamer.fetch.http.room import BodyRoom
 from gossamer.fetch.schemes import SchemeFetcher
 from gossamer.model.units import Seconds
 
+TLS_TIMEOUT: Final = Seconds(10.0)
+
 
 def fetch_limits_for(config: Config) -> FetchLimits:
     wishes = config.fetch
     return FetchLimits(
         connect=Seconds(wishes.connect_timeout),
-        tls=Seconds(wishes.tls_timeout),
+        tls=TLS_TIMEOUT,
         head=Seconds(wishes.head_timeout),
         idle=Seconds(wishes.idle_timeout),
         total=Seconds(wishes.total_timeout),
@@ -36,7 +39,6 @@ def fetcher_for(
         limits,
         clock,
         allow=allow,
-        max_connections=config.fetch.max_connections,
         ca_file=config.fetch.ca_bundle,
         room=room,
     )

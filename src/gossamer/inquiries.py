@@ -1,14 +1,12 @@
 """What people ask about a crawl, answered from what is stored: for the commands and for the service. The crawl may be
 running. Light: loads no fetcher."""
 
-from collections.abc import Callable
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from gossamer.backends.sqlite.database import open_for_reading
-from gossamer.backends.sqlite.host_index import HostStanding
 from gossamer.backends.sqlite.host_reports import HostRow
 from gossamer.backends.sqlite.story import StoryReader
 from gossamer.config import Config
@@ -38,17 +36,7 @@ from gossamer.wishes import domain_of
 from gossamer.workers.layout import parts_of
 
 Json = dict[str, object]
-Check = Callable[[VisitFact], RecordCheck | None]
-"""Looks at the record of a visit in the archive."""
 
-HOST_SORTS: dict[str, Callable[[HostStanding], tuple[float, str]]] = {
-    "queued": lambda row: (-row.queued, row.host),
-    "fetched": lambda row: (-row.fetched, row.host),
-    "excluded": lambda row: (-row.excluded, row.host),
-    "next": lambda row: (row.next_contact, row.host),
-    "host": lambda row: (0.0, ".".join(reversed(row.host.split(".")))),
-}
-"""What may come first in a list of hosts."""
 NOTHING_ORDERED = HostOrder()
 
 
@@ -61,7 +49,7 @@ def story_of(config: Config, text: str, *, running: bool) -> Story:
     with ExitStack() as opened:
         owners = _Owners(Path(config.dir), opened)
         book.archive = owners.archive
-        return _story(owners.reader_of(form.host), book, form, running, None, owners)
+        return _story(owners.reader_of(form.host), book, form, running, owners)
 
 
 class _Owners:
@@ -89,28 +77,17 @@ class _Owners:
         return self._readers[path]
 
 
-def story_from(
-    reader: StoryReader, book: Rulebook, text: str, check: Check, *, running: bool, largest_record: int | None = None
-) -> Story:
-    """The same by a reader of its database, under the rules of a book; `check` looks at the archive. Raises LargeRecord
-    if a document in it would have to be read that is larger than that."""
+def story_from(reader: StoryReader, book: Rulebook, text: str, *, running: bool) -> Story:
+    """The same by a reader of its database, under the rules of a book."""
     form = _form(book, text)
-    return refused(form) if form.url is None else _story(reader, book, form, running, largest_record, check=check)
+    return refused(form) if form.url is None else _story(reader, book, form, running)
 
 
 def _form(book: Rulebook, text: str) -> Form:
     return form_of(text, with_scheme(text), book.canonicaliser)
 
 
-def _story(
-    reader: StoryReader,
-    book: Rulebook,
-    form: Form,
-    running: bool,
-    largest: int | None,
-    owners: _Owners | None = None,
-    check: Check | None = None,
-) -> Story:
+def _story(reader: StoryReader, book: Rulebook, form: Form, running: bool, owners: _Owners | None = None) -> Story:
     assert form.url is not None and form.host is not None and form.origin is not None
     domain, _, suffix = domain_of(form.host)
     identities, sought = _sought(reader, book, form)
@@ -120,10 +97,7 @@ def _story(
     host = facts.host.host if facts.host is not None else form.host
     ordered = orders_from(facts.orders).ordered_for(host)
     rules = rules_of(book, reader, host, domain, identities, ordered)
-    if largest is not None and facts.visit is not None and _record_bytes(facts.visit) > largest:
-        raise LargeRecord
-    check = check or partial(checked_record, book.archive)
-    record = None if facts.visit is None else check(facts.visit)
+    record = None if facts.visit is None else _checked_record(book.archive, facts.visit)
     # The clock is read last, so that nothing on record is younger than now.
     return tell(form, facts, rules, now=book.clock.now(), running=running, record=record)
 
@@ -215,15 +189,7 @@ def _basis(book: Rulebook, known: UrlFact, facts: Facts) -> Basis:
     return Basis(terms, fixed, ruling.rule, not changing.lies, changing.rates, changing.trust, price)
 
 
-class LargeRecord(Exception):
-    """The story cannot be told without much reading: ask for it where there is time."""
-
-
-def _record_bytes(visit: VisitFact) -> int:
-    return 0 if visit.warc_file is None else max(visit.warc_length or 0, visit.size or 0)
-
-
-def checked_record(folder: Path, visit: VisitFact) -> RecordCheck | None:
+def _checked_record(folder: Path, visit: VisitFact) -> RecordCheck | None:
     """What lies where the document should be; None if it was not archived."""
     if visit.warc_file is None or visit.warc_offset is None or visit.warc_length is None:
         return None
@@ -251,15 +217,15 @@ def host_object(row: HostRow, book: Rulebook, now: Instant, ordered: HostOrder =
     policy = _with_order(book.politeness(host), ordered)
     politeness = politeness_of(fact, DomainFact(Domain(row.domain)), policy, None, None, now)
     shapes, refused = cuts_of(row.budget)
-    excluded = row.counts.excluded + type(row.counts.excluded)(refused)
+    excluded = row.excluded + type(row.excluded)(refused)
     return {
         "host": row.host,
         "domain": row.domain,
         "state": _state(row, politeness.wait),
-        "queued": row.counts.queued,
-        "fetched": row.counts.fetched,
-        "stored": row.counts.stored,
-        "known": row.counts.known,
+        "queued": row.queued,
+        "fetched": row.fetched,
+        "stored": row.stored,
+        "known": row.known,
         "address": row.address,
         "delay": politeness.gap,
         "next_contact": words.timestamp(row.next_contact) if row.next_contact else None,
@@ -281,7 +247,7 @@ def order_object(ordered: HostOrder) -> Json:
 def _state(row: HostRow, wait: float) -> str:
     if row.trouble:
         return "failing"
-    if row.counts.queued == 0:
+    if row.queued == 0:
         return "done"
     if row.next_contact <= 0:
         return "new"

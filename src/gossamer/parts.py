@@ -39,8 +39,7 @@ def captures_for(
     config: Config, directory: CrawlDirectory, committed: dict[str, int], clock: Clock, ids: RecordIds
 ) -> WarcCaptures:
     """The WARC files, cut back to what was committed. Raises DirectoryError if committed records are missing."""
-    prefix = config.archive.warc_prefix
-    for repair in cut_back(directory.warcs, committed, prefix):
+    for repair in cut_back(directory.warcs, committed):
         if repair.kind is RepairKind.DAMAGED:
             raise DirectoryError(
                 f"{directory.warcs / repair.file_name} is damaged: {repair.committed_length} bytes were committed, "
@@ -49,7 +48,6 @@ def captures_for(
     info = Warcinfo(f"gossamer/{__version__}", config.user_agent, "")
     writer = WarcWriter(
         directory.warcs,
-        prefix,
         info=info,
         ids=ids,
         clock=clock,

@@ -1,13 +1,20 @@
-"""What every section of a configuration is; those on sitemaps, recrawls and the service. `config` has the others."""
+"""The sections of a configuration that are about neither URLs nor requests; `config` has the others."""
 
 import math
-from typing import Literal
+import re
+from itertools import pairwise
+from typing import Annotated, Literal
 
 import msgspec
 
 
 class Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Root of all sections: immutable, and deaf to keys it does not know."""
+    """Base of all sections: immutable; unknown keys are rejected. docs/REFERENCE.md is generated from them."""
+
+
+def about(description: str) -> msgspec.Meta:
+    """What a key means, for the reference."""
+    return msgspec.Meta(description=description)
 
 
 def at_least(section: object, least: float, *names: str) -> None:
@@ -18,33 +25,129 @@ def at_least(section: object, least: float, *names: str) -> None:
             raise ValueError(f"{name} must be a number of at least {least:g}, not {value}")
 
 
+class TrapsSection(Section, frozen=True, kw_only=True):
+    """Crawler traps: when to stop following URLs of one kind."""
+
+    cut: Annotated[bool, about("stop following URLs that look like a trap")] = True
+    patience: Annotated[int, about("pages of the same URL shape without new content before the shape is cut")] = 150
+
+    def __post_init__(self) -> None:
+        at_least(self, 1, "patience")
+
+
+class FrontierSection(Section, frozen=True, kw_only=True):
+    """The frontier: its working set in memory, and the shares of the priority classes."""
+
+    max_hosts: Annotated[int, about("hosts with a back queue in memory; further hosts wait in the database")] = 10_000
+    shares: Annotated[
+        tuple[float, ...], about("turns of each class, highest first; one more than `bounds` of `[priority]`")
+    ] = (60, 30, 10)
+    shares_under_load: Annotated[tuple[float, ...], about("the same under high load")] = (80, 15, 5)
+
+    def __post_init__(self) -> None:
+        at_least(self, 1, "max_hosts")
+        for name in ("shares", "shares_under_load"):
+            shares = getattr(self, name)
+            if not shares or not all(0 < share < math.inf for share in shares):
+                raise ValueError(f"{name} must be positive numbers, one for each class, not {list(shares)}")
+        if len(self.shares_under_load) != len(self.shares):
+            raise ValueError(f"shares_under_load must be as many as shares: {len(self.shares)}")
+
+
+class WeightsSection(Section, frozen=True, kw_only=True):
+    """Weight of each signal in the priority of a URL. Only the proportions matter; 0 leaves a signal out."""
+
+    importance: Annotated[float, about("online page importance: credit passed on by links")] = 4.0
+    links_from_others: Annotated[float, about("pages of other domains that link to it")] = 2.0
+    links: Annotated[float, about("pages that link to it, of any domain")] = 0.0
+    page_type: Annotated[float, about("home page, index, article or asset, judged by the URL")] = 4.0
+    nesting: Annotated[float, about("levels of the path")] = 4.0
+    depth: Annotated[float, about("links followed from a seed")] = 0.5
+    trusted: Annotated[float, about("its host is trusted; no effect while `trusted` is empty")] = 2.0
+    freshness: Annotated[float, about("age of the last known modification; no effect while unknown")] = 0.5
+    change: Annotated[float, about("how often it was found changed; no effect before the second visit")] = 0.5
+
+    def __post_init__(self) -> None:
+        at_least(self, 0, *self.__struct_fields__)
+
+    @property
+    def by_signal(self) -> dict[str, float]:
+        return {name: getattr(self, name) for name in self.__struct_fields__}
+
+
+_TRUSTED = re.compile(r"(\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)*|[a-z0-9_-]+\.\*", re.IGNORECASE)
+
+
+class PrioritySection(Section, frozen=True, kw_only=True):
+    """How the ordering `mercator` scores URLs and assigns them to classes."""
+
+    trusted: Annotated[tuple[str, ...], about("trusted domains, and patterns such as `*.gov` or `news.*`")] = ()
+    bounds: Annotated[
+        tuple[float, ...], about("lowest score of each class except the last, highest first; one fewer than `shares`")
+    ] = (0.27, 0.15)
+    weights: WeightsSection = WeightsSection()
+
+    def __post_init__(self) -> None:
+        for pattern in self.trusted:
+            if not _TRUSTED.fullmatch(pattern):
+                raise ValueError(f"trusted must be domains and patterns like '*.gov' or 'news.*', not {pattern!r}")
+        falling = all(higher > lower for higher, lower in pairwise(self.bounds))
+        if not falling or not all(0 < bound <= 1 for bound in self.bounds):
+            raise ValueError(f"bounds must fall, from 1 at most to more than 0, not {list(self.bounds)}")
+        if not any(self.weights.by_signal.values()):
+            raise ValueError("weights must not all be 0")
+
+
+class SearchSection(Section, frozen=True, kw_only=True):
+    """Seeds from a search engine (`--query`)."""
+
+    provider: Annotated[str, about("the search engine; `duckduckgo` is the only one")] = "duckduckgo"
+    base: Annotated[str | None, about("URL of its result page, for another server. Default: the engine's own")] = None
+    queries: Annotated[tuple[str, ...], about("as `--query`")] = ()
+
+
+class ArchiveSection(Section, frozen=True, kw_only=True):
+    """WARC files."""
+
+    warc_rotate_bytes: Annotated[int, about("start a new file at this size")] = 1_000_000_000
+    revisits: Annotated[bool, about("write a revisit record for every duplicate")] = True
+    outlinks: Annotated[bool, about("write a record of its links for every page")] = False
+
+    def __post_init__(self) -> None:
+        at_least(self, 10_000, "warc_rotate_bytes")
+
+
+class ContentSection(Section, frozen=True, kw_only=True):
+    """Duplicate content."""
+
+    near_duplicates: Annotated[
+        Literal["mark", "skip", "off"],
+        about("near-duplicates: store and mark them, skip them and their links, or do not look for them"),
+    ] = "mark"
+
+
 class SitemapsSection(Section, frozen=True, kw_only=True):
     """Sitemaps as sources of URLs."""
 
-    enabled: bool = True  # those that robots.txt names, and what they lead to
-    well_known: bool = False  # and /sitemap.xml where robots.txt names none
-    strict: bool = False  # only URLs that a sitemap may speak for by the protocol
-    max_bytes: int = 50 * 1024 * 1024  # of one sitemap, unpacked
-    max_entries: int = 50_000  # of one sitemap
-    max_levels: int = 5  # a sitemap that robots.txt names is the first
-    max_files: int = 1_000  # of one host
-    max_urls: int = 1_000_000  # that the sitemaps of one host list
-
-    def __post_init__(self) -> None:
-        at_least(self, 1, "max_bytes", "max_entries", "max_levels", "max_files", "max_urls")
+    enabled: Annotated[bool, about("visit the sitemaps that robots.txt names")] = True
+    well_known: Annotated[bool, about("try `/sitemap.xml` on hosts whose robots.txt names no sitemap")] = False
 
 
 class RecrawlRuleSection(Section, frozen=True, kw_only=True):
-    """What is different for the URLs that it is about: all that is given must fit."""
+    """Recrawl intervals for some URLs. A rule applies if all of `host`, `pattern`, `mime` and `state` that are given
+    match; the first rule that applies is used. Rules without a `state` do not apply to `not-found` and `gone`."""
 
-    host: str | None = None  # a host, or *. and a domain for it and all below
-    pattern: str | None = None  # of the URL, with * for any run of characters
-    mime: str | None = None  # a type, or text/*
-    state: Literal["page", "near-duplicate", "not-found", "gone", "moved", "elsewhere"] | None = None
-    interval: float | None = None  # seconds until the next visit, whatever the policy would say
-    shortest: float | None = None
-    longest: float | None = None
-    never: bool = False
+    host: Annotated[str | None, about("a host, or `*.example.org` for a domain and its subdomains")] = None
+    pattern: Annotated[str | None, about("a pattern of the URL; `*` is any text")] = None
+    mime: Annotated[str | None, about("a MIME type, or `text/*`")] = None
+    state: Annotated[
+        Literal["page", "near-duplicate", "not-found", "gone", "moved", "elsewhere"] | None,
+        about("what the last visit found: `moved` is a permanent redirect, `elsewhere` any other"),
+    ] = None
+    interval: Annotated[float | None, about("seconds until the next visit, instead of the policy's choice")] = None
+    shortest: Annotated[float | None, about("as in `[recrawl]`")] = None
+    longest: Annotated[float | None, about("as in `[recrawl]`")] = None
+    never: Annotated[bool, about("do not visit again")] = False
 
     def __post_init__(self) -> None:
         at_least(self, 0.001, "interval", "shortest", "longest")
@@ -53,44 +156,36 @@ class RecrawlRuleSection(Section, frozen=True, kw_only=True):
 
 
 class RecrawlSection(Section, frozen=True, kw_only=True):
-    """When URLs are visited again. Times are in seconds."""
+    """When pages are visited again. Times are in seconds."""
 
-    policy: str = "optimal"
-    keep_fresh: bool = False  # go on for ever, and visit again whatever comes due; `serve` does unless told otherwise
-    interval: float = 1_209_600.0  # two weeks: of policies that do not reckon, and where nothing is known of a page
-    shortest: float = 300.0
-    longest: float = 31_536_000.0
-    budget: float | None = None  # visits a day to URLs that were visited before
-    capacity_share: float | None = None  # or as many as fill this share of the slots
-    discovery_share: float = 0.1  # of all visits, at least this much for URLs that are new, while there are any
-    refresh_share: float = 0.1  # and this much for the others, while any are due
-    rules: tuple[RecrawlRuleSection, ...] = ()  # the first that fits counts
-    rehearse: float | None = None  # so many times as fast time passes while a crawl of this machine waits
+    policy: Annotated[str, about("`optimal`, `fixed`, `nutch-adaptive`, `stormcrawler-adaptive` or a plugin's")] = (
+        "optimal"
+    )
+    keep_fresh: Annotated[
+        bool, about("keep running and visit pages again when they are due. Default for `serve`: true")
+    ] = False
+    interval: Annotated[float, about("usual interval; the one used while nothing is known of a page")] = 1_209_600.0
+    shortest: Annotated[float, about("shortest interval")] = 300.0
+    longest: Annotated[float, about("longest interval")] = 31_536_000.0
+    budget: Annotated[float | None, about("visits per day to URLs visited before. Default: no limit")] = None
+    discovery_share: Annotated[float, about("least share of visits for new URLs, while any are queued")] = 0.1
+    refresh_share: Annotated[float, about("least share of visits for known URLs, while any are due")] = 0.1
+    rules: Annotated[tuple[RecrawlRuleSection, ...], about("see below")] = ()
 
     def __post_init__(self) -> None:
         at_least(self, 0.001, "interval", "shortest", "longest", "budget")
         at_least(self, 0, "discovery_share", "refresh_share")
-        at_least(self, 1, "rehearse")
-        if self.capacity_share is not None and not 0 < self.capacity_share <= 1:
-            raise ValueError(f"capacity_share must be more than 0 and at most 1, not {self.capacity_share:g}")
-        if self.budget is not None and self.capacity_share is not None:
-            raise ValueError("capacity_share must not stand beside budget: it is another way to say it")
         if self.shortest > self.longest:
             raise ValueError(f"shortest must be no longer than longest, {self.longest:g}, not {self.shortest:g}")
         if self.discovery_share + self.refresh_share > 1:
             raise ValueError("discovery_share must leave room for refresh_share: together they are at most 1")
 
-    @property
-    def is_limited(self) -> bool:
-        """Whether there is a budget, however it is said."""
-        return self.budget is not None or self.capacity_share is not None
-
 
 class LogSection(Section, frozen=True, kw_only=True):
-    """The events of a crawl."""
+    """The event log, `crawl.log`."""
 
-    rotate_bytes: int = 10_000_000  # at this size a file makes room for the next
-    keep: int = 3  # former files
+    rotate_bytes: Annotated[int, about("rotate the log at this size")] = 10_000_000
+    keep: Annotated[int, about("rotated files to keep")] = 3
 
     def __post_init__(self) -> None:
         at_least(self, 10_000, "rotate_bytes")
@@ -98,22 +193,15 @@ class LogSection(Section, frozen=True, kw_only=True):
 
 
 class ServiceSection(Section, frozen=True, kw_only=True):
-    """`gossamer serve`: where it listens, and what callers may cost."""
+    """The admin API of `gossamer serve`."""
 
-    host: str = "127.0.0.1"
-    port: int = 8470  # 0: any that is free
-    names: tuple[str, ...] = ()  # under which it is called, beside its address: behind a proxy, say
-    max_body_bytes: int = 16 * 1024 * 1024
-    head_timeout: float = 10.0  # until the head of a request is there
-    request_timeout: float = 30.0  # until it is answered
-    max_connections: int = 100
-    max_requests: float = 5000.0  # a second, of all callers
-    patience: float = 3600.0  # with a store that fails
+    host: Annotated[str, about("address to bind to")] = "127.0.0.1"
+    port: Annotated[int, about("port to bind to; 0 for any free port")] = 8470
+    names: Annotated[tuple[str, ...], about("host names accepted in requests, in addition to the address")] = ()
+    max_body_bytes: Annotated[int, about("limit for a request body, except for streamed seeds")] = 16 * 1024 * 1024
 
     def __post_init__(self) -> None:
-        at_least(self, 0, "port", "patience")
-        at_least(self, 1, "max_connections", "max_requests")
+        at_least(self, 0, "port")
         at_least(self, 1024, "max_body_bytes")
-        at_least(self, 0.05, "head_timeout", "request_timeout")
         if self.port > 65_535:
             raise ValueError(f"port must be at most 65535, not {self.port}")

@@ -1,6 +1,7 @@
 """What a configuration asks for, as the policies that decide. Light: a command that only asks loads no fetcher."""
 
 from collections.abc import Callable
+from typing import Final
 
 from gossamer.config import Config
 from gossamer.errors import ConfigError
@@ -13,7 +14,8 @@ from gossamer.filter.patterns import UrlPattern
 from gossamer.filter.query_rules import CanonicalRules
 from gossamer.filter.rules import EXCLUDED_EXTENSIONS, EntryRules
 from gossamer.filter.scope import Scope, parse_domains, parse_scope
-from gossamer.filter.traps_budget import GRACE, TrapPolicy
+from gossamer.filter.traps import MAX_REPEATS
+from gossamer.filter.traps_budget import GRACE, HOSTS_PER_DOMAIN, TrapPolicy
 from gossamer.frontier.breaker import BreakerPolicy
 from gossamer.frontier.orderings import ORDERINGS, Ordering
 from gossamer.frontier.orderings.mercator import Mercator
@@ -26,6 +28,13 @@ from gossamer.recrawl.index import value
 from gossamer.recrawl.policies import RECRAWL_POLICIES
 from gossamer.recrawl.policy import DAY, RecrawlPolicy
 
+MAX_RETRY_DELAY: Final = Seconds(3600.0)
+"""The longest delay before a failed URL, host or robots.txt is tried again."""
+MISSING_TRIES: Final = 3
+"""Visits that find a URL missing before it is gone."""
+HOST_PATIENCE: Final = Seconds(900.0)
+"""A host that is down for longer takes its URLs to the dead letters."""
+
 
 def check_config(config: Config) -> None:
     """Refuse what cannot work before anything is touched. Raises ConfigError."""
@@ -33,7 +42,7 @@ def check_config(config: Config) -> None:
     ordering_for(config)
     recrawl_policy_for(config)
     parse_networks(config.allow_networks)
-    if config.workers > 1 and config.recrawl.rehearse is not None:
+    if config.workers > 1 and config.rehearse is not None:
         raise ConfigError("workers", "a rehearsal is for one worker: their clocks would differ")
 
 
@@ -42,13 +51,14 @@ def schemes_of(config: Config) -> tuple[str, ...]:
 
 
 def canonicaliser_for(config: Config) -> Canonicaliser:
-    wishes = config.filter
+    identity = config.identity
     return Canonicaliser(
         CanonicalRules(
-            drop_tracking=wishes.drop_tracking,
-            drop_sessions=wishes.drop_sessions,
-            drop_query=wishes.drop_query,
-            sort_query=wishes.sort_query,
+            drop_tracking=identity.tracking == "remove",
+            drop_sessions=identity.sessions == "remove",
+            drop_query=config.filter.drop_query,
+            sort_query=identity.order == "sort",
+            keep=frozenset(map(str.lower, identity.keep)),
             schemes=schemes_of(config),
         )
     )
@@ -67,7 +77,7 @@ def rules_for(config: Config, scope: Scope) -> EntryRules:
         schemes=schemes_of(config),
         max_depth=config.max_depth,
         max_url_bytes=wishes.max_url_bytes,
-        max_repeats=config.traps.max_repeats if config.traps.cut else None,
+        max_repeats=MAX_REPEATS if config.traps.cut else None,
         free_of_traps=_free_of_traps(config),
         excluded_extensions=EXCLUDED_EXTENSIONS
         if extensions is None
@@ -104,17 +114,16 @@ def frees_any(config: Config) -> bool:
 
 
 def trap_policy_for(config: Config) -> TrapPolicy:
-    traps = config.traps
-    grace = min(GRACE, traps.patience // 4)
-    return TrapPolicy(patience=traps.patience, hosts_per_domain=traps.hosts_per_domain, grace=grace)
+    patience = config.traps.patience
+    return TrapPolicy(patience=patience, hosts_per_domain=HOSTS_PER_DOMAIN, grace=min(GRACE, patience // 4))
 
 
 def identity_rules_for(config: Config) -> IdentityRules:
     identity = config.identity
     return IdentityRules(
-        tracking=identity.tracking,
-        sessions=identity.sessions,
-        order=identity.order,
+        tracking=identity.tracking != "keep",
+        sessions=identity.sessions != "keep",
+        order=identity.order != "keep",
         parameters=frozenset(map(str.lower, identity.parameters)),
         keep=frozenset(map(str.lower, identity.keep)),
         minimise=config.filter.minimise,
@@ -173,17 +182,14 @@ def retries_for(config: Config) -> RetryPolicy:
         max_tries=retry.max_tries,
         base_scale=retry.delay / 10.0,
         status_base=Seconds(10.0),
-        max_delay=Seconds(retry.max_delay),
+        max_delay=MAX_RETRY_DELAY,
         missing_delay=Seconds(retry.missing_delay),
-        missing_tries=retry.missing_tries,
+        missing_tries=MISSING_TRIES,
     )
 
 
 def breaker_for(config: Config) -> BreakerPolicy:
-    retry = config.retry
-    return BreakerPolicy(
-        first_rest=Seconds(retry.delay), longest_rest=Seconds(retry.max_delay), patience=Seconds(retry.host_patience)
-    )
+    return BreakerPolicy(first_rest=Seconds(config.retry.delay), longest_rest=MAX_RETRY_DELAY, patience=HOST_PATIENCE)
 
 
 def politeness_for(config: Config, host: HostKey | None = None) -> PolitenessPolicy:

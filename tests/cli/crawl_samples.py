@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from gossamer.backends.sqlite.database import open_for_writing
+from gossamer.backends.sqlite.queries import named_queries
 from gossamer.backends.sqlite.writer import SqliteWriter
 from gossamer.clock import VirtualClock
 from gossamer.frontier.orderings import Ordering
@@ -60,9 +61,10 @@ def small_crawl(directory: Path) -> Path:
 
 
 def change(crawl: Path, sql: str, *values: object) -> None:
-    """Run one statement on the database of a crawl at rest."""
+    """Run one statement on the database of a crawl at rest, and count the URLs of its hosts again."""
     db = open_for_writing(crawl / "crawl.db")
     db.execute(sql, values)
+    db.execute(named_queries("queries.sql")["count_hosts"])
     db.close()
 
 

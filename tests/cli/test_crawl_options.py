@@ -6,9 +6,10 @@ import pytest
 from gossamer.commands import crawl, serve
 from gossamer.commands.arguments import Parser
 from gossamer.commands.options import OPTIONS, Option, config_from, keys_of, unsaid
-from gossamer.config import Config, known_shape, make_config, shape_of
+from gossamer.config import CHANGED_KEYS, Config, known_shape, make_config, shape_of
 from gossamer.errors import UsageError
 from gossamer.sections import Section
+from gossamer.wishes import canonicaliser_for, identity_rules_for
 
 CONTRACT = {
     *("--dir", "--seeds", "--scope", "--max-pages", "--max-depth", "--order", "--delay", "--delay-factor"),
@@ -67,7 +68,7 @@ EXAMPLES = {
     "dns": ("127.0.0.1:53", "127.0.0.1:53"),
     "allow_private": (None, True),
     "recrawl.keep_fresh": (None, True),
-    "recrawl.rehearse": ("2.5", 2.5),
+    "rehearse": ("2.5", 2.5),
     "allow_networks": ("10.1.0.0/16", ("10.1.0.0/16",)),
     "hooks": ("watcher", ("watcher",)),
     "json": (None, True),
@@ -138,6 +139,59 @@ def test_what_a_newer_version_remembers_is_passed_over() -> None:
 
     assert known_shape(remembered) == known
     assert make_config(known_shape(shape_of(Config())), {}) == Config()
+
+
+@pytest.mark.parametrize(
+    ("changed", "identity"),
+    [
+        ({}, {"tracking": "ignore", "sessions": "ignore", "order": "ignore"}),
+        ({"drop_tracking": True}, {"tracking": "remove", "sessions": "ignore", "order": "ignore"}),
+        ({"drop_sessions": True, "sort_query": True}, {"tracking": "ignore", "sessions": "remove", "order": "sort"}),
+    ],
+)
+def test_what_version_0_1_remembers_is_understood(changed: dict[str, bool], identity: dict[str, str]) -> None:
+    removed = {"max_links_per_page": 5000, "drop_tracking": False, "drop_sessions": False, "sort_query": False}
+    before = {"tracking": True, "sessions": True, "order": True, "keep": ["id"]}
+    remembered = {"max_depth": 7, "filter": {"minimise": True, **removed, **changed}, "identity": before}
+
+    config = make_config(known_shape(remembered), {})
+
+    assert (config.max_depth, config.filter.minimise, config.identity.keep) == (7, True, ("id",))
+    assert {name: getattr(config.identity, name) for name in identity} == identity
+    off = {**remembered, "identity": {"tracking": False, "sessions": False, "order": False}}
+    assert make_config(known_shape(off), {}).identity.learn
+    assert identity_rules_for(make_config(known_shape(off), {})).tracking is bool(changed.get("drop_tracking"))
+
+
+@pytest.mark.parametrize("key", CHANGED_KEYS)
+def test_a_key_of_version_0_1_is_named_with_what_to_do_about_it(key: str, tmp_path: Path) -> None:
+    section, _, name = key.partition(".")
+    (tmp_path / "gossamer.toml").write_text(f"[{section}]\n{name} = true\n")
+
+    with pytest.raises(UsageError) as raised:
+        parsed()
+
+    assert str(raised.value) == f"gossamer.toml: {key}: {CHANGED_KEYS[key]}"
+
+
+def test_noise_is_ignored_removed_or_kept() -> None:
+    removing = make_config({"identity": {"tracking": "remove", "order": "sort"}}, {})
+    keeping = make_config({"identity": {"tracking": "keep", "order": "keep"}}, {})
+
+    found = [
+        (rules.drop_tracking, rules.sort_query, same.tracking, same.order)
+        for config in (Config(), removing, keeping)
+        for rules, same in [(canonicaliser_for(config).rules, identity_rules_for(config))]
+    ]
+
+    assert found == [(False, False, True, True), (True, True, True, True), (False, False, False, False)]
+
+
+def test_a_rehearsal_is_no_key_of_the_file(tmp_path: Path) -> None:
+    (tmp_path / "gossamer.toml").write_text("rehearse = 10\n")
+
+    with pytest.raises(UsageError, match="rehearse: no such key"):
+        parsed()
 
 
 def test_a_list_given_twice_overrides_the_file_but_not_the_rest_of_its_section(tmp_path: Path) -> None:

@@ -294,7 +294,12 @@ def test_lists_that_wait_for_their_turn_count_unpacked_and_no_more_are_opened_th
         real: Any = desk.desk
         real._lists, real._limits = lists, DeskLimits(max_bytes=most)
         reading = asyncio.create_task(desk.read_all(*documents))
-        await asyncio.sleep(0.3)
+        for _ in range(60_000):
+            if desk.desk.saturation >= 1.0:
+                break
+            await asyncio.sleep(0.001)
+        for _ in range(100):  # turns in which more could be opened
+            await asyncio.sleep(0)
 
         assert size < desk.desk.fill.bytes <= most + 2 * size
         assert lists.lying_open <= most // size + 2

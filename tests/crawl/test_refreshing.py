@@ -393,23 +393,6 @@ def test_if_what_is_queued_hardly_moves_more_is_queued(store: Store) -> None:
     assert queued_by_host(store)[61] == 1
 
 
-def test_a_share_of_capacity_is_a_budget_that_follows_how_long_visits_take(store: Store) -> None:
-    with_hosts(store, [[-1.0] * 20] * 30)
-    scene = scene_of(store, RecrawlSection(keep_fresh=True, discovery_share=0.0, capacity_share=0.01), "optimal")
-    slow = settlement(1)._replace(available_at=LONG, took=864.0)
-    opening = scene.refreshing.pace.budget
-    for _ in range(2000):
-        scene.refreshing.settled(None, slow, scene.thread.batch)
-    batch = Batch(settlements=[slow])
-    scene.refreshing.hand_over(batch, store.now)
-
-    assert opening == pytest.approx(864.0)  # one slot, a second for each visit
-    assert scene.refreshing.pace.budget == pytest.approx(1.0, rel=0.01)
-    assert scene.refreshing.recrawling.price.budget == scene.refreshing.pace.budget
-    assert scene.refreshing.recrawling.moves_price
-    assert scene.step() <= 1
-
-
 def test_when_the_price_has_fallen_far_everything_is_planned_anew(store: Store) -> None:
     with_hosts(store, [[100 * DAY] * (LOOK_AHEAD + 100)])
     scene = scene_of(store, RecrawlSection(keep_fresh=True, discovery_share=0.0, budget=5000.0), "optimal")

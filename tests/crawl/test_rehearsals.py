@@ -11,9 +11,8 @@ from gossamer.crawl.alarm import Alarm
 from gossamer.crawl.directory import CrawlDirectory
 from gossamer.crawl.rehearsal import clock_for, may_dial_for
 from gossamer.errors import ConfigError, DirectoryError
-from gossamer.sections import RecrawlSection
 
-FAST = Config(recrawl=RecrawlSection(rehearse=1e6))
+FAST = Config(rehearse=1e6)
 DAY = 86_400.0
 
 
@@ -51,8 +50,8 @@ def test_a_crawl_of_the_world_is_not_rehearsed_on(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "through",
     [
-        Config(recrawl=FAST.recrawl, fetch=FetchSection(proxy="http://127.0.0.1:3128")),
-        Config(recrawl=FAST.recrawl, host={"x.test": HostSection(proxy_env="PROXY")}),
+        Config(rehearse=1e6, fetch=FetchSection(proxy="http://127.0.0.1:3128")),
+        Config(rehearse=1e6, host={"x.test": HostSection(proxy_env="PROXY")}),
     ],
 )
 def test_a_rehearsal_goes_through_no_proxy(tmp_path: Path, through: Config) -> None:

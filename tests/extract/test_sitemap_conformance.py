@@ -12,8 +12,7 @@ import pytest
 from conformance import shared_data
 from gossamer.extract.sitemaps import Entry, Outcome, read_list
 from gossamer.extract.sitemaps.dates import any_date, rfc822_date, w3c_date
-from gossamer.extract.sitemaps.location_rule import may_list
-from gossamer.model.units import Instant, Url
+from gossamer.model.units import Instant
 
 NOW = Instant(datetime(2026, 1, 1, tzinfo=UTC).timestamp())
 
@@ -119,8 +118,3 @@ def test_a_w3c_date_is_the_moment_that_the_shared_case_says(case: Case) -> None:
 @pytest.mark.parametrize("case", cases("sitemaps/dates.json", "rss"), ids=lambda case: case["input"])
 def test_a_feeds_date_is_the_moment_that_the_shared_case_says(case: Case) -> None:
     assert rfc822_date(case["input"]) == moment(case["utc"])
-
-
-@pytest.mark.parametrize("case", cases("sitemaps/location-rule.json", "cases"), ids=lambda case: case["url"])
-def test_a_sitemap_may_list_what_the_shared_case_says(case: Case) -> None:
-    assert may_list(Url(case["sitemap"]), Url(case["url"])) is case["valid"]

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from gossamer.extract.sitemaps import Entry, Fault, ListKind, Outcome, ReadLimits, Related, is_feed, read_list
 from gossamer.extract.sitemaps.dates import any_date
-from gossamer.extract.sitemaps.location_rule import Standing, standing_of
-from gossamer.model.units import HostKey, Instant, Url
+from gossamer.model.units import Instant
 
 NOW = Instant(1_760_000_000.0)
 
@@ -369,29 +368,6 @@ def test_rss_1_has_its_items_beside_the_channel() -> None:
 )
 def test_a_feed_is_told_by_its_type_or_by_its_first_element(content_type: str | None, start: bytes, feed: bool) -> None:
     assert is_feed(content_type, start) is feed
-
-
-# --- whose word ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("url", "named_by", "standing"),
-    [
-        ("http://h.test/a/b", (), Standing.ENTITLED),
-        ("http://h.test/b", (), Standing.OWN_HOST),
-        ("https://h.test/a/b", (), Standing.OWN_HOST),
-        ("http://h.test/b", ("h.test",), Standing.ENTITLED),
-        ("http://other.test/a/b", (), Standing.STRANGER),
-        ("http://other.test/a/b", ("other.test",), Standing.ENTITLED),
-    ],
-)
-def test_a_sitemap_speaks_for_what_is_below_it_and_for_hosts_that_name_it(
-    url: str, named_by: tuple[str, ...], standing: Standing
-) -> None:
-    host = HostKey(url.split("/")[2])
-    names = [HostKey(name) for name in named_by]
-
-    assert standing_of(Url("http://h.test/a/sitemap.xml"), HostKey("h.test"), Url(url), host, names) is standing
 
 
 # --- any way of cutting ----------------------------------------------------------------------------

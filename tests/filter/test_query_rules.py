@@ -58,6 +58,12 @@ def test_the_whole_query_can_be_dropped() -> None:
     assert with_rules(CanonicalRules(drop_query=True), "/a?b=1&c") == "/a"
 
 
+def test_a_parameter_that_is_to_be_kept_is_not_dropped() -> None:
+    rules = CanonicalRules(drop_tracking=True, drop_sessions=True, keep=frozenset({"sid", "gclid"}))
+
+    assert with_rules(rules, "/a?SID=1&gclid=2&utm_source=3&phpsessid=4") == "/a?SID=1&gclid=2"
+
+
 def test_further_parameters_can_be_named() -> None:
     rules = CanonicalRules(extra_parameters=frozenset({"view"}))
 

@@ -12,7 +12,7 @@ from frontier_world import MovingClasses, Points, World
 from gossamer.frontier.turns import FrontierLimits, Visit
 from gossamer.model.units import HostId
 
-WALKS = int(os.environ.get("GOSSAMER_WALKS", "2000"))
+WALKS = int(os.environ.get("GOSSAMER_WALKS", "400"))
 BLOCK = 50
 STEPS = 90
 LONG = 500

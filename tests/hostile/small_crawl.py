@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from running import Ended, Json, gossamer
+from running import GIVEN_UP_AT_ONCE, Constants, Ended, Json, gossamer
 from small_server import SmallServer, links, page
 from survival import check_memory
 from warcio.archiveiterator import ArchiveIterator
 
-RETRY = "[retry]\ndelay = 0.05\nmax_delay = 0.5\nhost_patience = 0\n"
-"""Scaled down: what comes again comes soon, and a host that is down is given up at once."""
+RETRY = "[retry]\ndelay = 0.05\n"
+"""Scaled down: what comes again comes soon."""
 
 NEIGHBOUR = "127.0.0.9"
 _PAGES = 5
@@ -18,15 +18,16 @@ _PAGES = 5
 class SmallCrawl:
     """One crawl directory below `folder`. `run` again resumes it."""
 
-    def __init__(self, folder: Path, toml: str = RETRY) -> None:
+    def __init__(self, folder: Path, toml: str = RETRY, constants: Constants = GIVEN_UP_AT_ONCE) -> None:
         folder.mkdir(exist_ok=True)
         self.dir = folder / "crawl"
         self._toml = folder / "gossamer.toml"
         self._toml.write_text(toml)
+        self._constants = constants
 
     def command(self, seeds: Iterable[str], *options: object) -> list[object]:
         fixed = ["--dir", self.dir, "--config", self._toml, "--allow-private", "--delay", 0.02, "--json", "--quiet"]
-        return ["crawl", *seeds, *fixed, *options]
+        return ["crawl", *seeds, *fixed, *options, self._constants]
 
     def run(self, *seeds: str) -> Ended:
         """To its end. The process comes to a good one (G1) without growing (G3), it was polite by its own audit (G11),

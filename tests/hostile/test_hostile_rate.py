@@ -16,7 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from running import Command, gossamer, wait_until
+from running import Command, Constants, gossamer, wait_until
 from small_crawl import SmallCrawl
 from small_server import NOTHING, Answer, Site, SmallServer, links, page
 
@@ -44,7 +44,8 @@ def asctime(moment: float) -> str:
     return f"{DAYS[at.weekday()][:3]} {MONTHS[at.month - 1]} {at.day:2} {at:%H:%M:%S %Y}"
 
 
-TOML = f"[retry]\ndelay = {BASE}\nhost_patience = 0\n"
+TOML = f"[retry]\ndelay = {BASE}\n"
+AT_ONCE = Constants({"gossamer.wishes.HOST_PATIENCE": 0.0})
 
 
 def asked_at(server: SmallServer, path: str) -> list[float]:
@@ -69,7 +70,7 @@ def busy(times: int, retry_after: Callable[[], str] | None, status: int = 429) -
 
 @pytest.mark.service
 def test_rt_01_a_host_that_asks_for_quiet_gets_it_and_no_try_is_used_up(tmp_path: Path) -> None:
-    crawl = SmallCrawl(tmp_path, TOML)
+    crawl = SmallCrawl(tmp_path, TOML, AT_ONCE)
     with SmallServer(busy(4, lambda: "1")) as server:  # one more than the tries that a URL has
         crawl.run(server.base + "/")
         asked, answered = asked_at(server, "/"), answered_at(server, "/")
@@ -92,7 +93,7 @@ def test_rt_02_a_date_is_kept_in_every_form(tmp_path: Path, form: Callable[[floa
         until.append(float(int(time.time()) + 2))
         return form(until[0])
 
-    crawl = SmallCrawl(tmp_path, TOML)
+    crawl = SmallCrawl(tmp_path, TOML, AT_ONCE)
     with SmallServer(busy(1, soon)) as server:
         crawl.run(server.base + "/")
         asked = asked_at(server, "/")
@@ -109,7 +110,7 @@ def test_rt_03_a_wait_beyond_all_measure_is_a_day(value: str) -> None:
 
 @pytest.mark.service
 def test_rt_03_a_host_that_is_parked_costs_no_work(tmp_path: Path) -> None:
-    crawl = SmallCrawl(tmp_path, TOML)
+    crawl = SmallCrawl(tmp_path, TOML, AT_ONCE)
     with SmallServer(busy(1, lambda: "999999999999")) as server:
         with Command(*crawl.command([server.base + "/"])) as crawler:
             wait_until(lambda: answered_at(server, "/") or not crawler.runs, "the first request")
@@ -149,7 +150,7 @@ def test_rt_04_a_host_that_does_not_say_how_long_is_left_alone_all_the_same(tmp_
             return NOTHING
         return Answer("busy", 429, {"Retry-After": UNREADABLE[int(number)]}) if before == 0 else page(f"page {number}")
 
-    crawl = SmallCrawl(tmp_path, TOML)
+    crawl = SmallCrawl(tmp_path, TOML, AT_ONCE)
     with SmallServer(site) as server:
         crawl.run(server.base + "/")
         gaps = [
@@ -163,7 +164,7 @@ def test_rt_04_a_host_that_does_not_say_how_long_is_left_alone_all_the_same(tmp_
 
 @pytest.mark.service
 def test_rt_05_a_host_in_trouble_is_asked_ever_more_rarely_until_it_is_well(tmp_path: Path) -> None:
-    crawl = SmallCrawl(tmp_path, TOML)
+    crawl = SmallCrawl(tmp_path, TOML, AT_ONCE)
     with SmallServer(busy(2, None, status=503)) as server:
         crawl.run(server.base + "/")
         asked, answered = asked_at(server, "/"), answered_at(server, "/")
@@ -180,7 +181,7 @@ def test_rt_06_a_host_that_refuses_connections_is_tried_seldom_and_disturbs_nobo
     with socket.socket() as closed, SmallServer(healthy) as server:
         closed.bind(("127.0.0.2", 0))  # bound and not listening: refused
         refusing = f"http://127.0.0.2:{closed.getsockname()[1]}/"
-        crawl = SmallCrawl(tmp_path, TOML)
+        crawl = SmallCrawl(tmp_path, TOML, AT_ONCE)
         ended = crawl.run(refusing, server.base + "/")
 
     kept = {str(each["url"]): each["state"] for each in crawl.pages()}
@@ -199,7 +200,7 @@ def longest_quiet(crawl: SmallCrawl) -> float:
 
 @pytest.mark.service
 def test_rt_07_a_host_that_asked_for_quiet_gets_it_over_a_killed_process_too(tmp_path: Path) -> None:
-    crawl = SmallCrawl(tmp_path, TOML)
+    crawl = SmallCrawl(tmp_path, TOML, AT_ONCE)
     began = time.time()
     with SmallServer(busy(1, lambda: "4")) as server:
         with Command(*crawl.command([server.base + "/"])) as crawler:
@@ -218,7 +219,7 @@ def test_rt_07_a_host_that_asked_for_quiet_gets_it_over_a_killed_process_too(tmp
 @pytest.mark.service
 def test_rt_08_four_workers_leave_a_host_the_gap_that_one_would(tmp_path: Path) -> None:
     delay, others = 0.1, [f"/{n}" for n in range(199)]
-    crawl = SmallCrawl(tmp_path, TOML)
+    crawl = SmallCrawl(tmp_path, TOML, AT_ONCE)
     with SmallServer({"/": links(*others), **{path: page(f"page {path}") for path in others}}) as server:
         ended = gossamer(*crawl.command([server.base + "/"], "--workers", 4, "--delay", delay))
 

@@ -223,7 +223,7 @@ def test_sm_12_sitemaps_that_come_with_an_error_are_not_read(tmp_path: Path) -> 
         "/gone.xml": Answer(listed.body, 404, XML),
         "/broken.xml": Answer(listed.body, 500, XML),
     }
-    crawl = SmallCrawl(tmp_path, f"{RETRY}max_tries = 1\nmissing_tries = 1\n")
+    crawl = SmallCrawl(tmp_path, f"{RETRY}max_tries = 1\n")
     with SmallServer(site) as server:
         crawl.run(server.base)
         asked = set(server.paths())

@@ -5,7 +5,7 @@ import ssl
 from pathlib import Path
 
 import pytest
-from running import gossamer
+from running import Constants, gossamer
 from scripted import GOOD_PAGE, drive, page, site
 from scripted_server import PATIENT, Script, Talk, always, answered, failed, hasty
 from small_crawl import NEIGHBOUR, RETRY, SmallCrawl, archived
@@ -164,9 +164,9 @@ def test_tl_07_a_host_that_does_so_from_the_first_request_on_is_asked_twice(tmp_
 
     tls = authority().server_side("127.0.0.1")
     tls.sni_callback = never
-    # `max_delay` is also for how long a host is given up: on a busy machine the next URL comes later than some seconds.
-    patient = "[retry]\ndelay = 0.05\nmax_delay = 600.0\n"
-    crawl = SmallCrawl(tmp_path, f'{patient}[fetch]\nca_bundle = "{authority().ca_file}"\n')
+    # A host is also given up for the longest delay: on a busy machine the next URL comes later than some seconds.
+    patient = Constants({"gossamer.wishes.MAX_RETRY_DELAY": 600.0})
+    crawl = SmallCrawl(tmp_path, f'{RETRY}[fetch]\nca_bundle = "{authority().ca_file}"\n', patient)
     with site(always(page()), tls=tls) as server:
         crawl.run(*(f"https://127.0.0.1:{server.port}/{n}" for n in range(3)))
 

@@ -1,5 +1,6 @@
 """A site whose pages change when a test says so, and whose validators are honest, missing or lies."""
 
+import threading
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -43,12 +44,15 @@ class ChangingSite:
     def __init__(self, documents: dict[str, Document]) -> None:
         self.documents = documents
         self.server = SmallServer(self._answer)
+        self._hold_after = -1
+        self._holding, self._go_on = threading.Event(), threading.Event()
 
     def __enter__(self) -> "ChangingSite":
         self.server.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._go_on.set()
         self.server.__exit__(None, None, None)
 
     def __getitem__(self, path: str) -> Document:
@@ -57,7 +61,21 @@ class ChangingSite:
     def visits(self, path: str) -> int:
         return self.server.paths().count(path)
 
+    def hold_after(self, requests: int) -> None:
+        """Do not answer the request after so many, before `let_go`."""
+        self._hold_after = requests
+
+    @property
+    def holds(self) -> bool:
+        return self._holding.is_set()
+
+    def let_go(self) -> None:
+        self._go_on.set()
+
     def _answer(self, path: str, before: int) -> Answer:
+        if len(self.server.asked) == self._hold_after + 1:
+            self._holding.set()
+            self._go_on.wait()
         document = self.documents.get(path)
         if document is None:
             return NOTHING

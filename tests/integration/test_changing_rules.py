@@ -2,18 +2,21 @@
 
 import os
 import signal
+import threading
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from running import Command, Scene, answered, gossamer, scene, small_web, wait_until
+from running import Command, Constants, Ended, Scene, answered, gossamer, scene, small_web, wait_until
+from small_server import Answer, SmallServer, links, page
 
 pytestmark = pytest.mark.service
 
 
 def by_state(crawl: Scene) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
-    for page in crawl.pages():
-        found.setdefault(str(page["state"]), set()).add(str(page["url"]))
+    for row in crawl.pages():
+        found.setdefault(str(row["state"]), set()).add(str(row["url"]))
     return found
 
 
@@ -31,40 +34,53 @@ def test_queued_urls_are_held_to_the_rules_of_the_run_that_would_visit_them(tmp_
         assert queued <= {str(page["url"]) for page in excluded}
 
 
-def test_a_running_crawl_takes_new_rules_on_sighup(tmp_path: Path) -> None:
-    with scene(tmp_path, small_web(fault_rate=0.0, hosts=20, pages=600), ["--delay", 0.2]) as crawl:
-        with Command(*crawl.command) as running:
-            wait_until(lambda: answered(crawl.log) > 60, "the crawl to get going")
-            crawl.toml.write_text('[retry]\ndelay = 1.0\n[filter]\nexclude = ["*"]\n')
-            os.kill(running.process.pid, signal.SIGHUP)
-            ended = running.ended()
+def after_sighup(folder: Path, rules: str, event: str) -> Ended:
+    """A crawl whose first of ten pages is answered only after it has read other rules and logged so."""
+    toml, directory, go_on = folder / "gossamer.toml", folder / "crawl", threading.Event()
+    log = directory / "crawl.log"
+    toml.write_text('order = "bfs"\n')
 
-        assert ended.status == 0
-        assert ended.report["finished"] is True
-        assert ended.report["excluded"]["pattern"] > 50  # type: ignore[index]
-        assert '"rules.changed"' in (crawl.dir / "crawl.log").read_text()
+    def site(path: str, _: int) -> Answer:
+        if path == "/0":
+            go_on.wait()
+        return links(*(f"/{n}" for n in range(10))) if path == "/" else page(path)
+
+    with ExitStack() as stack:
+        server = stack.enter_context(SmallServer(site))
+        options = ["--dir", directory, "--config", toml, "--allow-private", "--delay", 0.02, "--json", "--quiet"]
+        running = stack.enter_context(Command("crawl", f"{server.base}/", *options))
+        stack.callback(go_on.set)
+        wait_until(lambda: "/0" in server.paths() or not running.runs, "the page that is held")
+        toml.write_text(rules)
+        os.kill(running.process.pid, signal.SIGHUP)
+        wait_until(lambda: (log.exists() and event in log.read_text()) or not running.runs, event)
+        go_on.set()
+        return running.ended()
+
+
+def test_a_running_crawl_takes_new_rules_on_sighup(tmp_path: Path) -> None:
+    ended = after_sighup(tmp_path, 'order = "bfs"\n[filter]\nexclude = ["*"]\n', '"rules.changed"')
+
+    assert ended.status == 0
+    assert (ended.report["finished"], ended.report["pages"]) == (True, 2)  # the home page, and what was in flight
+    assert ended.report["excluded"] == {"pattern": 9}
 
 
 def test_rules_that_cannot_be_used_change_nothing(tmp_path: Path) -> None:
-    with scene(tmp_path, small_web(fault_rate=0.0, hosts=8, pages=60)) as crawl:
-        with Command(*crawl.command) as running:
-            wait_until(lambda: answered(crawl.log) > 5, "the crawl to get going")
-            crawl.toml.write_text("[filter]\nnonsense = 1\n")
-            os.kill(running.process.pid, signal.SIGHUP)
-            ended = running.ended()
+    ended = after_sighup(tmp_path, "[filter]\nnonsense = 1\n", '"rules.refused"')
 
-        assert ended.report["finished"] is True
-        assert "pattern" not in ended.report["excluded"]  # type: ignore[operator]
-        assert '"rules.refused"' in (crawl.dir / "crawl.log").read_text()
+    assert (ended.report["finished"], ended.report["pages"]) == (True, 11)
+    assert ended.report["excluded"] == {}
 
 
 def test_a_missing_url_is_asked_again_after_its_delay_and_is_gone_in_the_end(tmp_path: Path) -> None:
-    toml = "[retry]\ndelay = 1.0\nmissing_delay = 0.01\nmissing_tries = 2\n"
+    toml = "[retry]\ndelay = 1.0\nmissing_delay = 0.01\n"
+    constants = Constants({"gossamer.wishes.MISSING_TRIES": 2})
     with scene(tmp_path, small_web(missing_rate=0.1, fault_rate=0.0), toml=toml) as crawl:
-        first = gossamer(*crawl.command)
+        first = gossamer(*crawl.command, constants)
         missing = by_state(crawl)["missing"]
         before = answered(crawl.log)
-        second = gossamer(*crawl.command)
+        second = gossamer(*crawl.command, constants)
 
         assert first.report["missing"] == len(missing) > 0
         assert second.report["gone"] == len(missing)

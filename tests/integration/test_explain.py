@@ -1,12 +1,12 @@
 """The story of a URL, told of real crawls: prepared situations, each with the right reason."""
 
 import json
-import socket
 from pathlib import Path
 
 import pytest
+from dns_stage import free_port
 from explaining import Explained, ask, part, parts, read, refusals, why
-from running import gossamer
+from running import GIVEN_UP_AT_ONCE, gossamer
 from small_server import Answer, SmallServer, links, page
 
 from gossamer.cli import main
@@ -21,16 +21,9 @@ delay = 0.03
 scope = "host:127.0.0.41,host:127.0.0.42"
 [retry]
 delay = 0.05
-max_delay = 0.5
-host_patience = 0
 [filter]
 exclude = ["*/secret/*"]
 """
-
-
-def free_port(address: str) -> int:
-    with socket.create_server((address, 0)) as sock:
-        return int(sock.getsockname()[1])
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +31,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Explained:
     """A crawl that came to its end, with a page of every kind."""
     folder = tmp_path_factory.mktemp("finished")
     (folder / "gossamer.toml").write_text(TOML)
-    down = f"http://127.0.0.42:{free_port('127.0.0.42')}/"
+    down = f"http://127.0.0.42:{free_port()}/"
     site = {
         "/": links("/a", "/dup", "/old", "/private/x", "/private/open", "/none", "/gone", "/broken", "/secret/s", down),
         "/a": links("/a/b"),
@@ -56,7 +49,14 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Explained:
         (folder / "seeds.txt").write_text(f"# where to begin\n{server.base}/\n")
         crawl = Explained(folder / "crawl", folder / "gossamer.toml", server.base, down)
         ended = gossamer(
-            "crawl", "--seeds", folder / "seeds.txt", *crawl.options, "--allow-private", "--quiet", "--json"
+            "crawl",
+            "--seeds",
+            folder / "seeds.txt",
+            *crawl.options,
+            "--allow-private",
+            "--quiet",
+            "--json",
+            GIVEN_UP_AT_ONCE,
         )
     assert ended.status == 0, ended.err
     assert ended.report["finished"] is True
@@ -67,7 +67,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Explained:
 def stopped(tmp_path_factory: pytest.TempPathFactory) -> Explained:
     """A crawl that was stopped by its limit: a page waits for its second try, many for their first."""
     folder = tmp_path_factory.mktemp("stopped")
-    (folder / "gossamer.toml").write_text('order = "bfs"\ndelay = 0.03\n[retry]\ndelay = 3000.0\nmax_delay = 3600.0\n')
+    (folder / "gossamer.toml").write_text('order = "bfs"\ndelay = 0.03\n[retry]\ndelay = 3000.0\n')
     site = {
         "/": links("/flaky", *(f"/p{n}" for n in range(20))),
         "/flaky": Answer("", 503),

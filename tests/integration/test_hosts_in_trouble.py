@@ -3,12 +3,12 @@
 import contextlib
 import itertools
 import re
-import socket
 import threading
 from pathlib import Path
 
 import pytest
-from running import Command, Json, gossamer, wait_until
+from dns_stage import free_port
+from running import Command, Constants, Json, gossamer, wait_until
 from small_server import NOTHING, Answer, Site, SmallServer, links, page
 
 from gossamer.backends.sqlite.database import connect
@@ -22,13 +22,14 @@ PAGES = [f"/{n}" for n in range(12)]
 class Place:
     """A crawl directory with its configuration."""
 
-    def __init__(self, folder: Path, retry: str) -> None:
+    def __init__(self, folder: Path, retry: str, **constants: float) -> None:
         (folder / "gossamer.toml").write_text("[retry]\n" + retry)
         self.dir = folder / "crawl"
         self.options = ["--dir", self.dir, "--config", folder / "gossamer.toml", "--delay", 0.02, "--json", "--quiet"]
+        self.constants = Constants({f"gossamer.wishes.{name}": value for name, value in constants.items()})
 
     def command(self, *seeds: str) -> list[object]:
-        return ["crawl", *seeds, "--allow-private", *self.options]
+        return ["crawl", *seeds, "--allow-private", *self.options, self.constants]
 
     def crawl(self, *seeds: str) -> Json:
         ended = gossamer(*self.command(*seeds))
@@ -76,7 +77,7 @@ def test_rt_05_a_host_that_is_sick_costs_no_url_its_tries_and_is_back_at_once(tm
             return Answer("", 503)
         return page(path)
 
-    place = Place(tmp_path, "delay = 0.1\nmax_delay = 0.3\n")
+    place = Place(tmp_path, "delay = 0.1\n", MAX_RETRY_DELAY=0.3)
     with SmallServer(site_of(answers)) as server:
         report = place.crawl(server.base + "/")
         vain = [asked for asked in server.asked if asked.path in PAGES][:12]
@@ -87,18 +88,20 @@ def test_rt_05_a_host_that_is_sick_costs_no_url_its_tries_and_is_back_at_once(tm
 
 
 def test_rt_06_a_host_that_is_down_is_waited_for_and_its_urls_are_kept(tmp_path: Path) -> None:
-    place = Place(tmp_path, "delay = 0.2\nmax_delay = 0.5\n[fetch]\nhead_timeout = 100.0\n")
-    with socket.create_server(("127.0.0.33", 0)) as held:
-        port = held.getsockname()[1]
+    place = Place(tmp_path, "delay = 0.2\n[fetch]\nhead_timeout = 600.0\ntotal_timeout = 600.0\n", MAX_RETRY_DELAY=0.5)
+    port = free_port()
     down = f"http://127.0.0.33:{port}/"
     enough = threading.Event()
 
     def busy(path: str, _: int) -> Answer:
         if path == "/a":
-            enough.wait(90)  # there is something else to do as long as this lasts
+            enough.wait()  # there is something else to do as long as this lasts
         return NOTHING if path == "/robots.txt" else links("/a")
 
-    with SmallServer(busy) as up, Command(*place.command(down, up.base + "/")) as crawler:
+    with contextlib.ExitStack() as stack:
+        up = stack.enter_context(SmallServer(busy))
+        crawler = stack.enter_context(Command(*place.command(down, up.base + "/")))
+        stack.callback(enough.set)
         wait_until(lambda: place.failures(down) >= 6 or not crawler.runs, "six failures")
         assert crawler.runs  # though every URL has three tries
         assert up.paths() == ["/robots.txt", "/", "/a"]
@@ -111,8 +114,7 @@ def test_rt_06_a_host_that_is_down_is_waited_for_and_its_urls_are_kept(tmp_path:
 
 def test_a_crawl_of_nothing_but_hosts_that_never_answer_ends_soon(tmp_path: Path) -> None:
     place = Place(tmp_path, "delay = 0.3\n")
-    with socket.create_server(("127.0.0.36", 0)) as held:
-        port = held.getsockname()[1]
+    port = free_port()
     down = [f"http://127.0.0.36:{port}/{n}" for n in range(20)]
     with SmallServer({"/": page("fine")}) as up:
         report = place.crawl(up.base + "/", *down)
@@ -124,7 +126,7 @@ def test_a_crawl_of_nothing_but_hosts_that_never_answer_ends_soon(tmp_path: Path
 
 
 def test_a_host_that_answers_however_badly_is_waited_for(tmp_path: Path) -> None:
-    place = Place(tmp_path, "delay = 0.05\nmax_delay = 0.1\n")
+    place = Place(tmp_path, "delay = 0.05\n", MAX_RETRY_DELAY=0.1)
 
     def site(path: str, before: int) -> Answer:
         if path == "/robots.txt":
@@ -149,7 +151,7 @@ def test_a_host_that_stays_down_takes_its_urls_to_the_dead_letters_in_the_end(tm
             healthy.clear()
         return site_of(answers)(path, before)
 
-    place = Place(tmp_path, "delay = 0.05\nmax_delay = 0.1\nhost_patience = 0.5\n")
+    place = Place(tmp_path, "delay = 0.05\n", MAX_RETRY_DELAY=0.1, HOST_PATIENCE=0.5)
     with SmallServer(site) as server:
         report = place.crawl(server.base + "/")
         asked = len(server.asked)
@@ -160,17 +162,21 @@ def test_a_host_that_stays_down_takes_its_urls_to_the_dead_letters_in_the_end(tm
 
 
 def test_what_is_known_of_a_sick_host_survives_a_killed_process(tmp_path: Path) -> None:
-    place = Place(tmp_path, "delay = 1.0\nmax_delay = 60.0\n")
-    with socket.create_server(("127.0.0.34", 0)) as held:
-        port = held.getsockname()[1]
-    down = f"http://127.0.0.34:{port}/"
+    place = Place(tmp_path, "delay = 1.0\n", MAX_RETRY_DELAY=60.0)
+    down = f"http://127.0.0.34:{free_port()}/"
     with Command(*place.command(down)) as crawler:
         wait_until(lambda: place.failures(down) >= 2 or not crawler.runs, "two failures")
         crawler.process.kill()
         crawler.process.wait()
     before = place.trouble()
     with Command(*place.command(down)) as crawler:
-        wait_until(lambda: place.trouble().failures > before.failures or not crawler.runs, "one more")
-        after = place.trouble()
+        seen: list[Trouble] = []
+
+        def one_more() -> bool:
+            seen.append(place.trouble())
+            return seen[-1].failures > before.failures or not crawler.runs
+
+        wait_until(one_more, "one more")
+        after = seen[-1]
 
     assert (after.since, after.failures) == (before.since, before.failures + 1)  # not begun anew

@@ -5,7 +5,8 @@ import socket
 from pathlib import Path
 
 import pytest
-from running import Command, gossamer, wait_until
+from dns_stage import free_port
+from running import Command, Constants, gossamer, wait_until
 from small_server import Answer, SmallServer, links, page
 
 pytestmark = pytest.mark.service
@@ -16,19 +17,13 @@ THROUGH = {
     **{f"{far}/": links(*(far + path for path in PATHS)) for far in FAR},
     **{far + path: page(far + path) for far in FAR for path in PATHS},
 }
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
+AT_ONCE = Constants({"gossamer.wishes.HOST_PATIENCE": 0.0})
 
 
 def test_nothing_is_lost_while_a_proxy_is_down(tmp_path: Path) -> None:
     port, directory = free_port(), tmp_path / "crawl"
     settings = tmp_path / "gossamer.toml"
-    settings.write_text(
-        f'[host."*.test"]\nproxy = "http://127.0.0.1:{port}"\n[retry]\ndelay = 0.05\nhost_patience = 0\n'
-    )
+    settings.write_text(f'[host."*.test"]\nproxy = "http://127.0.0.1:{port}"\n[retry]\ndelay = 0.05\n')
 
     def says_that_it_is_down() -> bool:
         found = gossamer("status", "--dir", directory, "--json")
@@ -37,7 +32,7 @@ def test_nothing_is_lost_while_a_proxy_is_down(tmp_path: Path) -> None:
     with SmallServer({"/": links(*PATHS), **{path: page(path) for path in PATHS}}) as near:
         arguments = ["--dir", directory, "--config", settings, "--allow-private", "--delay", 0.02, "--json", "--quiet"]
         seeds = [f"{near.base}/", *(f"{far}/" for far in FAR)]
-        with Command("crawl", *seeds, "--scope", "any", *arguments) as crawler:
+        with Command("crawl", *seeds, "--scope", "any", *arguments, AT_ONCE) as crawler:
             wait_until(lambda: says_that_it_is_down() or not crawler.runs, "word that the proxy is down")
             wait_until(lambda: set(near.paths()) >= {"/", *PATHS} or not crawler.runs, "the host without a proxy")
             with SmallServer(THROUGH, port=port) as proxy:
@@ -85,12 +80,12 @@ def test_a_proxy_that_takes_requests_and_says_nothing_is_waited_for(tmp_path: Pa
     port, directory = free_port(), tmp_path / "crawl"
     settings = tmp_path / "gossamer.toml"
     settings.write_text(
-        f'[host."*.test"]\nproxy = "http://127.0.0.1:{port}"\n[retry]\ndelay = 0.05\nhost_patience = 0\n'
-        "[fetch]\nrobots_timeout = 1.0\nhead_timeout = 1.0\n"
+        f'[host."*.test"]\nproxy = "http://127.0.0.1:{port}"\n[retry]\ndelay = 0.05\n[fetch]\nhead_timeout = 1.0\n'
     )
     arguments = ["--dir", directory, "--config", settings, "--allow-private", "--delay", 0.02, "--json", "--quiet"]
 
-    with Command("crawl", *(f"{far}/" for far in FAR), "--scope", "any", *arguments) as crawler:
+    constants = Constants(AT_ONCE | {"gossamer.crawl.contacting.ROBOTS_TIMEOUT": 1.0})
+    with Command("crawl", *(f"{far}/" for far in FAR), "--scope", "any", *arguments, constants) as crawler:
         with socket.create_server(("127.0.0.1", port), backlog=64):
             wait_until(lambda: errors_so_far(directory) >= 2 or not crawler.runs, "word that the proxy is down")
         with SmallServer(THROUGH, port=port):

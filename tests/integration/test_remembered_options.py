@@ -29,7 +29,7 @@ def status(folder: Path) -> Json:
 
 
 def test_a_resume_goes_on_with_the_options_of_the_start(tmp_path: Path) -> None:
-    (tmp_path / "my.toml").write_text('[filter]\ndrop_tracking = true\nexclude = ["*/old"]\n')
+    (tmp_path / "my.toml").write_text('[filter]\nexclude = ["*/old"]\n[identity]\ntracking = "remove"\n')
     folder = tmp_path / "crawl"
     with SmallServer(site()) as server:
         start = ("crawl", f"{server.base}/", "--dir", folder, "--delay", 0.02, "--json", "--quiet")
@@ -44,17 +44,19 @@ def test_a_resume_goes_on_with_the_options_of_the_start(tmp_path: Path) -> None:
     assert found(folder) == {"/", "/a", "/a/deep", "/c"}
     assert isinstance(between, dict)
     assert (between["max_depth"], between["order"], between["allow_private"]) == (2, "bfs", True)
-    assert between["filter"]["exclude"] == ["*/old"] and between["filter"]["drop_tracking"] is True
+    assert between["filter"]["exclude"] == ["*/old"] and between["identity"]["tracking"] == "remove"
     assert status(folder)["options"] == between
     assert "pattern (excluded by */old)" in old.out
     shown = gossamer("status", "--dir", folder).out.partition("Remembered options")[2]
-    assert {"max_depth", "order", "allow_private", "filter.exclude", "filter.drop_tracking"} == {
+    assert {"max_depth", "order", "allow_private", "filter.exclude", "identity.tracking"} == {
         line.split()[0] for line in shown.splitlines() if line.strip()
     }
 
 
 def test_the_command_line_and_the_file_win_over_what_is_remembered(tmp_path: Path) -> None:
-    (tmp_path / "start.toml").write_text('max_depth = 0\n[filter]\nexclude = ["*/a"]\ndrop_tracking = true\n')
+    (tmp_path / "start.toml").write_text(
+        'max_depth = 0\n[filter]\nexclude = ["*/a"]\n[identity]\ntracking = "remove"\n'
+    )
     (tmp_path / "again.toml").write_text('[filter]\nexclude = ["*/deep"]\n')
     folder = tmp_path / "crawl"
     with SmallServer(site()) as server:
@@ -69,7 +71,7 @@ def test_the_command_line_and_the_file_win_over_what_is_remembered(tmp_path: Pat
     assert isinstance(kept, dict)
     assert kept["max_depth"] == 9
     assert kept["filter"]["exclude"] == ["*/deep"]
-    assert kept["filter"]["drop_tracking"] is True  # nobody said otherwise
+    assert kept["identity"]["tracking"] == "remove"  # as at the start
 
 
 def test_a_start_that_is_refused_changes_nothing_that_is_remembered(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ class Place:
     def crawl(self) -> tuple[Ended, Counter[str]]:
         """Run it once. What was asked for."""
         before = Counter(self.server.paths())
-        seeds = {self.server.base, self.lists.base}
+        seeds = dict.fromkeys((self.server.base, self.lists.base))
         where = ("--dir", self.folder / "crawl", "--config", self.folder / "gossamer.toml", "--rehearse", 1_000)
         ended = gossamer("crawl", *seeds, *where, *LOCAL)
         assert ended.status == 0, ended.err

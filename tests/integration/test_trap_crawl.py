@@ -8,8 +8,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from running import PATIENCE, Command, Ended, Json, Scene, gossamer, scene
+from running import PATIENCE, Command, Constants, Ended, Json, Scene, gossamer, scene
 
+from gossamer.filter.traps_budget import HOSTS_PER_DOMAIN
 from gossamer.simweb.config import SimWebConfig, preset
 from gossamer.simweb.endless import EndlessHosts
 from gossamer.simweb.record import Request
@@ -21,7 +22,8 @@ AT_ONCE = ["--delay", 0, "--delay-factor", 0]
 SCALE = 3
 """By which patience is smaller here than by default: the crawl is as much shorter, and so is what a trap gets."""
 
-SCALED = f"[traps]\npatience = {150 // SCALE}\nhosts_per_domain = {500 // SCALE}\n"
+SCALED = f"[traps]\npatience = {150 // SCALE}\n"
+FEW_HOSTS = Constants({"gossamer.wishes.HOSTS_PER_DOMAIN": HOSTS_PER_DOMAIN // SCALE})
 FEW = "calendar,sids,repeats,pairs,orders,facets,anything,hosts,paging"
 
 
@@ -54,9 +56,9 @@ class Trapped:
         return ended.lines
 
 
-def crawled(folder: Path, config: SimWebConfig, toml: str) -> Iterator[Trapped]:
+def crawled(folder: Path, config: SimWebConfig, toml: str, *constants: Constants) -> Iterator[Trapped]:
     with scene(folder, config, AT_ONCE, toml) as stage:
-        with Command(*stage.command) as crawler:
+        with Command(*stage.command, *constants) as crawler:
             ended = crawler.ended(4 * PATIENCE)
         assert ended.status == 0, ended.err
         endless = stage.web.web().endless
@@ -67,7 +69,7 @@ def crawled(folder: Path, config: SimWebConfig, toml: str) -> Iterator[Trapped]:
 @pytest.fixture(scope="module")
 def all_traps(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trapped]:
     """Every kind of trap, beside honest hosts of a thousand pages each."""
-    yield from crawled(tmp_path_factory.mktemp("traps") / "web", preset("traps", large_pages=1_000), SCALED)
+    yield from crawled(tmp_path_factory.mktemp("traps") / "web", preset("traps", large_pages=1_000), SCALED, FEW_HOSTS)
 
 
 @pytest.fixture(scope="module")

@@ -7,12 +7,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from running import Json, gossamer, scene, small_web
+from dns_stage import free_port
+from running import GIVEN_UP_AT_ONCE, Json, gossamer, scene, small_web
 from small_server import Answer, SmallServer, links, page
 
 pytestmark = pytest.mark.service
 
-QUICK = "[retry]\ndelay = 0.05\nmax_delay = 0.5\nhost_patience = 0\n"
+QUICK = "[retry]\ndelay = 0.05\n"
 
 
 class Place:
@@ -24,7 +25,7 @@ class Place:
         self.options = ["--dir", self.dir, "--config", folder / "gossamer.toml", "--delay", 0.05, "--json", "--quiet"]
 
     def crawl(self, *arguments: object) -> Json:
-        ended = gossamer("crawl", *arguments, "--allow-private", *self.options)
+        ended = gossamer("crawl", *arguments, "--allow-private", *self.options, GIVEN_UP_AT_ONCE)
         assert ended.status == 0, ended.err
         return ended.report
 
@@ -37,17 +38,12 @@ class Place:
         return {str(p["url"]): p for p in gossamer("pages", "--dir", self.dir, "--json").lines}
 
 
-def free_port(address: str) -> int:
-    with socket.create_server((address, 0)) as sock:
-        return int(sock.getsockname()[1])
-
-
 # --- dead letters -------------------------------------------------------------------------------------
 
 
 def test_a_host_that_refuses_goes_to_the_dead_letters_and_comes_back_when_it_is_up(tmp_path: Path) -> None:
     place, address = Place(tmp_path), "127.0.0.31"
-    port = free_port(address)
+    port = free_port()
     down = f"http://{address}:{port}/"
     with SmallServer({"/": links(down, "/b"), "/b": page("b")}) as up:
         place.options += ["--scope", "any"]
@@ -69,7 +65,7 @@ def test_a_host_that_refuses_goes_to_the_dead_letters_and_comes_back_when_it_is_
 
 def test_dead_letters_that_are_dropped_stay_away(tmp_path: Path) -> None:
     place, address = Place(tmp_path), "127.0.0.32"
-    port = free_port(address)
+    port = free_port()
     down = f"http://{address}:{port}/"
     first = place.crawl(down)
     [letter] = place.dead("list")

@@ -3,19 +3,18 @@
 import ctypes
 import os
 import sqlite3
-from contextlib import closing
+import threading
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
-from running import RETRY, Command, Ended, gossamer, scene, small_web, wait_for_requests
+from running import Command, Ended, gossamer, scene, small_web, wait_for_requests, wait_until
+from small_server import Answer, SmallServer, links, page
 
 from gossamer.backends.sqlite.database import open_for_writing
 
 pytestmark = pytest.mark.service
 
-SLOW = small_web(
-    seed=51, hosts=6, pages=24, slow_hosts=1.0, slow_seconds=0.5, crawl_delay_hosts=0, shared_address_hosts=0
-)
 TINY = small_web(seed=52, hosts=4, pages=20, fault_rate=0.0, slow_hosts=0, crawl_delay_hosts=0)
 
 
@@ -99,23 +98,32 @@ def test_a_crawl_that_was_killed_before_it_had_its_seeds_is_not_taken_for_finish
 
 
 def test_a_directory_in_use_is_refused_at_once_and_the_crawl_in_it_goes_on(tmp_path: Path) -> None:
-    with scene(tmp_path / "web", SLOW, toml=RETRY + "[politeness]\nmax_adaptive_delay = 0.6\n") as stage:
-        with Command(*stage.command) as first:
-            wait_for_requests(stage, first, 5)
-            again = gossamer(*stage.command)
-            requeue = gossamer("dead", "requeue", "--dir", stage.dir)
-            status = gossamer("status", "--dir", stage.dir, "--json")
-            assert first.runs
-            ended = first.ended()
-        pages = stage.pages()
+    directory, go_on = tmp_path / "crawl", threading.Event()
+
+    def site(path: str, _: int) -> Answer:
+        if path == "/held":
+            go_on.wait()
+        return links("/held", "/other") if path == "/" else page(path)
+
+    with ExitStack() as stack:
+        server = stack.enter_context(SmallServer(site))
+        command = ["crawl", f"{server.base}/", "--dir", directory, "--allow-private", "--delay", 0.02, "--json"]
+        first = stack.enter_context(Command(*command, "--quiet"))
+        stack.callback(go_on.set)
+        wait_until(lambda: "/held" in server.paths() or not first.runs, "the page that is held")
+        again = gossamer(*command)
+        requeue = gossamer("dead", "requeue", "--dir", directory)
+        status = gossamer("status", "--dir", directory, "--json")
+        assert first.runs
+        go_on.set()
+        ended = first.ended()
 
     for refused in (again, requeue):
         line = complaint(refused, 1)
-        assert str(stage.dir) in line and "in use" in line and str(first.process.pid) in line
+        assert str(directory) in line and "in use" in line and str(first.process.pid) in line
         assert refused.out == ""
     assert status.report["running"] is True
-    assert ended.report["finished"] is True
-    assert ended.report["discovered"] == len(pages)
+    assert (ended.report["finished"], ended.report["pages"]) == (True, 3)
 
 
 def test_a_crawl_that_was_killed_does_not_hold_its_directory(tmp_path: Path) -> None:

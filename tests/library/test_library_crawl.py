@@ -12,7 +12,7 @@ from small_server import Answer, SmallServer
 from gossamer import Crawl, Hook, Outcome, Page, crawl_pages
 from gossamer.errors import GossamerError, UsageError
 
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "LIBRARY.md"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "EXTENDING.md"
 
 
 def linking(*targets: str, title: str = "a page") -> Answer:
@@ -155,15 +155,15 @@ def test_whoever_takes_pages_slowly_slows_the_crawl_down(tmp_path: Path) -> None
     async def run(server: SmallServer) -> int:
         async with Crawl(server.base + "/", **local(tmp_path)) as crawl:
             async for _ in crawl.pages():
-                fetched = -1
-                while crawl.status().fetched != fetched:
-                    fetched = crawl.status().fetched
-                    await asyncio.sleep(1.0)
-                return fetched
-        return 0
+                for _ in range(60_000):
+                    now = crawl.status()
+                    if now.queues["listeners"].saturation >= 0.8 and not now.in_flight:
+                        return now.fetched
+                    await asyncio.sleep(0.01)
+        raise AssertionError("it never stood still")
 
     with SmallServer(site) as server:
-        assert 200 <= asyncio.run(run(server)) < 1500
+        assert asyncio.run(run(server)) < 1500
 
 
 def test_what_cannot_be_used_is_refused_by_name(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import string
 from pathlib import Path
 
 import pytest
+from running import wait_until
 
 from gossamer.clock import VirtualClock
 from gossamer.observe.log import MAX_LINE_BYTES, EventLog, format_event
@@ -43,10 +44,8 @@ def test_what_was_noted_is_written_without_further_events(tmp_path: Path) -> Non
     log = EventLog(tmp_path / "crawl.log", VirtualClock(), flush_every=0.001)
     log.event("a")
 
-    for _ in range(2000):
-        if (tmp_path / "crawl.log").exists() and (tmp_path / "crawl.log").read_bytes().endswith(b"\n"):
-            break
-        log._closing.wait(0.005)
+    path = tmp_path / "crawl.log"
+    wait_until(lambda: path.exists() and path.read_bytes().endswith(b"\n"), "the line")
 
     written = lines_of(tmp_path / "crawl.log")
     log.close()

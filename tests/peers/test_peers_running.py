@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from benchmarks.peers.running import End, Usage, run
 
-BUSY = "x = 0\nfor i in range(5_000_000): x += i\n"
+BUSY = "import time\nwhile time.process_time() < 0.3: pass\n"
 
 
 def ran(tmp_path: Path, code: str, *, limit: float = 60.0, stop_at: Path | None = None, kill: bool = False) -> Usage:
@@ -25,11 +25,10 @@ def ran(tmp_path: Path, code: str, *, limit: float = 60.0, stop_at: Path | None 
 
 
 def test_the_time_of_children_counts(tmp_path: Path) -> None:
-    alone = ran(tmp_path, BUSY)
-    with_child = ran(tmp_path, f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {BUSY!r}])\n{BUSY}")
+    usage = ran(tmp_path, f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {BUSY!r}])\n{BUSY}")
 
-    assert alone.end is with_child.end is End.ITSELF
-    assert with_child.cpu_seconds > 1.3 * alone.cpu_seconds
+    assert usage.end is End.ITSELF
+    assert usage.cpu_seconds >= 0.6
 
 
 @pytest.mark.parametrize(("kill", "end"), [(True, End.KILLED), (False, End.STOPPED)])
@@ -62,7 +61,7 @@ def test_its_children_go_with_it(tmp_path: Path) -> None:
 
     orphan = int((tmp_path / "output.txt").read_text().split()[0])
     pause = threading.Event()
-    assert any(_is_gone(orphan) or pause.wait(0.01) for _ in range(1000))
+    assert any(_is_gone(orphan) or pause.wait(0.01) for _ in range(12_000))
 
 
 def _is_gone(pid: int) -> bool:

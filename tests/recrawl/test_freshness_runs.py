@@ -1,4 +1,4 @@
-"""Time travel: how fresh the crawl's own policy keeps drawn and recorded worlds. Full size: docs/RECRAWL.md."""
+"""How fresh the crawl's own policy keeps drawn and recorded worlds. Full size: benchmarks/results/recrawl.md."""
 
 from math import inf
 

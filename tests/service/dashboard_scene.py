@@ -1,12 +1,12 @@
 """The dashboard as people meet it: a real service that crawls a simulated web, and a page of a real browser."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
 from playwright.sync_api import Browser, Locator, Page, expect
-from running import wait_until
+from running import small_web, wait_until
 from serving import Service
 from small_server import Answer, page
 
@@ -14,6 +14,8 @@ from browser import PATIENCE
 
 Scheme = Literal["light", "dark"]
 ALL_PARTS = ("#overview", "#hosts-part", "#visits-part", "#dead-part", "#seeds-part", "#limits-part", "#explain-part")
+LASTING_WEB = small_web(pages=400_000, fault_rate=0.0)
+"""More pages than any test waits for; none of them dies, so that the only dead letters are those of a test."""
 EVIL = "<img src=x onerror=document.title='taken'>"
 expect.set_options(timeout=PATIENCE * 1000)
 
@@ -28,9 +30,10 @@ def site_beside(path: str, before: int) -> Answer:
 
 
 def watched(folder: Path, dns: str, delay: float = 0.5) -> Service:
-    """A service that crawls nothing yet. With the usual delay a small web lasts as long as a file of tests does: pages
-    come by the second."""
-    (folder / "gossamer.toml").write_text("[retry]\nmax_tries = 2\ndelay = 0.05\n")
+    """A service that crawls nothing yet."""
+    (folder / "gossamer.toml").write_text(
+        "[retry]\nmax_tries = 2\ndelay = 0.05\n[fetch]\nhead_timeout = 600.0\ntotal_timeout = 600.0\n"
+    )
     options = ["--config", folder / "gossamer.toml", "--dns", dns, "--scope", "any", "--delay", delay]
     return Service(folder / "crawl", *options)
 
@@ -94,8 +97,10 @@ def dashboard(
     scheme: Scheme = "light",
     token: bool = True,
     scale: float = 1.0,
+    prepare: Callable[[Page], None] = lambda page: None,
 ) -> Iterator[Dashboard]:
-    """The dashboard in a tab of its own, open, with its token unless that is what the test is about."""
+    """The dashboard in a tab of its own, open, with its token unless that is what the test is about. `prepare` is
+    called before the page is loaded."""
     context = browser.new_context(
         viewport={"width": width, "height": height},
         color_scheme=scheme,
@@ -105,6 +110,8 @@ def dashboard(
     try:
         if token:
             context.add_init_script(f"if (!sessionStorage.token) sessionStorage.token = '{service.token}'")
-        yield Dashboard(context.new_page(), service).open()
+        page = context.new_page()
+        prepare(page)
+        yield Dashboard(page, service).open()
     finally:
         context.close()

@@ -2,15 +2,23 @@
 
 import http.client
 import json
+import os
 import select
-from collections.abc import Mapping
+import socket
+from collections.abc import Generator, Mapping
+from contextlib import closing, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from running import Command, wait_until
+from running import Command, Constants, wait_until
 
 PATIENCE = 60.0
+"""Seconds after which something that should come is taken for lost. No test measures time by it."""
+UNHURRIED = Constants(
+    {"gossamer.service.server.COMMIT_PATIENCE": PATIENCE, "gossamer.service.gate.WRONG_TOKENS": 1_000_000.0}
+)
+"""A slow disk is waited for, and wrong tokens are all answered in the same way."""
 
 
 class Answer(NamedTuple):
@@ -29,7 +37,7 @@ class Service:
     def __init__(self, directory: Path, *options: object) -> None:
         self.directory = directory
         fixed = ["--dir", directory, "--port", 0, "--allow-private", "--delay", 0.02, "--delay-factor", 0, "--json"]
-        self._command = Command("serve", *fixed, *options)
+        self._command = Command("serve", *fixed, UNHURRIED, *options)
         self.port = 0
 
     def __enter__(self) -> Self:
@@ -55,6 +63,12 @@ class Service:
     @property
     def token(self) -> str:
         return (self.directory / "service.token").read_text().strip()
+
+    @property
+    def log(self) -> str:
+        """What it has logged so far. The file is there from the first line on."""
+        path = self.directory / "crawl.log"
+        return path.read_text() if path.exists() else ""
 
     def kill(self) -> None:
         self._command.kill()
@@ -86,9 +100,34 @@ class Service:
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
         return self.ask("POST", path, raw, {**usual, **{name.replace("_", "-"): v for name, v in headers.items()}})
 
+    def events(self, last: str | None = None) -> Generator[tuple[str, str, bytes], None, None]:
+        """What a watcher is told, as it comes: the name of each event, its id and its data."""
+        headers = {} if last is None else {"Last-Event-ID": last}
+        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)) as connection:
+            connection.request("GET", "/events", headers=headers)
+            stream = connection.getresponse()
+            fields: dict[bytes, bytes] = {}
+            while line := stream.readline():
+                name, _, value = line.rstrip(b"\n").partition(b": ")
+                if name:
+                    fields[name] = value
+                elif b"event" in fields:
+                    yield fields[b"event"].decode(), fields.get(b"id", b"").decode(), fields[b"data"]
+                    fields = {}
+
     def pages(self, query: str = "") -> dict[str, Any]:
         """URL -> page."""
         return {page["url"]: page for page in self.get("/pages?limit=1000" + query).json["pages"]}
 
     def wait_for(self, url: str, state: str) -> None:
         wait_until(lambda: self.pages().get(url, {}).get("state") == state, f"{url} to be {state}", PATIENCE)
+
+
+def lasting_port() -> int:
+    """A free port that the kernel gives to nobody: it stays free between two services."""
+    first = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    for port in range(first - 1 - os.getpid() % 10_000, 1_024, -1):
+        with socket.socket() as tried, suppress(OSError):
+            tried.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("no port is free")

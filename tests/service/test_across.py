@@ -15,6 +15,10 @@ SCOPE: Scope = {"type": "http", "method": "POST", "path": "/crawl", "headers": [
 START: Message = {"type": "http.response.start", "status": 200, "headers": []}
 
 
+PATIENCE = 60.0
+"""Seconds after which something that should come is taken for lost."""
+
+
 def piece(body: bytes, more: bool = False) -> Message:
     return {"type": "http.response.body", "body": body, "more_body": more}
 
@@ -49,7 +53,7 @@ class Ends:
     async def __aexit__(self, *_: object) -> None:
         for link in self._links:
             link.close()
-        await asyncio.wait_for(asyncio.gather(*self._hearing), 10)
+        await asyncio.wait_for(asyncio.gather(*self._hearing), PATIENCE)
 
     def _catch_up(self) -> None:
         self.caught_up += 1
@@ -69,7 +73,7 @@ def told_by(app: App, receive: Receive = nothing) -> list[Message]:
 
     async def call() -> None:
         async with Ends(app) as across:
-            await asyncio.wait_for(_called(across, receive, send), 10)
+            await asyncio.wait_for(_called(across, receive, send), PATIENCE)
 
     asyncio.run(call())
     return told
@@ -178,13 +182,16 @@ def test_what_the_caller_sends_reaches_the_application() -> None:
 
 
 def test_a_read_that_the_application_gave_up_is_not_lost() -> None:
+    given_up = asyncio.Event()
+
     async def receive() -> Message:
-        await asyncio.sleep(0.05)
+        await given_up.wait()
         return {"type": "http.request", "body": b"late", "more_body": False}
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(receive(), 0.001)
+        given_up.set()
         await send(dict(START))
         await send(piece((await receive())["body"]))
 
@@ -245,11 +252,11 @@ def test_a_caller_who_gives_up_ends_the_call_in_the_application() -> None:
 
         async with Ends(app) as across:
             call: asyncio.Task[Any] = asyncio.ensure_future(_called(across, nothing, send))
-            await asyncio.wait_for(begun.wait(), 10)
+            await asyncio.wait_for(begun.wait(), PATIENCE)
             call.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await call
-            await asyncio.wait_for(ended.wait(), 10)
+            await asyncio.wait_for(ended.wait(), PATIENCE)
 
     asyncio.run(give_up())
 
@@ -274,7 +281,7 @@ def test_an_answer_that_cannot_be_delivered_ends_the_call_in_the_application() -
         async with Ends(app) as across:
             with pytest.raises(ConnectionError):
                 await _called(across, nothing, send)
-            await asyncio.wait_for(ended.wait(), 10)
+            await asyncio.wait_for(ended.wait(), PATIENCE)
 
     asyncio.run(call())
 
@@ -315,7 +322,7 @@ def test_when_the_crawl_is_gone_whoever_waits_is_told() -> None:
         ends = Ends(app)
         async with ends as across:
             waiting: asyncio.Task[Any] = asyncio.ensure_future(_called(across, nothing, nothing))  # type: ignore[arg-type]
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(0)  # the call begins
             across.lost()
             with pytest.raises(Broken):
                 await waiting

@@ -10,11 +10,11 @@ import pytest
 from crawl_samples import change, small_crawl
 
 from gossamer.backends.sqlite.database import open_for_writing
-from gossamer.backends.sqlite.reports import PageFilter
+from gossamer.backends.sqlite.pages import PageFilter
 from gossamer.clock import VirtualClock
 from gossamer.config import Config
-from gossamer.model.units import Seconds
-from gossamer.service.asking import AT_ONCE, HOSTS_KEPT, Questions
+from gossamer.model.units import HostKey
+from gossamer.service.asking import AT_ONCE, Questions
 
 T = TypeVar("T")
 
@@ -72,22 +72,22 @@ def test_a_reader_cannot_change_anything(tmp_path: Path) -> None:
     asked(tmp_path, ask)
 
 
-def test_hosts_are_counted_anew_when_their_counts_are_no_longer_good(tmp_path: Path) -> None:
+def test_hosts_are_told_as_they_are_on_record_now(tmp_path: Path) -> None:
     crawl = small_crawl(tmp_path / "crawl")  # a duplicate, a dead letter and a queued URL on one host
-    clock = VirtualClock()
 
     async def main() -> list[tuple[object, ...]]:
-        questions = Questions(crawl, clock)
+        questions = Questions(crawl, VirtualClock())
         found = []
         try:
-            for passed in (0.0, HOSTS_KEPT / 2, HOSTS_KEPT):
-                clock.advance(Seconds(passed))
+            for _ in range(2):
                 ((host,), total) = await questions.hosts(Config(), "queued", 0, 10, "h.t")
+                assert host == await questions.host(Config(), HostKey("h.test"))
                 found.append((total, *(host[name] for name in ("queued", "fetched", "known", "excluded"))))
                 change(crawl, "UPDATE urls SET state = 6, reason = 'robots' WHERE state = 0")
             assert await questions.hosts(Config(), "queued", 0, 10, "nobody") == ([], 0)
+            assert await questions.host(Config(), HostKey("nowhere.test")) is None
         finally:
             questions.close()
         return found
 
-    assert asyncio.run(main()) == [(1, 1, 1, 3, {}), (1, 1, 1, 3, {}), (1, 0, 1, 3, {"robots": 1})]
+    assert asyncio.run(main()) == [(1, 1, 1, 3, {}), (1, 0, 1, 3, {"robots": 1})]

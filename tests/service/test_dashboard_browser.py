@@ -1,14 +1,15 @@
 """What people do with the dashboard, done in a real browser over a crawl of a simulated web."""
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from dashboard_scene import ALL_PARTS, EVIL, Dashboard, Scheme, dashboard, site_beside, wait_for, watched
+from dashboard_scene import ALL_PARTS, EVIL, LASTING_WEB, Dashboard, Scheme, dashboard, site_beside, wait_for, watched
 from playwright.sync_api import Browser, expect
-from running import small_web, wait_until
-from serving import Service
+from running import wait_until
+from serving import Service, lasting_port
 from small_server import SmallServer
 
 from browser import findings, running_browser
@@ -25,7 +26,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def web() -> Iterator[SimwebProcess]:
-    with SimwebProcess(small_web(pages=20_000)) as served:
+    with SimwebProcess(LASTING_WEB) as served:
         yield served
 
 
@@ -247,11 +248,17 @@ def test_the_charts_and_the_pictures_of_queues_and_politeness_fill(shown: Dashbo
 
 def test_whoever_comes_later_sees_the_last_minutes_at_once(browser: Browser, service: Service) -> None:
     """What is drawn first comes from the service, which has kept it."""
-    wait_until(lambda: service.get("/status").json["seconds"] > 10, "ten seconds of the crawl")
+    wait_until(lambda: samples_kept(service) > 8, "eight seconds of the crawl")
     with dashboard(browser, service) as opened:
         path = opened.page.locator("#throughput .line").first.get_attribute("d") or ""
 
         assert path.count("L") > 5
+
+
+def samples_kept(service: Service) -> int:
+    name, _, data = next(service.events())
+    assert name == "history"
+    return len(json.loads(data))
 
 
 def test_light_and_dark_follow_the_system_until_somebody_chooses(browser: Browser, service: Service) -> None:
@@ -272,9 +279,15 @@ def test_light_and_dark_follow_the_system_until_somebody_chooses(browser: Browse
 
 
 @pytest.mark.parametrize("width", [320, 390, 768, 1024])
-def test_on_a_narrow_screen_nothing_has_to_be_scrolled_sideways(browser: Browser, service: Service, width: int) -> None:
+def test_on_a_narrow_screen_nothing_has_to_be_scrolled_sideways(
+    browser: Browser, service: Service, site: SmallServer, width: int
+) -> None:
+    dead = f"{site.base}/broken/narrow-{width}"
+    service.post("/seed/urls", {"urls": [dead]})
+    wait_for(service, dead, "dead")
     with dashboard(browser, service, width=width, height=800) as opened:
         expect(opened.page.locator("#hosts tr th")).to_have_count(12)
+        expect(opened.page.locator("#dead tr[data-url]").first).to_be_visible()
 
         assert not opened.is_too_wide()
         for part in ALL_PARTS:
@@ -381,7 +394,8 @@ def test_the_page_stays_where_it_is_when_rows_change_places(shown: Dashboard) ->
 def test_a_lost_connection_is_shown_and_recovers_when_the_service_is_back(
     browser: Browser, site: SmallServer, tmp_path: Path
 ) -> None:
-    with Service(tmp_path / "crawl") as service:
+    port = lasting_port()
+    with Service(tmp_path / "crawl", "--port", port) as service:
         service.post("/seed/urls", {"urls": [f"{site.base}/before"]})
         wait_for(service, f"{site.base}/before", "stored")
         with dashboard(browser, service) as opened:
@@ -392,7 +406,7 @@ def test_a_lost_connection_is_shown_and_recovers_when_the_service_is_back(
             expect(opened["state"]).to_have_text("not connected")
             assert findings(opened.page) == []
 
-            with Service(tmp_path / "crawl", "--port", service.port) as again:
+            with Service(tmp_path / "crawl", "--port", port) as again:
                 expect(opened["banner"]).to_be_hidden()
                 expect(opened["notices"]).to_contain_text("Connected again.")
                 again.post("/seed/urls", {"urls": [f"{site.base}/after"]})

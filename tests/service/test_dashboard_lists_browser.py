@@ -1,11 +1,12 @@
 """Hosts, pages and dead letters on the dashboard: looked into, sought and chosen, in a real browser over a crawl."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
-from dashboard_scene import Dashboard, dashboard, site_beside, wait_for, watched
+from dashboard_scene import LASTING_WEB, Dashboard, dashboard, site_beside, wait_for, watched
 from playwright.sync_api import Browser, expect
-from running import small_web, wait_until
+from running import wait_until
 from serving import Service
 from small_server import SmallServer
 
@@ -23,7 +24,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def web() -> Iterator[SimwebProcess]:
-    with SimwebProcess(small_web(pages=20_000)) as served:
+    with SimwebProcess(LASTING_WEB) as served:
         yield served
 
 
@@ -136,6 +137,32 @@ def test_visits_are_sought_as_they_come(shown: Dashboard) -> None:
 
 def test_pages_on_record_are_sought_by_state_and_turned_over(shown: Dashboard, service: Service) -> None:
     wait_until(lambda: len(service.get("/pages?state=stored&limit=40").json["pages"]) == 40, "forty stored pages")
+    with paused(service):  # or older pages would be stored meanwhile
+        turn_over_what_is_stored(shown, service)
+
+    shown["visits-q"].fill("portal.test")
+    urls = shown.page.locator("#visits .url")
+    wait_until(lambda: all("portal.test" in url for url in urls.all_inner_texts()), "pages of the portal")
+    shown["visits-q"].fill("no page is called this")
+    expect(shown["visits"]).to_contain_text("None on record.")
+    shown["visits-q"].fill("")
+    shown["visits-kind"].select_option("all")
+    expect(shown["visits-on"]).to_be_hidden()
+    shown["doing"].hover()
+    expect(shown["visits-note"]).to_contain_text("The last ones")
+
+
+@contextmanager
+def paused(service: Service) -> Iterator[None]:
+    """Nothing is visited while the block runs."""
+    assert service.post("/crawl", {"action": "pause"}).status == 200
+    wait_until(lambda: service.get("/status").json["in_flight"] == 0, "the visits in flight to end")
+    wait_until(lambda: service.get("/status").json["documents_waiting"] == 0, "their documents to be stored")
+    yield
+    assert service.post("/crawl", {"action": "resume"}).status == 200
+
+
+def turn_over_what_is_stored(shown: Dashboard, service: Service) -> None:
     shown["visits-kind"].select_option("record stored")
     urls = shown.page.locator("#visits .url")
     expect(urls).to_have_count(12)
@@ -146,16 +173,6 @@ def test_pages_on_record_are_sought_by_state_and_turned_over(shown: Dashboard, s
     wait_until(lambda: not first & set(urls.all_inner_texts()), "other pages")
     shown["visits-back"].click()
     wait_until(lambda: first == set(urls.all_inner_texts()), "the first pages again")
-
-    shown["visits-q"].fill("portal.test")
-    wait_until(lambda: all("portal.test" in url for url in urls.all_inner_texts()), "pages of the portal")
-    shown["visits-q"].fill("no page is called this")
-    expect(shown["visits"]).to_contain_text("None on record.")
-    shown["visits-q"].fill("")
-    shown["visits-kind"].select_option("all")
-    expect(shown["visits-on"]).to_be_hidden()
-    shown["doing"].hover()
-    expect(shown["visits-note"]).to_contain_text("The last ones")
 
 
 def test_a_story_lets_its_address_be_copied_opened_and_followed_to_where_it_was_found(

@@ -1,6 +1,5 @@
 """The front: a process of its own, that neither outlives the crawl nor takes it along unnoticed."""
 
-import http.client
 import json
 import os
 import signal
@@ -79,13 +78,8 @@ def test_signals_for_the_whole_group_leave_the_end_to_the_crawl(tmp_path: Path) 
 def test_what_both_processes_take_is_told_to_whoever_asks_and_to_whoever_watches(tmp_path: Path) -> None:
     with Service(tmp_path / "crawl") as service:
         told = service.get("/status").json
-        connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=30)
-        connection.request("GET", "/events")
-        stream = connection.getresponse()
-        lines = [stream.readline() for _ in range(20)]  # two seconds of them: the first may know nothing of it yet
-        seconds = [at for at, line in enumerate(lines) if line == b"event: status\n"]
-        watched = json.loads(lines[seconds[1] + 1].removeprefix(b"data: "))
-        connection.close()
+        pictures = (json.loads(data) for name, _, data in service.events() if name == "status")
+        watched = next(picture for picture in pictures if picture["front"])  # the first may know nothing of it yet
         text = service.get("/metrics").body.decode()
 
     for front in (told["front"], watched["front"]):

@@ -1,4 +1,4 @@
-"""docs/METRICS.md is made from the table of metrics. Run as a script (`make docs`) it is written."""
+"""The table of metrics in docs/SERVICE.md is generated. Run as a script (`make docs`) it is written."""
 
 from pathlib import Path
 
@@ -6,22 +6,8 @@ from gossamer.observe.workings import PHASES
 from gossamer.service.metric_table import METRICS, OTHER, REASONS, Metric
 from gossamer.service.metrics import FIRST_CLASS, LAST_CLASS
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "METRICS.md"
-HEAD = f"""\
-# Metrics
-
-What `GET /metrics` of [the service](SERVICE.md) tells, in Prometheus' text format; as JSON with
-`Accept: application/json` (there the names of counters have no `_total`, and a histogram is its `count`, its `sum` in
-seconds and its `buckets`). Made by `make docs` from `service/metric_table.py`.
-
-Figures are of the last look at the crawl, a second old or so. Counters are of the whole crawl, former
-runs included, unless they say otherwise. Labels come from fixed lists: no host and no URL is ever a label, and there
-are fewer than 500 series whatever happens. A figure that is not known yet is left out. Histograms have
-{LAST_CLASS - FIRST_CLASS + 1} classes from {2**FIRST_CLASS} µs to {2**LAST_CLASS / 1e6:.0f} s, each up to twice the
-time of the one before.
-
-`deploy/` has a Grafana dashboard and alert rules for them; [OPERATING](OPERATING.md) says how to use these.
-"""
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "SERVICE.md"
+BEGIN, END = "<!-- made by `make docs` from service/metric_table.py -->", "<!-- end -->"
 
 
 def label_of(metric: Metric) -> str:
@@ -31,20 +17,25 @@ def label_of(metric: Metric) -> str:
     if metric.label == "front":
         return f"`front`: `{metric.values[0]}` to `{metric.values[-1]}`"
     if metric.label == "reason":
-        return "`reason`: [see below](#reasons)"
+        return "`reason`: see below"
     return f"`{metric.label}`: " + ", ".join(f"`{value}`" for value in metric.values)
 
 
-def written() -> str:
-    lines = [HEAD, "| name | kind | label | meaning |", "|---|---|---|---|"]
+def with_metrics(text: str) -> str:
+    lines = ["| name | kind | label | meaning |", "|---|---|---|---|"]
     lines += [f"| `{m.shown_name}` | {m.kind} | {label_of(m)} | {m.help} |" for m in METRICS]
-    lines += ["", "## Reasons", "", "As [OPERATING](OPERATING.md#reasons) explains them; what is not among them is"]
-    lines += [f"counted as `{OTHER}`.", "", ", ".join(f"`{reason}`" for reason in sorted(REASONS)), ""]
-    return "\n".join(lines)
+    classes = f"{LAST_CLASS - FIRST_CLASS + 1} buckets from {2**FIRST_CLASS} µs to {2**LAST_CLASS / 1e6:.0f} s"
+    lines += ["", f"Histograms have {classes}, each up to twice the time of the one before. Values of `reason`"]
+    lines += [f"([explained here](OPERATING.md#reasons)); all others are counted as `{OTHER}`:", ""]
+    lines += [", ".join(f"`{reason}`" for reason in sorted(REASONS))]
+    head, _, rest = text.partition(BEGIN)
+    return "\n".join([f"{head}{BEGIN}", "", *lines, "", f"{END}{rest.partition(END)[2]}"])
 
 
-def test_the_page_is_made_from_the_table() -> None:
-    assert PAGE.read_text(encoding="utf-8") == written(), "run `make docs`"
+def test_the_table_is_generated_from_the_code() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+
+    assert text == with_metrics(text), "run `make docs`"
 
 
 def test_names_follow_the_customs_of_prometheus() -> None:
@@ -65,4 +56,4 @@ def test_every_phase_is_explained() -> None:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(written(), encoding="utf-8")
+    PAGE.write_text(with_metrics(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -75,11 +75,9 @@ def test_sighup_takes_the_rules_from_the_file_again_and_leaves_what_was_ordered(
         service.post("/url/limit", {**LIMITS, "depthLimit": 9})
         service.post("/seed/urls", {"urls": [site.base + "/"]})
         service.wait_for(site.base + "/1", "stored")
-        log = tmp_path / "crawl" / "crawl.log"
-
         file.write_text("[filter]\nexclude = 5\n")
         os.kill(service.pid, signal.SIGHUP)
-        wait_until(lambda: "rules.refused" in log.read_text(), "the log to say why nothing changed")
+        wait_until(lambda: "rules.refused" in service.log, "the log to say why nothing changed")
         refused = service.post("/seed/urls", {"urls": [site.base + "/2"]}).json["results"][0]
         assert (refused["reason"], refused["meaning"]) == (
             "pattern",
@@ -88,7 +86,7 @@ def test_sighup_takes_the_rules_from_the_file_again_and_leaves_what_was_ordered(
 
         file.write_text("max_depth = 3\n")
         os.kill(service.pid, signal.SIGHUP)
-        wait_until(lambda: "rules.changed" in log.read_text(), "the log to say that the rules changed")
+        wait_until(lambda: "rules.changed" in service.log, "the log to say that the rules changed")
         assert service.post("/seed/urls", {"urls": [site.base + "/2"]}).json["accepted"] == 1
         service.wait_for(site.base + "/3", "stored")
         assert service.get("/url/limit").json["depthLimit"] == 9

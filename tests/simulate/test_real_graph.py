@@ -1,5 +1,9 @@
-"""The real web graph: what the orderings must reach there."""
+"""The real web graph: what the orderings must reach there.
 
+One order from one set of seeds; all of them with `GOSSAMER_SEED_SETS`.
+"""
+
+import os
 from collections.abc import Sequence
 
 import pytest
@@ -25,7 +29,7 @@ Ranked = tuple[LinkGraph, Sequence[float]]
 @pytest.fixture(scope="module")
 def real() -> Ranked:
     graph = read_graph(shared_data("webgraph/cnr-2000.graph-txt.gz"))
-    return graph, pagerank(graph, tolerance=1e-5)
+    return graph, pagerank(graph, tolerance=1e-3)
 
 
 def test_the_real_graph_is_read_whole(real: Ranked) -> None:
@@ -44,7 +48,10 @@ def test_on_the_real_graph_importance_falls_nowhere_a_point_short_of_the_known_f
     assert all(share >= known - 1.0 for share, known in zip(importance.shares, IMPORTANCE, strict=True))
 
 
-def test_on_the_real_graph_mercator_reaches_the_goals(real: Ranked) -> None:
-    (mercator,) = compare(*real, Plan(orders=("mercator",), points=POINTS), lambda _: None)
+if "GOSSAMER_SEED_SETS" in os.environ:
 
-    assert all(share >= goal for share, goal in zip(mercator.shares, GOALS, strict=True)), mercator.shares
+    @pytest.mark.parametrize("order", ["importance", "mercator"])
+    def test_on_the_real_graph_the_goals_are_reached(real: Ranked, order: str) -> None:
+        (found,) = compare(*real, Plan(orders=(order,), sets=(1, 2, 3), points=POINTS), lambda _: None)
+
+        assert all(share >= goal for share, goal in zip(found.shares, GOALS, strict=True)), found.shares

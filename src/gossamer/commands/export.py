@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 
 USAGE = "[--what pages|links|text|graph] [-o FILE] [options]"
 DESCRIPTION = """\
-The results of a crawl as a table: every known page, every link with its text,
-the text of every page, or the link graph as an edge list. Goes to standard
-output, or to a file, which appears when it is complete; it is compressed if its
-name ends with .gz. The crawl may be running."""
+Export the results of a crawl as a table: all known pages, all links with their
+text, the text of all pages, or the link graph as a list of edges. Writes to
+standard output, or to a file that appears when it is complete and is
+compressed if its name ends in .gz. The crawl may be running."""
 EXAMPLE = """\
   gossamer export --what pages -o pages.jsonl.gz
   gossamer export --what links --host example.org --format csv -o links.csv
@@ -49,27 +49,31 @@ BATCH = 1_000
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add_directory_option(parser)
-    parser.add_argument("--what", choices=["pages", "links", "text", "graph"], default="pages", help="default: pages")
+    parser.add_argument(
+        "--what", choices=["pages", "links", "text", "graph"], default="pages", help="table to export (default: pages)"
+    )
     parser.add_argument(
         "--format",
         choices=["jsonl", "csv", "tsv", "parquet"],
-        help="default: by the name of the file, or jsonl; graph: tsv",
+        help="default: by the extension of the file, else jsonl (graph: tsv)",
     )
-    parser.add_argument("-o", "--output", metavar="FILE", default="-", help="default: -, standard output")
+    parser.add_argument("-o", "--output", metavar="FILE", default="-", help="output file (default: -, standard output)")
     parser.add_argument("--host", metavar="HOST", help="only pages of this host")
     parser.add_argument(
-        "--since", metavar="TIME", help="only pages visited then or later: 2024-05-31, 2024-05-31T12:00Z"
+        "--since", metavar="TIME", help="only pages visited at TIME or later: 2024-05-31, 2024-05-31T12:00Z"
     )
-    parser.add_argument("--until", metavar="TIME", help="only pages visited before")
+    parser.add_argument("--until", metavar="TIME", help="only pages visited before TIME")
     parser.add_argument(
-        "--status", metavar="STATUS", help="only pages with this status: 200, 4xx, or several with commas"
+        "--status", metavar="STATUS", help="only pages with this HTTP status: 200, 4xx, or several separated by commas"
     )
-    parser.add_argument("--mime", metavar="TYPE", help="only pages of this type: text/html, image/*, or several")
+    parser.add_argument(
+        "--mime", metavar="TYPE", help="only pages of this type: text/html, image/*, or several separated by commas"
+    )
     parser.add_argument("--language", metavar="TAG", help="only pages in this language: en, pt-BR")
     parser.add_argument(
-        "--nodes", metavar="FILE", help="graph: links by number, and what the numbers stand for in FILE"
+        "--nodes", metavar="FILE", help="graph: write links as pairs of numbers, and the URLs of the numbers to FILE"
     )
-    parser.add_argument("--quiet", action="store_true", help="no progress and no closing line")
+    parser.add_argument("--quiet", action="store_true", help="print no progress and no summary")
 
 
 def run(arguments: argparse.Namespace) -> int:

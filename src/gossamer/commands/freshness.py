@@ -24,14 +24,19 @@ _WEB_BEGINS = 1_700_000_000.0  # the simulated web has a past: its dates are tho
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--recrawl", action="store_true", help="compare recrawl policies instead, by freshness")
-    parser.add_argument("--changes", metavar="FILE", help="recorded change times instead of drawn ones")
+    parser.add_argument("--recrawl", action="store_true", help="compare recrawl policies instead of orderings")
+    parser.add_argument("--changes", metavar="FILE", help="use the change times recorded in FILE")
     parser.add_argument("--policy", metavar="NAME", action="append", help="only this recrawl policy (repeatable)")
-    parser.add_argument("--days", metavar="N", type=int, help="how long pages are drawn to change (default: 365)")
-    parser.add_argument("--cycle", metavar="DAYS", type=float, help="budget: each page once in so many days")
-    parser.add_argument("--cap", metavar="X", type=float, help="share of the budget that one host allows at most")
-    parser.add_argument("--redrawn", metavar="X", type=float, help="share of the pages whose rate changes on the way")
-    parser.add_argument("--zipf", metavar="X", type=float, help="how unequal importance is (default: 1; 0: not at all)")
+    parser.add_argument("--days", metavar="N", type=int, help="simulated days (default: 365)")
+    parser.add_argument("--cycle", metavar="DAYS", type=float, help="budget: every page once per DAYS on average")
+    parser.add_argument("--cap", metavar="X", type=float, help="no host gets more than this share of the budget")
+    parser.add_argument(
+        "--redrawn",
+        metavar="X",
+        type=float,
+        help="this share of the pages changes its rate after a quarter of the time",
+    )
+    parser.add_argument("--zipf", metavar="X", type=float, help="importance is 1 / rank to the power X (default: 1)")
 
 
 def check_installed() -> None:

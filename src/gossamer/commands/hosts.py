@@ -1,30 +1,30 @@
 """`gossamer hosts`: a line for every host."""
 
 import argparse
-import heapq
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable
+from heapq import merge
+from itertools import islice
 
-from gossamer.backends.sqlite.host_reports import HostReports, HostRow
-from gossamer.backends.sqlite.windows import fact
+from gossamer.backends.sqlite.host_reports import HOST_SORTS, HostFilter, HostRow, host_rows
+from gossamer.backends.sqlite.reading import fact
 from gossamer.clock import clock_of
 from gossamer.commands import arguments as given
 from gossamer.commands.options import config_from
-from gossamer.commands.reading import Piece, add_directory_option, directory_of, reading_all
+from gossamer.commands.reading import add_directory_option, directory_of, reading_all
 from gossamer.crawl.controls import ORDERS
 from gossamer.explain.trapped import cuts_of
-from gossamer.inquiries import HOST_SORTS, Json, host_object, orders_from
+from gossamer.inquiries import Json, host_object, orders_from
 from gossamer.model.units import HostKey
 from gossamer.observe import words
 from gossamer.rulebook import Rulebook
 
 USAGE = "[--host HOST] [--sort ORDER] [--limit N] [--cut] [--json]"
 DESCRIPTION = """\
-A line for every host: how it stands, its queued and fetched URLs, its delay and
-next contact, what was ordered for it through the service, and what rules keep
-out, by reason; below it, each shape of URLs that was cut as a trap. Counts
-every URL of the crawl, which may be running."""
+Show one line per host: state, queued and fetched URLs, delay and next contact,
+orders given through the service, and excluded URLs by reason; below it, each
+URL shape that was cut as a trap. The crawl may be running."""
 EXAMPLE = """\
   gossamer hosts --sort queued --limit 20
   gossamer hosts --cut --json | jq .cuts"""
@@ -32,11 +32,13 @@ EXAMPLE = """\
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add_directory_option(parser)
-    parser.add_argument("--config", metavar="FILE", help="read options from FILE (default: ./gossamer.toml if present)")
-    parser.add_argument("--json", action="store_true", help="one JSON object a line")
-    parser.add_argument("--host", metavar="HOST", help="only this host, or with *. all below a domain")
-    parser.add_argument("--cut", action="store_true", help="only hosts of which something was cut as a trap")
-    parser.add_argument("--sort", choices=list(HOST_SORTS), default="queued", help="what comes first (default: queued)")
+    parser.add_argument("--config", metavar="FILE", help="configuration file (default: gossamer.toml if present)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object per line")
+    parser.add_argument("--host", metavar="HOST", help="only this host; *.example.org for all subdomains")
+    parser.add_argument("--cut", action="store_true", help="only hosts with a trap that was cut")
+    parser.add_argument(
+        "--sort", choices=list(HOST_SORTS), default="queued", help="order of the lines (default: queued)"
+    )
     parser.add_argument("--limit", metavar="N", type=int, help="at most N hosts")
 
 
@@ -44,19 +46,14 @@ def run(arguments: argparse.Namespace) -> int:
     limit = given.at_least(0, given.whole(arguments, "limit"), "--limit")
     host, as_json = given.text(arguments, "host"), given.flag(arguments, "json")
     config = config_from(argparse.Namespace(), given.path(arguments, "config"))
+    sort, cut = str(given.text(arguments, "sort")), given.flag(arguments, "cut")
     directory = directory_of(arguments)
     with reading_all(directory) as parts:
         orders = orders_from(*(fact(part.db, ORDERS) for part in parts))
-        rows: Iterable[HostRow] = (row for part in parts for row in _rows(part))
-        rows = (row for row in rows if _is_meant(row.host, host))
-        if given.flag(arguments, "cut"):
-            rows = (row for row in rows if _is_cut(row))
-        sort = HOST_SORTS[str(given.text(arguments, "sort"))]
-
-        def key(row: HostRow) -> tuple[float, str]:
-            return sort(row.standing)
-
-        chosen = sorted(rows, key=key) if limit is None else heapq.nsmallest(limit, rows, key=key)
+        wanted = HostFilter(host=host)
+        most = None if cut else limit
+        rows = merge(*(host_rows(part.db, wanted, sort, limit=most) for part in parts), key=_key_of(sort))
+        chosen = list(islice((row for row in rows if not cut or _is_cut(row)), limit))
     book, now = Rulebook(config), clock_of(directory).now()
     if not chosen and not as_json:
         print("no such hosts", file=sys.stderr)
@@ -67,21 +64,14 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _rows(part: Piece) -> Iterator[HostRow]:
-    reports = HostReports(part.db, part.database)
-    return reports.rows(reports.counts())
-
-
-def _is_meant(name: str, wanted: str | None) -> bool:
-    if wanted is None:
-        return True
-    wanted = wanted.lower().rstrip(".")
-    return name.endswith(wanted[1:]) if wanted.startswith("*.") else name == wanted
+def _key_of(sort: str) -> Callable[[HostRow], tuple[float | str, str]]:
+    key = HOST_SORTS[sort].key
+    return lambda row: (key(row), row.host)
 
 
 def _is_cut(row: HostRow) -> bool:
     shapes, refused = cuts_of(row.budget)
-    return bool(shapes or refused) or any(reason.startswith("trap") for reason in row.counts.excluded)
+    return bool(shapes or refused) or any(reason.startswith("trap") for reason in row.excluded)
 
 
 def host_lines(about: Json) -> list[str]:

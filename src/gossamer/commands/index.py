@@ -17,10 +17,9 @@ from gossamer.observe.progress import ProgressLine
 
 USAGE = "[-o FILE] [options]"
 DESCRIPTION = """\
-Write a CDXJ index of everything that is archived: a sorted line for each
-document, with the place of its record. pywb and other replay tools find pages
-by it. It covers what is committed now; run it again when there is more. The
-crawl may be running."""
+Write a CDXJ index of the archive, for pywb and other replay tools: one line
+per document with the position of its record, sorted. It covers what is
+committed now; run it again later for the rest. The crawl may be running."""
 EXAMPLE = """\
   gossamer index
   gossamer index --dir news -o - | head
@@ -29,9 +28,14 @@ EXAMPLE = """\
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add_directory_option(parser)
-    parser.add_argument("-o", "--output", metavar="FILE", help="default: index.cdxj in the crawl's directory; - prints")
-    parser.add_argument("--json", action="store_true", help="when done, one JSON object on standard error")
-    parser.add_argument("--quiet", action="store_true", help="no progress and no closing line")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="output file (default: index.cdxj in the directory of the crawl); - is standard output",
+    )
+    parser.add_argument("--json", action="store_true", help="print a JSON object to standard error when done")
+    parser.add_argument("--quiet", action="store_true", help="print no progress and no summary")
 
 
 def run(arguments: argparse.Namespace) -> int:

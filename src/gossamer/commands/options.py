@@ -33,30 +33,39 @@ class Option:
 
 
 OPTIONS: tuple[Option, ...] = (
-    Option("dir", str, "DIR", "the crawl's directory (default: crawl); resumed if it holds a crawl"),
-    Option("seeds", str, "FILE", "read seeds from FILE, one a line; - is standard input"),
-    Option("scope", str, "SCOPE", "host, domain, any, host:NAME, domain:NAME or tld:nz; several joined by commas"),
-    Option("max_pages", int, "N", "stop when N documents are stored"),
-    Option("max_depth", int, "N", "follow at most N links from a seed"),
-    Option("order", str, "POLICY", "what is visited first: mercator (default), bfs, dfs, novelty, balance, importance"),
-    Option("delay", float, "SECONDS", "leave a host alone for at least this long after an answer (default: 1)"),
-    Option("delay_factor", float, "X", "and X times as long as the answer took (default: 10)"),
-    Option("concurrency", int, "N", "at most N visits at a time, one per host (default: 80)"),
-    Option("workers", int, "N", "crawl with N processes, each with its own part of the domains (default: 1)"),
-    Option("user_agent", str, "TEXT", "how we introduce ourselves; say here how to reach you"),
-    Option("dns", str, "HOST:PORT", "send all look-ups to this name server; several joined by commas"),
+    Option("dir", str, "DIR", "directory of the crawl (default: crawl); a crawl that it holds is resumed"),
+    Option("seeds", str, "FILE", "read seeds from FILE, one per line; - is standard input"),
+    Option(
+        "scope",
+        str,
+        "SCOPE",
+        "host (default), domain, any, host:NAME, domain:NAME or tld:nz; several separated by commas",
+    ),
+    Option("max_pages", int, "N", "stop after N stored documents"),
+    Option("max_depth", int, "N", "follow at most N links from a seed (default: 20)"),
+    Option("order", str, "POLICY", "mercator (default), bfs, dfs, novelty, balance, importance or a plugin's"),
+    Option("delay", float, "SECONDS", "wait at least this long between requests to a host (default: 1)"),
+    Option("delay_factor", float, "X", "wait at least X times as long as the last response took (default: 10)"),
+    Option("concurrency", int, "N", "visit at most N hosts at a time (default: 80)"),
+    Option("workers", int, "N", "crawl with N processes, each with its own share of the domains (default: 1)"),
+    Option("user_agent", str, "TEXT", "user agent; say here how to reach you"),
+    Option("dns", str, "HOST:PORT", "name server to use; several separated by commas"),
     Option("allow_private", bool, "", "permit private and loopback addresses"),
     Option("allow_networks", str, "NETWORK", "permit private addresses of NETWORK (repeatable)", "allow-network", True),
-    Option("recrawl.keep_fresh", bool, "", "go on for ever: visit again what comes due ([recrawl])", "keep-fresh"),
-    Option("recrawl.rehearse", float, "X", "on loopback only: time passes X times as fast while it waits", "rehearse"),
+    Option("recrawl.keep_fresh", bool, "", "keep running, and visit pages again when they are due", "keep-fresh"),
+    Option("rehearse", float, "X", argparse.SUPPRESS),  # docs/RECRAWL.md
     Option("hooks", str, "NAME", "call the hook NAME of an installed package (repeatable)", "hook", True),
-    Option("json", bool, "", "the last line on standard output is one JSON object; the report goes to standard error"),
-    Option("quiet", bool, "", "no progress and no report"),
-    Option("search.queries", str, "TEXT", "seeds from a search engine: its first results (repeatable)", "query", True),
+    Option("json", bool, "", "print a JSON object as the last line; the report goes to standard error"),
+    Option("quiet", bool, "", "print no progress and no report"),
+    Option(
+        "search.queries", str, "TEXT", "take the first results of a search engine as seeds (repeatable)", "query", True
+    ),
     Option("filter.exclude_domains", str, "DOMAIN", "never enter DOMAIN (repeatable)", "exclude-domain", True),
-    Option("service.host", str, "ADDRESS", "serve: listen there (default: 127.0.0.1)", "host"),
-    Option("service.port", int, "N", "serve: listen on this port (default: 8470; 0: any)", "port"),
-    Option("politeness.max_per_domain", int, "N", "at most N page requests per registrable domain", "max-per-domain"),
+    Option("service.host", str, "ADDRESS", "bind to this address (default: 127.0.0.1)", "host"),
+    Option("service.port", int, "N", "bind to this port (default: 8470; 0: any free port)", "port"),
+    Option(
+        "politeness.max_per_domain", int, "N", "make at most N page requests per registrable domain", "max-per-domain"
+    ),
 )
 
 

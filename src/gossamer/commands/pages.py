@@ -4,7 +4,8 @@ import argparse
 import json
 import sys
 
-from gossamer.backends.sqlite import joined, reports
+from gossamer.backends.sqlite import joined
+from gossamer.backends.sqlite.pages import Json, PageFilter
 from gossamer.commands import arguments as given
 from gossamer.commands.reading import add_directory_option, directory_of, reading_all
 from gossamer.model.states import UrlState
@@ -12,8 +13,8 @@ from gossamer.observe import words
 
 USAGE = "[--state STATE] [--host HOST] [--limit N] [--json]"
 DESCRIPTION = """\
-A line for every known page: when it was visited, its priority, depth, size in
-bytes, HTTP status (or its state, where there was no answer) and URL. The crawl
+Show one line per known page: time of the visit, priority, depth, size in
+bytes, HTTP status (or the state, if there was no response) and URL. The crawl
 may be running."""
 EXAMPLE = """\
   gossamer pages --state stored --limit 20
@@ -22,7 +23,7 @@ EXAMPLE = """\
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add_directory_option(parser)
-    parser.add_argument("--json", action="store_true", help="one JSON object a line, with everything known of the page")
+    parser.add_argument("--json", action="store_true", help="print one JSON object per line, with all fields")
     parser.add_argument("--state", choices=[state.word for state in UrlState], help="only pages in this state")
     parser.add_argument("--host", metavar="HOST", help="only pages of this host")
     parser.add_argument("--limit", metavar="N", type=int, help="at most N pages")
@@ -30,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     state = given.text(arguments, "state")
-    wanted = reports.PageFilter(
+    wanted = PageFilter(
         state=None if state is None else UrlState[state.upper()],
         host=given.text(arguments, "host"),
         limit=given.at_least(0, given.whole(arguments, "limit"), "--limit"),
@@ -42,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def page_line(page: reports.Json) -> str:
+def page_line(page: Json) -> str:
     """Timestamp, priority, depth, size, status, URL, in columns; a hyphen for what is not known."""
     at = str(page["fetched_at"] or "-")
     size = "-" if page["size"] is None else str(page["size"])

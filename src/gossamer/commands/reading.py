@@ -14,7 +14,7 @@ from gossamer.backends.sqlite.database import open_for_reading, open_for_writing
 from gossamer.commands import arguments as given
 from gossamer.commands.options import config_from, keys_of, unsaid
 from gossamer.config import known_shape
-from gossamer.errors import NotThisCrawl
+from gossamer.errors import NotThisCrawl, OldSchema
 from gossamer.workers.layout import FILE as WORKERS
 from gossamer.workers.layout import holds_crawl, parts_of, read_layout
 
@@ -101,8 +101,17 @@ def _parts_there(directory: Path) -> list[Path]:
 
 @contextmanager
 def reading(directory: Path) -> Iterator[sqlite3.Connection]:
-    """The crawl's database, for reading only; a crawl may be running on it."""
-    with closing(open_for_reading(directory / "crawl.db")) as db:
+    """The crawl's database, for reading only; a crawl may be running on it. One of an older version is brought up to
+    date first. Raises DirectoryInUse if that is not possible because it runs."""
+    try:
+        db = open_for_reading(directory / "crawl.db")
+    except OldSchema:
+        from gossamer.crawl.directory import CrawlDirectory
+
+        with closing(CrawlDirectory(directory)) as held:
+            open_for_writing(held.database).close()
+        db = open_for_reading(directory / "crawl.db")
+    with closing(db):
         yield db
 
 

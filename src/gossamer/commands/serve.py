@@ -17,11 +17,11 @@ from gossamer.workers.layout import read_layout
 
 USAGE = "[URL...] [--dir DIR] [--host ADDRESS] [--port N] [options]"
 DESCRIPTION = """\
-Crawl as long as the service runs, and take orders over HTTP: seeds, limits,
-pause and resume, dead letters; see docs/SERVICE.md. It listens on this machine
-only, unless told otherwise. Changes need the token in DIR/service.token.
-What was visited is visited again when it comes due, unless --no-keep-fresh is
-given; with nothing to do it waits for seeds. Ctrl-C ends it; nothing is lost."""
+Run a crawl that is controlled over HTTP: seeds, limits, pause and resume, dead
+letters; see docs/SERVICE.md. Binds to localhost by default. Changes need the
+token in DIR/service.token. Pages are visited again when they are due, unless
+--no-keep-fresh is given; with nothing to do, the crawl waits for seeds. Ctrl-C
+stops it; nothing is lost."""
 EXAMPLE = """\
   gossamer serve --dir news --port 8470
   curl -H "Authorization: Bearer $(cat news/service.token)" -H 'Content-Type: application/json' \\
@@ -33,10 +33,10 @@ _NOT_OURS = ("seeds", "json", "quiet", "search.queries")
 def configure(parser: argparse.ArgumentParser) -> None:
     from gossamer.commands.options import OPTIONS
 
-    parser.add_argument("urls", nargs="*", metavar="URL", help="seeds; more can be added over HTTP")
-    parser.add_argument("--config", metavar="FILE", help="read options from FILE (default: ./gossamer.toml if present)")
+    parser.add_argument("urls", nargs="*", metavar="URL", help="a seed; more can be added over HTTP")
+    parser.add_argument("--config", metavar="FILE", help="configuration file (default: gossamer.toml if present)")
     add_options(parser, tuple(option.key for option in OPTIONS if option.key not in _NOT_OURS))
-    parser.add_argument("--json", action="store_true", help="tell the address as one JSON object on standard output")
+    parser.add_argument("--json", action="store_true", help="print the address as a JSON object")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -44,22 +44,28 @@ _POLITE = 20
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("graph", metavar="GRAPH", nargs="?", help="a graph file, or the directory of a crawl")
-    parser.add_argument("--sites", metavar="FILE", help="first page of each site (default: GRAPH's .site-starts.txt)")
-    parser.add_argument("--crawl", metavar="DIR", help="instead of a file: the links that a crawl has stored")
-    parser.add_argument("--web", metavar="NAME", choices=_WEBS, help="instead of a file: simweb, the simulated web")
+    parser.add_argument(
+        "--sites", metavar="FILE", help="file with the first page of each site (default: GRAPH's .site-starts.txt)"
+    )
+    parser.add_argument("--crawl", metavar="DIR", help="replay the links that the crawl in DIR has stored")
+    parser.add_argument("--web", metavar="NAME", choices=_WEBS, help="simweb: replay the simulated web")
     parser.add_argument("--hosts", metavar="N", type=int, help="hosts of the simulated web")
     parser.add_argument("--pages", metavar="N", type=int, help="URLs of the simulated web")
-    parser.add_argument("--seed", metavar="S", type=int, help="another seed is another web (default: 1)")
-    parser.add_argument("--order", metavar="NAME", action="append", help="only this order (repeatable)")
+    parser.add_argument("--seed", metavar="S", type=int, help="seed of the random generator (default: 1)")
+    parser.add_argument("--order", metavar="NAME", action="append", help="only this ordering (repeatable)")
     parser.add_argument(
-        "--rest", metavar="K", type=int, action="append", help="slots a site rests (repeatable; default: 0 and 20)"
+        "--rest",
+        metavar="K",
+        type=int,
+        action="append",
+        help="fetch slots between visits to a site (repeatable; default: 0 and 20)",
     )
     parser.add_argument(
-        "--seeds", metavar="N", type=int, help="random pages to start from (default: 10, or the crawl's)"
+        "--seeds", metavar="N", type=int, help="number of random seeds (default: 10; for a crawl, its own seeds)"
     )
-    parser.add_argument("--sets", metavar="N", type=int, help="mean over so many sets of random pages (default: 3)")
+    parser.add_argument("--sets", metavar="N", type=int, help="average over N sets of random seeds (default: 3)")
     parser.add_argument("--plot", metavar="FILE", help="draw the curves as SVG; FILE ends in .svg")
-    parser.add_argument("--json", action="store_true", help="one JSON object")
+    parser.add_argument("--json", action="store_true", help="print a JSON object")
     freshness.configure(parser)
 
 

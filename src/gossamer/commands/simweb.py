@@ -10,14 +10,13 @@ from gossamer.errors import UsageError
 
 USAGE = "[--port P] [--hosts N --pages N --seed S] [options]"
 DESCRIPTION = """\
-Serve a simulated web on loopback: HTTP on one port for all its hosts, and the
-name server that knows them. The same options always make the same web. Prints
-one line of JSON when ready; Ctrl-C stops it.
+Serve a simulated web on loopback: one HTTP port for all hosts, and a name
+server that knows them. The same options always give the same web. Prints one
+line of JSON when ready; Ctrl-C stops it.
 
-With --tls it is https, by certificates of an authority made for the occasion.
-The authority's own certificate is the file "ca_file" of that line, or the one
-given with --ca-file; a crawl trusts it by "ca_bundle" in [fetch] of
-gossamer.toml, or does without by "verify = false"."""
+With --tls it is served over https (needs the openssl command). "ca_file" in
+that line names the root certificate; for a crawl, set ca_bundle in [fetch] of
+gossamer.toml to it."""
 EXAMPLE = """\
   gossamer simweb --port 8080 --dns-port 5300 --hosts 100 --pages 5000
   gossamer crawl http://... --dns 127.0.0.1:5300 --allow-private --scope tld:test
@@ -32,20 +31,18 @@ _NUMBERS = ("hosts", "pages", "seed")
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--port", metavar="P", type=int, default=0, help="HTTP port (default: any free one)")
     parser.add_argument("--dns-port", metavar="P", type=int, default=0, help="DNS port (default: any free one)")
-    parser.add_argument("--hosts", metavar="N", type=int, help="how many hosts")
-    parser.add_argument("--pages", metavar="N", type=int, help="how many URLs, of every kind")
-    parser.add_argument("--seed", metavar="S", type=int, help="another seed is another web (default: 1)")
-    parser.add_argument("--preset", metavar="NAME", default="demo", help="a named kind of web (default: demo)")
+    parser.add_argument("--hosts", metavar="N", type=int, help="number of hosts")
+    parser.add_argument("--pages", metavar="N", type=int, help="number of URLs")
+    parser.add_argument("--seed", metavar="S", type=int, help="seed of the random generator (default: 1)")
+    parser.add_argument("--preset", metavar="NAME", default="demo", help="kind of web (default: demo)")
     parser.add_argument("--tls", action="store_true", help="serve https instead of http")
     parser.add_argument(
         "--ca-file",
         metavar="FILE",
-        help="with --tls: write the certificate to be trusted there (default: a temporary file)",
+        help="with --tls: write the root certificate to FILE (default: a temporary file)",
     )
-    parser.add_argument(
-        "--clock", metavar="FILE", help="the clock of a crawl that is rehearsed: rehearsal.clock in its --dir"
-    )
-    parser.add_argument("--log", metavar="FILE", help="write a JSON line per request")
+    parser.add_argument("--clock", metavar="FILE", help=argparse.SUPPRESS)  # docs/RECRAWL.md, "A rehearsal"
+    parser.add_argument("--log", metavar="FILE", help="write a line of JSON per request to FILE")
 
 
 def run(arguments: argparse.Namespace) -> int:

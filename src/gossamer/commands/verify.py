@@ -24,10 +24,10 @@ from gossamer.wishes import ordering_for
 
 USAGE = "[--repair] [--dir DIR] [--json]"
 DESCRIPTION = """\
-Read the whole archive beside the database: every row must have its record with
-the right digest, every record its row, and the indexes must agree. Says what is
-wrong, by kind, with examples. The crawl may be running; --repair needs it to be
-at rest. Exit status 1 if something is wrong and was not put right."""
+Check the archive against the database: every row must have a record with the
+right digest, every record a row, and the indexes must agree. Prints what is
+wrong, by kind, with examples. The crawl may be running, except for --repair.
+The exit status is 1 if something is wrong and was not repaired."""
 EXAMPLE = """\
   gossamer verify
   gossamer verify --dir news --json | jq .problems
@@ -36,10 +36,14 @@ EXAMPLE = """\
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add_directory_option(parser)
-    parser.add_argument("--config", metavar="FILE", help="the crawl's configuration (default: gossamer.toml)")
-    parser.add_argument("--repair", action="store_true", help="put right what can safely be put right")
-    parser.add_argument("--json", action="store_true", help="one JSON object")
-    parser.add_argument("--quiet", action="store_true", help="no progress")
+    parser.add_argument(
+        "--config", metavar="FILE", help="configuration file of the crawl (default: gossamer.toml if present)"
+    )
+    parser.add_argument(
+        "--repair", action="store_true", help="repair what can be repaired safely; the crawl must not be running"
+    )
+    parser.add_argument("--json", action="store_true", help="print a JSON object")
+    parser.add_argument("--quiet", action="store_true", help="print no progress")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -100,7 +104,7 @@ def examined(db: sqlite3.Connection, directory: Path, config: Config, line: Prog
         config.fetch.max_body_bytes,
         lambda done: line.show(done, total, "archive"),
     )
-    checker.check(committed, config.archive.warc_prefix, running=running)
+    checker.check(committed, running=running)
     check_rows(auditor, findings)
     return findings
 

@@ -1,9 +1,6 @@
-"""What may be spent on visits to known URLs: so many a day, or a share of what the crawl can do.
+"""The budget for visits to known URLs. A crawl that keeps fresh spends it evenly; one that runs once has a day's worth.
 
-What it can do is as many visits at a time as it may make, one after the other, each as long as visits take of late; but
-no process makes more than so many a second. So a share of 0.2 means that a fifth of the slots are in use for what is
-known already, on the average. A crawl that keeps fresh spends evenly; one that runs once has a day's worth. Pure: time
-is a parameter.
+Pure: time is a parameter.
 """
 
 import math
@@ -14,13 +11,8 @@ from gossamer.sections import RecrawlSection
 
 TOKENS: Final = "recrawl_tokens"
 """The fact that has what may be spent, and since when that is so."""
-MOST_A_SECOND: Final = 500.0
-"""Visits of a process, however soon they are answered."""
 
 _DAY = 86_400.0
-_UNKNOWN = 1.0  # seconds that a visit takes, before any was seen
-_SMOOTH = 0.005  # the share of the latest visit in the mean
-_SAME = 0.01  # of a budget: changes by less are not worth the while
 
 
 class Allowance:
@@ -29,58 +21,24 @@ class Allowance:
     Always true: `tokens` is between 0 and `most`, which is infinite where there is no budget.
     """
 
-    def __init__(
-        self,
-        wishes: RecrawlSection,
-        now: Instant,
-        concurrency: int,
-        text: str | None = None,
-        budget: float | None = None,
-    ) -> None:
-        """`text` and `budget`: what the crawl remembers of it, and what the budget was."""
-        self._concurrency = concurrency
-        self._took = 0.0
-        self._since: float = now
-        if wishes.capacity_share is not None and budget is not None:
-            self._took = wishes.capacity_share * concurrency * _DAY / budget
+    def __init__(self, wishes: RecrawlSection, now: Instant, text: str | None = None) -> None:
+        """`text`: what the crawl remembers of it."""
         self._wish(wishes)
         held, since = (float(part) for part in text.split()) if text else (self.most, now)
-        self.tokens, self._since = min(held, self.most), since
+        self.tokens, self._since = min(held, self.most), float(since)
 
     def _wish(self, wishes: RecrawlSection) -> None:
-        self._share, self._keeps = wishes.capacity_share, wishes.keep_fresh
-        self._allow(wishes.budget if self._share is None else self._share_a_day(self._share))
-
-    def _allow(self, budget: float | None) -> None:
-        self.budget = budget  # visits a day; None: no limit
-        self.most = math.inf if budget is None else max(1.0, budget / (24 if self._keeps else 1))
-
-    def _share_a_day(self, share: float) -> float:
-        return share * _DAY * min(self._concurrency / (self._took or _UNKNOWN), MOST_A_SECOND)
+        self.budget = wishes.budget  # visits a day; None: no limit
+        self.most = math.inf if self.budget is None else max(1.0, self.budget / (24 if wishes.keep_fresh else 1))
 
     def change_to(self, wishes: RecrawlSection, now: Instant) -> None:
         """Spend by other wishes from now on. A crawl that goes on has saved nothing of a budget that is new."""
         self.refill(now)
         before = self.budget
         self._wish(wishes)
-        is_new = before is None and self._keeps and self.budget is not None
+        is_new = before is None and wishes.keep_fresh and self.budget is not None
         self.tokens = 0.0 if is_new else min(self.tokens, self.most)
         self._since = now
-
-    def took(self, seconds: float) -> None:
-        """A visit, to whatever URL, took so long."""
-        self._took += (seconds - self._took) * (_SMOOTH if self._took else 1.0)
-
-    def reckon(self) -> bool:
-        """Find what the crawl can do by how long visits take of late. Whether the budget is another now."""
-        if self._share is None or self.budget is None:
-            return False
-        budget = self._share_a_day(self._share)
-        if abs(budget - self.budget) <= _SAME * self.budget:
-            return False
-        self._allow(budget)
-        self.tokens = min(self.tokens, self.most)
-        return True
 
     def refill(self, now: Instant) -> None:
         """Time has passed."""

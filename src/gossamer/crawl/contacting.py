@@ -25,6 +25,8 @@ from gossamer.observe.audit import PolitenessAudit
 from gossamer.store.changes import HostClock
 from gossamer.store.thread import StoreThread
 
+ROBOTS_TIMEOUT = Seconds(20.0)
+"""For the whole exchange of a robots.txt."""
 LOOK_UP_PATIENCE = Seconds(0.3)
 """So long a visit waits for a name server. Most answer at once; while one is silent its hosts must hold no slots."""
 LOOK_AGAIN = Seconds(0.5)
@@ -57,7 +59,6 @@ class Contacting:
         politeness: PolitenessPolicy,
         clock: Clock,
         hosts: HostWishes,
-        robots_timeout: Seconds,
         tally: Tally,
     ) -> None:
         self._frontier = frontier
@@ -70,7 +71,6 @@ class Contacting:
         self._politeness = politeness
         self._clock = clock
         self._hosts = hosts
-        self._robots_timeout = robots_timeout
         self._tally = tally
         self._proxies = Proxies()
         self.open: dict[HostId, tuple[Instant, float, str]] = {}
@@ -147,10 +147,10 @@ class Contacting:
     ) -> FetchOutcome:
         """The same for a robots.txt: within a deadline of its own, and no more of it than is read."""
         try:
-            async with asyncio.timeout(self._robots_timeout):
+            async with asyncio.timeout(ROBOTS_TIMEOUT):
                 return await self.ask(host_id, host, last_took, way, url, origin, body_bytes=_ROBOTS_BYTES)
         except TimeoutError:
-            return Failed(Failure.TOTAL_TIMEOUT, "robots.txt took too long", self._robots_timeout, contacted=True)
+            return Failed(Failure.TOTAL_TIMEOUT, "robots.txt took too long", ROBOTS_TIMEOUT, contacted=True)
 
     def is_elsewhere(self, host: HostKey, way: Way, outcome: FetchOutcome, now: Instant) -> bool:
         """Whether it was the address that failed, and another of the host's is worth dialling at once; or the proxy,

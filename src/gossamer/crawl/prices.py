@@ -22,5 +22,5 @@ def price_from(text: str | None, wishes: RecrawlSection, opening: float, now: In
     if text:
         before, asked, planned = text.split()[:3]
         demand, pages = float(asked), int(planned)
-        value = float(before) if wishes.is_limited else opening
+        value = float(before) if wishes.budget is not None else opening
     return Price(wishes.budget or 1.0, value, now=now / DAY, demand=demand, pages=pages)

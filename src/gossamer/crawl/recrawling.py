@@ -94,13 +94,13 @@ class Recrawling:
         self._rules = self.dates.rules = rules
         self._usual_ruling = None if rules.rules else rules.ruling(PageFacts("", ""))  # of a page, without rules
         self._usual = Seconds(wishes.interval)
-        self._moves = wishes.is_limited and self._policy.moved_by_price
+        self._moves = wishes.budget is not None and self._policy.moved_by_price
 
     def change_to(self, wishes: RecrawlSection, rules: RecrawlRules, opening: float) -> None:
         """Plan by other wishes from now on. The policy stays, and so does what is planned already. `opening` is the
-        price without a budget; what a share of capacity comes to, whoever spends it says."""
+        price without a budget."""
         self._wish(wishes, rules)
-        if not wishes.is_limited:
+        if wishes.budget is None:
             self.price.price = opening
         self.price.change_budget(wishes.budget or self.price.budget)
         self._first.clear()

@@ -57,13 +57,11 @@ class Refreshing:
         now: Instant,
         tokens: str | None = None,
         pace: str | None = None,
-        concurrency: int = 1,
     ) -> None:
-        """`tokens` and `pace`: what the crawl remembers of its budget, and of how it was spent. `concurrency`: how many
-        visits it makes at a time."""
+        """`tokens` and `pace`: what the crawl remembers of its budget, and of how it was spent."""
         self.recrawling = recrawling
         self.pace = Pace(now, pace)
-        self._allowance = Allowance(wishes, now, concurrency, tokens, self.pace.budget)
+        self._allowance = Allowance(wishes, now, tokens)
         self._by = now
         self._store = store
         self._tally = tally
@@ -260,8 +258,6 @@ class Refreshing:
     def settled(self, before: Before | None, settlement: Settlement, batch: Batch) -> None:
         """What came of any visit: of one to a new URL or of one that was queued again."""
         date = settlement.available_at
-        if settlement.took is not None:
-            self._allowance.took(settlement.took)
         if settlement.state is _QUEUED:
             return
         if date is not None and date < self._next:
@@ -293,8 +289,6 @@ class Refreshing:
     def hand_over(self, batch: Batch, now: Instant) -> None:
         """Remember what was learnt and what may be spent, with a batch that is about to be committed."""
         self.recrawling.hand_over(batch, now, self._tally.total["state:queued"] - self._waiting)
-        if batch.settlements and self._allowance.reckon():
-            self._tell_budget()
         if (batch.again is not None or batch.settlements) and (text := self._allowance.to_text()) is not None:
             batch.facts[TOKENS] = text
         if batch.settlements:

@@ -12,14 +12,14 @@ from gossamer.config import Config, FetchSection, HostSection
 from gossamer.crawl.directory import CrawlDirectory
 from gossamer.errors import ConfigError, DirectoryError
 
-_KEY = "recrawl.rehearse"
+_KEY = "rehearse"
 
 
 def clock_for(directory: CrawlDirectory, config: Config) -> Clock:
     """The clock of a crawl. Raises ConfigError for a rehearsal that cannot be, DirectoryError for one that cannot be
     written."""
     file = directory.path / CLOCK_FILE
-    speed = config.recrawl.rehearse
+    speed = config.rehearse
     if speed is None and not file.exists():
         return SteadyClock()
     if not file.exists() and not directory.is_new:

@@ -24,11 +24,9 @@ from gossamer.extract.sitemaps import (
     ListKind,
     Outcome,
     ReadLimits,
-    Standing,
     is_feed,
     is_sitemap,
     read_list,
-    standing_of,
 )
 from gossamer.filter.canonical import Canonical, Refusal
 from gossamer.frontier.turns import Visit
@@ -42,11 +40,17 @@ from gossamer.store.thread import StoreThread
 LOT: Final = 1_000
 """URLs that are handed to the store before its commit is waited for: some tens of milliseconds of a commit."""
 
+MAX_LEVELS: Final = 5
+"""Indexes within indexes; a sitemap that robots.txt names is the first level."""
+MAX_FILES: Final = 1_000
+"""Sitemaps of one host."""
+MAX_URLS: Final = 1_000_000
+"""URLs that the sitemaps of one host list."""
+
 STEP: Final = 256
 """URLs that are let in at a time: some milliseconds of the event loop."""
 
 SITEMAP_LIMIT: Final = "sitemap_limit"
-SITEMAP_LOCATION: Final = "sitemap_location"
 _FEED_ENTRIES: Final = 5_000  # as many as a page has links
 _NO_PAGES: Final = frozenset({"self", "edit", "edit-media", "hub", "search", "image", "service.post", "service.edit"})
 
@@ -115,7 +119,7 @@ class Sitemaps:
         self._store = store
         self._tally = tally
         self._wishes = wishes
-        self._limits = ReadLimits(wishes.max_bytes, wishes.max_entries)
+        self._limits = ReadLimits()
         self._agent = agent
         self._ask = ask
         self._believes = believes
@@ -131,7 +135,7 @@ class Sitemaps:
         if not lines and self._wishes.well_known:
             lines = ("/sitemap.xml",)
         batch = self._store.batch
-        for line in lines[: self._wishes.max_files]:
+        for line in lines[:MAX_FILES]:
             target = self._intake.canonical(line, f"{origin}/robots.txt")
             if isinstance(target, Refusal):
                 self._tally.count(batch, "excluded:" + target.reason)
@@ -182,7 +186,7 @@ class Sitemaps:
                 await stack.enter_async_context(self._one_at_a_time)
                 await self._store.until_committed()
                 facts = await self._ask(visit.task.url_id, visit.host_id)
-            room = _FEED_ENTRIES if feed else max(0, self._wishes.max_urls - facts.listed)
+            room = _FEED_ENTRIES if feed else max(0, MAX_URLS - facts.listed)
             course = _Course(opened, self._base(visit.task.url, headers.get("content-location")), facts, room)
             outcome = await self._read(course)
             if not feed:
@@ -257,7 +261,7 @@ class Sitemaps:
         course.listed += len(entries)
         visit = course.opened.document.visit
         url_id = visit.task.url_id
-        targets, said = self._targets(course, kind, entries)
+        targets, said = self._targets(course, entries)
         sitemap = kind.is_sitemap
         via = Via.SITEMAP if sitemap else Via.LINK
         prints, candidates = self._intake.admit(targets, visit.task.depth + 1, via, url_id, course.excluded)
@@ -278,13 +282,10 @@ class Sitemaps:
             c._replace(modified=dates[c.fingerprint].lastmod) if c.fingerprint in dates else c for c in candidates
         )
 
-    def _targets(
-        self, course: _Course, kind: ListKind, entries: list[Entry]
-    ) -> tuple[list[Canonical], list[Entry | None]]:
+    def _targets(self, course: _Course, entries: list[Entry]) -> tuple[list[Canonical], list[Entry | None]]:
         """The URLs of a slice, and beside each the entry if the list may speak for it. Refusals are counted."""
         visit = course.opened.document.visit
-        task, base, excluded = visit.task, course.base, course.excluded
-        strict = self._wishes.strict and kind.is_sitemap
+        base, excluded = course.base, course.excluded
         canonical = self._intake.canonical
         targets: list[Canonical] = []
         said: list[Entry | None] = []
@@ -297,20 +298,18 @@ class Sitemaps:
                 if isinstance(target, Refusal):
                     excluded[target.reason] += 1
                     continue
-                standing = standing_of(task.url, visit.host, target.url, target.host, course.facts.named_by)
-                if strict and standing is not Standing.ENTITLED:
-                    excluded[SITEMAP_LOCATION] += 1
-                    continue
+                # A sitemap speaks for its own host, and for hosts whose robots.txt names it ("Cross submits").
+                its_own = target.host == visit.host or target.host in course.facts.named_by
                 targets.append(target)
-                said.append(entry if number == 0 and standing is not Standing.STRANGER else None)
+                said.append(entry if number == 0 and its_own else None)
         return targets, said
 
     def _take_files(self, course: _Course, entries: list[Entry]) -> None:
         """The sitemaps that an index lists: one level further down, and no further than the last."""
         visit = course.opened.document.visit
         level = max(1, visit.task.sitemap) + 1
-        room = max(0, self._wishes.max_files - course.facts.files - course.listed)
-        if level > self._wishes.max_levels:
+        room = max(0, MAX_FILES - course.facts.files - course.listed)
+        if level > MAX_LEVELS:
             room = 0
         course.excluded[SITEMAP_LIMIT] += max(0, len(entries) - room)
         targets: list[Canonical] = []

@@ -6,7 +6,7 @@ from gossamer.sketch.minhash import signature
 
 _NO_TEXT = ("script", "style", "noscript", "title", "nav", "header", "footer", "aside")
 """What is not shown, and what the page says of itself to be around its text rather than in it. A menu in a plain `div`
-cannot be told from text; the distance is so small that it seldom matters (docs/NEARDUP.md)."""
+cannot be told from text; the distance is so small that it seldom matters (docs/TRAPS.md)."""
 
 
 def page_signature(tree: Document) -> bytes | None:

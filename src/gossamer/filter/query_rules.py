@@ -48,6 +48,8 @@ class CanonicalRules:
     """Sort parameters by name (those of one name keep their order) and fold identical ones."""
     extra_parameters: frozenset[str] = frozenset()
     """More parameter names to remove, in lower case."""
+    keep: frozenset[str] = frozenset()
+    """Parameter names never to remove, in lower case."""
     max_text_chars: int = 8192
     """Longer text is refused unread. The finer limit, in bytes of the canonical form, is an entry rule."""
     blocked_ports: frozenset[int] = field(default=BLOCKED_PORTS)
@@ -93,7 +95,7 @@ def _name(part: str) -> str:
 
 
 def _is_noise(name: str, rules: CanonicalRules) -> bool:
-    return (
+    return name not in rules.keep and (
         (rules.drop_tracking and (name in TRACKING_PARAMETERS or name.startswith(TRACKING_PREFIXES)))
         or (rules.drop_sessions and name in SESSION_PARAMETERS)
         or name in rules.extra_parameters

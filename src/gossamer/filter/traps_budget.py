@@ -44,6 +44,9 @@ _RECENT = 8  # pages of a shape with which the next one is compared
 GRACE = 20
 """Pages of a host that are not looked at: most hosts are smaller than any trap."""
 
+HOSTS_PER_DOMAIN = 500
+"""Hosts of one registrable domain that bring nothing new before no more are visited."""
+
 
 @dataclass(frozen=True, slots=True)
 class TrapPolicy:
@@ -51,7 +54,7 @@ class TrapPolicy:
     `grace`: as `GRACE`."""
 
     patience: int = 150
-    hosts_per_domain: int = 500
+    hosts_per_domain: int = HOSTS_PER_DOMAIN
     grace: int = GRACE
 
 

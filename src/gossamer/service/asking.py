@@ -11,29 +11,21 @@ from pathlib import Path
 from typing import TypeVar
 
 from gossamer.backends.sqlite.database import open_for_reading
-from gossamer.backends.sqlite.host_index import HostIndex, HostStanding
-from gossamer.backends.sqlite.host_reports import HostReports, HostRow
-from gossamer.backends.sqlite.reports import DeadFilter, PageFilter, status
+from gossamer.backends.sqlite.dead_letters import DeadFilter, dead_window
+from gossamer.backends.sqlite.host_reports import HostFilter, host_rows, number_of_hosts
+from gossamer.backends.sqlite.pages import PageFilter, Window, page_window
+from gossamer.backends.sqlite.reports import status
 from gossamer.backends.sqlite.story import StoryReader
-from gossamer.backends.sqlite.windows import Window, dead_window, host_number, page_window
 from gossamer.clock import Clock
 from gossamer.config import Config
 from gossamer.explain.words import story_object
-from gossamer.inquiries import HOST_SORTS, Json, LargeRecord, host_object, story_from
+from gossamer.inquiries import Json, host_object, story_from
 from gossamer.model.units import HostKey, Instant
 from gossamer.rulebook import Rulebook
-from gossamer.service.records import Records
 
 T = TypeVar("T")
 AT_ONCE = 4
 """Questions that are answered at the same time; more wait, so that callers do not starve the crawl of threads."""
-HOSTS_KEPT = 2.0
-"""Seconds for which the counts of hosts are good: making them reads every host and the new URLs ..."""
-HOSTS_WORTH = 50.0
-"""... or so many times as long as that took, if this is longer: a fiftieth of a thread goes into it at most. Only the
-first time every URL is read, which says nothing of the next."""
-SMALL_RECORD = 256 * 1024
-"""Bytes of a document that are read and unpacked on the event loop at most."""
 _CACHE_KIB = 4_096
 
 
@@ -45,14 +37,8 @@ class Questions:
         self._path = directory / "crawl.db"
         self._clock = clock
         self._threads = ThreadPoolExecutor(AT_ONCE, "gossamer-question")
-        self._host_thread = ThreadPoolExecutor(1, "gossamer-hosts")  # alone has what follows of hosts
         self._free: list[sqlite3.Connection] = []  # to open one takes longer than most questions
-        self._good_until = float("-inf")
-        self._index = HostIndex(self._path)
-        self._standings: list[HostStanding] | None = None
-        self._sorted: dict[str, list[HostStanding]] = {}
         self._rules: Rulebook | None = None
-        self._records = Records(directory / "warc", clock)
 
     def _book(self, config: Config) -> Rulebook:
         """The rules of the configuration as it stands now."""
@@ -71,9 +57,6 @@ class Questions:
             db = self._opened()
         try:
             found = question(db)
-        except LargeRecord:
-            self._free.append(db)
-            raise
         except BaseException:
             db.close()  # whatever is wrong with it, the next question does not meet it
             raise
@@ -88,7 +71,6 @@ class Questions:
     def close(self) -> None:
         """Nothing more is asked."""
         self._threads.shutdown()
-        self._host_thread.shutdown()
         while self._free:
             self._free.pop().close()
 
@@ -104,64 +86,21 @@ class Questions:
     async def explain(self, config: Config, url: str) -> Json:
         book = self._book(config)
         return await self._ask(
-            lambda db: story_object(story_from(StoryReader(db, self._path), book, url, self._records, running=True))
-        )
-
-    def pages_at_once(self, wanted: PageFilter, after: int, most: int) -> Window:
-        """The same as `pages`, on the event loop: for few of them, in order."""
-        return self._asked(lambda db: page_window(db, wanted, after=after, most=most))
-
-    def explain_at_once(self, config: Config, url: str) -> Json:
-        """The same as `explain`, on the event loop. Raises LargeRecord where much would have to be read."""
-        book = self._book(config)
-        return self._asked(
-            lambda db: story_object(
-                story_from(
-                    StoryReader(db, self._path), book, url, self._records, running=True, largest_record=SMALL_RECORD
-                )
-            )
+            lambda db: story_object(story_from(StoryReader(db, self._path), book, url, running=True))
         )
 
     async def hosts(self, config: Config, sort: str, offset: int, most: int, contains: str) -> tuple[list[Json], int]:
         """So many hosts from `offset` on, and how many there are."""
-        book = self._book(config)
+        book, wanted = self._book(config), HostFilter(contains=contains)
 
-        def chosen() -> tuple[list[Json], int]:
-            standings = self._counted_hosts()
-            if sort not in self._sorted:
-                self._sorted[sort] = sorted(standings, key=HOST_SORTS[sort])
-            meant = self._sorted[sort]
-            if contains:
-                meant = [standing for standing in meant if contains in standing.host]
-            rows = self._asked(lambda db: self._rows_of(db, meant[offset : offset + most]))
+        def chosen(db: sqlite3.Connection) -> tuple[list[Json], int]:
+            rows = host_rows(db, wanted, sort, offset=offset, limit=most)
             now = Instant(self._clock.now())
-            return [host_object(row, book, now) for row in rows], len(meant)
+            return [host_object(row, book, now) for row in rows], number_of_hosts(db, wanted)
 
-        return await asyncio.get_running_loop().run_in_executor(self._host_thread, chosen)
+        return await self._ask(chosen)
 
     async def host(self, config: Config, host: HostKey) -> Json | None:
         """Everything known of a host; None if it is not known."""
-
-        def counted(db: sqlite3.Connection) -> HostRow | None:
-            number = host_number(db, host)
-            if number is None:
-                return None
-            reports = HostReports(db, self._path)
-            return reports.row(number, reports.counts_of(number))
-
-        row = await self._ask(counted)
-        return None if row is None else host_object(row, self._book(config), Instant(self._clock.now()))
-
-    def _counted_hosts(self) -> list[HostStanding]:
-        begun = self._clock.monotonic()
-        if self._standings is not None and begun < self._good_until:
-            return self._standings
-        first = self._standings is None
-        self._standings, self._sorted = self._asked(self._index.look), {}
-        now = self._clock.monotonic()
-        self._good_until = now + max(HOSTS_KEPT, 0.0 if first else HOSTS_WORTH * (now - begun))
-        return self._standings
-
-    def _rows_of(self, db: sqlite3.Connection, standings: list[HostStanding]) -> list[HostRow]:
-        reports = HostReports(db, self._path)
-        return [reports.row_of(standing) for standing in standings]
+        rows = await self._ask(lambda db: host_rows(db, HostFilter(host=host), "host"))
+        return host_object(rows[0], self._book(config), Instant(self._clock.now())) if rows else None

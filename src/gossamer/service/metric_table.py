@@ -25,7 +25,7 @@ REASONS: Final = frozenset(
         *("trap:hosts", "hook", "too_many_links", "unwanted_type", "dropped", "host_dropped", "domain_limit"),
         *("robots_denied", "robots_unreachable", "crawl_delay_too_long", "rate_limited", "server_error", "soft_404"),
         *("redirect_loop", "too_many_redirects", "redirect_bad_scheme", "redirect_no_location", "near_duplicate"),
-        *("bad_xml", "not_a_sitemap", "parse_limit", "sitemap_limit", "sitemap_location"),
+        *("bad_xml", "not_a_sitemap", "parse_limit", "sitemap_limit"),
     }
 )
 """All that docs/OPERATING.md lists."""

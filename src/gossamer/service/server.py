@@ -13,7 +13,7 @@ from typing import Any
 import uvloop
 
 from gossamer.backends.sqlite.database import open_for_reading
-from gossamer.backends.sqlite.windows import fact
+from gossamer.backends.sqlite.reading import fact
 from gossamer.config import Config
 from gossamer.crawl.session import Session, session
 from gossamer.crawl.supervisor import Interrupts
@@ -37,6 +37,12 @@ from gossamer.service.standing import FACT, StandingOrders, from_text
 from gossamer.service.token import token_in
 
 COMMIT_PATIENCE = 3.0
+STORE_PATIENCE = 3600.0
+"""Seconds for which a failing store is borne before the crawl gives up; a full disk counts as one."""
+REQUEST_TIMEOUT = 30.0
+"""Seconds until a request is answered."""
+MAX_REQUESTS = 5000.0
+"""Requests per second, of all callers together."""
 """Seconds that a caller waits for a commit before it is told to try again."""
 
 
@@ -99,7 +105,7 @@ async def _run(
     gc.set_threshold(50_000, 20, 50)
     crawl = opened.crawl
     crawl.pipeline.keep_open = True
-    crawl.store.patience, crawl.store.outlasts_full_disk = config.service.patience, True
+    crawl.store.patience, crawl.store.outlasts_full_disk = STORE_PATIENCE, True
     policy = policy_for(config.service, token_in(crawl.directory.path))
     operator = Operator(opened, config, orders, patience=COMMIT_PATIENCE)
     feed.open(crawl.pipeline.audience, opened.watch.snapshot, lambda: crawl.store.commits, sights_of(opened, config))
@@ -193,8 +199,8 @@ def policy_for(section: ServiceSection, token: str) -> Policy:
         names=names_for(section.host, section.names, on_loopback),
         on_loopback=on_loopback,
         max_body_bytes=section.max_body_bytes,
-        request_timeout=section.request_timeout,
-        max_requests=section.max_requests,
+        request_timeout=REQUEST_TIMEOUT,
+        max_requests=MAX_REQUESTS,
     )
 
 

@@ -14,8 +14,8 @@ from gossamer.simweb.config import SimWebConfig, at, to_json
 from gossamer.simweb.record import Request, read_log
 from gossamer.simweb.web import SimWeb
 
-_READY_SECONDS = 30.0
-_STOP_SECONDS = 10.0
+_READY_SECONDS = 120.0
+_STOP_SECONDS = 60.0
 
 
 class SimwebProcess:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from gossamer.archived import document_in, response_in
 from gossamer.backends.sqlite.auditing import CaptureRow
 from gossamer.backends.warcfile.reader import DamagedRecord, Record, scan_records
-from gossamer.backends.warcfile.writer import file_names_of
+from gossamer.backends.warcfile.writer import FILE_PREFIX, file_names_of
 from gossamer.dedup.digest import payload_digest
 from gossamer.verify.problems import Findings, Kind, Problem
 
@@ -44,7 +44,7 @@ class FileChecker:
         self._max_body_bytes = max_body_bytes
         self._progress = progress
 
-    def check(self, committed: dict[str, int], prefix: str, *, running: bool) -> None:
+    def check(self, committed: dict[str, int], *, running: bool) -> None:
         """All files. While the crawl runs, what lies beyond the committed length is its own business."""
         for name, length in committed.items():
             self._check_file(name, length, running)
@@ -53,7 +53,7 @@ class FileChecker:
             self._progress(self._findings.bytes)
         if running or not self._folder.is_dir():
             return
-        ours = file_names_of(prefix)
+        ours = file_names_of(FILE_PREFIX)
         for path in sorted(self._folder.iterdir()):
             if ours.fullmatch(path.name) and path.name not in committed:
                 self._found(Kind.FILE_UNKNOWN, f"{path.name}: {path.stat().st_size} bytes", file=path.name)

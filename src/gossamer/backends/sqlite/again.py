@@ -88,6 +88,7 @@ def queue_again(
         counts[UrlState(state)] += 1
         hosts[host_id] = hosts.get(host_id, 0) + 1
         touch(host_id, front, place)
+    write_rows(db, sql["count_moves"], [(UrlState.QUEUED, False, row[0]) for row in due])
     write_rows(db, sql["ask_again"], rows)
     totals = [(state.counter, -n) for state, n in counts.items()]
     totals += [(UrlState.QUEUED.counter, len(rows)), (REFRESHING, counts[UrlState.STORED])]

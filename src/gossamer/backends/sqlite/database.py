@@ -5,12 +5,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from gossamer.backends.sqlite.queries import migrations
-from gossamer.errors import DiskFull, NotThisCrawl, StoreFailed
+from gossamer.backends.sqlite.queries import script
+from gossamer.errors import DiskFull, NotThisCrawl, OldSchema, StoreFailed
 from gossamer.model.states import UrlState
 from gossamer.model.task import Via
 
 APPLICATION_ID = 0x676F7373  # "goss": tells our files from any other SQLite file
+VERSION = 18
+"""Of the schema (`user_version`)."""
+OLDEST = 17
+"""The oldest version that is brought up to date."""
 
 # For every value that is not exactly a number or a text the driver looks for somebody who adapts it, and where there is
 # nobody it makes an exception and drops it: forty times a page, at six times the price of the value.
@@ -33,19 +37,24 @@ def connect(path: Path, *, read_only: bool = False, cache_kib: int = 16_384) -> 
 
 
 def open_for_writing(path: Path) -> sqlite3.Connection:
-    """Open the database, making or migrating it as needed. Raises NotThisCrawl for a file that is not ours."""
+    """Open the database, creating it or bringing it up to date as needed. Raises NotThisCrawl for a file that is not
+    ours."""
     with _refusing(path):
         db = connect(path, cache_kib=65_536)
         try:
+            scripts = [(VERSION, "schema.sql")]
             if _is_blank(db):
                 db.execute("PRAGMA page_size = 8192")
             else:
-                check_ours(db, path)
+                version = check_ours(db, path)
+                scripts = [(n, f"migration_{n}.sql") for n in range(version + 1, VERSION + 1)]
             db.execute("PRAGMA journal_mode = WAL")
             # A commit is on the disk when it is confirmed. It costs the writer thread one fsync per batch.
             db.execute("PRAGMA synchronous = FULL")
             db.execute("PRAGMA wal_autocheckpoint = 4000")
-            migrate(db)
+            for version, file in scripts:
+                marks = f"PRAGMA application_id = {APPLICATION_ID};\nPRAGMA user_version = {version};"
+                db.executescript(f"BEGIN IMMEDIATE;\n{script(file)}\n{marks}\nCOMMIT;")
         except BaseException:
             db.close()
             raise
@@ -64,24 +73,23 @@ def _refusing(path: Path) -> Iterator[None]:
 
 
 def _is_blank(db: sqlite3.Connection) -> bool:
-    """Nothing is in it: a new file, or one whose making was cut short before its first migration."""
+    """Nothing is in it: a new file, or one whose process ended before the schema was committed."""
     marks = db.execute("PRAGMA application_id").fetchone()[0] or db.execute("PRAGMA user_version").fetchone()[0]
     return not marks and db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
 
 
 def open_for_reading(path: Path) -> sqlite3.Connection:
-    """Open an existing database for reports. Raises NotThisCrawl as above and for an older version's, which only who
-    writes may bring up to date; StoreFailed if it cannot be read now."""
+    """Open an existing database for reports. Raises NotThisCrawl as above; OldSchema for one that `open_for_writing`
+    brings up to date; StoreFailed if it cannot be read now."""
     if not path.exists():
         raise NotThisCrawl(f"there is no crawl here: {path} does not exist")
     with _refusing(path):
         db = connect(path, read_only=True)
         try:
-            check_ours(db, path)
-            version, newest = _version(db), migrations()[-1][0]
-            if version < newest:
-                raise NotThisCrawl(
-                    f"{path} was written by an older Gossamer (schema {version}, now {newest}): "
+            version = check_ours(db, path)
+            if version < VERSION:
+                raise OldSchema(
+                    f"{path} was written by an older Gossamer (schema {version}, now {VERSION}): "
                     "resume the crawl, and it is brought up to date"
                 )
         except BaseException:
@@ -90,28 +98,17 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
     return db
 
 
-def _version(db: sqlite3.Connection) -> int:
-    version: int = db.execute("PRAGMA user_version").fetchone()[0]
-    return version
-
-
-def check_ours(db: sqlite3.Connection, path: Path) -> None:
+def check_ours(db: sqlite3.Connection, path: Path) -> int:
+    """The version of its schema. Raises NotThisCrawl for one that is not ours, or that we do not know."""
     found = db.execute("PRAGMA application_id").fetchone()[0]
     if found != APPLICATION_ID:
         raise NotThisCrawl(f"{path} is a database, but not one of Gossamer's")
-    newest = migrations()[-1][0]
-    version = _version(db)
-    if version > newest:
-        raise NotThisCrawl(f"{path} was written by a newer Gossamer (schema {version}; this one knows {newest})")
-
-
-def migrate(db: sqlite3.Connection) -> None:
-    """Bring the schema up to date, each migration in a transaction of its own."""
-    version = _version(db)
-    for number, script in migrations():
-        if number > version:
-            marks = f"PRAGMA application_id = {APPLICATION_ID};\nPRAGMA user_version = {number};"
-            db.executescript(f"BEGIN IMMEDIATE;\n{script}\n{marks}\nCOMMIT;")
+    version: int = db.execute("PRAGMA user_version").fetchone()[0]
+    if not OLDEST <= version <= VERSION:
+        age = "a newer" if version > VERSION else "an older"
+        known = f"{OLDEST} to {VERSION}"
+        raise NotThisCrawl(f"{path} was written by {age} Gossamer (schema {version}; this one knows {known})")
+    return version
 
 
 def translated(error: sqlite3.Error, path: Path) -> StoreFailed:

@@ -22,13 +22,6 @@ INSERT INTO suffixes (suffix) VALUES (?)
 -- name: suffix_visits
 SELECT id, visits FROM suffixes
 
--- name: domains_without_suffix
-SELECT id, domain, accesses FROM domains WHERE suffix_id = 0 LIMIT ?
-
--- name: set_suffix
-WITH new (suffix_id, id) AS (VALUES (/*rows*/)(?, ?)(/*rows*/))
-UPDATE OR ROLLBACK domains SET suffix_id = new.suffix_id FROM new WHERE domains.id = new.id
-
 -- name: add_host
 INSERT INTO hosts (host, domain_id) VALUES (?, ?)
 
@@ -71,6 +64,26 @@ UPDATE OR ROLLBACK urls SET state = new.state, available_at = new.available_at, 
     changes = urls.changes + CASE WHEN new.digest IS NULL OR urls.visits = 0 THEN 0 ELSE
         coalesce((SELECT v.digest <> new.digest FROM visits v WHERE v.url_id = urls.id), 0) END
 FROM new WHERE urls.id = new.id
+
+-- New URLs of hosts.
+-- name: count_new
+INSERT INTO host_counts (host_id, known, queued, stored, answered, excluded)
+VALUES (/*rows*/)(?, ?, ?, 0, 0, 0)(/*rows*/)
+ON CONFLICT DO UPDATE SET known = known + excluded.known, queued = queued + excluded.queued
+
+-- URLs that are about to go to other states.
+-- name: count_moves
+WITH new (state, answered, id) AS (VALUES (/*rows*/)(?, ?, ?)(/*rows*/))
+INSERT INTO host_counts (host_id, known, queued, stored, answered, excluded)
+SELECT u.host_id, 0, (new.state = 0) - (u.state = 0), (new.state = 1) - (u.state = 1), new.answered AND u.visits = 0,
+    (new.state = 6) - (u.state = 6)
+FROM new CROSS JOIN urls u ON u.id = new.id WHERE true
+ON CONFLICT DO UPDATE SET queued = host_counts.queued + excluded.queued, stored = host_counts.stored + excluded.stored,
+    answered = host_counts.answered + excluded.answered, excluded = host_counts.excluded + excluded.excluded
+
+-- name: count_hosts
+INSERT OR REPLACE INTO host_counts (host_id, known, queued, stored, answered, excluded)
+SELECT host_id, count(*), sum(state = 0), sum(state = 1), sum(visits > 0), sum(state = 6) FROM urls GROUP BY host_id
 
 -- name: fronts_of
 WITH new (id) AS (VALUES (/*rows*/)(?)(/*rows*/))

@@ -83,9 +83,8 @@ class SqliteWriter:
             raise
 
     def _catch_up(self) -> None:
-        """What an older version did not know, and what a crash left uncounted."""
+        """Count the links that a crash left uncounted."""
         with self._transaction():
-            self._hosts.complete_domains()
             if self._links.any_waiting():
                 self._links.count_waiting(self._next_stamp(self._clock.now()))
 
@@ -121,11 +120,13 @@ class SqliteWriter:
             counts["commits"] += 1
             written = self._settle(batch.settlements, counts, touched)
             self._update_hosts(batch)
+            ordered: Counter[str] = Counter()
             forgiven = set()
             for order in batch.orders:
-                for entry in carry_out(self._db, order, self._prioritiser, Instant(stamp), counts):
+                for entry in carry_out(self._db, order, self._prioritiser.standing, Instant(stamp), ordered):
                     forgiven.add(entry[0])
                     _touch(touched, *entry)
+            counts.update(ordered)
             news = self._links.take(batch.links, stamp)
             again, next_date = self._again(batch.again, touched)
             self._enter_fronts(touched)
@@ -148,7 +149,7 @@ class SqliteWriter:
             new_hosts=new_hosts,
             written_bytes=written,
             seconds=self._clock.monotonic() - began,
-            ordered=tuple((order.state, order.to, order.done) for order in batch.orders),
+            ordered=ordered,
             forgiven=frozenset(forgiven),
             new_seeds=new_seeds,
             again=again.states,
@@ -231,6 +232,8 @@ class SqliteWriter:
             rows = [rows[new_id - first] for new_id in json.loads(ids)]
         for row in rows:
             _touch(touched, row[1], row[5], row[7])
+        of_hosts = Counter([row[1] for row in rows])
+        write_rows(self._db, self._sql["count_new"], [(host_id, n, n) for host_id, n in of_hosts.items()])
         if self._parting is not None:
             pages = [(row[0], candidates[row[0] - first].page) for row in rows]
             self._parting.brought([(url_id, page) for url_id, page in pages if page is not None])
@@ -241,7 +244,7 @@ class SqliteWriter:
         return frozenset(Url(url) for (url,) in self._db.execute(self._sql["seeds_since"], (since,)))
 
     def _settle(self, settlements: list[Settlement], counts: Counter[str], touched: _Touched) -> int:
-        updates, failures, contents, captures = [], [], [], []
+        updates, moves, failures, contents, captures = [], [], [], [], []
         visits: list[tuple[object, ...]] = []
         kept: list[tuple[object, ...]] = []
         tries: list[tuple[object, ...]] = []  # answered, but in vain
@@ -278,6 +281,7 @@ class SqliteWriter:
             updates.append(
                 (state, available_at, front, place, s.tries, reason, answered, learnt, s.planned, s.one, s.two, url_id)
             )
+            moves.append((state, answered, url_id))
             if state is not was:
                 counts[was.counter] -= 1
                 counts[state.counter] += 1
@@ -298,6 +302,7 @@ class SqliteWriter:
             if reason is not None and not (unchanged and answered):
                 failures.append((url_id, s.at, reason, status, s.detail))
         db, sql = self._db, self._sql
+        write_rows(db, sql["count_moves"], moves)  # compares with what the URLs were, so it comes first
         write_rows(db, sql["settle_url"], updates)  # looks at the visit before this one, so it comes first
         write_rows(db, sql["record_visit"], visits)
         write_rows(db, sql["record_try"], tries)

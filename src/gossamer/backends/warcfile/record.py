@@ -62,7 +62,7 @@ class Original:
 
 def payload_digest_of(payload: bytes) -> str:
     """The digest of a body as the WARC headers write it. The body is what follows the head, transfer coding and all:
-    what the checkers of other people compare with (ADR 23)."""
+    what the checkers of other people compare with (ADR 5)."""
     return "sha1:" + base32(sha1(payload, usedforsecurity=False).digest())
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from gossamer.backends.warcfile.writer import file_names_of, sync_directory
+from gossamer.backends.warcfile.writer import FILE_PREFIX, file_names_of, sync_directory
 
 
 class RepairKind(Enum):
@@ -32,7 +32,7 @@ class Repair:
     committed_length: int
 
 
-def cut_back(directory: Path, committed: Mapping[str, int], prefix: str = "gossamer") -> list[Repair]:
+def cut_back(directory: Path, committed: Mapping[str, int], prefix: str = FILE_PREFIX) -> list[Repair]:
     """Cut the files in `directory` to the lengths in `committed`; say what was amiss, in the order of names.
 
     A file that `committed` does not name is removed if its name is one of ours with this prefix, else left alone.

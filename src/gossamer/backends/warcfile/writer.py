@@ -30,6 +30,9 @@ class Location(NamedTuple):
     length: int
 
 
+FILE_PREFIX: Final = "gossamer"
+
+
 def file_names_of(prefix: str) -> re.Pattern[str]:
     """What our files are called: prefix, moment of opening (UTC), serial number."""
     return re.compile(re.escape(prefix) + r"-[0-9]{14}-([0-9]{5})\.warc\.gz")
@@ -47,7 +50,7 @@ class WarcWriter:
     def __init__(
         self,
         directory: Path,
-        prefix: str = "gossamer",
+        prefix: str = FILE_PREFIX,
         *,
         info: Warcinfo,
         ids: RecordIds,

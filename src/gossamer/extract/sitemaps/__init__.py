@@ -4,7 +4,7 @@ In comes a body as it was found at its address, content codings off, perhaps sti
 that off, `reading` looks at the first bytes and chooses: a line for each URL (`text`), or XML, which `xml` hands to
 `locations` (sitemaps and their indexes) or to `feeds` (RSS, Atom, CDF) by its first element. Out go `Entry` values,
 a slice of the body at a time, so whoever reads decides when to pause; and at the end an `Outcome`, which says what it
-was and what was wrong with it. `location_rule` says which URLs a sitemap may speak for.
+was and what was wrong with it.
 
 What always holds: no bytes make it raise; nothing is opened or expanded that a document only names (ADR 25); bytes,
 entries, depth and the length of every piece are bounded; what was read before a fault counts. URLs come out as they
@@ -12,7 +12,6 @@ were written: resolving and judging them is the filter's business.
 """
 
 from gossamer.extract.sitemaps.entries import Entry, Fault, ListKind, Outcome, ReadLimits, Related, Slice
-from gossamer.extract.sitemaps.location_rule import Standing, standing_of
 from gossamer.extract.sitemaps.reading import is_feed, is_sitemap, read_list
 from gossamer.extract.sitemaps.unpack import GZIP_MARK
 
@@ -25,9 +24,7 @@ __all__ = [
     "ReadLimits",
     "Related",
     "Slice",
-    "Standing",
     "is_feed",
     "is_sitemap",
     "read_list",
-    "standing_of",
 ]

@@ -1,4 +1,4 @@
-"""Hot: HTTP/1.1, HTTP/2 and TLS on libcurl and the event loop (benchmarks/bench_fetch.py; ADR 6, 15)."""
+"""Hot: HTTP/1.1, HTTP/2 and TLS on libcurl and the event loop (benchmarks/bench_fetch.py; ADR 15)."""
 
 import asyncio
 import ssl
@@ -24,7 +24,7 @@ from gossamer.model.outcome import Failed, Failure, FetchOutcome, Response, Trun
 from gossamer.model.units import HostKey, Seconds
 
 # libcurl walks all connections to one address to find the host's own. Hosts spread over several pools keep
-# that walk short where thousands of hosts share an address (ADR 6).
+# that walk short where thousands of hosts share an address (ADR 15).
 _POOLS: Final = 8
 _SESSION_STORES: Final = 64  # for the TLS sessions of 1,600 hosts
 _LONGEST_DETAIL: Final = 200
@@ -38,6 +38,10 @@ class _Overdue(Exception):
 
     def __init__(self, failure: Failure) -> None:
         self.failure = failure
+
+
+MAX_CONNECTIONS: Final = 4000
+"""Connections kept open for a host's next visit."""
 
 
 class CurlFetcher:
@@ -54,7 +58,7 @@ class CurlFetcher:
         clock: Clock,
         *,
         allow: Callable[[str], bool],
-        max_connections: int = 4096,
+        max_connections: int = MAX_CONNECTIONS,
         ca_file: str | None = None,
         usual: HostOptions | None = None,
         room: BodyRoom | None = None,

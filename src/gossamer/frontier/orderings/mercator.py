@@ -40,7 +40,7 @@ DEFAULT_WEIGHTS: Mapping[str, float] = {
     "freshness": 0.5,
     "change": 0.5,
 }
-"""Only their proportions matter. Chosen on link graphs: docs/PRIORITY.md."""
+"""Only their proportions matter. Chosen on link graphs: benchmarks/results/orderings.md."""
 
 DEFAULT_BOUNDS = (0.27, 0.15)
 
