@@ -63,6 +63,8 @@ soak: $(READY)   ## long runs: thousands of kills, millions of hostile inputs an
 	GOSSAMER_KILLS=1000 $(BIN)/python -m pytest -q tests/integration/test_kill_nine.py
 	GOSSAMER_FUZZ=1500000 $(BIN)/python -m pytest -q --hypothesis-profile searching tests/fuzz
 	GOSSAMER_WALKS=20000 GOSSAMER_MACHINES=2000 $(BIN)/python -m pytest -q --hypothesis-profile searching tests/frontier
+	GOSSAMER_EXAMPLES=50 $(BIN)/python -m pytest -q --hypothesis-profile searching tests/filter tests/native tests/fetch/robots \
+	  tests/seen
 	$(BIN)/python -m pytest -q -m timed
 	GOSSAMER_HOLDS=1 $(BIN)/python -m pytest -q -m "not service and not timed" tests/hostile
 	GOSSAMER_CALLS=100000 $(BIN)/python -m pytest -q tests/service/test_generated_calls.py

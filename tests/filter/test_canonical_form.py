@@ -1,10 +1,11 @@
 """The canonical form of single URLs: what HOSTILE_WEB.md says about URL text, one test per id, and invariants."""
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from effort import lines_run
+from examples import examples
 from gossamer.filter.authority import BLOCKED_PORTS
 from gossamer.filter.canonical import Canonical, Canonicaliser, Refusal, canonicalise
 from gossamer.filter.percent import fold_escapes
@@ -277,7 +278,7 @@ ALL_RULES = CanonicalRules(drop_tracking=True, drop_sessions=True, sort_query=Tr
 @given(text=TEXTS)
 @example(text="http://h.test/%%32e")
 @example(text="http://h.test/%%34%31")
-@settings(max_examples=800, deadline=None)
+@examples(200)
 def test_a_canonical_url_is_its_own_canonical_form(text: str) -> None:
     found = canonicalise(text)
     if isinstance(found, Canonical):
@@ -292,7 +293,7 @@ NOISE = "/ .. . ;jsessionid= %3b a (S(abcdefghijklmnopqrstuvwx)) ? & sid=1 b=2 =
     text=st.lists(st.sampled_from(NOISE.split()), max_size=10).map(lambda pieces: "http://h.test/" + "".join(pieces))
 )
 @example(text="http://h.test/a/..;jsessionid=1/b")
-@settings(max_examples=500, deadline=None)
+@examples(125)
 def test_a_canonical_url_is_its_own_canonical_form_when_noise_is_dropped(text: str) -> None:
     canonicaliser = Canonicaliser(ALL_RULES)
     found = canonicaliser.canonicalise(text)
@@ -301,7 +302,7 @@ def test_a_canonical_url_is_its_own_canonical_form_when_noise_is_dropped(text: s
 
 
 @given(text=TEXTS)
-@settings(max_examples=400, deadline=None)
+@examples(100)
 def test_the_parts_of_a_canonical_url_fit_together(text: str) -> None:
     found = canonicalise(text)
     if isinstance(found, Refusal):
@@ -317,6 +318,6 @@ def test_the_parts_of_a_canonical_url_fit_together(text: str) -> None:
 
 
 @given(text=st.text(alphabet="%0123456789abcdefABCDEF.~/", max_size=20))
-@settings(max_examples=500, deadline=None)
+@examples(125)
 def test_folding_escapes_twice_is_folding_them_once(text: str) -> None:
     assert fold_escapes(fold_escapes(text)) == fold_escapes(text)

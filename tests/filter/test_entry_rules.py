@@ -2,9 +2,10 @@ import fnmatch
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from gossamer.errors import ConfigError
 from gossamer.filter.patterns import UrlPattern
 from gossamer.filter.rules import EXCLUDED_EXTENSIONS, EntryRules
@@ -129,7 +130,7 @@ RULES = st.builds(
 
 
 @given(rules=RULES, url=URLS, depth=st.integers(0, 4))
-@settings(max_examples=300, deadline=None)
+@examples(75)
 def test_the_explanation_and_the_decision_agree(rules: EntryRules, url: str, depth: int) -> None:
     host = HostKey(url.split("/")[2])
     explained = rules.explain_entry(Url(url), host, depth)
@@ -216,7 +217,7 @@ def test_excluded_domains_may_be_written_as_people_do() -> None:
     pattern=st.text(alphabet="ab*/.", min_size=1, max_size=10),
     url=st.text(alphabet="ab/.", max_size=14),
 )
-@settings(max_examples=800, deadline=None)
+@examples(200)
 def test_a_pattern_matches_as_a_shell_pattern_would(pattern: str, url: str) -> None:
     assert UrlPattern(pattern).matches(url) == fnmatch.fnmatchcase(url, pattern)
 

@@ -3,10 +3,11 @@
 import json
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from conformance import shared_data
+from examples import examples
 from gossamer.filter.canonical import Canonical, Canonicaliser, Refusal, canonicalise
 from gossamer.filter.links import MAX_SITES, LinkResolver
 from gossamer.filter.query_rules import CanonicalRules
@@ -78,13 +79,13 @@ BASES = st.sampled_from(
 )
 @example(base="http://h.test:8080/a//b/", hrefs=["../x", "../../x", "../../../x", "..//x", "/..//x", "//..//x"])
 @example(base="https://h.test/a/b/c.html?q=1", hrefs=["", "?", "??", "?x", "#", "/?", "/a?", "a?b?c"])
-@settings(max_examples=600, deadline=None)
+@examples(150)
 def test_the_fast_way_gives_what_the_slow_way_gives(base: str, hrefs: list[str]) -> None:
     assert_same_as_slowly(base, hrefs)
 
 
 @given(base=BASES, hrefs=st.lists(REFS, max_size=6))
-@settings(max_examples=300, deadline=None)
+@examples(75)
 def test_the_fast_way_gives_what_the_slow_way_gives_when_noise_is_dropped(base: str, hrefs: list[str]) -> None:
     page = Canonicaliser(NOISE_RULES).canonicalise(base)
     assert isinstance(page, Canonical)
@@ -97,7 +98,7 @@ def test_the_fast_way_gives_what_the_slow_way_gives_when_noise_is_dropped(base: 
     refs=["", "//x", "/a:b", "/./a", "/..", "?x", "/a?sid=1", "80/a", "@b/"],
     noise=True,
 )
-@settings(max_examples=300, deadline=None)
+@examples(75)
 def test_a_site_s_links_by_its_full_name_are_resolved_as_the_slow_way_does(
     base: str, refs: list[str], noise: bool
 ) -> None:
@@ -108,7 +109,7 @@ def test_a_site_s_links_by_its_full_name_are_resolved_as_the_slow_way_does(
 
 
 @given(text=st.text(max_size=30), base=BASES)
-@settings(max_examples=300, deadline=None)
+@examples(75)
 def test_any_text_is_resolved_as_the_slow_way_does(text: str, base: str) -> None:
     assert_same_as_slowly(base, [text, "/" + text, "x?" + text, "http://h.test/" + text])
 

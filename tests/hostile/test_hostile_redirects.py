@@ -314,7 +314,7 @@ def test_rd_13_international_hosts_are_asked_for_by_their_ascii_names(tmp_path: 
 
 
 def test_rd_16_a_host_that_many_others_redirect_to_is_not_hurried(tmp_path: Path) -> None:
-    hosts, pages, delay = 100, 50, 0.05
+    hosts, pages, delay = 100, 15, 0.05
     crawl = SmallCrawl(tmp_path)
     servers = []
     with contextlib.ExitStack() as stack:
@@ -329,16 +329,16 @@ def test_rd_16_a_host_that_many_others_redirect_to_is_not_hurried(tmp_path: Path
         listed = tmp_path / "seeds.txt"
         listed.write_text("\n".join(seeds))
         with Command(*crawl.command([], "--seeds", listed, "--scope", "any", "--delay", delay)) as crawler:
-            # To the end it would be five thousand gaps; when all redirects have been given, any burst would be over.
+            # To the end it would be fifteen hundred gaps; when all redirects have been given, any burst would be over.
             everything = hosts * (2 + pages)
             wait_until(lambda: sum(len(s.asked) for s in servers) >= everything or not crawler.runs, "all redirects")
-            wait_until(lambda: len(victim.asked) >= 100 or not crawler.runs, "requests to the victim")
+            wait_until(lambda: len(victim.asked) >= 50 or not crawler.runs, "requests to the victim")
             os.kill(crawler.process.pid, signal.SIGTERM)
             ended = crawler.ended()
 
     assert ended.report["politeness_violations"] == 0
     assert sum(len(server.asked) for server in servers) == everything
-    assert len(victim.asked) >= 100
+    assert len(victim.asked) >= 50
     gaps = [later.at - earlier.answered_at for earlier, later in itertools.pairwise(victim.asked)]
     assert min(gaps) >= delay
     waiting = [each for each in crawl.pages() if str(each["url"]).startswith(victim.base)]

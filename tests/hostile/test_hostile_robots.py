@@ -237,7 +237,7 @@ def test_rb_17_a_file_that_drips_is_unreachable_when_its_time_is_up(tmp_path: Pa
         crawl.run(f"http://127.0.0.1:{server.port}/")  # another host is crawled meanwhile
         heard = len(server.heard)
 
-    assert 3 <= heard <= 5  # fewer when nothing else is left to do by then
+    assert 1 <= heard <= 5  # fewer when nothing else is left to do by then
     assert states(crawl) == {"/": ("dead", "robots_unreachable")}
 
 

@@ -7,9 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from examples import examples
 from gossamer.backends.warcfile.fields import base32_in_python
 from gossamer.filter.plain_links import resolve_plain_in_python, without_fragments_in_python
 from gossamer.native import Kernels, kernels
@@ -84,7 +85,7 @@ def expected(text: str) -> bytes | None:
     return signature_in_python(text, MAX_CHARACTERS, MIN_BINS)
 
 
-@settings(max_examples=300)
+@examples(60)
 @given(st.text(max_size=2000))
 @example("")
 @example("word " * 40)
@@ -95,7 +96,7 @@ def test_signatures_are_the_same(compiled: Kernels, text: str) -> None:
     assert signed(compiled, text) == expected(text)
 
 
-@settings(max_examples=60)
+@examples(25)
 @given(st.lists(st.text("abcdefgh éßжю語\u2009\u0b01\n\t", min_size=1, max_size=9), min_size=20, max_size=400))
 def test_signatures_of_many_words_are_the_same(compiled: Kernels, words: list[str]) -> None:
     text = " ".join(words)
@@ -126,7 +127,7 @@ def test_what_is_no_digest_is_refused(compiled: Kernels, wrong: bytes) -> None:
         compiled.base32(wrong)
 
 
-@settings(max_examples=500)
+@examples(100)
 @given(references)
 def test_fragments_are_cut_the_same(compiled: Kernels, hrefs: list[str]) -> None:
     found = compiled.without_fragments(hrefs)
@@ -134,7 +135,7 @@ def test_fragments_are_cut_the_same(compiled: Kernels, hrefs: list[str]) -> None
     assert list(found) == list(without_fragments_in_python(hrefs))
 
 
-@settings(max_examples=1000)
+@examples(200)
 @given(st.sampled_from(BASES), references, st.booleans(), st.sampled_from([2_048, 8]))
 def test_plain_references_are_joined_the_same_and_the_others_are_handed_over_in_order(
     compiled: Kernels, base: tuple[str, str, str, str], refs: list[str], noise: bool, most: int

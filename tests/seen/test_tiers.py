@@ -7,6 +7,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from examples import examples
 from gossamer.seen.tiers import SeenTest, Sorted
 
 
@@ -175,4 +176,4 @@ class Crawl(RuleBasedStateMachine):
 
 
 TestCrawl = Crawl.TestCase
-TestCrawl.settings = settings(max_examples=60, stateful_step_count=50, deadline=None)
+TestCrawl.settings = settings(examples(30), stateful_step_count=50)

@@ -4,9 +4,10 @@ import random
 from typing import SupportsIndex
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from gossamer.fetch.robots import RobotsRules, parse_robots
 from gossamer.fetch.robots.pattern import normal_path
 from gossamer.fetch.robots.wild import _matches
@@ -40,13 +41,13 @@ def rules_of(lines: list[tuple[bool, str]]) -> RobotsRules:
     return parse_robots(b"User-agent: *\n" + text.encode(), "gossamer")
 
 
-@settings(max_examples=500, deadline=None)
+@examples(125)
 @given(st.lists(st.tuples(st.booleans(), patterns), max_size=12), paths)
 def test_the_verdict_is_that_of_the_obvious_matcher(lines: list[tuple[bool, str]], path: str) -> None:
     assert rules_of(lines).allows(path) == obvious_verdict(lines, path)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(25)
 @given(st.lists(st.tuples(st.booleans(), patterns), min_size=40, max_size=120), st.lists(paths, min_size=5))
 def test_the_verdict_does_not_depend_on_how_many_rules_share_a_head(
     lines: list[tuple[bool, str]], some_paths: list[str]
@@ -57,7 +58,6 @@ def test_the_verdict_does_not_depend_on_how_many_rules_share_a_head(
         assert rules.allows(path) == obvious_verdict(lines, path)
 
 
-@settings(deadline=None)
 @given(
     st.text("ab", min_size=30, max_size=34), st.text("ab", min_size=30, max_size=34), st.integers(0, 400), st.booleans()
 )
@@ -69,7 +69,6 @@ def test_long_pieces_are_found_in_long_paths(first: str, second: str, gap: int, 
     )
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.booleans(), patterns), min_size=1, max_size=12), paths)
 def test_the_line_that_decided_is_named(lines: list[tuple[bool, str]], path: str) -> None:
     verdict = rules_of(lines).verdict(path)
