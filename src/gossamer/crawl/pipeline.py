@@ -20,7 +20,7 @@ from gossamer.crawl.slots import Slots, open_file_limit, room_aside
 from gossamer.crawl.store_reads import StoreReads
 from gossamer.crawl.tally import Tally
 from gossamer.crawl.visiting import Visitor
-from gossamer.crawl.warming import warm
+from gossamer.crawl.warming import recall, warm
 from gossamer.dedup.exact import ContentSeen
 from gossamer.errors import GossamerError
 from gossamer.fetch.http.room import BodyRoom
@@ -88,7 +88,6 @@ class Pipeline:
             on_read=self._was_read,
             on_pause=self._paused_reading,
             ask_owners=lambda digests: reads.ask(loader.content_owners, digests),
-            ask_originals=lambda bands: reads.ask(loader.originals_by_band, bands),
             on_failure=self.fail,
             lists=lists,
         )
@@ -354,8 +353,8 @@ class Pipeline:
     async def run(self) -> None:
         """Crawl until nothing is left, a limit is reached, or `stop`. Everything is committed on return."""
         storing = asyncio.create_task(self._guard(self._store.run()))
-        warming = warm(self._loader, self._reads.ask, self._contents, self._seen, self.desk.near)
-        side = [asyncio.create_task(self._guard(job)) for job in (self.desk.run(), warming, self._watch_load())]
+        warming = warm(self._loader, self._reads.ask, self._contents, self._seen)
+        side = [asyncio.create_task(self._guard(job)) for job in (self._read(), warming, self._watch_load())]
         try:
             self.pump()
             await self.over.wait()
@@ -372,6 +371,12 @@ class Pipeline:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             self._reads.close()
+
+    async def _read(self) -> None:
+        """Read documents, once those that they may nearly repeat are in memory."""
+        if self.desk.near is not None:
+            await recall(self._loader, self._reads.ask, self.desk.near)
+        await self.desk.run()
 
     async def _guard(self, job: Coroutine[None, None, None]) -> None:
         """A side task that dies stops the crawl."""
