@@ -9,7 +9,7 @@ READY  := $(VENV)/.ready
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo test quick fmt bench soak docs lock clean types compiled
+.PHONY: help env demo test quick fmt bench libraries soak steady docs lock clean types compiled
 
 help:            ## show the targets
 	@grep -hE '^[a-z]+: .*##|^[a-z]+:  +##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -34,20 +34,20 @@ test: $(READY)   ## all checks and all tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	@$(MAKE) --no-print-directory --jobs 2 types compiled
-	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -p no:randomly -n 4 --dist loadfile --no-loadscope-reorder
 
 types: $(READY)
 	$(BIN)/mypy
 
 # Once, on the core that mypy leaves free, and not in every worker at the same time.
 compiled: $(READY)
-	@$(BIN)/python -m pytest -qq --collect-only > $(VENV)/collected || { cat $(VENV)/collected; exit 1; }
+	@$(BIN)/python -m pytest -p no:randomly -qq --collect-only > $(VENV)/collected || { cat $(VENV)/collected; exit 1; }
 
 quick: $(READY)  ## the inner loop: format, lint, types, layering, pure tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -q -m "not service"
+	$(BIN)/python -m pytest -q -m "not service and not library and not timed"
 
 fmt: $(READY)    ## format and mend what can be mended
 	$(BIN)/ruff format .
@@ -56,13 +56,23 @@ fmt: $(READY)    ## format and mend what can be mended
 bench: $(READY)  ## all benchmarks, one after the other
 	$(BIN)/python -m benchmarks
 
+libraries: $(READY) ## what the pinned HTML parser and its decoders do, against the standards; when constraints.txt changes
+	$(BIN)/python -m pytest -p no:randomly -q -m library -n 2 tests/extract
+
 soak: $(READY)   ## long runs: thousands of kills, millions of hostile inputs and seeds, long walks of the frontier
 	GOSSAMER_KILLS=1000 $(BIN)/python -m pytest -q tests/integration/test_kill_nine.py
-	GOSSAMER_FUZZ=1500000 $(BIN)/python -m pytest -q tests/fuzz
-	GOSSAMER_WALKS=20000 GOSSAMER_MACHINES=2000 $(BIN)/python -m pytest -q tests/frontier
+	GOSSAMER_FUZZ=1500000 $(BIN)/python -m pytest -q --hypothesis-profile searching tests/fuzz
+	GOSSAMER_WALKS=20000 GOSSAMER_MACHINES=2000 $(BIN)/python -m pytest -q --hypothesis-profile searching tests/frontier
+	$(BIN)/python -m pytest -q -m timed
+	GOSSAMER_HOLDS=1 $(BIN)/python -m pytest -q -m "not service and not timed" tests/hostile
 	GOSSAMER_CALLS=100000 $(BIN)/python -m pytest -q tests/service/test_generated_calls.py
 	GOSSAMER_SEEDS=1000000 GOSSAMER_HOSTS=100000 GOSSAMER_TRAP=1000000 GOSSAMER_SEED_KILLS=1000 \
-	  $(BIN)/python -m pytest -q tests/service/test_service_load.py
+	  $(BIN)/python -m pytest -q tests/service/test_service_load.py tests/service/test_dashboard_scale.py
+	$(BIN)/python -m benchmarks.bench_keep_fresh --seeds 5
+
+RUNS ?= 3
+steady: $(READY) ## the tests RUNS times under bad conditions: one busy core, random order, a small tmpfs; lists what failed
+	$(BIN)/python tests/steady.py --runs $(RUNS)
 
 docs: $(READY)   ## write the parts of docs/ that are made from the code
 	$(BIN)/python tests/test_docs.py

@@ -16,7 +16,7 @@ from typing import Self
 
 import uvloop
 
-CONNECTIONS = 64
+CONNECTIONS = 8
 _PATIENCE = 30.0
 _GRACE = 0.5  # seconds for the last ones
 

@@ -163,6 +163,7 @@ class Kept:
             delay_factor=Config().delay_factor,
             max_adaptive_delay=Seconds(Config().politeness.max_adaptive_delay),
             crawl_delays=SimWeb(self.web).crawl_delays(),
+            tolerance=0.002,  # each process sets its clock by the machine's when it starts
         )
 
     def own_violations(self) -> int:

@@ -1,10 +1,8 @@
 """Debian's Chromium, driven by Playwright: a real browser, installed where it is missing and gone after the tests."""
 
-import fcntl
 import json
 import os
 import shutil
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -15,39 +13,37 @@ from typing import Any
 from playwright.sync_api import Browser, Page, sync_playwright
 from running import wait_until
 
-from debian import CACHE
+from debian import apt, only_one
 
 PATIENCE = 60.0
 """Seconds after which what a page should show is taken for lost. No test measures time by it."""
-_INSTALL = ("install", "-y", "--no-install-recommends", "-o", "DPkg::Lock::Timeout=300", "chromium")
 
 
 @cache
 def chromium() -> str:
     """The program. One process at a time installs it; the others wait and find it."""
-    CACHE.mkdir(parents=True, exist_ok=True)
-    with open(CACHE / "chromium.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if (found := shutil.which("chromium")) is None:
-            _install()
-            found = shutil.which("chromium")
-    if found is None:
+    if shutil.which("chromium") is None:
+        with only_one():
+            if shutil.which("chromium") is None:
+                _install()
+    if (found := shutil.which("chromium")) is None:
         raise RuntimeError("apt has installed chromium, but there is no such program")
     return found
 
 
 def _install() -> None:
-    apt = ["apt-get"] if os.geteuid() == 0 else ["sudo", "-n", "apt-get"]
-    quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    done = subprocess.run([*apt, *_INSTALL], capture_output=True, text=True, timeout=600, env=quiet)
-    if done.returncode:  # a new machine knows no packages yet
-        subprocess.run([*apt, "update"], capture_output=True, timeout=300, env=quiet)
-        done = subprocess.run([*apt, *_INSTALL], capture_output=True, text=True, timeout=600, env=quiet)
-    if done.returncode:
+    command = ("install", "-y", "--no-install-recommends", "chromium")
+    try:
+        try:
+            apt(*command)
+        except RuntimeError:
+            apt("update")  # a new machine knows no packages yet
+            apt(*command)
+    except RuntimeError as error:
         raise RuntimeError(
             "the tests of the dashboard need Debian's chromium, and apt cannot install it "
-            f"(`apt-get install chromium` by hand will do): {done.stderr.strip()}"
-        )
+            f"(`apt-get install chromium` by hand will do): {error}"
+        ) from error
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 TESTS = Path(__file__).parent
 HOSTILE = TESTS / "hostile"
@@ -14,6 +15,11 @@ FOLDERS = (
     *(TESTS / "service", TESTS / "cli", TESTS / "workers"),
 )
 sys.path[:0] = map(str, FOLDERS)
+
+# The same examples in every run, and none is judged by how long it takes. `make soak` looks for others.
+settings.register_profile("fixed", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("searching", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("fixed")
 
 # Files are given to workers one by one, in order. Those that take longest begin first, so that no worker is left alone
 # with one at the end (`make test`); then other whole crawls, which mostly wait; then what only computes.
@@ -28,7 +34,9 @@ LONGEST = (
 )
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.pluginmanager.has_plugin("randomly"):
+        return  # any order will do
     places = {name: place for place, name in enumerate(LONGEST)}
     crawls = {item.path for item in items if item.get_closest_marker("service")}
 

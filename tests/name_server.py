@@ -135,10 +135,10 @@ class NameServer(asyncio.DatagramProtocol):
 
 
 @contextlib.asynccontextmanager
-async def name_server(zone: Zone, port: int = 0) -> AsyncIterator[NameServer]:
-    """Serve a zone on 127.0.0.1 while the block runs; `port` 0 is any that is free for both protocols."""
+async def name_server(zone: Zone, port: int = 0, address: str = "127.0.0.1") -> AsyncIterator[NameServer]:
+    """Serve a zone on loopback while the block runs; `port` 0 is any that is free for both protocols."""
     server = NameServer(zone)
-    stream, transport = await _bound(server, port)
+    stream, transport = await _bound(server, address, port)
     try:
         yield server
     finally:
@@ -146,12 +146,12 @@ async def name_server(zone: Zone, port: int = 0) -> AsyncIterator[NameServer]:
         stream.close()
 
 
-async def _bound(server: NameServer, port: int) -> tuple[asyncio.Server, asyncio.BaseTransport]:
+async def _bound(server: NameServer, address: str, port: int) -> tuple[asyncio.Server, asyncio.BaseTransport]:
     """Both sides on one port. One that is free for TCP may be somebody's for UDP: then another."""
     loop = asyncio.get_running_loop()
     for tries_left in reversed(range(20)):
-        stream = await asyncio.start_server(server.serve_stream, "127.0.0.1", port)
-        place = ("127.0.0.1", stream.sockets[0].getsockname()[1])
+        stream = await asyncio.start_server(server.serve_stream, address, port)
+        place = (address, stream.sockets[0].getsockname()[1])
         try:
             return stream, (await loop.create_datagram_endpoint(lambda: server, local_addr=place))[0]
         except OSError:

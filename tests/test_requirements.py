@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "REQUIREMENTS.md"
 MISSION = ROOT.parent / "shared" / "MISSION.md"
 
-LAST_NUMBERS = {"S": 3, "L": 7, "N": 3, "F": 9, "D": 6, "C": 4, "R": 3, "A": 6, "X": 6, "Z": 3}
+LAST_NUMBERS = {"S": 3, "L": 7, "N": 3, "F": 10, "D": 6, "C": 4, "R": 3, "A": 6, "X": 6, "Z": 3, "B": 10}
 STATUSES = ("works", "partly", "open")
 
 

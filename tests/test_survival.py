@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from survival import (
+    LONGEST_HOLD,
     MIB,
     SECRET,
     check_log,
@@ -56,10 +57,9 @@ async def nothing() -> None:
 )
 def test_a_fault_on_the_loop_is_found(fault: Callable[[], Awaitable[None]], said: str) -> None:
     async def case(work: Callable[[], Awaitable[None]]) -> None:
-        async with under_watch():
+        async with under_watch(longest_hold=LONGEST_HOLD):
             await work()
 
-    on_a_loop(case(nothing))
     with pytest.raises(AssertionError, match=said):
         on_a_loop(case(fault))
 

@@ -38,8 +38,6 @@ from gossamer.wishes import domain_of
 from gossamer.workers.layout import parts_of
 
 Json = dict[str, object]
-Check = Callable[[VisitFact], RecordCheck | None]
-"""Looks at the record of a visit in the archive."""
 
 HOST_SORTS: dict[str, Callable[[HostStanding], tuple[float, str]]] = {
     "queued": lambda row: (-row.queued, row.host),
@@ -61,7 +59,7 @@ def story_of(config: Config, text: str, *, running: bool) -> Story:
     with ExitStack() as opened:
         owners = _Owners(Path(config.dir), opened)
         book.archive = owners.archive
-        return _story(owners.reader_of(form.host), book, form, running, None, owners)
+        return _story(owners.reader_of(form.host), book, form, running, owners)
 
 
 class _Owners:
@@ -89,28 +87,17 @@ class _Owners:
         return self._readers[path]
 
 
-def story_from(
-    reader: StoryReader, book: Rulebook, text: str, check: Check, *, running: bool, largest_record: int | None = None
-) -> Story:
-    """The same by a reader of its database, under the rules of a book; `check` looks at the archive. Raises LargeRecord
-    if a document in it would have to be read that is larger than that."""
+def story_from(reader: StoryReader, book: Rulebook, text: str, *, running: bool) -> Story:
+    """The same by a reader of its database, under the rules of a book."""
     form = _form(book, text)
-    return refused(form) if form.url is None else _story(reader, book, form, running, largest_record, check=check)
+    return refused(form) if form.url is None else _story(reader, book, form, running)
 
 
 def _form(book: Rulebook, text: str) -> Form:
     return form_of(text, with_scheme(text), book.canonicaliser)
 
 
-def _story(
-    reader: StoryReader,
-    book: Rulebook,
-    form: Form,
-    running: bool,
-    largest: int | None,
-    owners: _Owners | None = None,
-    check: Check | None = None,
-) -> Story:
+def _story(reader: StoryReader, book: Rulebook, form: Form, running: bool, owners: _Owners | None = None) -> Story:
     assert form.url is not None and form.host is not None and form.origin is not None
     domain, _, suffix = domain_of(form.host)
     identities, sought = _sought(reader, book, form)
@@ -120,10 +107,7 @@ def _story(
     host = facts.host.host if facts.host is not None else form.host
     ordered = orders_from(facts.orders).ordered_for(host)
     rules = rules_of(book, reader, host, domain, identities, ordered)
-    if largest is not None and facts.visit is not None and _record_bytes(facts.visit) > largest:
-        raise LargeRecord
-    check = check or partial(checked_record, book.archive)
-    record = None if facts.visit is None else check(facts.visit)
+    record = None if facts.visit is None else _checked_record(book.archive, facts.visit)
     # The clock is read last, so that nothing on record is younger than now.
     return tell(form, facts, rules, now=book.clock.now(), running=running, record=record)
 
@@ -215,15 +199,7 @@ def _basis(book: Rulebook, known: UrlFact, facts: Facts) -> Basis:
     return Basis(terms, fixed, ruling.rule, not changing.lies, changing.rates, changing.trust, price)
 
 
-class LargeRecord(Exception):
-    """The story cannot be told without much reading: ask for it where there is time."""
-
-
-def _record_bytes(visit: VisitFact) -> int:
-    return 0 if visit.warc_file is None else max(visit.warc_length or 0, visit.size or 0)
-
-
-def checked_record(folder: Path, visit: VisitFact) -> RecordCheck | None:
+def _checked_record(folder: Path, visit: VisitFact) -> RecordCheck | None:
     """What lies where the document should be; None if it was not archived."""
     if visit.warc_file is None or visit.warc_offset is None or visit.warc_length is None:
         return None

@@ -11,7 +11,7 @@ from gossamer.cli import main
 from gossamer.clock import SteadyClock
 from gossamer.crawl.directory import CrawlDirectory
 from gossamer.model.units import Instant
-from gossamer.observe.live import live_state, write_live
+from gossamer.observe.live import Status, write_live
 from gossamer.observe.snapshot import Snapshot
 
 Captured = pytest.CaptureFixture[str]
@@ -55,7 +55,7 @@ def tell(crawl: Path, in_flight: int, at: Instant | None = None, *, doing: str =
         store_failing=doing == "store failing",
         store_slow=doing == "store slow",
     )
-    write_live(crawl, live_state(moment, os.getpid()))
+    write_live(crawl, Status(os.getpid(), moment))
 
 
 def test_a_crawl_at_rest_waits_for_a_start(crawl: Path, capsys: Captured) -> None:

@@ -55,7 +55,9 @@ def test_a_running_crawl_says_what_is_in_flight_and_takes_it_back_when_it_ends(t
 
     found = asyncio.run(told(tmp_path, shown))
 
-    assert (found["in_flight"], found["process"]) == (7, os.getpid())
-    assert found["waiting_for"] == "7 visits in flight"
+    assert found["process"] == os.getpid()
+    snapshot = found["snapshot"]
+    assert isinstance(snapshot, dict)
+    assert (snapshot["in_flight"], snapshot["waiting_for"]) == (7, "7 visits in flight")
     assert shown.snapshots
     assert not [name for name in os.listdir(tmp_path) if "status" in name]

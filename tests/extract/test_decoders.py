@@ -16,6 +16,8 @@ from gossamer.extract.decoding import decoded
 from gossamer.extract.encodings import NAME_OF_LABEL
 from gossamer.extract.tree import page_tree
 
+pytestmark = pytest.mark.library
+
 _INDEXES: dict[str, list[int | None]] = json.loads(shared_data("conformance/encoding/indexes.json").read_text())
 _RANGES: list[list[int]] = json.loads(shared_data("conformance/encoding/indexes.json").read_text())["gb18030-ranges"]
 _BAD = "\ufffd"

@@ -1,11 +1,10 @@
 """The canonical address in the head of an answer."""
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from effort import Cost, by_cost, growth
 from gossamer.extract.link_header import canonical_in_header
 
 
@@ -38,14 +37,7 @@ def test_any_header_is_read_without_a_fault(value: str) -> None:
     assert found is None or found in value
 
 
+@by_cost
 @pytest.mark.parametrize("part", ["<", "<a>", ";", '; x="', "<a>;", "\\", "; a=b", " "])
-def test_the_work_is_linear(part: str) -> None:
-    def cpu(times: int) -> float:
-        value, best = "<a>" + part * times, 9.0
-        for _ in range(3):
-            began = time.process_time()
-            canonical_in_header(value)
-            best = min(best, time.process_time() - began)
-        return best
-
-    assert cpu(40_000) < 50 * cpu(4_000) + 0.05
+def test_the_work_is_linear(part: str, cost: Cost) -> None:
+    assert growth(cost, lambda times: canonical_in_header("<a>" + part * times), 4_000) < 25

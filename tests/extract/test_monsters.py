@@ -2,11 +2,10 @@
 grows with the size and not with its square: in CPU time, two sizes in the same run."""
 
 import random
-import time
-from collections.abc import Callable
 
 import pytest
 
+from effort import Cost, by_cost, growth
 from gossamer.extract.charset import guess_encoding
 from gossamer.extract.links import MAX_LINKS, PageContent, extract_page
 from gossamer.extract.page import Wanted, read_page
@@ -78,17 +77,6 @@ def test_a_megabyte_in_a_refresh_is_no_trap(content: bytes) -> None:
     assert read(b"<meta http-equiv=refresh content='" + content + b"'><a href=1>").hrefs[-1] == "1"
 
 
-def growth(job: Callable[[int], object], size: int) -> float:
-    """How many times as long it takes for eight times the size. The least of two: a busy machine slows single runs."""
-
-    def cpu(size: int) -> float:
-        start = time.process_time()
-        job(size)
-        return time.process_time() - start
-
-    return min(cpu(8 * size) for _ in range(2)) / min(cpu(size) for _ in range(2))
-
-
 _HEAVY = {
     "anchors in one another": b"<a href=1 title=x><object>",
     "anchors with text in one another": b"<a href=1><object>w ",
@@ -106,22 +94,24 @@ _HEAVY = {
 }
 
 
+@by_cost
 @pytest.mark.parametrize("unit", _HEAVY.values(), ids=_HEAVY.keys())
-def test_reading_a_whole_page_takes_time_in_proportion_to_its_size(unit: bytes) -> None:
+def test_reading_a_whole_page_takes_work_in_proportion_to_its_size(unit: bytes, cost: Cost) -> None:
     want = Wanted(forms=True, images=True)
 
     def job(size: int) -> object:
         return read_page(unit * (size // len(unit)), "text/html; charset=utf-8", "http://x.test/", want=want)
 
-    # Eight times the size would take 64 times as long if the time grew with the square.
-    assert growth(job, 60_000) < 25
+    assert growth(cost, job, 10_000) < 25
 
 
+@by_cost
 @pytest.mark.parametrize("unit", [b"\xe9", b"caf\xe9 ", b"\x1b$B", b"\x82\xa0", b"\xff\xfe"])
-def test_guessing_an_encoding_hardly_takes_longer_for_a_larger_page(unit: bytes) -> None:
-    assert growth(lambda size: guess_encoding(b"<p>" + unit * (size // len(unit)) + b"\xe9 "), 100_000) < 12
+def test_guessing_an_encoding_hardly_takes_more_work_for_a_larger_page(unit: bytes, cost: Cost) -> None:
+    assert growth(cost, lambda size: guess_encoding(b"<p>" + unit * (size // len(unit)) + b"\xe9 "), 100_000) < 12
 
 
+@by_cost
 @pytest.mark.parametrize("unit", ["a 1x, ", ",", "(", "a (", " ", "1x ", "a,"])
-def test_a_set_of_images_takes_time_in_proportion_to_its_size(unit: str) -> None:
-    assert growth(lambda size: srcset_candidates("a " + unit * (size // len(unit))), 200_000) < 25
+def test_a_set_of_images_takes_work_in_proportion_to_its_size(unit: str, cost: Cost) -> None:
+    assert growth(cost, lambda size: srcset_candidates("a " + unit * (size // len(unit))), 20_000) < 25

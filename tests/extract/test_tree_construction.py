@@ -9,6 +9,8 @@ from turbohtml import CData, Comment, Doctype, Document, Element, Namespace, Nod
 from conformance import shared_data
 from gossamer.extract.tree import page_tree
 
+pytestmark = pytest.mark.library
+
 _ALL = json.loads(shared_data("conformance/html/tree-construction.json").read_text())["cases"]
 
 # What does not concern us: fragments are made by scripts, and we run none; templates are taken out of the tree.

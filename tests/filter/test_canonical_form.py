@@ -1,11 +1,10 @@
 """The canonical form of single URLs: what HOSTILE_WEB.md says about URL text, one test per id, and invariants."""
 
-import time
-
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from effort import lines_run
 from gossamer.filter.authority import BLOCKED_PORTS
 from gossamer.filter.canonical import Canonical, Canonicaliser, Refusal, canonicalise
 from gossamer.filter.percent import fold_escapes
@@ -149,15 +148,12 @@ def test_ur_06_an_escaped_slash_is_no_slash() -> None:
 
 @pytest.mark.parametrize("text", ["http://h.test/" + "a" * 1_000_000, "/" + "é" * 1_000_000, "a" * 1_000_000])
 def test_ur_07_a_monstrous_link_is_refused_unread(text: str) -> None:
-    started = time.process_time()
-    for _ in range(50):
-        found = canonicalise(text, "http://h.test/")
-    taken = (time.process_time() - started) / 50
+    found = canonicalise(text, "http://h.test/")
 
     assert isinstance(found, Refusal)
     assert found.reason == "url_too_long"
     assert len(found.shown.encode()) <= 256
-    assert taken < 0.001  # CPU time
+    assert lines_run(lambda: canonicalise(text, "http://h.test/")) <= 20
 
 
 def test_a_refusal_shows_no_userinfo() -> None:

@@ -21,7 +21,7 @@ _SHORT_RUN = 12_000
 _ALL_INPUTS = int(os.environ.get("GOSSAMER_FUZZ") or _SHORT_RUN)
 _LONG = _ALL_INPUTS > _SHORT_RUN
 _SHARES = sum(target.share for target in TARGETS)
-_STALL = 10.0  # CPU seconds after which one input counts as a hang
+_STALL = 60.0  # CPU seconds after which one input counts as a hang
 _HOLD = 0.25  # CPU seconds for which the event loop may be held (HOSTILE_WEB, G2)
 
 
@@ -54,28 +54,31 @@ def test_mutated_inputs_neither_break_nor_stall_anything(target: Target) -> None
     seed = random.SystemRandom().getrandbits(32) if _LONG else 1
     mutator = Mutator(target.corpus, target.tokens, random.Random(seed))
     inputs = max(1, _ALL_INPUTS * target.share // _SHARES)
-    clock, check = time.process_time, target.check
-    slowest, slowest_input = 0.0, b""
+    check = target.check
     with stall_watch():
         for number in range(inputs):
             data = mutator.next()
             signal.setitimer(signal.ITIMER_PROF, _STALL)
-            began = clock()
             try:
                 check(data)
             except Exception as error:
                 error.add_note(complaint(target, seed, number, data))
                 raise
-            took = clock() - began
-            if took > slowest:
-                slowest, slowest_input = took, data
         signal.setitimer(signal.ITIMER_PROF, 0)
-        # Once more, if only because the collector may have run in it.
-        if slowest > _HOLD:
-            began = clock()
-            check(slowest_input)
-            slowest = clock() - began
-    assert slowest <= _HOLD, complaint(target, seed, -1, slowest_input)
+
+
+@pytest.mark.timed
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
+def test_no_input_holds_the_event_loop(target: Target) -> None:
+    mutator = Mutator(target.corpus, target.tokens, random.Random(1))
+    for number in range(max(1, _SHORT_RUN * target.share // _SHARES)):
+        data = mutator.next()
+        began = time.process_time()
+        target.check(data)
+        if time.process_time() - began > _HOLD:  # once more, if only because the collector may have run in it
+            began = time.process_time()
+            target.check(data)
+            assert time.process_time() - began <= _HOLD, complaint(target, 1, number, data)
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)

@@ -1,16 +1,15 @@
-"""Work grows with the size of an input, not with its square (HOSTILE_WEB, G12): CPU time of both in the same run."""
+"""Work grows with the size of an input, not with its square (HOSTILE_WEB, G12)."""
 
 import gc
 import os
-import time
 
 import pytest
 from fuzz_targets import TARGETS, Target
 
-_SMALL, _FACTOR = 5_000, 8
+from effort import Cost, cpu_seconds, lines_run
+
+_FACTOR = 8
 _SLACK = 3.0  # linear work may be this much slower than linear: caches, allocation
-_NOISE = 0.004  # CPU seconds below which nothing is measured well
-_ROUNDS = 3
 _TRIES = 3
 _LONG = bool(os.environ.get("GOSSAMER_FUZZ"))
 
@@ -46,16 +45,6 @@ _REPEATED = (
 )
 
 
-def cpu_seconds(target: Target, data: bytes, rounds: int) -> float:
-    """The quickest of a few."""
-    found = float("inf")
-    for _ in range(rounds):
-        began = time.process_time()
-        target.check(data)
-        found = min(found, time.process_time() - began)
-    return found
-
-
 def inputs_of(target: Target) -> list[tuple[bytes, bytes]]:
     """What each input begins with, and what is repeated after it."""
     starts = (b"", *(data[:60] for data in target.corpus[:2])) if _LONG else (b"",)
@@ -63,18 +52,25 @@ def inputs_of(target: Target) -> list[tuple[bytes, bytes]]:
     return [(start, unit) for start in starts for unit in units]
 
 
-def grows_too_fast(target: Target, start: bytes, unit: bytes, rounds: int = 1) -> bool:
-    small, large = (start + unit * (size // len(unit)) for size in (_SMALL, _SMALL * _FACTOR))
-    took = cpu_seconds(target, large, rounds)
-    return took > _NOISE and took > _FACTOR * _SLACK * max(cpu_seconds(target, small, rounds), _NOISE / _FACTOR)
+def grows_too_fast(target: Target, start: bytes, unit: bytes, size: int, cost: Cost, noise: float) -> bool:
+    """Whether more than `noise` is spent on an input, and more than in proportion to a smaller one."""
+    small, large = (start + unit * (each // len(unit)) for each in (size, size * _FACTOR))
+    spent = cost(lambda: target.check(large))
+    return spent > noise and spent > _FACTOR * _SLACK * max(cost(lambda: target.check(small)), noise / _FACTOR)
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
 def test_work_is_linear_in_the_size_of_the_input(target: Target) -> None:
+    assert [pair for pair in inputs_of(target) if grows_too_fast(target, *pair, 500, lines_run, 1000)] == []
+
+
+@pytest.mark.timed
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
+def test_time_is_linear_in_the_size_of_the_input(target: Target) -> None:
     gc.collect()
 
-    too_fast = [pair for pair in inputs_of(target) if grows_too_fast(target, *pair)]
+    too_fast = inputs_of(target)
     for _ in range(_TRIES):  # another process may have been in the way
-        too_fast = [pair for pair in too_fast if grows_too_fast(target, *pair, rounds=_ROUNDS)]
+        too_fast = [pair for pair in too_fast if grows_too_fast(target, *pair, 5_000, cpu_seconds, 0.004)]
 
     assert too_fast == []

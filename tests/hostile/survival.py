@@ -10,6 +10,7 @@ import contextlib
 import gc
 import json
 import logging
+import math
 import os
 import sqlite3
 import threading
@@ -28,6 +29,9 @@ from warc_checking import check_by_warcio
 T = TypeVar("T")
 MIB = 1 << 20
 LONGEST_HOLD = 0.25  # G2, in CPU time of the loop's thread: another process's turn is not ours
+HOLDS_COUNT = bool(os.environ.get("GOSSAMER_HOLDS"))
+"""Whether a case fails whose event loop was held for longer. A machine that is slow enough holds any loop, so only
+`make soak` looks."""
 LARGEST_GROWTH = 64 * MIB  # G3
 FILES_MORE = 5  # G9
 LONGEST_LINE = 1024  # G10
@@ -86,14 +90,16 @@ class Vitals:
             before = now
             self.peak = max(self.peak, resident())
 
-    def check(self, max_growth: int) -> None:
+    def check(self, max_growth: int, longest_hold: float) -> None:
         assert self.strays == [], self.strays
-        assert self.longest_hold <= LONGEST_HOLD, f"held for {self.longest_hold:.3f} s of CPU"
+        assert self.longest_hold <= longest_hold, f"held for {self.longest_hold:.3f} s of CPU"
         assert self.peak - self.start <= max_growth, f"grew by {(self.peak - self.start) / MIB:.1f} MiB"
 
 
 @contextlib.asynccontextmanager
-async def under_watch(max_growth: int = LARGEST_GROWTH) -> AsyncIterator[Vitals]:
+async def under_watch(
+    max_growth: int = LARGEST_GROWTH, longest_hold: float = LONGEST_HOLD if HOLDS_COUNT else math.inf
+) -> AsyncIterator[Vitals]:
     """Nothing is raised where nobody looks (G1), the loop is never held (G2), memory is bounded (G3)."""
     vitals = Vitals()
     loop = asyncio.get_running_loop()
@@ -109,13 +115,15 @@ async def under_watch(max_growth: int = LARGEST_GROWTH) -> AsyncIterator[Vitals]
         gc.unfreeze()
         heart.cancel()
         await asyncio.gather(heart, return_exceptions=True)
-    vitals.check(max_growth)
+    vitals.check(max_growth, longest_hold)
 
 
-def on_a_loop(case: Coroutine[object, object, T]) -> T:
-    """Run on the crawler's kind of loop. Its files are closed afterwards (G9)."""
+def on_a_loop(
+    case: Coroutine[object, object, T], loop: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
+) -> T:
+    """Run on the crawler's kind of loop, or another one. Its files are closed afterwards (G9)."""
     before = open_files()
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+    with asyncio.Runner(loop_factory=loop) as runner:
         result = runner.run(case)
     wait_until_true(lambda: open_files() <= before + FILES_MORE)
     assert open_files() <= before + FILES_MORE

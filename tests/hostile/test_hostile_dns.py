@@ -16,6 +16,7 @@ from name_server import AAAA, CNAME, NXDOMAIN, SERVFAIL, A, Reply, a, aaaa, name
 
 SILENT = Reply(silent=True)
 HERE = "127.0.7.1"  # where pages are; permitted by the cases that fetch
+NOBODYS = "127.0.7.53"  # where no other test takes a port meanwhile
 MINUTE, HOUR = 60.0, 3600.0
 NAMES = [HostKey(name) for name in ("a.test", "b.test", "c.test")]
 
@@ -358,13 +359,13 @@ async def seconds_until_found(clock: VirtualClock, resolver: Resolver) -> float:
 
 def test_dn_15_a_resolver_that_is_not_there_at_the_start_costs_no_url_a_try() -> None:
     async def case() -> tuple[list[type], float]:
-        async with name_server(lambda _host, _kind: SILENT) as reserved:
+        async with name_server(lambda _host, _kind: SILENT, address=NOBODYS) as reserved:
             server = reserved.address
         clock = VirtualClock()
         resolver = resolver_at(clock, server)
         try:
             outcomes = await down_for_half_a_minute(server, clock, resolver)
-            async with name_server(only(A, a(HERE)), port=int(server.rpartition(":")[2])):
+            async with name_server(only(A, a(HERE)), int(server.rpartition(":")[2]), NOBODYS):
                 return outcomes, await seconds_until_found(clock, resolver)
         finally:
             await resolver.close()

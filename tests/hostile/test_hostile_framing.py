@@ -11,6 +11,7 @@ from small_crawl import SmallCrawl
 from survival import MIB
 
 from gossamer.backends.warcfile.reader import read_record
+from gossamer.clock import VirtualClock
 from gossamer.fetch.http.body import payload
 from gossamer.fetch.http.curl import CurlFetcher
 from gossamer.fetch.http.ports import FetchLimits
@@ -214,7 +215,7 @@ def test_hf_11_a_declared_length_reserves_nothing_and_silence_ends_it() -> None:
 # --- chunks -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("size", [b"ZZ", b"-5", b"0x10", b"F" * 17, b""])
+@pytest.mark.parametrize("size", [b"ZZ", b"-5", b"0x10", b"F" * 17, b"", b"5 5"])
 def test_hf_12_a_chunk_size_that_is_none_is_refused(size: bytes) -> None:
     story = fetched(always(CHUNKED + size + b"\r\nhello\r\n0\r\n\r\n"), times=2)
 
@@ -245,15 +246,14 @@ def test_hf_14_endless_extensions_and_trailers_are_refused_in_little_memory(body
 
 
 def counted(data: bytes, sent: list[int]) -> Script:
-    """Say it in small pieces, at a pace at which the client can read each, and count what went out."""
+    """Say it in small pieces, each when the client has read the last, and count what went out."""
 
     async def script(talk: Talk) -> None:
         await talk.request()
         await talk.say(OK)
         for start in range(0, len(data), 4096):
-            await talk.say(data[start : start + 4096])
             sent.append(len(data[start : start + 4096]))
-            await asyncio.sleep(0.002)
+            await talk.say_and_wait(data[start : start + 4096])
 
     return script
 
@@ -501,15 +501,19 @@ def test_the_second_reader_ends_a_value_that_is_folded_for_ever(fold: bytes) -> 
     [(ODD, Failure.READ_TIMEOUT), (ODD + b"Content-Length: 9\r\n\r\nhel", Failure.READ_TIMEOUT)],
 )
 def test_the_second_reader_keeps_the_deadlines(said: bytes, expected: Failure) -> None:
+    clock = VirtualClock()
+
     async def script(talk: Talk) -> None:
         await talk.request()
         if talk.number == 0:
             await talk.say(ODD + b"\r\n")
             return
         await talk.say(said)
-        await talk.gone()
+        await talk.outwait(clock)
 
-    assert fetched(script, times=2, limits=hasty(head=0.4, idle=0.4)).failed.failure is expected
+    story = fetched(script, times=2, limits=hasty(head=0.4, idle=0.4), clock=clock)
+
+    assert story.failed.failure is expected
 
 
 def test_the_second_reader_cuts_at_the_cap_and_at_the_end_of_the_connection() -> None:

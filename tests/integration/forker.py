@@ -10,6 +10,7 @@ import gc
 import importlib
 import json
 import os
+import pkgutil
 import runpy
 import socket
 import sys
@@ -45,6 +46,12 @@ def _settled(order: dict[str, object], streams: list[int]) -> list[str]:
     os.closerange(3, 1 + max(map(int, os.listdir("/proc/self/fd"))))
     arguments, directory, environment = order["arguments"], order["directory"], order["environment"]
     assert isinstance(arguments, list) and isinstance(directory, str) and isinstance(environment, dict)
+    constants = order["constants"]
+    assert isinstance(constants, dict)
+    for name, value in constants.items():
+        owner, _, attribute = name.rpartition(".")
+        assert hasattr(pkgutil.resolve_name(owner), attribute), name
+        setattr(pkgutil.resolve_name(owner), attribute, value)
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(directory)

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -59,9 +59,11 @@ def standing() -> set[int]:
 
 
 class Forked(subprocess.Popen[str]):
-    """`gossamer` with these arguments, all its streams pipes."""
+    """`gossamer` with these arguments, all its streams pipes. `constants`: other values for constants of the code, by
+    their dotted names (`gossamer.wishes.HOST_PATIENCE`)."""
 
-    def __init__(self, arguments: Sequence[str], cwd: Path | None) -> None:
+    def __init__(self, arguments: Sequence[str], cwd: Path | None, constants: Mapping[str, object]) -> None:
+        self._constants = constants
         pipe = subprocess.PIPE
         super().__init__(arguments, stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd=cwd)
 
@@ -74,6 +76,7 @@ class Forked(subprocess.Popen[str]):
             "arguments": arguments,
             "directory": os.path.abspath(str(told["cwd"] or ".")),
             "environment": dict(os.environ),
+            "constants": self._constants,
         }
         pipes = [told[name] for name in ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")]
         with _choosing:

@@ -16,7 +16,7 @@ from forking import Forked
 from gossamer.simweb.config import SimWebConfig, preset
 from gossamer.simweb.process import SimwebProcess
 
-PATIENCE = 120.0
+PATIENCE = 600.0
 """Seconds after which a process that should have ended is taken for hung. No test measures time by it."""
 
 Json = dict[str, object]
@@ -43,13 +43,25 @@ class Ended:
         return [json.loads(line) for line in self.out.splitlines()]
 
 
+class Constants(dict[str, object]):
+    """Other values for constants of the code, by their dotted names: `gossamer.wishes.HOST_PATIENCE`. Given among the
+    arguments of a command, they hold in its process. What a worker of several starts does not know them."""
+
+
+GIVEN_UP_AT_ONCE = Constants({"gossamer.wishes.MAX_RETRY_DELAY": 0.5, "gossamer.wishes.HOST_PATIENCE": 0.0})
+"""What is tried again is tried soon, and a host that is down is given up at once."""
+
+
 class Command:
     """A running `gossamer`. Leaving its block kills it, by its id, if it still runs."""
 
     def __init__(
         self, *arguments: object, cwd: Path | None = None, preexec: Callable[[], None] | None = None, stdin: str = ""
     ) -> None:
-        self.process = Forked(list(map(str, arguments)), cwd) if preexec is None else _begun(arguments, cwd, preexec)
+        constants = {name: value for each in arguments if isinstance(each, Constants) for name, value in each.items()}
+        words = [str(each) for each in arguments if not isinstance(each, Constants)]
+        assert preexec is None or not constants
+        self.process = Forked(words, cwd, constants) if preexec is None else _begun(words, cwd, preexec)
         self._stdin = stdin
 
     def __enter__(self) -> "Command":
@@ -90,11 +102,9 @@ class Command:
         return Ended(self.process.returncode, out, err)
 
 
-def _begun(
-    arguments: Sequence[object], cwd: Path | None, preexec: Callable[[], None] | None
-) -> "subprocess.Popen[str]":
+def _begun(arguments: Sequence[str], cwd: Path | None, preexec: Callable[[], None] | None) -> "subprocess.Popen[str]":
     return subprocess.Popen(
-        [sys.executable, "-m", "gossamer", *map(str, arguments)],
+        [sys.executable, "-m", "gossamer", *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -1,14 +1,13 @@
-"""A crawl in this process with a brake in it: fast, slow for a second, fast again; and what was seen of it."""
+"""A crawl in this process with a brake in it: pulled until the crawl stands still, then released; and what was seen."""
 
 import asyncio
 import threading
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from running import Scene, small_web
+from running import PATIENCE, Scene, small_web
 
 from gossamer.config import make_config
 from gossamer.crawl.desk import DeskLimits
@@ -29,8 +28,6 @@ CONCURRENCY = 2
 MAX_OUT = 3 * CONCURRENCY  # late visits step aside
 MAX_DOCUMENTS = 5 * MAX_OUT
 MAX_SETTLEMENTS = 5 * (MAX_OUT + MAX_DOCUMENTS)
-SLOW_SECONDS = 1.0
-FACTOR = 100
 
 
 class Slowing(Protocol):
@@ -47,13 +44,12 @@ class Slowing(Protocol):
 
 
 class Brake:
-    """Makes what it is around a hundred times slower than it was so far, and no quicker than `least`, while pulled."""
+    """While pulled, what it is around comes to a stop: until it is released, or for so many seconds each time."""
 
-    def __init__(self, least: float) -> None:
-        self._least = least
+    def __init__(self, seconds: float | None = None) -> None:
+        self._seconds = seconds
         self._let_go = threading.Event()
         self._let_go.set()
-        self._took = self._times = 0.0
         self.slowed = 0  # times
         self.passed = 0
 
@@ -65,18 +61,14 @@ class Brake:
         self._let_go.clear()
 
     def release(self) -> None:
-        """Also whoever is slowed at the moment."""
+        """Also what is stopped at the moment."""
         self._let_go.set()
 
     def around(self, operation: Callable[[], T], passes: int = 1) -> T:
-        began = time.perf_counter()
         found = operation()
         if self.pulled:
             self.slowed += 1
-            self._let_go.wait(max(self._least, FACTOR * self._took / max(1.0, self._times)))
-        else:
-            self._took += time.perf_counter() - began
-            self._times += 1
+            self._let_go.wait(self._seconds)
         self.passed += passes
         return found
 
@@ -86,12 +78,10 @@ class Seen:
     """What was seen of a crawl, a hundred times a second."""
 
     peaks: dict[str, float] = field(default_factory=lambda: dict.fromkeys(QUEUES, 0.0))
-    fast: float = 0.0  # fetches a second before, ...
-    slow: float = 0.0  # ... while the stage was slow and the queue full, ...
-    again: float = 0.0  # ... and when it was quick again
-    fetched: int = 0  # in the slow time
+    fetched: int = 0  # from when the queue was full until the crawl stood still
     passed: int = 0
-    grown: int = 0  # bytes of memory, in the slow time
+    waiting: int = 0  # URLs that could have been fetched meanwhile
+    grown: int = 0  # bytes of memory, while the brake was pulled
     finished: bool = False
     errors: dict[str, int] = field(default_factory=dict)
 
@@ -136,17 +126,15 @@ class Watcher:
         return int(self.opened.crawl.tally.total["state:queued"])
 
     async def until(self, holds: Callable[[], object], why: str) -> None:
-        for _ in range(3000):
+        for _ in range(30_000):
             if holds():
                 return
             await asyncio.sleep(0.01)
         raise AssertionError(f"waited in vain for {why}: {self.full}")
 
-    async def rate_until(self, more: int, running: "asyncio.Task[None]") -> float:
-        """Fetches a second until there are so many more."""
-        began, before = time.perf_counter(), self.fetched
-        await self.until(lambda: self.fetched >= before + more or running.done(), f"{more} more fetches")
-        return (self.fetched - before) / (time.perf_counter() - began)
+    @property
+    def in_flight(self) -> int:
+        return self.opened.watch.snapshot().in_flight
 
 
 async def play(
@@ -154,25 +142,26 @@ async def play(
     brake: Slowing,
     queue: str | None,
     *,
+    still: Callable[[Watcher], bool] = lambda watcher: watcher.in_flight == 0,
     prepare: Callable[[Session], object] = lambda opened: None,
     hooks: Sequence[Hook] = (),
     **wishes: object,
 ) -> Seen:
-    """A whole crawl. The brake is pulled after some pages; a second is watched from when `queue` is full, if one is
-    named. What `prepare` returns lives as long as the crawl."""
+    """A whole crawl. The brake is pulled after some pages and released when the crawl stands `still` with `queue` full,
+    if one is named. What `prepare` returns lives as long as the crawl."""
     usual = {"dir": str(stage.dir), "scope": "tld:test", "allow_private": True, "dns": stage.web.dns_address}
     config = make_config({}, {**usual, "delay": 0.01, "concurrency": CONCURRENCY, **wishes})
     seeds = read_arguments(stage.web.seeds, canonicalise)
     async with session(config, seeds, False, NoDisplay(), hooks=hooks) as opened:
         store: Any = opened.crawl.store
         desk: Any = opened.crawl.pipeline.desk
-        store._max_settlements, store.slow_after = MAX_SETTLEMENTS, 60.0
+        store._max_settlements, store.slow_after = MAX_SETTLEMENTS, 3600.0
         desk._limits = DeskLimits(max_documents=MAX_DOCUMENTS)
         kept = prepare(opened)
         async with Watcher(opened) as watcher:
             running = asyncio.create_task(opened.crawl.pipeline.run())
             try:
-                return await _brake_once(watcher, running, brake, queue)
+                return await _brake_once(watcher, running, brake, queue, still)
             finally:
                 brake.release()
                 running.cancel()
@@ -180,27 +169,31 @@ async def play(
                 del kept
 
 
-async def _brake_once(watcher: Watcher, running: "asyncio.Task[None]", brake: Slowing, queue: str | None) -> Seen:
+async def _brake_once(
+    watcher: Watcher,
+    running: "asyncio.Task[None]",
+    brake: Slowing,
+    queue: str | None,
+    still: Callable[[Watcher], bool],
+) -> Seen:
     seen = watcher.seen
     await watcher.until(lambda: watcher.fetched >= 20, "the crawl to begin")
-    seen.fast = await watcher.rate_until(60, running)
     await watcher.until(lambda: watcher.queued >= 2 * MAX_SETTLEMENTS, "enough to be known that queues can fill")
 
     memory = rss_bytes()
     brake.pull()
     if queue is not None:
         await watcher.until(lambda: watcher.full[queue] >= 0.8, f"{queue} to fill")
+    fetched, passed = watcher.fetched, brake.passed
+    await watcher.until(lambda: still(watcher), "the crawl to stand still")
     looks = watcher.looks
-    await watcher.until(lambda: watcher.looks >= looks + 5, "what was on its way to get there")
-    began, fetched, passed = time.perf_counter(), watcher.fetched, brake.passed
-    await asyncio.sleep(SLOW_SECONDS)
+    await watcher.until(lambda: watcher.looks >= looks + 5, "five looks at it")
     seen.fetched, seen.passed = watcher.fetched - fetched, brake.passed - passed
-    seen.slow = seen.fetched / (time.perf_counter() - began)
+    seen.waiting = watcher.queued
     seen.grown = rss_bytes() - memory
 
     brake.release()
-    seen.again = await watcher.rate_until(60, running)
-    await asyncio.wait_for(running, 60)
+    await asyncio.wait_for(running, PATIENCE)
     last = watcher.opened.watch.snapshot()
     seen.finished, seen.errors = last.finished, dict(last.errors)
     return seen

@@ -1,7 +1,9 @@
 """Politeness as the other side sees it: measured at the server, on a web that makes it hard."""
 
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ from gossamer.fetch.http.ports import Fetcher
 from gossamer.fetch.http.ports import Request as FetchRequest
 from gossamer.filter.canonical import canonicalise
 from gossamer.model.outcome import Failed, FetchOutcome
-from gossamer.model.units import Seconds
+from gossamer.model.units import Instant, Seconds
 from gossamer.seed.lists import read_arguments
 from gossamer.simweb.audit import Violation, audit
 from gossamer.simweb.record import Request
@@ -57,11 +59,11 @@ class Seen:
     web: SimWeb
     requests: list[Request]
 
-    def audit(self, min_delay: Seconds = DELAY, delay_factor: float = FACTOR) -> list[Violation]:
+    def audit(self) -> list[Violation]:
         return audit(
             self.requests,
-            min_delay=min_delay,
-            delay_factor=delay_factor,
+            min_delay=DELAY,
+            delay_factor=FACTOR,
             max_adaptive_delay=MAX_ADAPTIVE,
             crawl_delays=self.web.crawl_delays(),
             tolerance=TOLERANCE,
@@ -104,11 +106,34 @@ def test_the_web_was_as_hard_as_intended(seen: Seen) -> None:
 
 
 def test_the_audit_would_have_found_a_shorter_gap(seen: Seen) -> None:
-    by_delay = seen.audit(min_delay=Seconds(1.5 * DELAY))
-    by_factor = seen.audit(delay_factor=2 * FACTOR)
+    """Of the same record, had one request come earlier."""
+    at_hosts = consecutive(seen.requests, lambda request: request.host)
+    at_addresses = consecutive(seen.requests, lambda request: request.address)
+    any_two = at_hosts[0]
+    after_slow = next(pair for pair in at_hosts if pair[0].written_at - pair[0].read_at > 0.05)
+    two_hosts = next((one, other) for one, other in at_addresses if one.host != other.host)
 
-    assert by_delay and by_factor
-    assert {v.offence.name for v in by_delay} >= {"TOO_SOON", "ADDRESS_TOO_SOON"}
+    assert offences(seen, any_two, gap=DELAY / 2) >= {"TOO_SOON"}
+    assert offences(seen, after_slow, gap=2 * DELAY) >= {"TOO_SOON"}  # by what the host took to answer
+    assert offences(seen, two_hosts, gap=DELAY / 2) >= {"ADDRESS_TOO_SOON"}
+
+
+def consecutive(requests: list[Request], key: Callable[[Request], str]) -> list[tuple[Request, Request]]:
+    """Requests that follow each other at the same host or address."""
+    groups: dict[str, list[Request]] = defaultdict(list)
+    for request in sorted(requests, key=lambda request: request.read_at):
+        groups[key(request)].append(request)
+    return [pair for group in groups.values() for pair in pairwise(group)]
+
+
+def offences(seen: Seen, pair: tuple[Request, Request], gap: float) -> set[str]:
+    """What the audit says if the second of two had come so soon after the first."""
+    earlier, later = pair
+    moved = replace(later, read_at=Instant(earlier.written_at + gap), written_at=Instant(earlier.written_at + gap))
+    changed = [moved if request is later else request for request in seen.requests]
+    found = replace(seen, requests=changed).audit()
+    assert {(v.earlier, v.later) for v in found} >= {(earlier, moved)}
+    return {violation.offence.name for violation in found}
 
 
 class Flatterer:

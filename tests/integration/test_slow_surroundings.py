@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 import uvloop
 from checking import check_everything
-from running import Scene, gossamer, scene
-from slowing import WEB, Brake, Watcher, play
+from running import PATIENCE, Scene, gossamer, scene, wait_until
+from slowing import CONCURRENCY, MAX_OUT, WEB, Brake, Watcher, play
 from test_slow_stages import SlowWriter
 
 from gossamer.config import make_config
@@ -32,63 +32,45 @@ MB = 1024 * 1024
 
 
 class Stopped:
-    """A server that gets to work for a hundredth of the time."""
-
-    WORKS, RESTS = 0.004, 0.4
+    """A server that does nothing while the brake is pulled."""
 
     def __init__(self, process: int) -> None:
         self._process = process
-        self._over = threading.Event()
-        self._thread: threading.Thread | None = None
         self.passed = 0
 
     def pull(self) -> None:
-        self._thread = threading.Thread(target=self._stop_and_go, daemon=True)
-        self._thread.start()
+        os.kill(self._process, signal.SIGSTOP)
 
     def release(self) -> None:
-        self._over.set()
-        if self._thread is not None:
-            self._thread.join()
-
-    def _stop_and_go(self) -> None:
-        while not self._over.is_set():
-            os.kill(self._process, signal.SIGSTOP)
-            self._over.wait(self.RESTS)
-            os.kill(self._process, signal.SIGCONT)
-            self._over.wait(self.WORKS)
+        os.kill(self._process, signal.SIGCONT)
 
 
 def test_slow_servers_are_waited_for_by_no_more_visits_than_there_are_slots(tmp_path: Path) -> None:
     with scene(tmp_path / "web", WEB) as stage:
-        seen = uvloop.run(play(stage, Stopped(stage.web.pid), None))
+        seen = uvloop.run(play(stage, Stopped(stage.web.pid), None, still=lambda crawl: crawl.in_flight >= CONCURRENCY))
 
     check_everything(stage, stage.web.requests())
     assert seen.finished and seen.errors == {}
     assert all(peak <= 1.0 for peak in seen.peaks.values()), seen.peaks
-    assert seen.slow < seen.fast / 2 and seen.again > 2 * seen.slow, seen
+    assert seen.fetched <= MAX_OUT and seen.waiting > 0
     assert seen.grown < 32 * MB
 
 
 class SlowNames:
-    """A name server whose answers take so long."""
+    """A name server whose first answers take so long."""
+
+    SLOW = 20
+    DELAY = 0.6  # seconds: twice as long as a visit waits for it; a loopback answer takes less than a millisecond
 
     def __init__(self, stage: Scene) -> None:
         self._web = stage.web.web()
-        self._delay = 0.0
-        self.passed = 0
-
-    def pull(self) -> None:
-        self._delay = 0.6  # twice as long as a visit waits for it; a loopback answer takes less than a millisecond
-
-    def release(self) -> None:
-        self._delay = 0.0
+        self.asked = 0
 
     def zone(self, host: str, kind: int) -> Reply:
         address = self._web.address_of(host)
         reply = a(address) if address is not None and kind == 1 else Reply()
-        reply.delay = self._delay
-        self.passed += 1
+        reply.delay = self.DELAY if self.asked < self.SLOW else 0.0
+        self.asked += 1
         return reply
 
 
@@ -96,7 +78,7 @@ def test_while_names_are_looked_up_slowly_hosts_wait_without_slots_and_none_is_b
     async def crawl(stage: Scene) -> Any:
         names = SlowNames(stage)
         async with name_server(names.zone) as server:
-            return await play(stage, names, None, dns=server.address)
+            return await play(stage, Brake(0.0), None, still=lambda _: True, dns=server.address)
 
     with scene(tmp_path / "web", WEB) as stage:
         seen = uvloop.run(crawl(stage))
@@ -122,7 +104,7 @@ def test_a_slow_commit_pauses_fetching_and_that_is_seen_everywhere_until_it_ends
 async def watch_a_slow_commit(stage: Scene) -> None:
     wishes = {"dir": str(stage.dir), "scope": "tld:test", "allow_private": True, "dns": stage.web.dns_address}
     config = make_config({}, {**wishes, "delay": 0.01, "concurrency": 4})
-    brake = Brake(30.0)
+    brake = Brake()
     seeds = read_arguments(stage.web.seeds, canonicalise)
     async with session(config, seeds, False, NoDisplay()) as opened, Watcher(opened) as watcher:
         store: Any = opened.crawl.store
@@ -133,7 +115,7 @@ async def watch_a_slow_commit(stage: Scene) -> None:
         brake.pull()
         store.slow_after = 0.2
         await watcher.until(lambda: store.slow, "a slow commit")
-        store.slow_after = 60.0
+        store.slow_after = 3600.0
         await watcher.until(lambda: opened.watch.snapshot().in_flight == 0, "what was in flight to come in")
         before = watcher.fetched
         shown = await asyncio.to_thread(gossamer_status, stage.dir)
@@ -146,19 +128,21 @@ async def watch_a_slow_commit(stage: Scene) -> None:
 
         brake.release()
         await watcher.until(lambda: not store.slow, "the end of the commit")
-        await watcher.rate_until(60, running)
-        await asyncio.wait_for(running, 60)
+        await asyncio.wait_for(running, PATIENCE)
         assert opened.crawl.pipeline.finished
         assert to_contract(opened.watch.snapshot())["store_slow"] is False
 
 
 def gossamer_status(directory: Path) -> Any:
     """What another process is told, once the running one has written it down."""
-    for _ in range(20):
-        found = json.loads(gossamer("status", "--dir", directory, "--json").out)
-        if found["waits"]["store_slow"]:
-            break
-    return found
+    found: list[Any] = []
+
+    def told() -> bool:
+        found.append(json.loads(gossamer("status", "--dir", directory, "--json").out))
+        return bool(found[-1]["waits"]["store_slow"])
+
+    wait_until(told, "word of the slow store")
+    return found[-1]
 
 
 # --- large answers ---------------------------------------------------------------------------------------

@@ -2,14 +2,8 @@
 
 from gossamer.model.units import Instant
 from gossamer.observe.freshening import Freshening, joined_freshening
-from gossamer.observe.live import Live, joined_live, live_state
-from gossamer.observe.snapshot import Snapshot
 from gossamer.observe.waits import Waits, joined_waits, or_more
 from gossamer.verify.problems import Findings, Kind, Problem, joined_findings
-
-
-def live(**told: object) -> Live:
-    return {**live_state(Snapshot(at=Instant(1.0)), 1), **told}
 
 
 def test_waits_add_up_and_the_nearest_date_counts() -> None:
@@ -42,23 +36,6 @@ def test_the_waits_of_one_worker_are_left_as_they_are() -> None:
     waits = Waits(in_flight=None, due=2, next_contact=Instant(3.0), hosts_counted_to=7, paused=True)
 
     assert joined_waits([waits]) == waits
-
-
-def test_live_figures_add_up_under_the_load_of_whoever_has_one() -> None:
-    calm = live(in_flight=2, hosts_ready=1, selector_shares=[50.0, 30.0, 20.0])
-    busy = live(in_flight=3, load="high", load_reason="the queue", selector_shares=[70.0, 20.0, 10.0], stopping=True)
-    idle = live(selector_shares=[0.0, 0.0, 0.0])
-
-    found = joined_live([calm, busy, idle])
-
-    assert found is not None
-    assert (found["in_flight"], found["hosts_ready"], found["stopping"]) == (5, 1, True)
-    assert (found["load"], found["load_reason"]) == ("high", "the queue")
-    assert found["selector_shares"] == [60.0, 25.0, 15.0]
-
-
-def test_nobody_tells_nothing() -> None:
-    assert joined_live([]) is None
 
 
 def test_freshness_is_the_mean_over_all_pages_and_budgets_add_up() -> None:

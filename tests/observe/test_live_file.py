@@ -1,4 +1,4 @@
-"""The file in which a running crawl tells what only it knows."""
+"""The file in which a running crawl leaves its last snapshot."""
 
 import json
 import os
@@ -7,40 +7,58 @@ from pathlib import Path
 import pytest
 from snapshots import busy_snapshot
 
+from gossamer.model.fill import Fill
 from gossamer.model.units import Instant
-from gossamer.observe.live import FILE, STALE_AFTER, live_state, read_live, remove_live, write_live
+from gossamer.observe.freshening import Freshening
+from gossamer.observe.live import FILE, STALE_AFTER, Status, read_live, remove_live, write_live
+from gossamer.observe.snapshot import ProcessUse
+from gossamer.observe.workings import Workings
+from gossamer.sketch.durations import Spread
 
-SNAPSHOT = busy_snapshot(20.0, selector_shares=(61.234, 29.0, 9.766), load="high", load_reason="all fetch slots busy")
+SNAPSHOT = busy_snapshot(
+    20.0,
+    selector_shares=(61.234, 29.0, 9.766),
+    load="high",
+    load_reason="all fetch slots busy",
+    front=ProcessUse(1.5, 2, 3),
+    freshening=Freshening(fresh=0.75, price=None, budget=1000.0),
+    queues={"batch": Fill(1, 2, 3, 4)},
+    workings=Workings(phases={"dns": Spread((1, 2, 3), 400)}, links_new=5),
+)
 NOW = Instant(SNAPSHOT.at + 1)
+BY_AN_OLDER_VERSION = (
+    '{"at": "2023-11-14T22:13:40.000Z", "seconds_since_epoch": 1700000020.0, "process": 77, "in_flight": 78, '
+    '"load": "high", "queues": {"batch": 0.5}}'
+)
 
 
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
-    write_live(tmp_path, live_state(SNAPSHOT, 77))
+    write_live(tmp_path, Status(77, SNAPSHOT))
 
-    found = read_live(tmp_path, 77, NOW)
-
-    assert found is not None
-    assert (found["in_flight"], found["documents_waiting"]) == (78, 31)
-    assert (found["load"], found["load_reason"]) == ("high", "all fetch slots busy")
-    assert found["selector_shares"] == [61.23, 29.0, 9.77]
+    assert read_live(tmp_path, 77, NOW) == SNAPSHOT
     assert os.listdir(tmp_path) == [FILE]
 
 
 def test_what_another_process_left_is_not_believed(tmp_path: Path) -> None:
-    write_live(tmp_path, live_state(SNAPSHOT, 77))
+    write_live(tmp_path, Status(77, SNAPSHOT))
 
     assert read_live(tmp_path, 78, NOW) is None
 
 
 def test_what_is_old_is_not_believed(tmp_path: Path) -> None:
-    write_live(tmp_path, live_state(SNAPSHOT, 77))
+    write_live(tmp_path, Status(77, SNAPSHOT))
 
     assert read_live(tmp_path, 77, Instant(SNAPSHOT.at + STALE_AFTER - 0.1)) is not None
     assert read_live(tmp_path, 77, Instant(SNAPSHOT.at + STALE_AFTER)) is None
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", "[]", '{"process": 77}', '{"process": 77, "seconds_since_epoch": "x"}', "\xe4"]
+    "text",
+    [
+        *("", "{", "[]", "\xe4", '{"process": 77}', '{"process": 77, "snapshot": {"at": "x"}}', BY_AN_OLDER_VERSION),
+        *("[" * 100_000, '{"other": ' + "[" * 100_000, '{"process": 77, "snapshot": {"at": "\xe4"}}'),
+    ],
+    ids=range(10),
 )
 def test_a_file_of_anything_else_is_no_news(tmp_path: Path, text: str) -> None:
     (tmp_path / FILE).write_text(text, encoding="latin-1")
@@ -48,25 +66,33 @@ def test_a_file_of_anything_else_is_no_news(tmp_path: Path, text: str) -> None:
     assert read_live(tmp_path, 77, NOW) is None
 
 
+def test_what_a_newer_version_adds_is_left_aside(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_text('{"process": 77, "snapshot": {"at": 1.0, "in_flight": 3, "more": [1]}, "else": 1}')
+
+    found = read_live(tmp_path, 77, Instant(2.0))
+
+    assert found is not None and found.in_flight == 3
+
+
 def test_a_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
-    write_live(tmp_path, {"process": 1})
+    write_live(tmp_path, Status(1, SNAPSHOT))
     before = (tmp_path / FILE).open(encoding="ascii")
 
-    write_live(tmp_path, {"process": 2})
+    write_live(tmp_path, Status(2, SNAPSHOT))
 
-    assert json.load(before) == {"process": 1}
+    assert json.load(before)["process"] == 1
     before.close()
 
 
 def test_a_directory_that_is_gone_costs_only_the_news(tmp_path: Path) -> None:
-    write_live(tmp_path / "none", live_state(SNAPSHOT, 77))
+    write_live(tmp_path / "none", Status(77, SNAPSHOT))
     remove_live(tmp_path / "none")
 
     assert read_live(tmp_path / "none", 77, NOW) is None
 
 
 def test_nothing_is_left_after_removal(tmp_path: Path) -> None:
-    write_live(tmp_path, live_state(SNAPSHOT, 77))
+    write_live(tmp_path, Status(77, SNAPSHOT))
 
     remove_live(tmp_path)
 

@@ -8,9 +8,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from running import Command, wait_until
+from running import Command, Constants, wait_until
 
 PATIENCE = 60.0
+"""Seconds after which something that should come is taken for lost. No test measures time by it."""
+UNHURRIED = Constants(
+    {"gossamer.service.server.COMMIT_PATIENCE": PATIENCE, "gossamer.service.gate.WRONG_TOKENS": 1_000_000.0}
+)
+"""A slow disk is waited for, and wrong tokens are all answered in the same way."""
 
 
 class Answer(NamedTuple):
@@ -29,7 +34,7 @@ class Service:
     def __init__(self, directory: Path, *options: object) -> None:
         self.directory = directory
         fixed = ["--dir", directory, "--port", 0, "--allow-private", "--delay", 0.02, "--delay-factor", 0, "--json"]
-        self._command = Command("serve", *fixed, *options)
+        self._command = Command("serve", *fixed, UNHURRIED, *options)
         self.port = 0
 
     def __enter__(self) -> Self:

@@ -10,7 +10,7 @@ import pytest
 from crawl_samples import change, small_crawl
 
 from gossamer.backends.sqlite.database import open_for_writing
-from gossamer.backends.sqlite.reports import PageFilter
+from gossamer.backends.sqlite.pages import PageFilter
 from gossamer.clock import VirtualClock
 from gossamer.config import Config
 from gossamer.model.units import Seconds

@@ -1,5 +1,6 @@
 """Who may call: decided from the head of a request alone."""
 
+import asyncio
 import errno
 import os
 from dataclasses import replace
@@ -7,8 +8,22 @@ from pathlib import Path
 
 import pytest
 
+from gossamer.clock import VirtualClock
 from gossamer.errors import DirectoryError
-from gossamer.service.gate import LINES, Bucket, Call, Policy, call_from, judged, names_for
+from gossamer.service.gate import (
+    LINES,
+    Bucket,
+    Call,
+    Gate,
+    Message,
+    Policy,
+    Receive,
+    Scope,
+    Send,
+    call_from,
+    judged,
+    names_for,
+)
 from gossamer.service.server import is_loopback
 from gossamer.service.token import shows, token_in
 
@@ -71,6 +86,33 @@ def test_a_bucket_gives_its_rate_and_no_more() -> None:
     assert sum(bucket.take(0.0) for _ in range(100)) == 10
     assert sum(bucket.take(0.5) for _ in range(100)) == 5
     assert sum(bucket.take(100.0) for _ in range(100)) == 10
+
+
+def test_wrong_tokens_have_a_slower_rate_than_other_calls() -> None:
+    gate = Gate(answered, HERE, VirtualClock())
+
+    def statuses(authorization: bytes, calls: int) -> list[int]:
+        found: list[int] = []
+
+        async def send(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                found.append(message["status"])
+
+        async def receive() -> Message:
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        headers = [(b"host", b"localhost"), (b"authorization", authorization)]
+        for _ in range(calls):
+            asyncio.run(gate({"type": "http", "method": "POST", "path": "/crawl", "headers": headers}, receive, send))
+        return found
+
+    assert statuses(b"Bearer wrong", 12) == [401] * 10 + [429] * 2
+    assert statuses(b"Bearer " + TOKEN.encode(), 3) == [200] * 3
+
+
+async def answered(scope: Scope, receive: Receive, send: Send) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": b""})
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The service called by its own description: schemathesis makes thousands of requests of it, right ones and wrong ones,
+"""The service called by its own description: schemathesis makes a thousand requests of it, right ones and wrong ones,
 and holds every answer against it. `GOSSAMER_CALLS` asks for more of them."""
 
 import json
@@ -16,9 +16,9 @@ from small_server import Answer, SmallServer, links, page
 
 pytestmark = pytest.mark.service
 
-CALLS = int(os.environ.get("GOSSAMER_CALLS", "5000"))
-EXAMPLES = 290
-"""Of every operation; with what they lead to, that makes about 5,000 calls."""
+CALLS = int(os.environ.get("GOSSAMER_CALLS", "1000"))
+EXAMPLES = min(290, CALLS // 20)
+"""Of every operation. With what they lead to, 290 make about 5,000 calls."""
 ROUNDS = 2 + CALLS // 3000
 PATIENCE = 600.0
 
@@ -60,18 +60,17 @@ def test_no_generated_call_is_answered_with_a_5xx_or_in_a_way_that_is_not_descri
 def called(service: Service, folder: Path, seed: int) -> Counter[str]:
     """How often each operation was answered how, in one round of calls. Fails for an answer that is not as described.
 
-    `/events` never ends, and is tested by itself. Wrong tokens have a rate of their own, so that 429 is an answer to
-    them as well.
+    `/events` never ends, and is tested by itself.
     """
     counts = folder / "counts.json"
-    (folder / "schemathesis.toml").write_text("[checks.missing_required_header]\nexpected-statuses = [401, 429]\n")
+    (folder / "schemathesis.toml").write_text("[checks.missing_required_header]\nexpected-statuses = [401]\n")
     ended = subprocess.run(
         [
             *(sys.executable, "-m", "schemathesis.cli", "run", f"http://127.0.0.1:{service.port}/openapi.json"),
             *("--header", f"Authorization: Bearer {service.token}", "--exclude-path", "/events"),
             *("--checks", "all", "--max-examples", str(EXAMPLES), "--seed", str(seed)),
             *("--generation-database", "none", "--continue-on-failure", "--no-color", "--no-shrink"),
-            *("--suppress-health-check", "all"),
+            *("--suppress-health-check", "all", "--request-timeout", str(PATIENCE)),
         ],
         cwd=folder,
         env={

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TextIO
 
 from gossamer.backends.sqlite import reports
-from gossamer.backends.sqlite.windows import fact
+from gossamer.backends.sqlite.reading import fact
 from gossamer.commands import arguments as given
 from gossamer.commands.options import add_options, config_from
 from gossamer.commands.reading import not_a_part, reading, reading_all, remembered_by_crawl

@@ -5,7 +5,11 @@ import json
 import sys
 from collections.abc import Iterable
 
-from gossamer.backends.sqlite import joined, reports
+from gossamer.backends.sqlite import joined
+from gossamer.backends.sqlite.dead_letters import DeadFilter
+from gossamer.backends.sqlite.orders import drop_dead, requeue_dead
+from gossamer.backends.sqlite.pages import Json
+from gossamer.backends.sqlite.reports import queue_order
 from gossamer.clock import clock_of
 from gossamer.commands import arguments as given
 from gossamer.commands.options import config_from
@@ -34,15 +38,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     directory = directory_of(arguments)
-    wanted = reports.DeadFilter(host=given.text(arguments, "host"), reason=given.text(arguments, "reason"))
+    wanted = DeadFilter(host=given.text(arguments, "host"), reason=given.text(arguments, "reason"))
     as_json = given.flag(arguments, "json")
     action = given.text(arguments, "action")
     if action == "list":
         with reading_all(directory) as parts:
             return _list(joined.dead([part.db for part in parts], wanted), as_json)
-    change = _requeue if action == "requeue" else _drop
     with holding_all(directory) as parts:
-        number = sum(change(part, wanted) for part in parts)
+        number = sum(_change(part, wanted, requeue=action == "requeue") for part in parts)
     done = "requeued" if action == "requeue" else "dropped"
     if as_json:
         print(json.dumps({done: number}))
@@ -56,16 +59,13 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _requeue(part: Piece, wanted: reports.DeadFilter) -> int:
-    ordering = ordering_for(config_from(argparse.Namespace(), None), reports.queue_order(part.db))
-    return reports.requeue(part.db, wanted, clock_of(part.directory).now(), ordering.standing)
+def _change(part: Piece, wanted: DeadFilter, *, requeue: bool) -> int:
+    ordering = ordering_for(config_from(argparse.Namespace(), None), queue_order(part.db))
+    change = requeue_dead if requeue else drop_dead
+    return change(part.db, wanted, clock_of(part.directory).now(), ordering.standing)
 
 
-def _drop(part: Piece, wanted: reports.DeadFilter) -> int:
-    return reports.drop(part.db, wanted)
-
-
-def _list(letters: Iterable[reports.Json], as_json: bool) -> int:
+def _list(letters: Iterable[Json], as_json: bool) -> int:
     number = 0
     for letter in letters:
         number += 1
@@ -75,7 +75,7 @@ def _list(letters: Iterable[reports.Json], as_json: bool) -> int:
     return 0
 
 
-def dead_line(letter: reports.Json) -> str:
+def dead_line(letter: Json) -> str:
     """When it failed last, why, after how many tries, and the URL; what is known beyond the reason at the end."""
     at, reason = str(letter["failed_at"] or "-"), words.printable(str(letter["reason"] or "-"))
     detail = words.printable(str(letter["detail"]), 120) if letter["detail"] else ""

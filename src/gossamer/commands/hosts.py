@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator
 
 from gossamer.backends.sqlite.host_reports import HostReports, HostRow
-from gossamer.backends.sqlite.windows import fact
+from gossamer.backends.sqlite.reading import fact
 from gossamer.clock import clock_of
 from gossamer.commands import arguments as given
 from gossamer.commands.options import config_from

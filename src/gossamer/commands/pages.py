@@ -4,7 +4,8 @@ import argparse
 import json
 import sys
 
-from gossamer.backends.sqlite import joined, reports
+from gossamer.backends.sqlite import joined
+from gossamer.backends.sqlite.pages import Json, PageFilter
 from gossamer.commands import arguments as given
 from gossamer.commands.reading import add_directory_option, directory_of, reading_all
 from gossamer.model.states import UrlState
@@ -30,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     state = given.text(arguments, "state")
-    wanted = reports.PageFilter(
+    wanted = PageFilter(
         state=None if state is None else UrlState[state.upper()],
         host=given.text(arguments, "host"),
         limit=given.at_least(0, given.whole(arguments, "limit"), "--limit"),
@@ -42,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def page_line(page: reports.Json) -> str:
+def page_line(page: Json) -> str:
     """Timestamp, priority, depth, size, status, URL, in columns; a hyphen for what is not known."""
     at = str(page["fetched_at"] or "-")
     size = "-" if page["size"] is None else str(page["size"])

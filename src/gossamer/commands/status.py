@@ -7,8 +7,8 @@ import sys
 from collections.abc import Iterable, Mapping
 
 from gossamer.backends.sqlite import joined, reports
+from gossamer.backends.sqlite.reading import fact
 from gossamer.backends.sqlite.recrawl_reports import MOST_OVERDUE, recrawl_report
-from gossamer.backends.sqlite.windows import fact
 from gossamer.clock import clock_of
 from gossamer.commands import arguments as given
 from gossamer.commands.reading import add_directory_option, directory_of, holder_of, reading_all
@@ -19,10 +19,12 @@ from gossamer.model.units import HostKey, Instant
 from gossamer.observe import words
 from gossamer.observe.doing import what_it_does
 from gossamer.observe.freshening import Freshening, budget_words, freshening_object, joined_freshening, pace_words
-from gossamer.observe.live import Live, joined_live, read_live
+from gossamer.observe.live import read_live
 from gossamer.observe.sections import Section, plain_report
+from gossamer.observe.snapshot import Snapshot
 from gossamer.observe.waits import Waits, joined_waits, or_more, waiting_for
 from gossamer.workers.layout import parts_of, read_layout
+from gossamer.workers.merging import merged
 
 USAGE = "[--dir DIR] [--json]"
 DESCRIPTION = """\
@@ -60,13 +62,14 @@ def run(arguments: argparse.Namespace) -> int:
     figures = joined_freshening([(each, _number(own["pages"])) for each, own in zip(freshenings, totals, strict=True)])
     waits = joined_waits(
         [
-            with_live(each, live, running=process is not None)
-            for each, live, process in zip(on_record, lives, holders, strict=True)
+            waits_of(each, own, running=process is not None)
+            for each, own, process in zip(on_record, lives, holders, strict=True)
         ]
     )
     if under_way and waits.due is not None:  # they are queued as soon as their owners have them
         waits = dataclasses.replace(waits, due=waits.due + under_way)
-    live = joined_live([told for told in lives if told is not None])
+    known = [own for own in lives if own is not None]
+    live = merged(known, finished=False) if known else None
     for text in ordered:
         orders.take_up(text)
     state = "at rest" if holder is None else state_by(live, _number(found["queued"]))
@@ -105,36 +108,37 @@ def run(arguments: argparse.Namespace) -> int:
 # --- what it waits for -------------------------------------------------------------------------------------
 
 
-def with_live(waits: Waits, live: Live | None, *, running: bool) -> Waits:
+def waits_of(waits: Waits, live: Snapshot | None, *, running: bool) -> Waits:
     """What is on record, and what only the running process knows. Of a crawl at rest nothing is in flight."""
     if not running:
         return dataclasses.replace(waits, in_flight=0)
     if live is None:
         return waits
     # On record a host that is being visited looks as if it might be contacted; its process knows better.
-    in_flight, unread, ready = (_number(live[name]) for name in ("in_flight", "documents_waiting", "hosts_ready"))
     return dataclasses.replace(
         waits,
-        in_flight=in_flight,
-        unread=unread,
-        ready_hosts=ready,
-        dns_failing=live.get("dns_failing") is True,
-        proxy_failing=live.get("proxy_failing") is True,
-        store_failing=live.get("store_failing") is True,
-        store_slow=live.get("store_slow") is True,
-        paused=live.get("paused") is True,
+        in_flight=live.in_flight,
+        unread=live.documents_waiting,
+        ready_hosts=live.hosts_ready,
+        dns_failing=live.dns_failing,
+        proxy_failing=live.proxy_failing,
+        store_failing=live.store_failing,
+        store_slow=live.store_slow,
+        paused=live.paused,
     )
 
 
-def state_by(live: Live | None, queued: int) -> str:
+def state_by(live: Snapshot | None, queued: int) -> str:
     """What a running crawl does, in the words of the service. One that has not told us anything runs."""
     if live is None:
         return "running"
-    stopping, paused, failing, slow = (
-        live.get(name) is True for name in ("stopping", "paused", "store_failing", "store_slow")
+    return what_it_does(
+        stopping=live.stopping,
+        paused=live.paused,
+        store_failing=live.store_failing,
+        store_slow=live.store_slow,
+        busy=queued > 0 or live.in_flight > 0,
     )
-    busy = queued > 0 or _number(live["in_flight"]) > 0
-    return what_it_does(stopping=stopping, paused=paused, store_failing=failing, store_slow=slow, busy=busy)
 
 
 def next_due(waits: Waits, now: Instant) -> Instant | None:
@@ -161,8 +165,9 @@ def waits_object(waits: Waits, running: bool, now: Instant) -> reports.Json:
     return found
 
 
-def load_object(live: Live) -> reports.Json:
-    return {"mode": live["load"], "reason": live["load_reason"], "selector_shares": live["selector_shares"]}
+def load_object(live: Snapshot) -> reports.Json:
+    shares = [round(share, 2) for share in live.selector_shares]
+    return {"mode": live.load, "reason": live.load_reason, "selector_shares": shares}
 
 
 def waits_rows(waits: Waits, now: Instant) -> tuple[tuple[str, str, str], ...]:
@@ -257,7 +262,7 @@ def recrawl_rows(found: reports.Json, figures: Freshening) -> tuple[tuple[str, s
 # --- the report --------------------------------------------------------------------------------------------
 
 
-def total_rows(found: reports.Json, live: Live | None) -> list[tuple[str, str, str]]:
+def total_rows(found: reports.Json, live: Snapshot | None) -> list[tuple[str, str, str]]:
     states = _counts(found["states"])
     left = "nothing is left to do" if found["finished"] else ""
     rows = [
@@ -273,8 +278,8 @@ def total_rows(found: reports.Json, live: Live | None) -> list[tuple[str, str, s
         ("queued", words.count(states["queued"]), left),
     ]
     if live is not None:
-        shares = " / ".join(f"{share:.0f}" for share in _shares(live["selector_shares"]))
-        rows.append(("load", str(live["load"]), words.printable(f"{live['load_reason']}; turns by class: {shares} %")))
+        shares = " / ".join(f"{share:.0f}" for share in live.selector_shares)
+        rows.append(("load", live.load, words.printable(f"{live.load_reason}; turns by class: {shares} %")))
     return rows
 
 
@@ -316,10 +321,6 @@ def _rows(counts: dict[str, int]) -> tuple[tuple[str, str, str], ...]:
 
 def _counts(value: object) -> dict[str, int]:
     return {str(name): int(n) for name, n in value.items()} if isinstance(value, dict) else {}
-
-
-def _shares(value: object) -> list[float]:
-    return [float(share) for share in value] if isinstance(value, list) else []
 
 
 def _number(value: object) -> int:

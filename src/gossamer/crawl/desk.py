@@ -97,9 +97,11 @@ class ReadingDesk:
         self._bytes += len(document.response.wire_body)
         self._ready.set()
 
-    async def run(self) -> None:
-        """Read for ever; cancel to stop."""
+    async def run(self, first: Awaitable[None] | None = None) -> None:
+        """Wait for `first`, then read for ever; cancel to stop."""
         try:
+            if first is not None:
+                await first
             while True:
                 await self._ready.wait()
                 self._ready.clear()

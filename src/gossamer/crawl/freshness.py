@@ -30,7 +30,7 @@ def figures_on_record(
     *, sample: Iterable[Copied], price: str | None, pace: str | None, overdue: int, waiting: int, now: Instant
 ) -> Freshening:
     """What a crawl's store tells. `price` and `pace` are facts, as `recrawling.PRICE` and `pace.PACE` have them."""
-    value, asked, scheduled, *dear = price.split() if price else (None, "0", "0")
+    value, asked, scheduled, dear = price.split() if price else (None, "0", "0", "0")
     known = Pace(now, pace)
     discoveries, refreshes = known.a_day(now)
     return Freshening(
@@ -43,5 +43,5 @@ def figures_on_record(
         discoveries=discoveries,
         overdue=overdue,
         waiting=waiting,
-        dear_hosts=int(dear[0] or 0) if dear else 0,  # an older version did not write it down
+        dear_hosts=int(dear),
     )

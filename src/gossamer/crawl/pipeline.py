@@ -353,8 +353,9 @@ class Pipeline:
     async def run(self) -> None:
         """Crawl until nothing is left, a limit is reached, or `stop`. Everything is committed on return."""
         storing = asyncio.create_task(self._guard(self._store.run()))
+        reading = self.desk.run(recall(self._loader, self._reads.ask, self.desk.near))
         warming = warm(self._loader, self._reads.ask, self._contents, self._seen)
-        side = [asyncio.create_task(self._guard(job)) for job in (self._read(), warming, self._watch_load())]
+        side = [asyncio.create_task(self._guard(job)) for job in (reading, warming, self._watch_load())]
         try:
             self.pump()
             await self.over.wait()
@@ -371,12 +372,6 @@ class Pipeline:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             self._reads.close()
-
-    async def _read(self) -> None:
-        """Read documents, once those that they may nearly repeat are in memory."""
-        if self.desk.near is not None:
-            await recall(self._loader, self._reads.ask, self.desk.near)
-        await self.desk.run()
 
     async def _guard(self, job: Coroutine[None, None, None]) -> None:
         """A side task that dies stops the crawl."""

@@ -22,7 +22,7 @@ from gossamer.frontier.turns import FrontierStatistics, selector_shares
 from gossamer.model.part import Part
 from gossamer.model.units import Instant
 from gossamer.observe.freshening import Freshening
-from gossamer.observe.live import live_state, remove_live, write_live
+from gossamer.observe.live import Status, remove_live, write_live
 from gossamer.observe.log import EventLog
 from gossamer.observe.snapshot import Snapshot
 from gossamer.observe.waits import Waits, waiting_for
@@ -141,8 +141,8 @@ async def _tick(watch: "Watch", display: Display, log: EventLog, directory: Path
             display.update(snapshot)
             if ticks % 4 == 1 and (writing is None or writing.done()):
                 # In a thread, and not waited for: the disk may be busy with what the crawl stores.
-                told = live_state(snapshot, os.getpid())
-                writing = asyncio.create_task(asyncio.to_thread(write_live, directory, told))
+                status = Status(os.getpid(), snapshot)
+                writing = asyncio.create_task(asyncio.to_thread(write_live, directory, status))
             if ticks % 40 == 0:
                 _log_progress(log, snapshot)
     finally:

@@ -46,14 +46,9 @@ class HostChanging:
 
     @staticmethod
     def from_text(text: str) -> "HostChanging":
-        """What an earlier version reckoned with otherwise is learnt anew."""
+        """The inverse of `to_text`."""
         lies, rates, trust, *price = json.loads(text)
-        return HostChanging(
-            HostRates(*rates) if len(rates) == len(HostRates._fields) else HostRates(),
-            HostTrust(*trust) if len(trust) == len(HostTrust._fields) else HostTrust(),
-            lies,
-            price=price[0] if price else 0.0,
-        )
+        return HostChanging(HostRates(*rates), HostTrust(*trust), lies, price=price[0] if price else 0.0)
 
 
 class Said(NamedTuple):

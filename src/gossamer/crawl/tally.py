@@ -1,7 +1,7 @@
 """Counting: every figure once, for this run and, with its transaction, for the crawl."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from gossamer.model.states import UrlState
 from gossamer.store.changes import Batch
@@ -27,10 +27,10 @@ class Tally:
             counts[before] -= n
             counts[after] += n
 
-    def ordered(self, moves: Iterable[tuple[UrlState, UrlState, int]]) -> None:
-        """Orders of an operator were committed: so many URLs went from one state to another."""
-        for old, new, n in moves:
-            self.moved(old, new, n)
+    def ordered(self, counts: Mapping[str, int]) -> None:
+        """Orders of an operator were committed, and this was added to the counters."""
+        self.total.update(counts)
+        self.run.update(counts)
 
     def queued_again(self, was: UrlState, urls: int) -> None:
         """URLs were queued again and that is committed; the store counts this itself."""

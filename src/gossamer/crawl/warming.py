@@ -29,8 +29,10 @@ async def warm(
     seen.warmed()
 
 
-async def recall(loader: TaskSource, ask: Callable[..., Awaitable[Any]], near: NearDuplicates) -> None:
-    """The latest originals, as many as are kept."""
+async def recall(loader: TaskSource, ask: Callable[..., Awaitable[Any]], near: NearDuplicates | None) -> None:
+    """The latest originals, as many as are kept to find near-duplicates by."""
+    if near is None:
+        return
     originals = loader.latest_originals(near.window, _ORIGINALS)
     while chunk := await ask(next, originals, []):
         for url_id, signature in chunk:

@@ -31,7 +31,10 @@ _KEYS: Final = _BANDS + 1  # of an original: its bands, then its owner
 _BUCKETS: Final = 1 << 18  # for each of the keys
 _REMOVED: Final = (1 << 64) - 1  # in place of an owner
 
-# The bucket of a band is numbered by its lowest bits. All eight are computed at once, in the lower half of each band.
+_LONGEST: Final = 200  # links of a chain that are followed: a large site may have one band on all its pages
+
+# The bucket of a band is numbered by 18 bits, into which the others are folded: single bytes are not evenly spread. All
+# eight are computed at once, in the lower half of each band.
 _LOWER_HALVES: Final = Struct("<" + _BANDS * "I4x")
 _MASKS: Final = int.from_bytes(_LOWER_HALVES.pack(*[_BUCKETS - 1] * _BANDS), "little")
 _STARTS: Final = int.from_bytes(_LOWER_HALVES.pack(*range(0, _BANDS * _BUCKETS, _BUCKETS)), "little")
@@ -121,7 +124,9 @@ class NearDuplicates:
         keys, older, size, latest = self._keys, self._older, len(self._keys), self._next - 1
         found = []
         age = -1
-        while link and (its_age := (latest - link) % size) > age:
+        for _ in range(_LONGEST):
+            if not link or (its_age := (latest - link) % size) <= age:
+                break
             if keys[link] == key:
                 found.append(link)
             link, age = older[link], its_age
@@ -129,7 +134,8 @@ class NearDuplicates:
 
 
 def _buckets_of(url_id: int, signature: bytes) -> tuple[int, ...]:
-    bands = int.from_bytes(signature, "little") & _MASKS | _STARTS
+    whole = int.from_bytes(signature, "little")
+    bands = (whole ^ whole >> 18 ^ whole >> 36) & _MASKS | _STARTS
     return *_LOWER_HALVES.unpack(bands.to_bytes(_LOWER_HALVES.size, "little")), _BANDS * _BUCKETS + url_id % _BUCKETS
 
 

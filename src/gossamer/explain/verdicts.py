@@ -1,10 +1,8 @@
 """What the filter and robots.txt say, asked of the code that decides in a crawl."""
 
-from functools import lru_cache
-
 from gossamer.explain.facts import RobotsFact
 from gossamer.explain.story import Robots, Verdict
-from gossamer.fetch.robots import RobotsAnswer, path_of, rules_from_answer
+from gossamer.fetch.robots import path_of, rules_from_answer
 from gossamer.filter.rules import EntryRules
 from gossamer.model.units import HostKey, Instant, Origin, Seconds, Url
 
@@ -24,15 +22,6 @@ def first_reason(verdicts: tuple[Verdict, ...]) -> Verdict | None:
     return next((verdict for verdict in verdicts if verdict.reason is not None), None)
 
 
-def _answer(status: int, body: bytes, agent: str, moved: bool) -> RobotsAnswer:
-    """What the answer means. When it came makes no difference to its rules."""
-    return rules_from_answer(status, body, agent=agent, now=Instant(0.0), redirects_exhausted=moved)
-
-
-_SMALL = 4_096  # bytes of a file whose rules are kept
-_answer_kept = lru_cache(256)(_answer)
-
-
 def robots_verdict(url: Url, origin: Origin, fact: RobotsFact | None, agent: str, now: Instant) -> Robots:
     """May `agent` fetch this URL, by which line, and how old is that answer?"""
     if fact is None:
@@ -41,8 +30,7 @@ def robots_verdict(url: Url, origin: Origin, fact: RobotsFact | None, agent: str
         return Robots(origin, None, "out of reach: nothing may be fetched before its rules are known")
     moved = fact.status is not None and 300 <= fact.status < 400
     # What is on record was an answer to rely on when it came; a redirect only because it was one too many.
-    read = _answer if len(fact.body) > _SMALL else _answer_kept
-    answer = read(fact.status, fact.body, agent, moved)
+    answer = rules_from_answer(fact.status, fact.body, agent=agent, now=now, redirects_exhausted=moved)
     verdict = answer.verdict(path_of(url))
     if moved:
         meaning = "it was redirected too often, so it counts as absent"

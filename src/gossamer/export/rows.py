@@ -4,8 +4,9 @@ from base64 import b32encode
 from collections.abc import Callable, Iterator
 from itertools import chain
 
-from gossamer.backends.sqlite.exporting import ExportReader, PageEdges, PageRow
+from gossamer.backends.sqlite.exporting import ExportReader, PageEdges
 from gossamer.backends.sqlite.joined_exporting import JoinedExport
+from gossamer.backends.sqlite.pages import PageRow
 from gossamer.errors import GossamerError
 from gossamer.export.documents import ArchivedPage, DamagedRecord, Documents, link_rows
 from gossamer.export.edges import NodeTable

@@ -6,8 +6,7 @@ request passes the gate there (`gate`: who may call, how much, how often) and go
 answered in front, from the database in threads (`asking`), or from the last picture of the crawl (`metrics`). What
 touches the crawl goes over a link (`across`) to the application beside it (`beside`): it is read into a typed value
 (`bodies`), changes go through the one `Operator`, which puts them into the crawl's next commit and answers when that
-is on record. What is to outlast the process (`standing`) is a fact of the crawl's directory. The very same question,
-asked again within a moment, passes none of this: it gets the same answer (`repeated`).
+is on record. What is to outlast the process (`standing`) is a fact of the crawl's directory.
 
 What always holds: a change that was acknowledged is committed; no change without the token; nothing that a caller does
 makes the crawl less polite or lets it out of its addresses.

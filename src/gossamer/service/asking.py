@@ -11,18 +11,19 @@ from pathlib import Path
 from typing import TypeVar
 
 from gossamer.backends.sqlite.database import open_for_reading
+from gossamer.backends.sqlite.dead_letters import DeadFilter, dead_window
 from gossamer.backends.sqlite.host_index import HostIndex, HostStanding
 from gossamer.backends.sqlite.host_reports import HostReports, HostRow
-from gossamer.backends.sqlite.reports import DeadFilter, PageFilter, status
+from gossamer.backends.sqlite.pages import PageFilter, Window, page_window
+from gossamer.backends.sqlite.reading import host_row
+from gossamer.backends.sqlite.reports import status
 from gossamer.backends.sqlite.story import StoryReader
-from gossamer.backends.sqlite.windows import Window, dead_window, host_number, page_window
 from gossamer.clock import Clock
 from gossamer.config import Config
 from gossamer.explain.words import story_object
-from gossamer.inquiries import HOST_SORTS, Json, LargeRecord, host_object, story_from
+from gossamer.inquiries import HOST_SORTS, Json, host_object, story_from
 from gossamer.model.units import HostKey, Instant
 from gossamer.rulebook import Rulebook
-from gossamer.service.records import Records
 
 T = TypeVar("T")
 AT_ONCE = 4
@@ -32,8 +33,6 @@ HOSTS_KEPT = 2.0
 HOSTS_WORTH = 50.0
 """... or so many times as long as that took, if this is longer: a fiftieth of a thread goes into it at most. Only the
 first time every URL is read, which says nothing of the next."""
-SMALL_RECORD = 256 * 1024
-"""Bytes of a document that are read and unpacked on the event loop at most."""
 _CACHE_KIB = 4_096
 
 
@@ -52,7 +51,6 @@ class Questions:
         self._standings: list[HostStanding] | None = None
         self._sorted: dict[str, list[HostStanding]] = {}
         self._rules: Rulebook | None = None
-        self._records = Records(directory / "warc", clock)
 
     def _book(self, config: Config) -> Rulebook:
         """The rules of the configuration as it stands now."""
@@ -71,9 +69,6 @@ class Questions:
             db = self._opened()
         try:
             found = question(db)
-        except LargeRecord:
-            self._free.append(db)
-            raise
         except BaseException:
             db.close()  # whatever is wrong with it, the next question does not meet it
             raise
@@ -104,22 +99,7 @@ class Questions:
     async def explain(self, config: Config, url: str) -> Json:
         book = self._book(config)
         return await self._ask(
-            lambda db: story_object(story_from(StoryReader(db, self._path), book, url, self._records, running=True))
-        )
-
-    def pages_at_once(self, wanted: PageFilter, after: int, most: int) -> Window:
-        """The same as `pages`, on the event loop: for few of them, in order."""
-        return self._asked(lambda db: page_window(db, wanted, after=after, most=most))
-
-    def explain_at_once(self, config: Config, url: str) -> Json:
-        """The same as `explain`, on the event loop. Raises LargeRecord where much would have to be read."""
-        book = self._book(config)
-        return self._asked(
-            lambda db: story_object(
-                story_from(
-                    StoryReader(db, self._path), book, url, self._records, running=True, largest_record=SMALL_RECORD
-                )
-            )
+            lambda db: story_object(story_from(StoryReader(db, self._path), book, url, running=True))
         )
 
     async def hosts(self, config: Config, sort: str, offset: int, most: int, contains: str) -> tuple[list[Json], int]:
@@ -143,8 +123,8 @@ class Questions:
         """Everything known of a host; None if it is not known."""
 
         def counted(db: sqlite3.Connection) -> HostRow | None:
-            number = host_number(db, host)
-            if number is None:
+            number = host_row(db, host)
+            if number < 0:
                 return None
             reports = HostReports(db, self._path)
             return reports.row(number, reports.counts_of(number))

@@ -10,11 +10,9 @@ from typing import ClassVar, Final
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from gossamer.clock import SteadyClock
 from gossamer.errors import CannotListen
 from gossamer.sections import ServiceSection
 from gossamer.service.gate import HEADERS, Gate
-from gossamer.service.repeated import Answers, Remembering, Repeating, Short
 
 _GRACE: Final = 3  # seconds for answers that are on their way when the service ends
 
@@ -38,15 +36,14 @@ def listen(host: str, port: int) -> socket.socket:
     return found
 
 
-def server_config(gate: Gate, section: ServiceSection, short: Short | None = None) -> uvicorn.Config:
-    class Connection(Repeating, PatientConnection):
-        answers = Answers(SteadyClock(), gate.counts, short)
+def server_config(gate: Gate, section: ServiceSection) -> uvicorn.Config:
+    class Connection(PatientConnection):
         head_timeout = section.head_timeout
         most = section.max_connections
         silent: ClassVar[dict[PatientConnection, None]] = {}
 
     return uvicorn.Config(
-        Remembering(gate, Connection.answers),
+        gate,
         http=Connection,
         ws="none",
         lifespan="off",
@@ -116,10 +113,6 @@ class PatientConnection(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._head_is_there()
         super().on_headers_complete()
-
-    def on_response_complete(self) -> None:
-        self._head_is_there()  # of a request that was answered at once, too
-        super().on_response_complete()
 
     def send_400_response(self, msg: str) -> None:
         """What is no HTTP, or has a path of more than 64 KB, is answered in JSON like everything else."""

@@ -24,7 +24,6 @@ import uvloop
 from gossamer.clock import SteadyClock, clock_of
 from gossamer.config import Config
 from gossamer.crawl.memory import own_use
-from gossamer.errors import GossamerError
 from gossamer.filter.domains import registrable_domain
 from gossamer.link import Link
 from gossamer.model.units import HostKey
@@ -35,7 +34,6 @@ from gossamer.service.connections import Server, server_config
 from gossamer.service.gate import App, Gate, Policy
 from gossamer.service.metrics import Metrics
 from gossamer.service.parts import Parts
-from gossamer.service.short import ShortWay
 from gossamer.service.standing import StandingOrders
 from gossamer.service.starting import answered_until
 
@@ -115,9 +113,7 @@ async def _serve(listening: socket.socket, end: socket.socket, app: App, parts: 
     _fill_in(parts, shown)
     link.tell("used", shown.with_own_use())
     questions = parts.questions
-    server, across = _made(link, app, parts, policy, shown)
-    with suppress(GossamerError):
-        questions.explain_at_once(shown.config, "http://host.test/")  # the first story of all is the dearest
+    server, across = _made(link, app, policy, shown)
 
     async def hear() -> None:
         async for what, *rest in heard:
@@ -145,8 +141,7 @@ def _fill_in(parts: Parts, shown: Shown) -> None:
     parts.metrics = Metrics(lambda: shown.latest)
 
 
-def _made(link: Link, app: App, parts: Parts, policy: Policy, shown: Shown) -> tuple[Server, Across]:
-    across, clock = Across(app, link), SteadyClock()
-    gate = Gate(across, policy, clock)
-    short = ShortWay(shown, parts.questions, parts.metrics, clock)
-    return Server(server_config(gate, shown.config.service, short), lambda: link.tell("ready")), across
+def _made(link: Link, app: App, policy: Policy, shown: Shown) -> tuple[Server, Across]:
+    across = Across(app, link)
+    gate = Gate(across, policy, SteadyClock())
+    return Server(server_config(gate, shown.config.service), lambda: link.tell("ready")), across

@@ -26,6 +26,8 @@ OPEN_PAGES: Final = frozenset({"/", "/openapi.json"})
 STREAMS: Final = frozenset({"/events"})
 LINES: Final = "application/x-ndjson"
 """The type of a body without end: it is read as it comes, and may be as long as it likes."""
+WRONG_TOKENS = 10.0
+"""Wrong tokens that are answered with 401, per second; more are answered with 429."""
 CHANGING: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
 
@@ -164,12 +166,8 @@ class Gate:
         self._policy = policy
         self._clock = clock
         self._bucket = Bucket(policy.max_requests)
-        self._wrong_tokens = Bucket(10.0)
+        self._wrong_tokens = Bucket(WRONG_TOKENS)
         self.refused = 0
-
-    def counts(self, path: str) -> bool:
-        """Whether a call that was just let in may come again: it counts like any other."""
-        return path in LIVENESS or self._bucket.take(self._clock.monotonic())
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

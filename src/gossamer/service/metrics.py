@@ -1,7 +1,6 @@
 """The figures of a crawl (`metric_table`) in the two forms in which they are asked for: Prometheus' text and JSON.
 
-Both are made from the last picture, once for each, however many ask: whatever the size of the crawl, a scrape costs the
-making of some hundred lines.
+Both are made from the last picture: whatever the size of the crawl, a scrape costs the making of some hundred lines.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -97,19 +96,15 @@ def _ranks(accept: str) -> dict[str, float]:
 
 
 class Metrics:
-    """The figures, in both forms. What was made of a picture is kept until there is a newer one."""
+    """The figures, in both forms."""
 
     def __init__(self, latest: Callable[[], Snapshot | None]) -> None:
         self._latest = latest
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(CrawlCollector(latest))
-        self._text: tuple[Snapshot | None, bytes] = None, b""
 
     def text(self) -> bytes:
-        latest = self._latest()
-        if latest is None or self._text[0] is not latest:
-            self._text = latest, generate_latest(self._registry)
-        return self._text[1]
+        return generate_latest(self._registry)
 
     def plain(self) -> dict[str, Plain]:
         """Name to figure, or to figures by label. A histogram has `count`, `sum` in seconds, and `buckets`."""

@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gossamer.backends.sqlite.database import open_for_reading
-from gossamer.backends.sqlite.orders import MOST, excluded_urls
-from gossamer.backends.sqlite.reports import DeadFilter
-from gossamer.backends.sqlite.windows import dead_ids, ids_of
+from gossamer.backends.sqlite.dead_letters import DeadFilter, dead_ids, ids_of
+from gossamer.backends.sqlite.orders import DROPPED, MOST, excluded_urls
 from gossamer.config import Config, shape_of
 from gossamer.crawl.controls import HOST_DROPPED
 from gossamer.crawl.session import Session
@@ -33,7 +32,6 @@ from gossamer.wishes import canonicaliser_for, politeness_for
 
 LIMIT_REASONS = ("depth_limit", "url_too_long", "excluded_domain")
 """Why limits exclude: what returns when they are lifted."""
-DROPPED = "dropped"
 WHERE = "POST /seed/urls"
 _NOT_TEXT = re.compile("[\\x00-\\x1f\\x7f\\ud800-\\udfff]").search
 
@@ -327,9 +325,6 @@ class Operator:
             self._opened.crawl.store.batch.orders.append(order)
             await self._committed()
             done += order.done
-            if because is not None:
-                tally = self._opened.crawl.tally
-                tally.total["excluded:" + because] += order.done
         return done
 
     async def _keep(self) -> None:

@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from fastapi import FastAPI, Path, Query, Request, Response
 
-from gossamer.backends.sqlite.reports import DeadFilter, PageFilter
+from gossamer.backends.sqlite.dead_letters import DeadFilter
+from gossamer.backends.sqlite.pages import PageFilter
 from gossamer.filter.scope import parse_domains, read_host
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostKey

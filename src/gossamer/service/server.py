@@ -13,7 +13,7 @@ from typing import Any
 import uvloop
 
 from gossamer.backends.sqlite.database import open_for_reading
-from gossamer.backends.sqlite.windows import fact
+from gossamer.backends.sqlite.reading import fact
 from gossamer.config import Config
 from gossamer.crawl.session import Session, session
 from gossamer.crawl.supervisor import Interrupts

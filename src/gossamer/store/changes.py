@@ -357,7 +357,7 @@ class Committed(NamedTuple):
     left_out: int = 0  # of an order with `after`, URLs that found no room ...
     again_to: Place | None = None  # ... and the last that was looked at; None: there are no more
     walked_to: Place | None = None  # the same of an order with `walk`
-    ordered: tuple[tuple[UrlState, UrlState, int], ...] = ()  # URLs that orders have moved: from, to, how many
+    ordered: Mapping[str, int] = MappingProxyType({})  # what orders have added to the counters
     forgiven: frozenset[HostId] = frozenset()  # hosts that orders gave URLs back to
     new_seeds: frozenset[Url] = frozenset()  # seeds that were not known
     reported: int = 0  # pages whose next visit was brought forward, because a list says that they have changed

@@ -10,11 +10,11 @@ from sqlite_store import START, Store, candidate, settlement
 
 from gossamer.backends.sqlite import host_index
 from gossamer.backends.sqlite.database import open_for_reading, open_for_writing
+from gossamer.backends.sqlite.dead_letters import DeadFilter
 from gossamer.backends.sqlite.host_index import HostIndex, HostStanding
 from gossamer.backends.sqlite.host_reports import HostReports
-from gossamer.backends.sqlite.reports import DeadFilter, drop, requeue
+from gossamer.backends.sqlite.orders import drop_dead, requeue_dead
 from gossamer.errors import DiskFull
-from gossamer.model.facts import Standing
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant, Seconds
 from gossamer.store.changes import Again, Batch, Order
@@ -94,8 +94,8 @@ def test_dead_letters_that_are_requeued_or_dropped_at_rest_are_counted(store: St
     store.writer.commit(Batch(candidates=[candidate(f"{n % 2}.test", n) for n in range(6)]), store.now)
     store.writer.commit(Batch(settlements=[settlement(n, UrlState.DEAD, 2 - n % 2) for n in range(1, 7)]), store.now)
     with closing(open_for_writing(store.path)) as db:
-        requeue(db, DeadFilter(host="0.test"), store.now, lambda facts: Standing(0, 0.5, None))
-        drop(db, DeadFilter(host="1.test"))
+        requeue_dead(db, DeadFilter(host="0.test"), store.now, store.ordering.standing)
+        drop_dead(db, DeadFilter(host="1.test"), store.now, store.ordering.standing)
 
     found = looked(HostIndex(store.path), store.path)
 

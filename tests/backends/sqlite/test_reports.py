@@ -7,8 +7,10 @@ import pytest
 
 from gossamer.backends.sqlite import reports
 from gossamer.backends.sqlite.database import open_for_reading, open_for_writing
+from gossamer.backends.sqlite.dead_letters import DeadFilter
 from gossamer.backends.sqlite.loader import SqliteLoader
-from gossamer.backends.sqlite.reports import DeadFilter, PageFilter
+from gossamer.backends.sqlite.orders import drop_dead, requeue_dead
+from gossamer.backends.sqlite.pages import PageFilter
 from gossamer.backends.sqlite.writer import SqliteWriter
 from gossamer.clock import VirtualClock
 from gossamer.errors import StoreFailed
@@ -223,7 +225,10 @@ def test_many_pages_are_read_in_chunks_and_all_come(tmp_path: Path) -> None:
     assert one_host == urls[1::2]
 
 
-def test_a_reader_left_open_does_not_hold_back_the_running_crawl(database: Path) -> None:
+def test_a_reader_left_open_does_not_hold_back_the_running_crawl(
+    database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gossamer.backends.sqlite.pages.WINDOW", 1)
     reader, writer = open_for_reading(database), open_for_writing(database)
     pages = reports.pages(reader, PageFilter())
     next(pages)
@@ -257,7 +262,7 @@ def counts(db: sqlite3.Connection) -> dict[str, int]:
 def test_requeued_letters_are_due_with_all_their_tries(database: Path) -> None:
     db = open_for_writing(database)
 
-    number = reports.requeue(db, DeadFilter(reason="conn_refused"), Instant(NOW + 50), ORDERING.standing)
+    number = requeue_dead(db, DeadFilter(reason="conn_refused"), Instant(NOW + 50), ORDERING.standing)
 
     pages = by_url(reports.pages(db, PageFilter(host="b.test")))
     assert number == 1
@@ -272,7 +277,7 @@ def test_the_frontier_finds_requeued_letters_in_its_front_queues(database: Path)
     db = open_for_writing(database)
     db.execute("DELETE FROM fronts")  # as it is when a host has nothing queued
 
-    reports.requeue(db, DeadFilter(), Instant(NOW + 50), ORDERING.standing)
+    requeue_dead(db, DeadFilter(), Instant(NOW + 50), ORDERING.standing)
 
     assert sorted(db.execute("SELECT host_id, front, place FROM fronts")) == [
         (2, 1, NOW + 50),
@@ -290,7 +295,7 @@ def test_under_an_ordering_by_score_requeued_letters_stand_by_their_score(databa
     db = open_for_writing(database)
     db.execute("UPDATE urls SET links = 4 WHERE id = 8")
 
-    reports.requeue(db, DeadFilter(), Instant(NOW + 50), Novelty().standing)
+    requeue_dead(db, DeadFilter(), Instant(NOW + 50), Novelty().standing)
 
     places = db.execute("SELECT id, front, place, priority, available_at FROM urls WHERE host_id = 2 ORDER BY id")
     assert places.fetchall() == [(7, 0, 0.0, 0.0, NOW + 50), (8, 0, -400.0, 400.0, NOW + 50)]
@@ -302,7 +307,7 @@ def test_a_front_queue_entry_that_is_earlier_stays(database: Path) -> None:
     db = open_for_writing(database)
     db.execute("INSERT OR REPLACE INTO fronts VALUES (2, 1, 5.0)")
 
-    reports.requeue(db, DeadFilter(), Instant(NOW + 50), ORDERING.standing)
+    requeue_dead(db, DeadFilter(), Instant(NOW + 50), ORDERING.standing)
 
     assert db.execute("SELECT place FROM fronts WHERE host_id = 2 AND front = 1").fetchone() == (5.0,)
     db.close()
@@ -311,7 +316,7 @@ def test_a_front_queue_entry_that_is_earlier_stays(database: Path) -> None:
 def test_dropped_letters_are_excluded_for_good(database: Path) -> None:
     db = open_for_writing(database)
 
-    number = reports.drop(db, DeadFilter(host="b.test"))
+    number = drop_dead(db, DeadFilter(host="b.test"), NOW, ORDERING.standing)
 
     pages = by_url(reports.pages(db, PageFilter(host="b.test")))
     assert number == 2
@@ -325,8 +330,8 @@ def test_dropped_letters_are_excluded_for_good(database: Path) -> None:
 def test_the_counters_stay_true_after_requeue_and_drop(database: Path) -> None:
     db = open_for_writing(database)
 
-    reports.requeue(db, DeadFilter(reason="conn_refused"), NOW, ORDERING.standing)
-    reports.drop(db, DeadFilter())
+    requeue_dead(db, DeadFilter(reason="conn_refused"), NOW, ORDERING.standing)
+    drop_dead(db, DeadFilter(), NOW, ORDERING.standing)
 
     states = reports.status(db)["states"]
     assert isinstance(states, dict)
@@ -338,8 +343,8 @@ def test_nothing_matches_nothing_changes(database: Path) -> None:
     db = open_for_writing(database)
     before = list(db.iterdump())
 
-    assert reports.requeue(db, DeadFilter(host="nowhere.test"), NOW, ORDERING.standing) == 0
-    assert reports.drop(db, DeadFilter(reason="no_such_reason")) == 0
+    assert requeue_dead(db, DeadFilter(host="nowhere.test"), NOW, ORDERING.standing) == 0
+    assert drop_dead(db, DeadFilter(reason="no_such_reason"), NOW, ORDERING.standing) == 0
 
     assert list(db.iterdump()) == before
     db.close()
@@ -351,7 +356,7 @@ def test_a_failure_within_a_change_leaves_everything_as_it_was(database: Path) -
     before = counts(db)
 
     with pytest.raises(StoreFailed):
-        reports.requeue(db, DeadFilter(), NOW, ORDERING.standing)
+        requeue_dead(db, DeadFilter(), NOW, ORDERING.standing)
 
     assert counts(db) == before
     assert not db.in_transaction

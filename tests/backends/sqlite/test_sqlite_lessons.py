@@ -7,6 +7,7 @@ import pytest
 from sqlite_store import START, Store, candidate, settlement
 
 from gossamer.backends.sqlite.lessons import learnt_parameters, lift_cuts
+from gossamer.backends.sqlite.reports import status
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostId, HostKey, Instant
 from gossamer.store.changes import Batch, LearntParameter
@@ -63,7 +64,9 @@ def test_lifting_gives_back_what_was_cut_on_hosts_that_are_free_and_nothing_else
         excluded._replace(url_id=4, host_id=HostId(1), reason="robots_denied"),
         excluded._replace(url_id=2, host_id=HostId(2), reason="trap:alike"),
     ]
-    store.writer.commit(Batch(settlements=cuts), store.now)
+    batch = Batch(settlements=cuts)
+    batch.counters.update(f"excluded:{cut.reason}" for cut in cuts)
+    store.writer.commit(batch, store.now)
     store.close()
 
     lifted = lift_cuts(store.path, lambda host: host == A, store.ordering, Instant(START + 9))
@@ -75,6 +78,7 @@ def test_lifting_gives_back_what_was_cut_on_hosts_that_are_free_and_nothing_else
     assert store.value("SELECT value FROM counters WHERE name = 'state:queued'") == 4
     assert store.value("SELECT value FROM counters WHERE name = 'state:excluded'") == 2
     assert (1, 0) in store.rows("SELECT host_id, front FROM fronts")
+    assert status(store.db)["excluded"] == {"robots_denied": 1, "trap:alike": 1}
 
 
 def test_with_no_cut_to_lift_nothing_changes(store: Store) -> None:

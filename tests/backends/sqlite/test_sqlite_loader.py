@@ -22,11 +22,11 @@ READS = [
     *("front_window", "host_record", "host_robots", "host_queue", "resting_addresses", "content_owner"),
     *("fingerprints_after", "digests_after", "host_by_name", "domain_by_name", "front_truth", "last_url"),
     *("due_missing", "fact", "counters", "counter", "warc_files", "host_clock", "suffix_by_name", "place_of"),
-    *("domains_without_suffix", "queued_after", "uncounted_pages", "urls_since"),
+    *("queued_after", "uncounted_pages", "urls_since"),
 ]
 OF_MANY_ROWS = [
     *("settle_url", "fronts_of", "ask_again", "links_of", "credits_of", "count_links", "count_domain_links"),
-    *("waiting_of", "move_url", "join_front", "set_host_clock", "count_accesses", "count_suffix_visits", "set_suffix"),
+    *("waiting_of", "move_url", "join_front", "set_host_clock", "count_accesses", "count_suffix_visits"),
 ]
 
 
@@ -62,7 +62,7 @@ def test_every_query_of_a_reader_follows_an_index(store: Store, name: str, analy
     plan = [str(row[3]) for row in store.rows("EXPLAIN QUERY PLAN " + sql, *[0] * sql.count("?"))]
 
     # These are read whole, once per start or commit; they have a few rows.
-    whole = ("counters", "warc_files", "domains_without_suffix", "uncounted_pages")
+    whole = ("counters", "warc_files", "uncounted_pages")
     scans = [] if name in whole else [step for step in plan if step.startswith("SCAN")]
     assert plan
     assert scans == []

@@ -3,11 +3,9 @@
 import asyncio
 import contextlib
 import random
-from collections.abc import AsyncIterator, Coroutine
-from typing import TypeVar
+from collections.abc import AsyncIterator
 
 import pytest
-import uvloop
 
 from gossamer.clock import VirtualClock
 from gossamer.fetch.dns.breaker import BreakerRules
@@ -18,16 +16,11 @@ from gossamer.fetch.dns.stored import StoredAnswer
 from gossamer.model.outcome import Failed, Failure
 from gossamer.model.units import Domain, HostKey, Instant, Seconds
 from name_server import AAAA, REFUSED, SERVFAIL, A, NameServer, Reply, Zone, a, name_server
+from travelling import run_travelling as run
 
-T = TypeVar("T")
 X, Y, GOOD = HostKey("x.test"), HostKey("y.test"), HostKey("good.test")
 SILENT, FAILING = Reply(silent=True), Reply(code=SERVFAIL)
 NOWHERE = "127.0.0.1:1"
-
-
-def run(main: Coroutine[object, object, T]) -> T:
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(main)
 
 
 def resolver_at(
@@ -301,24 +294,6 @@ def test_a_crowd_of_dead_names_costs_one_probe_and_no_healthy_name_waits() -> No
             return {type(one) for one in dead}, {type(one) for one in new}, statistics.probes, statistics.sick
 
     assert run(main()) == ({Failed}, {Addresses}, 1, False)
-
-
-def test_names_that_failed_while_the_resolver_was_sick_are_not_held_back_when_it_is_well() -> None:
-    zone = {"now": a("192.0.2.1")}
-
-    async def main() -> list[object]:
-        async with resolving(lambda _host, _kind: zone["now"]) as (resolver, _, clock):
-            await resolver.resolve(GOOD)
-            zone["now"] = SILENT
-            names = [HostKey(f"h{number}.test") for number in range(8)]
-            for name in names:
-                await resolver.resolve(name)
-            assert resolver.statistics().sick
-            zone["now"] = a("192.0.2.1")
-            clock.advance(Seconds(2.0))
-            return [await resolver.resolve(name) for name in names]
-
-    assert [type(outcome) for outcome in run(main())] == [Addresses] * 8
 
 
 def test_a_resolver_that_died_is_found_out_though_its_old_names_died_with_it() -> None:

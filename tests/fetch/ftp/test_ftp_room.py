@@ -1,19 +1,19 @@
 """Files over FTP share room with all other bodies under way."""
 
 import asyncio
-from pathlib import Path
 
-from ftp_server import real_server
+from scripted_server import hasty, until
+from test_ftp_trouble import sending, serving
 
-from gossamer.clock import SteadyClock
 from gossamer.fetch.ftp.fetcher import FtpFetcher
-from gossamer.fetch.http.ports import FetchLimits, Request
+from gossamer.fetch.http.ports import Request
 from gossamer.fetch.http.room import BodyRoom
 from gossamer.model.outcome import FetchOutcome, Response
-from gossamer.model.units import HostKey, Seconds, Url
+from gossamer.model.units import HostKey, Url
+from travelling import LoopClock, run_travelling
 
 BODY = bytes(range(256)) * 2000
-IMPATIENT = FetchLimits(idle=Seconds(0.3), total=Seconds(0.6))
+IMPATIENT = hasty(idle=0.3, total=0.6)
 
 
 class Somebody:
@@ -23,25 +23,24 @@ class Somebody:
         pass
 
 
-def test_a_file_waits_for_room_beyond_all_deadlines_and_arrives_whole(tmp_path: Path) -> None:
-    (tmp_path / "binary").write_bytes(BODY)
+def test_a_file_waits_for_room_beyond_all_deadlines_and_arrives_whole() -> None:
     room, somebody = BodyRoom(1000, free=100), Somebody()
 
-    async def main(port: int) -> tuple[int, FetchOutcome]:
+    async def main() -> FetchOutcome:
         room.taken += 2000
         assert not room.must_wait(somebody, 2000)  # it is the first, and goes on
-        fetcher = FtpFetcher("gossamer-test/1.0", IMPATIENT, SteadyClock(), allow=lambda _address: True, room=room)
-        url = Url(f"ftp://ftp.test:{port}/binary")
-        fetch = asyncio.create_task(fetcher.fetch(Request(url, HostKey("ftp.test"), port, "127.0.0.1")))
-        await asyncio.sleep(1.0)
-        held = room.held
-        room.leave(somebody, 2000)
-        return held, await fetch
+        fetcher = FtpFetcher("gossamer-test/1.0", IMPATIENT, LoopClock(), allow=lambda _address: True, room=room)
+        async with serving(sending(BODY)) as (port, _):
+            url = Url(f"ftp://ftp.test:{port}/binary")
+            fetch = asyncio.create_task(fetcher.fetch(Request(url, HostKey("ftp.test"), port, "127.0.0.1")))
+            await until(lambda: room.held == 1)
+            assert room.held == 1
+            await asyncio.sleep(2.0)
+            room.leave(somebody, 2000)
+            return await fetch
 
-    with real_server(tmp_path) as port:
-        held, outcome = asyncio.run(main(port))
+    outcome = run_travelling(main())
 
-    assert held == 1
     assert isinstance(outcome, Response), outcome
     assert (outcome.wire_body, outcome.truncated) == (BODY, None)
     assert room.taken == 0

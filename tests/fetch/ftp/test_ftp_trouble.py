@@ -2,23 +2,20 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
 
 import pytest
-import uvloop
 from scripted_server import PATIENT, hasty
 
-from gossamer.clock import SteadyClock
 from gossamer.extract.links import extract_page
 from gossamer.fetch.ftp.fetcher import MAX_LISTING_BYTES, FtpFetcher
 from gossamer.fetch.http.options import HostOptions, Proxy
 from gossamer.fetch.http.ports import FetchLimits, Request
 from gossamer.model.outcome import Failed, Failure, FetchOutcome, Response, Truncation
 from gossamer.model.units import HostKey, Url
-
-T = TypeVar("T")
+from travelling import LoopClock
+from travelling import run_travelling as run
 
 
 @dataclass
@@ -97,16 +94,10 @@ async def serving(script: Script) -> AsyncIterator[tuple[int, list[bytes]]]:
                 talk.data.get_nowait().close()
 
 
-def run(main: Coroutine[object, object, T]) -> T:
-    """Run on uvloop, as the crawler does."""
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(main)
-
-
 def visit(script: Script, path: str = "/x", limits: FetchLimits = PATIENT) -> FetchOutcome:
     async def main() -> FetchOutcome:
         async with serving(script) as (port, _):
-            fetcher = FtpFetcher("gossamer-test/1.0", limits, SteadyClock(), allow=lambda _address: True)
+            fetcher = FtpFetcher("gossamer-test/1.0", limits, LoopClock(), allow=lambda _address: True)
             return await fetcher.fetch(Request(Url(f"ftp://x.test:{port}{path}"), HostKey("x.test"), port, "127.0.0.1"))
 
     return run(main())
@@ -202,7 +193,7 @@ def test_nobody_listening_is_a_refused_connection() -> None:
     async def main() -> FetchOutcome:
         async with serving(silent) as (port, _):
             pass
-        fetcher = FtpFetcher("gossamer-test/1.0", PATIENT, SteadyClock(), allow=lambda _address: True)
+        fetcher = FtpFetcher("gossamer-test/1.0", PATIENT, LoopClock(), allow=lambda _address: True)
         return await fetcher.fetch(Request(Url("ftp://x.test/"), HostKey("x.test"), port, "127.0.0.1"))
 
     outcome = run(main())
@@ -271,7 +262,7 @@ def test_the_address_in_a_passive_reply_is_never_dialled() -> None:
             sentinel.close()
 
         async with serving(script) as (port, _):
-            fetcher = FtpFetcher("gossamer-test/1.0", PATIENT, SteadyClock(), allow=lambda _address: True)
+            fetcher = FtpFetcher("gossamer-test/1.0", PATIENT, LoopClock(), allow=lambda _address: True)
             request = Request(Url(f"ftp://x.test:{port}/x"), HostKey("x.test"), port, "127.0.0.1")
             return await fetcher.fetch(request), contacts
 
@@ -417,7 +408,7 @@ def test_a_visit_leaves_no_connection_open_and_says_goodbye() -> None:
             ended.set()
 
         async with serving(script) as (port, heard):
-            fetcher = FtpFetcher("gossamer-test/1.0", PATIENT, SteadyClock(), allow=lambda _address: True)
+            fetcher = FtpFetcher("gossamer-test/1.0", PATIENT, LoopClock(), allow=lambda _address: True)
             await fetcher.fetch(Request(Url(f"ftp://x.test:{port}/x"), HostKey("x.test"), port, "127.0.0.1"))
             async with asyncio.timeout(10):
                 await ended.wait()
@@ -437,7 +428,7 @@ def test_a_cancelled_visit_closes_its_connections() -> None:
             ended.set()
 
         async with serving(script) as (port, _):
-            fetcher = FtpFetcher("gossamer-test/1.0", FetchLimits(), SteadyClock(), allow=lambda _address: True)
+            fetcher = FtpFetcher("gossamer-test/1.0", FetchLimits(), LoopClock(), allow=lambda _address: True)
             request = Request(Url(f"ftp://x.test:{port}/x"), HostKey("x.test"), port, "127.0.0.1")
             task = asyncio.create_task(fetcher.fetch(request))
             async with asyncio.timeout(10):
@@ -453,13 +444,13 @@ def test_a_cancelled_visit_closes_its_connections() -> None:
 @pytest.mark.parametrize("name", ["two\r\nlines", "", "caf\u00e9"])
 def test_a_user_agent_that_is_more_than_one_line_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="one line"):
-        FtpFetcher(name, PATIENT, SteadyClock(), allow=bool)
+        FtpFetcher(name, PATIENT, LoopClock(), allow=bool)
 
 
 def visit_with(options: HostOptions) -> tuple[FetchOutcome, list[bytes]]:
     async def main() -> tuple[FetchOutcome, list[bytes]]:
         async with serving(sending(b"hello")) as (port, heard):
-            fetcher = FtpFetcher("gossamer-test/1.0", PATIENT, SteadyClock(), allow=lambda _address: True)
+            fetcher = FtpFetcher("gossamer-test/1.0", PATIENT, LoopClock(), allow=lambda _address: True)
             url = Url(f"ftp://x.test:{port}/x")
             return await fetcher.fetch(Request(url, HostKey("x.test"), port, "127.0.0.1", (), options)), heard
 

@@ -5,16 +5,18 @@ import contextlib
 import socket
 import ssl
 import struct
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import uvloop
 
-from gossamer.clock import SteadyClock
+from gossamer.clock import Clock, SteadyClock, VirtualClock
 from gossamer.fetch.http.curl import CurlFetcher
 from gossamer.fetch.http.options import HostOptions
 from gossamer.fetch.http.ports import FetchLimits, Request
+from gossamer.fetch.http.room import BodyRoom
 from gossamer.model.outcome import Failed, Response
 from gossamer.model.units import HostKey, Seconds, Url
 
@@ -56,6 +58,12 @@ class Talk:
         self.writer.write(data)
         await self.writer.drain()
 
+    async def say_and_wait(self, data: bytes) -> None:
+        """Say it, and wait until the client has read it (or has left)."""
+        await self.say(data)
+        ours, theirs = (_as_listed(self.writer.get_extra_info(name)) for name in ("sockname", "peername"))
+        await until(lambda: _waiting_between(ours, theirs) == 0)
+
     def reset(self) -> None:
         """End the connection with RST instead of FIN."""
         raw = self.writer.get_extra_info("socket")
@@ -67,6 +75,56 @@ class Talk:
         with contextlib.suppress(ConnectionError):
             while await self.reader.read(65536):
                 pass
+
+    async def outwait(self, clock: VirtualClock) -> None:
+        """Say nothing and let time pass until the client closes."""
+        leaving = asyncio.create_task(self.gone())
+        while not leaving.done():
+            clock.advance(Seconds(0.05))
+            await asyncio.wait((leaving,), timeout=0.005)
+
+
+def _as_listed(place: tuple[str, int]) -> str:
+    """As /proc/net/tcp writes an address and a port."""
+    return f"{socket.inet_aton(place[0])[::-1].hex()}:{place[1]:04x}".upper()
+
+
+def _waiting_between(one: str, other: str) -> int:
+    """Bytes that one of two sockets has written and the other has not read."""
+    waiting = 0
+    with open("/proc/net/tcp", encoding="ascii") as file:
+        for line in file:
+            fields = line.split()
+            if (fields[1], fields[2]) in ((one, other), (other, one)):
+                waiting += sum(int(queue, 16) for queue in fields[4].split(":"))
+    return waiting
+
+
+class StepClock(VirtualClock):
+    """Every look at it finds that as much time has passed."""
+
+    def __init__(self, step: float) -> None:
+        super().__init__()
+        self._step = Seconds(step)
+
+    def monotonic(self) -> float:
+        self.advance(self._step)
+        return super().monotonic()
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    """Give the loop time, but not for ever; the test's own assertion says what is wrong."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(60.0):
+            while not holds():  # noqa: ASYNC110 - what is waited for has no event
+                await asyncio.sleep(0.002)
+
+
+async def pass_time(seconds: float) -> None:
+    """At least as long by everybody's clock: a timer of uvloop counts from the time at which its turn began."""
+    end = time.monotonic() + seconds
+    while (left := end - time.monotonic()) >= 0:  # noqa: ASYNC110 - until a time, not an event
+        await asyncio.sleep(left + 0.001)
 
 
 Script = Callable[[Talk], Awaitable[None]]
@@ -131,15 +189,19 @@ async def fetching(
     ca_file: str | None = None,
     max_connections: int = 64,
     usual: HostOptions | None = None,
+    clock: Clock | None = None,
+    room: BodyRoom | None = None,
 ) -> AsyncIterator[CurlFetcher]:
+    """A fetcher, whose deadlines pass by `clock`."""
     fetcher = CurlFetcher(
         AGENT,
         limits,
-        SteadyClock(),
+        clock or SteadyClock(),
         allow=allow,
         max_connections=max_connections,
         ca_file=ca_file,
         usual=usual,
+        room=room,
     )
     try:
         yield fetcher

@@ -2,24 +2,25 @@
 
 import asyncio
 import random
-from collections.abc import Callable
 
 import pytest
 from http2_frames import Asked, serving_http2
-from scripted_server import HEAD, Script, Talk, answered, failed, hasty, run, serving
+from scripted_server import HEAD, Script, Talk, answered, failed, hasty, run, serving, until
 from trusting import authority
 
-from gossamer.clock import SteadyClock
+from gossamer.clock import Clock, SteadyClock, VirtualClock
 from gossamer.fetch.http.curl import CurlFetcher
 from gossamer.fetch.http.ports import FetchLimits
 from gossamer.fetch.http.room import Arriving, BodyRoom
 from gossamer.model.outcome import Failure, Response
+from gossamer.model.units import Seconds
 
 SIZE = 1_000_000
 FREE = 64 * 1024
 PIECE = 64 * 1024  # more than libcurl hands over at a time
 BODIES = 8
 ALL_AT_ONCE = FetchLimits()
+SWEEP = 0.06  # seconds between two looks at the deadlines, where the shortest is 0.4
 
 
 class PeakedRoom(BodyRoom):
@@ -122,16 +123,11 @@ def whole(size: int = SIZE) -> bytes:
     return HEAD + b"Content-Length: %d\r\n\r\n" % size + b"x" * size
 
 
-async def until(holds: Callable[[], bool]) -> None:
-    """Give the loop time, but not for ever; the test's own assertion says what is wrong."""
-    for _ in range(3000):
-        if holds():
-            return
-        await asyncio.sleep(0.001)
-
-
-async def at_once(script: Script, room: BodyRoom, limits: FetchLimits = ALL_AT_ONCE) -> list[Response]:
-    fetcher = CurlFetcher("gossamer-test/1.0", limits, SteadyClock(), allow=lambda _address: True, room=room)
+async def at_once(
+    script: Script, room: BodyRoom, limits: FetchLimits = ALL_AT_ONCE, clock: Clock | None = None
+) -> list[Response]:
+    clock = clock or SteadyClock()
+    fetcher = CurlFetcher("gossamer-test/1.0", limits, clock, allow=lambda _address: True, room=room)
     async with serving(script) as site:
         fetches = [answered(fetcher, site.request(f"/{n}", host=f"h{n}.test")) for n in range(BODIES)]
         try:
@@ -157,7 +153,7 @@ def test_many_large_bodies_at_once_share_the_room_and_arrive_whole() -> None:
 
 def test_time_for_which_a_body_is_held_is_not_its_hosts() -> None:
     """The first one fills the room and then takes longer than the others may be silent."""
-    room = PeakedRoom(SIZE // 2)
+    clock, room = VirtualClock(), PeakedRoom(SIZE // 2)
     filled = asyncio.Event()
 
     async def script(talk: Talk) -> None:
@@ -170,12 +166,15 @@ def test_time_for_which_a_body_is_held_is_not_its_hosts() -> None:
         await talk.say(answer[:began])
         await until(lambda: room.taken > room.most)
         filled.set()
+        await until(lambda: room.held == BODIES - 1)
         for at in range(began, began + 25_000, 1000):
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(SWEEP)  # the fetcher looks at least once
+            clock.advance(Seconds(0.1))
             await talk.say(answer[at : at + 1000])
+            await until(lambda taken=room.taken: room.taken > taken)  # type: ignore[misc]
         await talk.say(answer[began + 25_000 :])
 
-    responses = run(at_once(script, room, hasty(idle=1.0)))
+    responses = run(at_once(script, room, hasty(idle=0.4), clock))
 
     assert [len(response.wire_body) for response in responses] == [SIZE] * BODIES
     assert {response.truncated for response in responses} == {None}

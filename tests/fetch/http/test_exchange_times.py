@@ -1,10 +1,9 @@
 """Each part of an exchange is timed once, and only where it happened."""
 
-import asyncio
-
-from scripted_server import PAGE, Talk, always, answered, failed, fetching, run, serving
+from scripted_server import PAGE, Talk, always, answered, failed, fetching, pass_time, run, serving, until
 from test_fetch_tls import VALID, server_side
 
+from gossamer.fetch.http.room import BodyRoom
 from gossamer.fetch.http.times import ExchangeTimes
 
 PARTS = ("connect", "tls", "first_byte", "body")
@@ -37,22 +36,25 @@ def test_tls_is_timed_by_itself() -> None:
 
 
 def test_waiting_counts_where_it_was_waited_for() -> None:
+    room = BodyRoom()
+
     async def slow(talk: Talk) -> None:
         await talk.request()
-        await asyncio.sleep(0.2)
+        await pass_time(0.1)
         await talk.say(PAGE[:-2])
-        await asyncio.sleep(0.4)
+        await until(lambda: room.taken == 3)
+        await pass_time(0.2)
         await talk.say(PAGE[-2:])
 
     async def main() -> ExchangeTimes:
-        async with serving(slow) as server, fetching() as fetcher:
+        async with serving(slow) as server, fetching(room=room) as fetcher:
             await answered(fetcher, server.request())
             return fetcher.times
 
     times = run(main())
 
-    assert times.first_byte.spread().seconds >= 0.19
-    assert times.body.spread().seconds >= 0.39
+    assert times.first_byte.spread().seconds >= 0.1
+    assert times.body.spread().seconds >= 0.2
 
 
 def test_what_brings_no_answer_is_not_timed() -> None:

@@ -62,15 +62,8 @@ SELECT max((SELECT coalesce(max(id), 0) FROM urls), (SELECT coalesce(max(url_id)
 
 -- How it is put right.
 
--- name: facts_of
-SELECT host_id, id, url, depth, links, links_from_others, credit, visits, changes FROM urls WHERE id = ?
-
--- name: requeue
-UPDATE urls SET state = 0, tries = 0, available_at = ?, front = ?, place = ?, priority = ?, reason = NULL WHERE id = ?
-
--- name: enter_front
-INSERT INTO fronts (host_id, front, place) VALUES (?, ?, ?)
-ON CONFLICT DO UPDATE SET place = min(place, excluded.place)
+-- name: states_of
+SELECT DISTINCT u.id, u.state FROM json_each(?) lost CROSS JOIN urls u ON u.id = lost.value
 
 -- name: enter_missing_fronts
 INSERT OR IGNORE INTO fronts (host_id, front, place)

@@ -3,67 +3,13 @@
 import json
 import sqlite3
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from gossamer.backends.sqlite.link_pages import fingerprints_from
+from gossamer.backends.sqlite.pages import WINDOW, PageFilter, PageRow, Progress, Visited, page_rows
 from gossamer.backends.sqlite.queries import named_queries
-from gossamer.backends.sqlite.reading import our_errors
-from gossamer.model.states import UrlState
-from gossamer.model.units import Instant
-
-WINDOW = 2_000
-"""Ids at a time."""
-
-Progress = Callable[[int, int], None]
-"""Told how far a reader is: up to which id, of how many."""
-
-
-class Visited(NamedTuple):
-    """The last visit of a page, as far as filters ask for it; None: there was none, or no answer."""
-
-    at: Instant | None
-    status: int | None
-    mime: str | None
-
-
-class PageRow(NamedTuple):
-    """A known page and its last visit."""
-
-    url_id: int
-    url: str
-    host: str
-    state: UrlState
-    depth: int
-    priority: float
-    found_at: float
-    found_on: str | None
-    next_visit: float | None
-    reason: str | None
-    links: int
-    at: Instant | None
-    status: int | None
-    size: int | None
-    mime: str | None
-    digest: bytes | None
-    title: str | None
-    took: float | None
-    etag: str | None
-    last_modified: str | None
-    duplicate_of: str | None
-    redirect_to: str | None
-    warc_file: str | None
-    warc_offset: int | None
-    warc_length: int | None
-    near_duplicate_of: str | None
-    distance: int | None
-    language: str | None
-    canonical: str | None
-    truncated: str | None
-
-    @property
-    def visited(self) -> Visited:
-        return Visited(self.at, self.status, self.mime)
+from gossamer.backends.sqlite.reading import fact, host_row, last_url, our_errors
 
 
 class PageEdges(NamedTuple):
@@ -81,33 +27,25 @@ class ExportReader:
         self._db = db
         self._sql = named_queries("exporting.sql")
         self._progress = progress or (lambda at, last: None)
-        self._host_id: int | None = None
-        if host is not None:
-            with our_errors(db):
-                row = db.execute(self._sql["host_row"], (host.lower().rstrip("."),)).fetchone()
-            self._host_id = -1 if row is None else int(row[0])
+        self._wanted = PageFilter(host=host)
+        self._host_id = None if host is None else host_row(db, host)
 
     @property
     def last(self) -> int:
         """The id of the newest URL."""
-        with our_errors(self._db):
-            (last,) = self._db.execute(self._sql["last_id"]).fetchone()
-        return int(last)
+        return last_url(self._db)
 
     @property
     def key(self) -> int:
         """Of the fingerprints."""
-        with our_errors(self._db):
-            row = self._db.execute(self._sql["fingerprint_key"]).fetchone()
-        return 0 if row is None else int(row[0])
+        return int(fact(self._db, "fingerprint_key") or 0)
 
     def graphs(self) -> "Iterator[ExportReader]":
         """What has nodes and edges whose fingerprints go together: all of it."""
         yield self
 
     def pages(self) -> Iterator[PageRow]:
-        for row in self._rows("page_window"):
-            yield PageRow._make((*row[:3], UrlState(row[3]), *row[4:]))
+        return page_rows(self._db, self._wanted, self._progress)
 
     def edges(self) -> Iterator[PageEdges]:
         """The pages that have links. A redirect is one link."""

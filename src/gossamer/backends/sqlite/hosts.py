@@ -3,11 +3,9 @@
 import sqlite3
 from collections.abc import Callable, Mapping
 
-from gossamer.backends.sqlite.rows import write_rows
 from gossamer.model.units import Domain, HostId, HostKey
 
 _HOSTS_REMEMBERED = 100_000
-_CHUNK = 10_000
 
 DomainOf = Callable[[HostKey], tuple[Domain, int, str]]
 """The registrable domain of a host, its partition and its public suffix."""
@@ -96,11 +94,3 @@ class HostRows:
                 known = int(row[0])
             self._suffixes[suffix] = known
         return known
-
-    def complete_domains(self) -> None:
-        """Give the domains of an older version their suffixes, and those the visits that they have had."""
-        db, sql = self._db, self._sql
-        while rows := db.execute(sql["domains_without_suffix"], (_CHUNK,)).fetchall():
-            of_domain = self._domain_of
-            write_rows(db, sql["set_suffix"], [(self._suffix_row(of_domain(d)[2]), number) for number, d, _ in rows])
-            write_rows(db, sql["count_suffix_visits"], [(visits, number) for number, _, visits in rows])

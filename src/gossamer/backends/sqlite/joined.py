@@ -9,14 +9,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from heapq import merge
 from itertools import islice
 
-from gossamer.backends.sqlite import reports
+from gossamer.backends.sqlite.dead_letters import DeadFilter, dead_letters, dead_object
+from gossamer.backends.sqlite.pages import Json, PageFilter, PageRow, page_object, page_rows
 from gossamer.backends.sqlite.queries import named_queries
 from gossamer.backends.sqlite.reading import our_errors
-from gossamer.backends.sqlite.reports import DeadFilter, Json, PageFilter
 
 _IN_ALL = ("seeds",)  # what every part knows of the whole crawl
-
-Dated = tuple[float, Json]
 
 
 def totals(found: Sequence[Json], under_way: int) -> Json:
@@ -49,37 +47,19 @@ def under_way(dbs: Iterable[sqlite3.Connection]) -> int:
 
 def pages(parts: Sequence[tuple[sqlite3.Connection, str]], wanted: PageFilter) -> Iterator[Json]:
     """As `reports.pages`; with each database what comes before the names of its WARC files."""
-    if len(parts) == 1:
-        return reports.pages(parts[0][0], wanted)
-    return islice(_merged([_pages(db, archive, wanted) for db, archive in parts]), wanted.limit)
+    rows = merge(*(_pages(db, archive, wanted) for db, archive in parts), key=lambda row: row.found_at)
+    return map(page_object, islice(rows, wanted.limit))
 
 
 def dead(dbs: Sequence[sqlite3.Connection], wanted: DeadFilter) -> Iterator[Json]:
     """As `reports.dead`."""
-    if len(dbs) == 1:
-        return reports.dead(dbs[0], wanted.host, wanted.reason)
-    return _merged([_dated(db, reports.numbered_dead(db, wanted)) for db in dbs])
+    letters = merge(*(dead_letters(db, wanted) for db in dbs), key=lambda letter: letter.found_at)
+    return map(dead_object, letters)
 
 
-def _pages(db: sqlite3.Connection, archive: str, wanted: PageFilter) -> Iterator[Dated]:
-    for found_at, page in _dated(db, reports.numbered_pages(db, wanted)):
-        if isinstance(warc := page["warc"], dict):
-            warc["file"] = archive + warc["file"]
-        yield found_at, page
-
-
-def _dated(db: sqlite3.Connection, rows: Iterator[tuple[int, Json]]) -> Iterator[Dated]:
-    """Rows with the moment of their discovery."""
-    sql = named_queries("reports.sql")["found_at"]
-    for number, row in rows:
-        with our_errors(db):
-            (found_at,) = db.execute(sql, (number,)).fetchone()
-        yield found_at, row
-
-
-def _merged(streams: Sequence[Iterator[Dated]]) -> Iterator[Json]:
-    """Oldest discovery first, as each of them is by itself."""
-    return (row for _, row in merge(*streams, key=lambda dated: dated[0]))
+def _pages(db: sqlite3.Connection, archive: str, wanted: PageFilter) -> Iterator[PageRow]:
+    for row in page_rows(db, wanted):
+        yield row if row.warc_file is None else row._replace(warc_file=archive + row.warc_file)
 
 
 def _counted(counts: Iterable[object], *, ordered: bool) -> dict[str, int]:

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import merge
 from itertools import islice
 
-from gossamer.backends.sqlite.exporting import ExportReader, PageEdges, PageRow
+from gossamer.backends.sqlite.exporting import ExportReader, PageEdges
+from gossamer.backends.sqlite.pages import PageRow
 
 PrintsOf = Callable[[Sequence[str], int], Sequence[int]]
 """The fingerprints that URLs have under a key."""

@@ -2,17 +2,18 @@
 
 import sqlite3
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 
-from gossamer.backends.sqlite.database import connect, translated
+from gossamer.backends.sqlite.database import connect
+from gossamer.backends.sqlite.orders import MOST, carry_out_at_rest
 from gossamer.backends.sqlite.queries import named_queries
+from gossamer.backends.sqlite.reading import our_errors, transaction
 from gossamer.backends.sqlite.rows import write_rows
-from gossamer.model.facts import UrlFacts
+from gossamer.model.states import UrlState
 from gossamer.model.units import HostKey, Instant
-from gossamer.store.changes import Batch, LearntParameter
+from gossamer.store.changes import Batch, LearntParameter, Order
 from gossamer.store.ports import Prioritiser
-
-_CHUNK = 1_000
 
 
 def save_lessons(db: sqlite3.Connection, sql: Mapping[str, str], batch: Batch, now: float) -> None:
@@ -39,34 +40,15 @@ def learnt_parameters(db: sqlite3.Connection) -> list[LearntParameter]:
 def lift_cuts(path: Path, is_free: Callable[[HostKey], bool], prioritiser: Prioritiser, now: Instant) -> int:
     """Queue again what was excluded as a trap on hosts for which nothing is cut any more. Returns how many URLs.
 
-    Before the writer exists; the queue must stand under the ordering of `prioritiser`. One transaction for each host.
+    Before the writer exists; the queue must stand under the ordering of `prioritiser`. A transaction for each order.
     """
-    sql = named_queries("lessons.sql")
-    db = connect(path)
+    sql = named_queries("orders.sql")
     lifted = 0
-    try:
+    with closing(connect(path)) as db, our_errors(db):
         hosts = db.execute(sql["hosts_with_cuts"]).fetchall()
         for host_id in [host_id for host_id, host in hosts if is_free(HostKey(host))]:
-            lifted += _lift(db, sql, host_id, prioritiser, now)
-    except sqlite3.Error as error:
-        raise translated(error, path) from error
-    finally:
-        db.close()
-    return lifted
-
-
-def _lift(db: sqlite3.Connection, sql: Mapping[str, str], host_id: int, prioritiser: Prioritiser, now: Instant) -> int:
-    lifted = 0
-    while rows := db.execute(sql["cut_urls"], (host_id, _CHUNK)).fetchall():
-        db.execute("BEGIN IMMEDIATE")
-        with db:
-            for row in rows:
-                facts = UrlFacts(*row)
-                front, priority, place = prioritiser.standing(facts)
-                place = now if place is None else place
-                db.execute(sql["queue_again"], (now, front, place, priority, facts.url_id))
-                db.execute(sql["enter_front"], (host_id, front, place))
-            moved = [("state:excluded", -len(rows)), ("state:queued", len(rows))]
-            db.executemany(sql["count"], moved)
-        lifted += len(rows)
+            while rows := db.execute(sql["cut_urls"], (host_id, MOST)).fetchall():
+                order = Order(tuple(url_id for (url_id,) in rows), UrlState.EXCLUDED, UrlState.QUEUED)
+                with transaction(db):
+                    lifted += carry_out_at_rest(db, [order], prioritiser.standing, now)
     return lifted

@@ -2,14 +2,17 @@
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
+from itertools import chain
 from typing import NamedTuple
 
+from gossamer.backends.sqlite.orders import Stands, carry_out_at_rest
 from gossamer.backends.sqlite.queries import named_queries
 from gossamer.backends.sqlite.reading import our_errors
-from gossamer.model.facts import Standing, UrlFacts
+from gossamer.model.states import UrlState
 from gossamer.model.units import Instant
+from gossamer.store.changes import Order
 
 
 class Stray(NamedTuple):
@@ -30,7 +33,7 @@ class Mending:
     `stands` says where a URL stands in the order of the queue.
     """
 
-    def __init__(self, db: sqlite3.Connection, now: Instant, stands: Callable[[UrlFacts], Standing]) -> None:
+    def __init__(self, db: sqlite3.Connection, now: Instant, stands: Stands) -> None:
         self._db = db
         self._sql = named_queries("auditing.sql")
         self._now = now
@@ -55,23 +58,17 @@ class Mending:
         lost = sorted(set(url_ids) - self._queued)
         with our_errors(self._db):
             duplicates = [row[0] for row in self._db.execute(self._sql["duplicates_of"], (json.dumps(lost),))]
-            before = len(self._queued)
-            for url_id in (*lost, *duplicates):
-                self._queue_one(url_id)
-        return len(self._queued) - before
-
-    def _queue_one(self, url_id: int) -> None:
-        row = self._db.execute(self._sql["facts_of"], (url_id,)).fetchone()
-        if row is None or url_id in self._queued:
-            return
-        self._queued.add(url_id)
-        host_id, *learnt = row
-        front, priority, place = self._stands(UrlFacts(*learnt))
-        place = self._now if place is None else place
-        self._do("requeue", self._now, front, place, priority, url_id)
-        self._do("enter_front", host_id, front, place)
-        self._do("forget_place", url_id)
-        self._do("forget_contents_of", url_id)
+            of_state: dict[UrlState, list[int]] = {}
+            for url_id, state in self._db.execute(self._sql["states_of"], (json.dumps([*lost, *duplicates]),)):
+                if url_id not in self._queued:
+                    of_state.setdefault(UrlState(state), []).append(url_id)
+            orders = [Order(tuple(ids), state, UrlState.QUEUED) for state, ids in of_state.items()]
+            queued = carry_out_at_rest(self._db, orders, self._stands, self._now)
+        for url_id in chain.from_iterable(of_state.values()):
+            self._queued.add(url_id)
+            self._do("forget_place", url_id)
+            self._do("forget_contents_of", url_id)
+        return queued
 
     def set_aside(self, file: str, offset: int) -> None:
         """The record there counts no more; what is found wrong with it is known."""

@@ -1,4 +1,4 @@
--- What orders of an operator ask for and change. Those that read look at a window of URLs at a time.
+-- What orders ask for and change. Those that read look at a window of URLs at a time.
 
 -- name: url
 SELECT reason, host_id, id, url, depth, links, links_from_others, credit, visits, changes, modified
@@ -14,12 +14,6 @@ UPDATE hosts SET trouble = NULL WHERE id = ? AND trouble IS NOT NULL
 -- name: give_up
 UPDATE urls SET state = ?, available_at = NULL, reason = ? WHERE id = ?
 
--- name: host_id
-SELECT id FROM hosts WHERE host = ?
-
--- name: last_id
-SELECT coalesce(max(id), 0) FROM urls
-
 -- name: excluded
 SELECT u.id, u.url, h.host, u.depth, u.sitemap FROM urls u JOIN hosts h ON h.id = u.host_id
 WHERE u.id > ? AND u.id <= ? AND u.state = 6 AND u.reason IN (/*reasons*/) ORDER BY u.id
@@ -27,3 +21,11 @@ WHERE u.id > ? AND u.id <= ? AND u.state = 6 AND u.reason IN (/*reasons*/) ORDER
 -- name: excluded_of_host
 SELECT u.id, u.url, h.host, u.depth, u.sitemap FROM urls u JOIN hosts h ON h.id = u.host_id
 WHERE u.host_id = ? AND u.id > ? AND u.id <= ? AND u.state = 6 AND u.reason IN (/*reasons*/) ORDER BY u.id
+
+-- What a rule about traps has kept out; follows the index of excluded URLs.
+-- name: hosts_with_cuts
+SELECT h.id, h.host FROM hosts h
+WHERE EXISTS (SELECT 1 FROM urls u WHERE u.state = 6 AND u.host_id = h.id AND u.reason >= 'trap:' AND u.reason < 'trap;')
+
+-- name: cut_urls
+SELECT id FROM urls WHERE state = 6 AND host_id = ? AND reason >= 'trap:' AND reason < 'trap;' LIMIT ?

@@ -15,9 +15,6 @@ def named_queries(file: str) -> dict[str, str]:
     return {name: body.strip() for name, body in zip(parts[1::2], parts[2::2], strict=True)}
 
 
-@cache
-def migrations() -> list[tuple[int, str]]:
-    """(number, script) of every migration, in order."""
-    folder = files("gossamer.backends.sqlite").joinpath("migrations")
-    scripts = sorted((entry.name, entry.read_text(encoding="utf-8")) for entry in folder.iterdir())
-    return [(int(name.split("_")[0]), script) for name, script in scripts if name.endswith(".sql")]
+def schema() -> str:
+    """The script that makes an empty database ours."""
+    return files("gossamer.backends.sqlite").joinpath("schema.sql").read_text(encoding="utf-8")

@@ -22,13 +22,6 @@ INSERT INTO suffixes (suffix) VALUES (?)
 -- name: suffix_visits
 SELECT id, visits FROM suffixes
 
--- name: domains_without_suffix
-SELECT id, domain, accesses FROM domains WHERE suffix_id = 0 LIMIT ?
-
--- name: set_suffix
-WITH new (suffix_id, id) AS (VALUES (/*rows*/)(?, ?)(/*rows*/))
-UPDATE OR ROLLBACK domains SET suffix_id = new.suffix_id FROM new WHERE domains.id = new.id
-
 -- name: add_host
 INSERT INTO hosts (host, domain_id) VALUES (?, ?)
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gossamer.backends.sqlite.queries import named_queries
-from gossamer.backends.sqlite.reading import our_errors
+from gossamer.backends.sqlite.reading import fact, last_url, our_errors
 from gossamer.model.units import Instant
 
 MOST_OVERDUE = 10_000
@@ -37,17 +37,10 @@ def recrawl_report(db: sqlite3.Connection, now: Instant) -> RecrawlReport:
     sql = named_queries("reports.sql")
     with our_errors(db):
         (overdue,) = db.execute(sql["overdue"], {"now": now, "most": MOST_OVERDUE}).fetchone()
-        price, pace = (db.execute(sql["fact"], (name,)).fetchone() for name in ("recrawl", "recrawl_pace"))
         (waiting,) = db.execute(sql["refreshing"]).fetchone()
-        (last,) = db.execute(sql["last_url"]).fetchone()
-        rows = [db.execute(sql["visited"], (url_id,)).fetchone() for url_id in _spread(last)]
-    return RecrawlReport(
-        overdue,
-        None if price is None else price[0],
-        None if pace is None else pace[0],
-        waiting,
-        [Copied(*row) for row in rows if row],
-    )
+        rows = [db.execute(sql["visited"], (url_id,)).fetchone() for url_id in _spread(last_url(db))]
+    sample = [Copied(*row) for row in rows if row]
+    return RecrawlReport(overdue, fact(db, "recrawl"), fact(db, "recrawl_pace"), waiting, sample)
 
 
 def _spread(last: int) -> Iterator[int]:

@@ -81,9 +81,8 @@ class SqliteWriter:
             raise
 
     def _catch_up(self) -> None:
-        """What an older version did not know, and what a crash left uncounted."""
+        """Count the links that a crash left uncounted."""
         with self._transaction():
-            self._hosts.complete_domains()
             if self._links.any_waiting():
                 self._links.count_waiting(self._next_stamp(self._clock.now()))
 
@@ -119,11 +118,13 @@ class SqliteWriter:
             counts["commits"] += 1
             written = self._settle(batch.settlements, counts, touched)
             self._update_hosts(batch)
+            ordered: Counter[str] = Counter()
             forgiven = set()
             for order in batch.orders:
-                for entry in carry_out(self._db, order, self._prioritiser, Instant(stamp), counts):
+                for entry in carry_out(self._db, order, self._prioritiser.standing, Instant(stamp), ordered):
                     forgiven.add(entry[0])
                     _touch(touched, *entry)
+            counts.update(ordered)
             news = self._links.take(batch.links, stamp)
             again, next_date = self._again(batch.again, touched)
             self._enter_fronts(touched)
@@ -146,7 +147,7 @@ class SqliteWriter:
             new_hosts=new_hosts,
             written_bytes=written,
             seconds=self._clock.monotonic() - began,
-            ordered=tuple((order.state, order.to, order.done) for order in batch.orders),
+            ordered=ordered,
             forgiven=frozenset(forgiven),
             new_seeds=new_seeds,
             again=again.states,

@@ -1,0 +1,25 @@
+-- Dead letters, a window at a time.
+
+-- name: ids
+SELECT id FROM urls WHERE state = 7 AND id > :after
+    AND (:host_id IS NULL OR host_id = :host_id) AND (:reason IS NULL OR reason = :reason)
+ORDER BY id LIMIT :most
+
+-- The ids of a window go where /*ids*/ stands.
+-- name: letters
+SELECT u.id, u.url, h.host, u.reason, u.tries, u.depth, u.priority, u.found_at,
+       (SELECT f.at     FROM failures f WHERE f.url_id = u.id ORDER BY f.at DESC LIMIT 1),
+       (SELECT f.status FROM failures f WHERE f.url_id = u.id ORDER BY f.at DESC LIMIT 1),
+       (SELECT f.detail FROM failures f WHERE f.url_id = u.id ORDER BY f.at DESC LIMIT 1),
+       coalesce(p.url, b.page)
+FROM (
+    /*ids*/
+) wanted
+CROSS JOIN urls u ON u.id = wanted.id
+CROSS JOIN hosts h ON h.id = u.host_id
+LEFT JOIN urls p ON p.id = u.found_on
+LEFT JOIN brought b ON b.url_id = u.id
+ORDER BY u.id
+
+-- name: ids_of_urls
+SELECT id FROM urls WHERE state = 7 AND url IN (SELECT value FROM json_each(?))

@@ -1,0 +1,105 @@
+"""Orders: URLs go where they say, and every counter is right afterwards, online and at rest."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from sqlite_store import START, Store, candidate, settlement
+
+from gossamer.backends.sqlite import reports
+from gossamer.backends.sqlite.database import open_for_writing
+from gossamer.backends.sqlite.orders import carry_out_at_rest
+from gossamer.backends.sqlite.reading import transaction
+from gossamer.crawl.tally import Tally
+from gossamer.model.states import UrlState
+from gossamer.model.units import HostId, Instant
+from gossamer.store.changes import Batch, Order
+
+REASONS = ("depth_limit", "depth_limit", "host_dropped")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """URLs 1 and 2 are excluded because of their depth, 3 with its host, 4 is dead, 5 is queued."""
+    store = Store(tmp_path / "crawl.db")
+    store.writer.commit(Batch(candidates=[candidate("a.test", n) for n in range(1, 6)]), store.now)
+    batch = Batch(settlements=[settlement(4, UrlState.DEAD)._replace(reason="conn_refused", tries=3)])
+    for url_id, reason in enumerate(REASONS, start=1):
+        batch.settle(settlement(url_id, UrlState.EXCLUDED)._replace(reason=reason))
+        batch.counters["excluded:" + reason] += 1
+    store.writer.commit(batch, store.now)
+    yield store
+    store.close()
+
+
+def states_of(store: Store) -> dict[str, int]:
+    """The counters of the states ought to say this."""
+    rows = store.rows("SELECT state, count(*) FROM urls GROUP BY state")
+    return {UrlState(int(str(state))).word: int(str(n)) for state, n in rows}
+
+
+def check_counters(store: Store) -> reports.Json:
+    found = reports.status(store.db)
+    states = found["states"]
+    assert isinstance(states, dict)
+    assert {state: n for state, n in states.items() if n} == states_of(store)
+    return found
+
+
+def test_what_is_given_back_is_not_counted_as_excluded_any_more(store: Store) -> None:
+    tally = Tally(dict(store.db.execute("SELECT name, value FROM counters")))
+    order = Order((1, 2, 3, 5), UrlState.EXCLUDED, UrlState.QUEUED, reasons=("depth_limit",))
+
+    committed = store.writer.commit(Batch(orders=[order]), store.now)
+    tally.ordered(committed.ordered)
+
+    assert order.done == 2
+    assert committed.forgiven == {HostId(1)}
+    assert check_counters(store)["excluded"] == {"host_dropped": 1} == tally.by_reason("excluded")
+    assert tally.total["state:queued"] == 3
+
+
+def test_what_is_dropped_is_counted_with_its_reason(store: Store) -> None:
+    tally = Tally(dict(store.db.execute("SELECT name, value FROM counters")))
+
+    committed = store.writer.commit(
+        Batch(orders=[Order((4,), UrlState.DEAD, UrlState.EXCLUDED, (), "dropped")]), store.now
+    )
+    tally.ordered(committed.ordered)
+
+    expected = {"depth_limit": 2, "host_dropped": 1, "dropped": 1}
+    assert check_counters(store)["excluded"] == expected == tally.by_reason("excluded")
+
+
+def test_an_order_at_rest_does_what_one_does_while_the_crawl_runs(store: Store, tmp_path: Path) -> None:
+    columns = "SELECT id, state, tries, available_at, front, place, priority, reason FROM urls ORDER BY id"
+    counters = "SELECT name, value FROM counters WHERE name <> 'commits' AND value <> 0 ORDER BY name"
+    fronts = "SELECT host_id, front FROM fronts"
+
+    def orders() -> list[Order]:
+        return [
+            Order((1, 2, 3), UrlState.EXCLUDED, UrlState.QUEUED, reasons=("depth_limit",)),
+            Order((4,), UrlState.DEAD, UrlState.QUEUED),
+        ]
+
+    store.close()
+    copy = tmp_path / "copy.db"
+    copy.write_bytes(store.path.read_bytes())
+    store.open()
+    stamp = store.writer.commit(Batch(orders=orders()), Instant(START + 9)) and store.value(
+        "SELECT max(place) FROM urls"
+    )
+    with closing(open_for_writing(copy)) as db:
+        with transaction(db):
+            done = carry_out_at_rest(db, orders(), store.ordering.standing, Instant(float(str(stamp))))
+
+        assert done == 3
+        for rows in (columns, counters, fronts):
+            assert db.execute(rows).fetchall() == store.rows(rows)
+    check_counters(store)
+
+
+def test_an_order_that_no_url_may_follow_is_refused(store: Store) -> None:
+    with pytest.raises(ValueError, match="no order may move a URL from excluded to dead"):
+        store.writer.commit(Batch(orders=[Order((1,), UrlState.EXCLUDED, UrlState.DEAD)]), store.now)
