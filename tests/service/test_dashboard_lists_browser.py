@@ -28,8 +28,9 @@ def web() -> Iterator[SimwebProcess]:
         yield served
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def site() -> Iterator[SmallServer]:
+    """A host of the test's own: five failures in a row, of whatever tests, would make a host wait for minutes."""
     with SmallServer(site_beside) as served:
         yield served
 
