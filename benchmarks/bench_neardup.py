@@ -18,7 +18,7 @@ from benchmarks.bench_extract import make_page
 from gossamer.backends.sqlite.database import open_for_writing
 from gossamer.backends.sqlite.near import SEGMENT, Signatures, originals_by_band
 from gossamer.dedup.near import NearSeen
-from gossamer.extract.signing import page_signature
+from gossamer.extract.links import page_signature
 from gossamer.extract.tree import page_tree
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostId, Instant

@@ -12,13 +12,13 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from gossamer.simulate.drawing import svg
 from gossamer.simulate.graph import LinkGraph
 from gossamer.simulate.pagerank import pagerank
 from gossamer.simulate.plot import plot
 from gossamer.simulate.policies import POLICIES, Setting
 from gossamer.simulate.reading import read_graph
 from gossamer.simulate.replay import Curve, Plan, compare, crawl_order, seed_pages
-from gossamer.simulate.svg import svg
 from gossamer.simulate.tables import heading, markdown_table
 from gossamer.simulate.web import graph_of_web
 from gossamer.simweb.config import preset

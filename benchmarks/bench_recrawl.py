@@ -21,11 +21,11 @@ from gossamer.recrawl.policies.optimal import estimate_of
 from gossamer.recrawl.policy import DAY, Memory, RecrawlPolicy, Terms, Visited
 from gossamer.recrawl.price import Price
 from gossamer.recrawl.prior import HostRates
+from gossamer.simulate.drawing import svg
 from gossamer.simulate.freshness.compare import Comparison, compare
 from gossamer.simulate.freshness.plot import plot
 from gossamer.simulate.freshness.tables import markdown_table
 from gossamer.simulate.freshness.world import Drawn, World, drawn_world, recorded_world
-from gossamer.simulate.svg import svg
 
 RESULTS = Path(__file__).parent / "results"
 PAGE = RESULTS / "recrawl.md"

@@ -55,7 +55,7 @@ OURS: dict[str, tuple[str, ...]] = {
             "errors",
             "archived",
             "backends.sqlite.exporting",
-            "backends.sqlite.joined_exporting",
+            "backends.sqlite.joined",
             "backends.sqlite.pages",
             "extract.charset",
             "extract.kinds",

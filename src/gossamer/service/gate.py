@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from gossamer.clock import Clock
 from gossamer.service.token import shows
-from gossamer.service.wrong import shown
+from gossamer.service.validation import shown
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
