@@ -183,7 +183,7 @@ def graph_of_crawl(directory: Path) -> "LinkGraph":
     from gossamer.simulate.graph import make_graph
 
     with reading_all(directory) as parts:
-        readers = [GraphReader(part.db, part.database) for part in parts]
+        readers = [GraphReader(part.db) for part in parts]
         stored: GraphReader | JoinedGraph = readers[0]
         if len(readers) > 1:
             from gossamer.commands.prints import prints_in

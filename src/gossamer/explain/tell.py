@@ -18,8 +18,7 @@ from gossamer.explain.story import (
     Story,
     TooLong,
 )
-from gossamer.explain.trapped import budget_verdict
-from gossamer.explain.verdicts import entry_verdicts, first_reason, robots_verdict
+from gossamer.explain.verdicts import budget_verdict, entry_verdicts, first_reason, robots_verdict
 from gossamer.explain.waiting import Caps, next_visit, politeness_of, reason_against
 from gossamer.filter.canonical import taken_apart
 from gossamer.filter.identity import Identities, IdentityRules

@@ -66,6 +66,13 @@ def payload_digest_of(payload: bytes) -> str:
     return "sha1:" + base32(sha1(payload, usedforsecurity=False).digest())
 
 
+def _payload_fields(response: Response, payload_digest: str | None) -> str:
+    if payload_digest is None:
+        payload_digest = payload_digest_of(response.wire_body)
+    fields = f"WARC-Payload-Digest: {payload_digest}\r\n"
+    return fields if response.truncated is None else f"{fields}WARC-Truncated: {response.truncated.value}\r\n"
+
+
 def build_response(
     response: Response,
     *,
@@ -75,11 +82,7 @@ def build_response(
     payload_digest: str | None = None,
 ) -> bytes:
     """A response record. `payload_digest`, where the caller knows it already, saves computing it again."""
-    if payload_digest is None:
-        payload_digest = payload_digest_of(response.wire_body)
-    more = f"WARC-Payload-Digest: {payload_digest}\r\n"
-    if response.truncated is not None:
-        more += f"WARC-Truncated: {response.truncated.value}\r\n"
+    more = _payload_fields(response, payload_digest)
     if response.unverified:
         more += _UNVERIFIED
     head = _exchange_head("response", response, record_id, warcinfo_id, concurrent_to)
@@ -98,11 +101,7 @@ def build_resource(
     response: Response, *, record_id: str, concurrent_to: str | None = None, payload_digest: str | None = None
 ) -> bytes:
     """The record of what was fetched without HTTP: its bytes are the block, and there is no head to store."""
-    if payload_digest is None:
-        payload_digest = payload_digest_of(response.wire_body)
-    more = f"WARC-Payload-Digest: {payload_digest}\r\n"
-    if response.truncated is not None:
-        more += f"WARC-Truncated: {response.truncated.value}\r\n"
+    more = _payload_fields(response, payload_digest)
     kind = response.headers.get("content-type", _ANY_BYTES)
     head = _exchange_head("resource", response, record_id, None, concurrent_to, kind)
     return _member(head + more, response.wire_body)
