@@ -14,7 +14,6 @@ from gossamer.explain.story import (
     Identity,
     Listing,
     Next,
-    Place,
     Story,
     TooLong,
 )
@@ -105,7 +104,7 @@ def tell(
         verdicts=verdicts,
         robots=robots,
         standing=stands(known, facts, rules.ordering),
-        place=None if facts.queue is None else Place(facts.queue.before, facts.queue.of_class, facts.queue.of_host),
+        place=facts.queue,
         politeness=politeness,
         ordered=ordered or None,
         attempts=_attempts(known, facts),
