@@ -89,7 +89,7 @@ def _standing(row: tuple[object, ...], prioritiser: Prioritiser, now: Instant) -
 
 
 class Moves:
-    """Keeps the queues as the ordering wants them while links are counted: moves the URLs whose standing has changed."""
+    """Keeps the queues as the ordering wants them while links are counted: moves URLs whose standing has changed."""
 
     def __init__(self, db: sqlite3.Connection, sql: Mapping[str, str], prioritiser: Prioritiser) -> None:
         self._db = db
