@@ -93,7 +93,8 @@ class Kept:
         self.seconds = 0.0  # of the world
         self.began: list[float] = []  # days
         self.at_ends: list[dict[str, Row]] = []  # what was on record when it ended
-        self.soon_after: list[dict[str, Row]] = []  # and a few hours after it was started again
+        self.soon_after: list[dict[str, Row]] = []  # and a few hours after it was started again ...
+        self.looked_at: list[float] = []  # ... which was no later than this
 
     def rows(self) -> dict[str, Row]:
         """What is on record now, by URL."""
@@ -195,6 +196,7 @@ def rehearse(wish: Rehearsal, folder: Path, patience: float = 3_600.0) -> Kept:
                 while (today := (clock.now() - kept.start) / DAY) < day and process.poll() is None:
                     if len(kept.soon_after) < len(kept.at_ends) and today > kept.began[-1] + SOON:
                         kept.soon_after.append(kept.rows())
+                        kept.looked_at.append(clock.now())
                     if time.monotonic() - began > patience:
                         process.kill()
                     time.sleep(0.01)

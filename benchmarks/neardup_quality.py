@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from gossamer.dedup.near import Near, NearSeen
+from gossamer.dedup.near import MAX_DISTANCE, NearDuplicates, NearMode
 from gossamer.extract.links import extract_page
 from gossamer.model.units import Instant
 from gossamer.simweb.config import SimWebConfig, preset
@@ -18,7 +18,6 @@ from gossamer.simweb.paths import path_of
 from gossamer.simweb.variants import VARIATIONS, Variation, near_copy
 from gossamer.simweb.web import SimWeb
 from gossamer.simweb.words import SLUGS, paragraphs
-from gossamer.sketch.bands import MAX_DISTANCE
 from gossamer.sketch.minhash import distance
 
 DOCUMENT = Path(__file__).parent / "results" / "neardup.md"
@@ -61,17 +60,14 @@ def recall(config: SimWebConfig, count: int) -> dict[Variation, tuple[float, flo
 def false_positives(bodies: Iterator[bytes]) -> Counter[str]:
     """Of pages that are all different: how many there are, are called near-duplicates, have no signature."""
     counts: Counter[str] = Counter()
-    seen = NearSeen(capacity=25_000, remember=25_000)
-    seen.warmed(whole=True)
+    near = NearDuplicates(NearMode.MARK)
     for number, body in enumerate(bodies):
         counts["pages"] += 1
         signed = sign(body)
         if signed is None:
             counts["unsigned"] += 1
-        elif isinstance(seen.look(signed, number), Near):
+        elif near.judge(number, signed) is not None:
             counts["near"] += 1
-        else:
-            seen.learn(signed, number)
     return counts
 
 

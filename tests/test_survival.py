@@ -43,7 +43,7 @@ async def raise_where_nobody_looks() -> None:
 
 
 async def grow() -> None:
-    block = bytearray(os.urandom(MIB)) * 100
+    block = bytearray(os.urandom(MIB)) * 300  # what earlier tests have left may be given back meanwhile
     await asyncio.sleep(0.05)
     assert block
 

@@ -27,7 +27,6 @@ from gossamer.crawl.hosts import HostWishes
 from gossamer.crawl.intake import Intake
 from gossamer.crawl.landing import Landing
 from gossamer.crawl.limits import PipelineLimits
-from gossamer.crawl.nearness import NearDuplicates, NearMode
 from gossamer.crawl.notes import Notes
 from gossamer.crawl.pace import PACE
 from gossamer.crawl.pipeline import Pipeline
@@ -42,6 +41,7 @@ from gossamer.crawl.store_reads import StoreReads
 from gossamer.crawl.tally import Tally
 from gossamer.crawl.visiting import VisitLimits, Visitor
 from gossamer.dedup.exact import ContentSeen
+from gossamer.dedup.near import NearDuplicates, NearMode
 from gossamer.dedup.soft import SoftMissing
 from gossamer.errors import NotThisCrawl
 from gossamer.extract.elsewhere import LargePages

@@ -13,10 +13,10 @@ import pytest
 from gossamer.clock import SteadyClock
 from gossamer.crawl.desk import DeskLimits, ReadingDesk
 from gossamer.crawl.intake import Intake
-from gossamer.crawl.nearness import NearDuplicates
 from gossamer.crawl.reading import Document, DocumentReader, Opened, Read
 from gossamer.crawl.sitemaps import ListRead
 from gossamer.dedup.exact import ContentSeen
+from gossamer.dedup.near import NearDuplicates
 from gossamer.dedup.soft import SoftMissing
 from gossamer.extract.elsewhere import LargePages
 from gossamer.fetch.http.body import LONG_WIRE_BODY, takes_long
@@ -29,7 +29,6 @@ from gossamer.model.states import UrlState
 from gossamer.model.task import Task
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Seconds, Url
 from gossamer.seen.tiers import SeenTest
-from gossamer.sketch.bands import bands_of
 
 _numbers = itertools.count(1)
 PAGE = b"<!DOCTYPE html><title>%d</title><a href='/next-%d'>next</a>"
@@ -83,7 +82,6 @@ class Desk:
             seen=SeenTest(capacity=1000),
             key=1,
         )
-        self.originals: list[tuple[int, bytes]] = []  # in the store
         self.reader = DocumentReader(intake, self.contents, self.large, 10_000_000, near=near, soft=SoftMissing())
         self.desk = ReadingDesk(
             self.reader,
@@ -92,7 +90,6 @@ class Desk:
             on_read=self.reads.append,
             on_pause=self._paused,
             ask_owners=self._ask,
-            ask_originals=self._ask_originals,
             on_failure=self.failures.append,
         )
 
@@ -102,9 +99,6 @@ class Desk:
     async def _ask(self, digests: list[bytes]) -> list[int | None]:
         assert self._owners is not None
         return [self._owners.get(digest) for digest in digests]
-
-    async def _ask_originals(self, bands: list[int]) -> list[tuple[int, bytes]]:
-        return [each for each in self.originals if not set(bands).isdisjoint(bands_of(each[1]))]
 
     async def read_all(self, *documents: Document) -> int:
         """Put the documents down and wait until they are read; returns how many turns of the loop that took."""

@@ -1,7 +1,7 @@
 """The labelled set of near-identical articles: recall and precision of the whole test, signatures and index."""
 
 from conformance import shared_data
-from gossamer.dedup.near import Near, NearSeen
+from gossamer.dedup.near import NearDuplicates, NearMode
 from gossamer.sketch.minhash import signature
 
 
@@ -18,17 +18,14 @@ def labelled() -> set[frozenset[str]]:
 def test_the_labelled_pairs_of_articles_are_found_and_no_others() -> None:
     texts = articles()
     names = list(texts)
-    seen = NearSeen(capacity=len(texts))
-    seen.warmed(whole=True)
+    near = NearDuplicates(NearMode.MARK)
     found: set[frozenset[str]] = set()
     for number, name in enumerate(names):
         signed = signature(texts[name])
         assert signed is not None
-        near = seen.look(signed, number)
-        if isinstance(near, Near):
-            found.add(frozenset((name, names[near.owner])))
-        else:
-            seen.learn(signed, number)
+        original = near.judge(number, signed)
+        if original is not None:
+            found.add(frozenset((name, names[original.owner])))
     truth = labelled()
 
     assert len(truth) == 10

@@ -1,13 +1,13 @@
-"""The near-duplicate test: everything within the distance is found, however it is spread over memory and store."""
+"""The near-duplicate test: what is within the distance of one of the latest originals is found, and nothing else."""
 
 import random
+from itertools import islice
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.dedup.near import Ask, Near, NearSeen, nearest
-from gossamer.sketch.bands import BANDS, MAX_DISTANCE, bands_of
+from gossamer.dedup.near import MAX_DISTANCE, Near, NearDuplicates, NearMode
 from gossamer.sketch.minhash import BINS, distance
 
 
@@ -18,151 +18,132 @@ def random_signature(rng: random.Random) -> bytes:
 def changed(rng: random.Random, signature: bytes, places: int) -> bytes:
     """The signature with exactly so many bytes changed."""
     out = bytearray(signature)
-    for place in rng.sample(range(BINS), places):
+    for place in rng.sample(range(len(out)), places):
         out[place] ^= rng.randrange(1, 256)
     return bytes(out)
 
 
-class Store:
-    """The slow twin of the band table: every original, by owner."""
-
-    def __init__(self) -> None:
-        self.originals: dict[int, bytes] = {}
-
-    def ask(self, bands: list[int]) -> list[tuple[int, bytes]]:
-        return [each for each in self.originals.items() if set(bands) & set(bands_of(each[1]))]
+def window_of(originals: int) -> NearDuplicates:
+    return NearDuplicates(NearMode.MARK, originals)
 
 
-def decide(seen: NearSeen, store: Store, signature: bytes, visitor: int) -> Near | None:
-    """As the reading desk does it: look, ask, learn."""
-    found = seen.look(signature, visitor)
-    if isinstance(found, Ask):
-        found = nearest(signature, [each for each in store.ask(found.bands) if each[0] != visitor])
-    if found is None:
-        seen.learn(signature, visitor)
-        store.originals[visitor] = signature
-    elif visitor in store.originals:
-        del store.originals[visitor]
-        seen.forget(visitor)
-    return found
+class Oracle:
+    """The obvious version: compares with each of the latest originals."""
+
+    def __init__(self, window: int) -> None:
+        self._window = window
+        self._learnt: list[tuple[int | None, bytes]] = []  # None: an original no more, which keeps its place
+
+    def judge(self, url_id: int, signature: bytes) -> Near | None:
+        kept = self._learnt[-self._window :]
+        apart = [(distance(signature, other), owner) for owner, other in kept if owner not in (url_id, None)]
+        self._learnt = [(None if owner == url_id else owner, other) for owner, other in self._learnt]
+        near = min(((d, owner) for d, owner in apart if owner is not None), default=(BINS, 0))
+        if near[0] <= MAX_DISTANCE:
+            return Near(near[1], near[0])
+        self._learnt.append((url_id, signature))
+        return None
 
 
 @given(
     st.integers(0, 2**32),
-    st.lists(st.tuples(st.integers(0, 30), st.integers(0, 12), st.integers(0, 40)), max_size=60),
+    st.lists(st.tuples(st.integers(0, 60), st.integers(0, 12), st.integers(0, 40)), max_size=100),
     st.integers(1, 20),
 )
-def test_a_document_is_called_near_exactly_if_an_original_is_within_the_distance(
-    seed: int, steps: list[tuple[int, int, int]], remember: int
+def test_a_document_is_called_near_exactly_if_one_of_the_latest_originals_is_within_the_distance(
+    seed: int, steps: list[tuple[int, int, int]], window: int
 ) -> None:
     rng = random.Random(seed)
-    seen, store = NearSeen(capacity=10, remember=remember), Store()
-    seen.warmed(whole=True)
+    near, oracle = window_of(window), Oracle(window)
     made = [random_signature(rng)]
 
-    for model, places, visitor in steps:
-        signature = changed(rng, made[model % len(made)], places)
+    for model, places, url_id in steps:
+        # Every third document is a new one, so that the window is overwritten many times.
+        signature = changed(rng, made[-1 - model % len(made)], places) if model % 3 else random_signature(rng)
         made.append(signature)
-        apart = [distance(signature, other) for owner, other in store.originals.items() if owner != visitor]
-        found = decide(seen, store, signature, visitor)
 
-        assert (found is not None) == (min(apart, default=BINS) <= MAX_DISTANCE)
-        if found is not None:
-            assert found.owner != visitor
-            assert found.distance <= MAX_DISTANCE
+        assert near.judge(url_id, signature) == oracle.judge(url_id, signature)
 
 
-@given(st.integers(0, 2**32), st.integers(0, MAX_DISTANCE))
-def test_signatures_within_the_distance_share_a_band(seed: int, places: int) -> None:
-    rng = random.Random(seed)
-    one = random_signature(rng)
+def test_originals_are_found_until_as_many_later_ones_have_come_as_are_kept() -> None:
+    rng = random.Random(1)
+    near, window = window_of(50), 50
+    made = [random_signature(rng) for _ in range(400)]
 
-    assert set(bands_of(one)) & set(bands_of(changed(rng, one, places)))
+    for url_id, signature in enumerate(made):
+        assert near.judge(url_id, signature) is None
+        for back in (0, 1, window // 2, window - 1):
+            if back <= url_id:
+                copy = changed(rng, made[url_id - back], MAX_DISTANCE)
+                assert near.judge(10_000, copy) == Near(url_id - back, MAX_DISTANCE)
+    forgotten = made[400 - window - 1]
+    assert near.judge(10_000, forgotten) is None
 
 
-@given(st.binary(min_size=BINS, max_size=BINS))
-def test_a_band_is_eight_bytes_of_the_signature_with_its_number_in_the_lowest_bits(signature: bytes) -> None:
-    parts = [int.from_bytes(signature[8 * n : 8 * n + 8], "little", signed=True) for n in range(8)]
+def test_of_many_originals_that_share_a_band_the_latest_are_compared() -> None:
+    rng = random.Random(2)
+    near, band = window_of(1000), random_signature(rng)[:8]
+    made = [band + rng.randbytes(BINS - 8) for _ in range(1000)]
 
-    assert bands_of(signature) == [part - part % 8 + n for n, part in enumerate(parts)]
-
-
-def test_bands_of_different_places_are_never_taken_for_one_another() -> None:
-    bands = bands_of(b"\xff" * BINS)
-
-    assert len(set(bands)) == BANDS
-    assert all(-(2**63) <= band < 2**63 for band in bands)
+    assert all(near.judge(url_id, signature) is None for url_id, signature in enumerate(made))
+    for url_id, signature in islice(enumerate(made), 800, None):
+        assert near.judge(10_000, band + changed(rng, signature[8:], 7)) == Near(url_id, 7)
 
 
 def test_the_closest_original_is_named_and_of_equals_the_first() -> None:
-    rng = random.Random(1)
-    one = random_signature(rng)
-    originals = [(9, changed(rng, one, 5)), (7, changed(rng, one, 2)), (4, changed(rng, one, 2))]
-
-    assert nearest(one, originals) == Near(4, 2)
-    assert nearest(one, [(1, changed(rng, one, MAX_DISTANCE + 1))]) is None
-
-
-def test_before_the_filter_is_warm_the_store_is_asked_about_every_band() -> None:
-    seen = NearSeen(capacity=10)
-    signature = random_signature(random.Random(2))
-
-    assert seen.look(signature, 1) == Ask(bands_of(signature))
-
-
-def test_after_a_restart_the_store_is_asked_about_what_it_holds_and_about_nothing_else() -> None:
     rng = random.Random(3)
-    held = [random_signature(rng) for _ in range(50)]
-    seen = NearSeen(capacity=100)
-    for signature in held:
-        seen.warm(bands_of(signature))
-    seen.warmed()
+    one = random_signature(rng)
+    near = window_of(10)
+    for url_id, places in ((9, 5), (7, 2), (4, 2), (2, MAX_DISTANCE + 1)):
+        near.add(url_id, changed(rng, one, places))
 
-    assert all(isinstance(seen.look(changed(rng, signature, 3), 1), Ask) for signature in held)
-    assert [seen.look(random_signature(rng), 1) for _ in range(50)].count(None) >= 48
+    assert near.judge(100, one) == Near(4, 2)
+
+
+def test_a_document_that_differs_in_more_is_none() -> None:
+    rng = random.Random(4)
+    one = random_signature(rng)
+    near = window_of(10)
+    near.add(1, one)
+
+    assert near.judge(2, changed(rng, one, MAX_DISTANCE + 1)) is None
 
 
 def test_a_near_duplicate_of_a_near_duplicate_is_compared_with_the_original_alone() -> None:
-    rng = random.Random(4)
-    seen, store = NearSeen(capacity=10), Store()
-    seen.warmed(whole=True)
-    original = random_signature(rng)
+    near = window_of(10)
+    original = random_signature(random.Random(5))
     step = bytes(b ^ 1 if i < 6 else b for i, b in enumerate(original))
     far = bytes(b ^ 1 if 6 <= i < 12 else b for i, b in enumerate(step))
 
-    assert decide(seen, store, original, 1) is None
-    assert decide(seen, store, step, 2) == Near(1, 6)
-    assert decide(seen, store, far, 3) is None
+    assert near.judge(1, original) is None
+    assert near.judge(2, step) == Near(1, 6)
+    assert near.judge(3, far) is None
 
 
 def test_a_page_is_not_a_near_duplicate_of_what_it_was_itself() -> None:
-    rng = random.Random(5)
-    seen = NearSeen(capacity=10)
-    seen.warmed(whole=True)
+    rng = random.Random(6)
+    near = window_of(10)
     before = random_signature(rng)
-    seen.learn(before, 1)
     after = changed(rng, before, 2)
 
-    assert seen.look(after, 1) is None
-    seen.learn(after, 1)
-    assert seen.look(before, 2) == Near(1, 2)
-    assert seen.statistics().remembered == 1
+    assert near.judge(1, before) is None
+    assert near.judge(1, after) is None
+    assert near.judge(2, before) == Near(1, 2)
 
 
-def test_memory_holds_no_more_than_it_may() -> None:
-    rng = random.Random(6)
-    seen = NearSeen(capacity=10, remember=5)
-    seen.warmed(whole=True)
-    signatures = [random_signature(rng) for _ in range(20)]
+def test_a_page_that_changed_or_became_a_near_duplicate_is_not_found_by_what_it_was() -> None:
+    rng = random.Random(7)
+    near = window_of(10)
+    one, two, three = (random_signature(rng) for _ in range(3))
+    near.add(1, one)
+    near.add(2, two)
 
-    for owner, signature in enumerate(signatures):
-        seen.learn(signature, owner)
-
-    assert seen.statistics().remembered == 5
-    assert isinstance(seen.look(signatures[0], 99), Ask)
-    assert seen.look(signatures[-1], 99) == Near(19, 0)
+    assert near.judge(1, three) is None
+    assert near.judge(2, three) == Near(1, 0)
+    assert near.judge(3, one) is None
+    assert near.judge(4, two) is None
 
 
-def test_a_memory_without_room_is_refused() -> None:
-    with pytest.raises(ValueError, match="memory of 0"):
-        NearSeen(capacity=10, remember=0)
+def test_a_window_without_room_is_refused() -> None:
+    with pytest.raises(ValueError, match="window of 0"):
+        window_of(0)

@@ -7,9 +7,9 @@ import pytest
 from running import RETRY, Command, Json, gossamer, scene, small_web, wait_for_requests
 from small_server import Answer, SmallServer, links, page
 
+from gossamer.dedup.near import MAX_DISTANCE
 from gossamer.dedup.soft import MANY_PAGES, MANY_REDIRECTS
 from gossamer.simweb.truth import Truth, ground_truth
-from gossamer.sketch.bands import MAX_DISTANCE
 
 pytestmark = pytest.mark.service
 

@@ -3,7 +3,6 @@ is fetched than fits, memory stays, and when the stage goes on nothing is lost."
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import Executor, Future
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -15,7 +14,6 @@ from slowing import MAX_DOCUMENTS, MAX_OUT, MAX_SETTLEMENTS, WEB, Brake, Watcher
 
 from gossamer.crawl.audience import Outcome, PageQueue
 from gossamer.crawl.hooks import MAX_WAITING, Hook
-from gossamer.crawl.nearness import NearDuplicates, NearMode
 from gossamer.crawl.reading import Opened
 from gossamer.crawl.session import Session
 from gossamer.extract.links import PageContent
@@ -72,35 +70,6 @@ class AllLarge(Slowed):
 def reading_elsewhere(opened: Session, brake: Brake) -> None:
     desk: Any = opened.crawl.pipeline.desk
     desk._reader = AllLarge(desk._reader, brake)
-
-
-class Unwarmed(NearDuplicates):
-    """Knows nothing by heart, so that the store is asked about every page."""
-
-    async def warm(self, *_: object) -> None:
-        pass
-
-
-class SlowQuestions(Executor):
-    """The thread that reads the store, with questions about near-duplicates behind the brake."""
-
-    def __init__(self, thread: Executor, brake: Brake) -> None:
-        self._thread, self._brake = thread, brake
-
-    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> "Future[T]":
-        if getattr(fn, "__name__", "") != "originals_by_band":
-            return self._thread.submit(fn, *args, **kwargs)
-        return self._thread.submit(self._brake.around, lambda: fn(*args, **kwargs))
-
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        self._thread.shutdown(wait, cancel_futures=cancel_futures)
-
-
-def near_duplicates(opened: Session, brake: Brake) -> None:
-    desk: Any = opened.crawl.pipeline.desk
-    desk._reader.near = Unwarmed(NearMode.MARK)
-    reads: Any = opened.crawl.reads
-    reads._thread = SlowQuestions(reads._thread, brake)
 
 
 def archive(opened: Session, brake: Brake) -> None:
@@ -170,7 +139,6 @@ TO_THE_BATCH = MAX_OUT + MAX_DOCUMENTS
 STAGES = {
     "reading": Stage(reading, None, TO_THE_BATCH, 0.04),
     "reading elsewhere": Stage(reading_elsewhere, "documents", TO_THE_BATCH),
-    "near-duplicates": Stage(near_duplicates, "documents", TO_THE_BATCH),
     "archive": Stage(archive, "batch", TO_THE_BATCH),
     "commits": Stage(commits, "batch", TO_THE_BATCH),
     "hooks": Stage(hooks, "listeners", TO_THE_BATCH + 2 * MAX_SETTLEMENTS),

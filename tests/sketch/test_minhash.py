@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.sketch.bands import MAX_DISTANCE
+from gossamer.dedup.near import MAX_DISTANCE
 from gossamer.sketch.minhash import BINS, SHINGLE, distance, signature
 
 LATIN = "abcdefghijklmnopqrstuvwxyz"

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from gossamer.clock import Clock
-from gossamer.crawl.nearness import NearDuplicates, Originals
 from gossamer.crawl.reading import Document, DocumentReader, Opened, Read
 from gossamer.crawl.sitemaps import ListRead, Sitemaps
 from gossamer.dedup.exact import Known, Unknown
+from gossamer.dedup.near import NearDuplicates
 from gossamer.extract.links import PageContent
 from gossamer.fetch.http.body import takes_long
 from gossamer.model.fill import Fill
@@ -42,7 +42,7 @@ class ReadingDesk:
     """Owns the documents between fetch and store.
 
     `on_read` is told what each came to, `on_pause` that a handful is done; `ask_owners` asks the store which URLs own
-    documents with these digests, `ask_originals` which originals stand under these bands.
+    documents with these digests.
     """
 
     def __init__(
@@ -54,7 +54,6 @@ class ReadingDesk:
         on_read: Callable[[Read], None],
         on_pause: Callable[[], None],
         ask_owners: Callable[[list[bytes]], Awaitable[list[int | None]]],
-        ask_originals: Callable[[list[int]], Awaitable[list[tuple[int, bytes]]]],
         on_failure: Callable[[BaseException], None],
         lists: Sitemaps | None = None,
     ) -> None:
@@ -64,7 +63,6 @@ class ReadingDesk:
         self._on_read = on_read
         self._on_pause = on_pause
         self._ask_owners = ask_owners
-        self._ask_originals = ask_originals
         self._on_failure = on_failure
         self._lists = lists
         self.times = Durations()  # of extracting, the wait for the other process included
@@ -99,9 +97,11 @@ class ReadingDesk:
         self._bytes += len(document.response.wire_body)
         self._ready.set()
 
-    async def run(self) -> None:
-        """Read for ever; cancel to stop."""
+    async def run(self, first: Awaitable[None] | None = None) -> None:
+        """Wait for `first`, then read for ever; cancel to stop."""
         try:
+            if first is not None:
+                await first
             while True:
                 await self._ready.wait()
                 self._ready.clear()
@@ -156,11 +156,8 @@ class ReadingDesk:
                 self._set_aside(self._read_large, each)
             else:
                 small.append(each)
-        pages = self._extracted(small)
-        bands = [band for each, page in zip(small, pages, strict=True) for band in reader.bands_to_ask(each, page)]
-        originals = await self._ask_originals(bands) if bands else ()
-        for each, page in zip(small, pages, strict=True):
-            self._finish(each, page, None, originals)
+        for each, page in zip(small, self._extracted(small), strict=True):
+            self._finish(each, page, None)
 
     def _extracted(self, documents: list[Opened]) -> list[PageContent | None]:
         extract, monotonic, note = self._reader.extract, self._clock.monotonic, self.times.note
@@ -176,20 +173,15 @@ class ReadingDesk:
         return pages
 
     def _finish(
-        self,
-        opened: Opened,
-        page: PageContent | None,
-        owner: int | None,
-        originals: Originals = (),
-        listed: ListRead | None = None,
+        self, opened: Opened, page: PageContent | None, owner: int | None, listed: ListRead | None = None
     ) -> None:
         """Store the document, or find that it is stored: asked at the last moment, since its twin may have been in
-        the same handful. `owner` is what the store knows, if it was asked, and `originals` what may be near."""
+        the same handful. `owner` is what the store knows, if it was asked."""
         known = self._reader.owner_of(opened)
         if isinstance(known, Known):
             owner = known.owner
         if owner is None or owner == opened.document.visit.task.url_id:
-            read = self._reader.stored(opened, page, originals)
+            read = self._reader.stored(opened, page)
         else:
             read = self._reader.duplicate(opened, owner)
         if listed is not None:
@@ -213,7 +205,7 @@ class ReadingDesk:
             begun = self._clock.monotonic()
             opened, page = await self._reader.extract_elsewhere(opened)
             self.times.note_seconds(self._clock.monotonic() - begun)
-        await self._finish_alone(opened, page)
+        self._finish(opened, page, None)
 
     @contextmanager
     def _lying_open(self, opened: Opened) -> Iterator[None]:
@@ -224,10 +216,6 @@ class ReadingDesk:
             yield
         finally:
             self._unpacked -= size
-
-    async def _finish_alone(self, opened: Opened, page: PageContent | None) -> None:
-        bands = self._reader.bands_to_ask(opened, page)
-        self._finish(opened, page, None, await self._ask_originals(bands) if bands else ())
 
     async def _read_long(self, document: Document) -> None:
         """Everything for one document whose body takes long to unpack; the others wait their turn packed."""
@@ -246,7 +234,7 @@ class ReadingDesk:
             elif reader.is_large(opened):
                 await self._read_large(opened)
             else:
-                await self._finish_alone(opened, self._extracted([opened])[0])
+                self._finish(opened, self._extracted([opened])[0], None)
 
     def _set_aside(self, read: Callable[[T], Coroutine[None, None, None]], what: T) -> None:
         task = asyncio.create_task(self._guarded(read, what))

@@ -20,7 +20,7 @@ from gossamer.crawl.slots import Slots, open_file_limit, room_aside
 from gossamer.crawl.store_reads import StoreReads
 from gossamer.crawl.tally import Tally
 from gossamer.crawl.visiting import Visitor
-from gossamer.crawl.warming import warm
+from gossamer.crawl.warming import recall, warm
 from gossamer.dedup.exact import ContentSeen
 from gossamer.errors import GossamerError
 from gossamer.fetch.http.room import BodyRoom
@@ -88,7 +88,6 @@ class Pipeline:
             on_read=self._was_read,
             on_pause=self._paused_reading,
             ask_owners=lambda digests: reads.ask(loader.content_owners, digests),
-            ask_originals=lambda bands: reads.ask(loader.originals_by_band, bands),
             on_failure=self.fail,
             lists=lists,
         )
@@ -354,8 +353,9 @@ class Pipeline:
     async def run(self) -> None:
         """Crawl until nothing is left, a limit is reached, or `stop`. Everything is committed on return."""
         storing = asyncio.create_task(self._guard(self._store.run()))
-        warming = warm(self._loader, self._reads.ask, self._contents, self._seen, self.desk.near)
-        side = [asyncio.create_task(self._guard(job)) for job in (self.desk.run(), warming, self._watch_load())]
+        reading = self.desk.run(recall(self._loader, self._reads.ask, self.desk.near))
+        warming = warm(self._loader, self._reads.ask, self._contents, self._seen)
+        side = [asyncio.create_task(self._guard(job)) for job in (reading, warming, self._watch_load())]
         try:
             self.pump()
             await self.over.wait()

@@ -67,16 +67,8 @@ class TaskSource(Protocol):
         """The URL that owns each document, if any does."""
         ...
 
-    def originals_by_band(self, bands: list[int]) -> list[tuple[int, bytes]]:
-        """The originals (URL, signature) that share one of these bands (`dedup.near`), but for the latest."""
-        ...
-
-    def latest_originals(self) -> list[tuple[int, bytes]]:
-        """The latest originals, the oldest first: those that `originals_by_band` does not know, fewer than 30,000."""
-        ...
-
-    def bands(self, chunk: int) -> Iterator[list[int]]:
-        """Every band that `originals_by_band` knows, a chunk at a time."""
+    def latest_originals(self, count: int, chunk: int) -> Iterator[list[tuple[int, bytes]]]:
+        """The latest documents that are no near-duplicates (URL, signature), the oldest first, a chunk at a time."""
         ...
 
     def fingerprints(self, chunk: int) -> Iterator[list[int]]:

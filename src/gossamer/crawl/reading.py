@@ -7,11 +7,10 @@ from typing import NamedTuple, Protocol
 from gossamer.clock import Clock
 from gossamer.crawl.hosts import HostWishes
 from gossamer.crawl.intake import TOO_LONG, Intake
-from gossamer.crawl.nearness import NEAR_DUPLICATE, NearDuplicates, NearMode, Originals
 from gossamer.crawl.recrawling import NEVER, Recrawling
 from gossamer.dedup.digest import payload_digest
 from gossamer.dedup.exact import ContentSeen, Known, Unknown
-from gossamer.dedup.near import Near
+from gossamer.dedup.near import NEAR_DUPLICATE, Near, NearDuplicates, NearMode
 from gossamer.dedup.soft import SOFT_404, SoftMissing
 from gossamer.extract.elsewhere import LargePages
 from gossamer.extract.kinds import UNWANTED_TYPE, is_html
@@ -220,21 +219,15 @@ class DocumentReader:
         settlement = self._settle(opened, UrlState.DUPLICATE, capture, None, owner, reason)
         return Read(settlement, [], None, Counter(), opened.document.visit.task.before)
 
-    def bands_to_ask(self, opened: Opened, page: PageContent | None) -> list[int]:
-        """What the store must be asked about before the page is `stored`: the bands of originals that may be near."""
-        if self.near is None or page is None or page.signature is None:
-            return []
-        return self.near.bands_to_ask(opened.document.visit.task.url_id, page.signature)
-
     def _soft_404(self, opened: Opened, title: str | None, same_as: int | None) -> str | None:
         visit, size = opened.document.visit, len(opened.payload.body)
         if self._soft is None or not self._soft.is_soft(visit.host_id, visit.task.url_id, title, size, same_as):
             return None
         return SOFT_404
 
-    def stored(self, opened: Opened, page: PageContent | None, originals: Originals = ()) -> Read:
+    def stored(self, opened: Opened, page: PageContent | None) -> Read:
         """New content: to be archived, and its links let in; unless it turns out to be of a kind that nobody wants, or
-        a near-duplicate where these are left out. `originals`: what the store has under the bands to ask."""
+        a near-duplicate where these are left out."""
         document, found, digest = opened
         visit = document.visit
         task = visit.task
@@ -244,7 +237,7 @@ class DocumentReader:
             return Read(settlement, [], None, Counter({UNWANTED_TYPE: 1}), before)
         near: Near | None = None
         if page is not None and page.signature is not None and self.near is not None:
-            near = self.near.judge(url_id, page.signature, originals)
+            near = self.near.judge(url_id, page.signature)
         soft = None if page is None else self._soft_404(opened, page.title, near and near.owner)
         if near is not None and self.near is not None and self.near.mode is NearMode.SKIP:
             left_out = self._settle(opened, UrlState.DUPLICATE, page=page, reason=soft or NEAR_DUPLICATE, near=near)

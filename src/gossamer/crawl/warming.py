@@ -3,12 +3,13 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from gossamer.crawl.nearness import NearDuplicates
 from gossamer.crawl.ports import TaskSource
 from gossamer.dedup.exact import ContentSeen
+from gossamer.dedup.near import NearDuplicates
 from gossamer.seen.tiers import SeenTest
 
 _CHUNK = 4000  # a few milliseconds of the event loop
+_ORIGINALS = 1000  # likewise
 
 
 async def warm(
@@ -16,9 +17,8 @@ async def warm(
     ask: Callable[..., Awaitable[Any]],
     contents: ContentSeen[int],
     seen: SeenTest,
-    near: NearDuplicates | None,
 ) -> None:
-    """All digests and fingerprints, then the originals that near-duplicates are compared with."""
+    """All digests and fingerprints."""
     digests = loader.digests(_CHUNK)
     while chunk := await ask(next, digests, []):
         contents.warm(chunk)
@@ -27,5 +27,13 @@ async def warm(
         seen.warm(numbers)
     contents.warmed()
     seen.warmed()
-    if near is not None:
-        await near.warm(loader, ask)
+
+
+async def recall(loader: TaskSource, ask: Callable[..., Awaitable[Any]], near: NearDuplicates | None) -> None:
+    """The latest originals, as many as are kept to find near-duplicates by."""
+    if near is None:
+        return
+    originals = loader.latest_originals(near.window, _ORIGINALS)
+    while chunk := await ask(next, originals, []):
+        for url_id, signature in chunk:
+            near.add(url_id, signature)

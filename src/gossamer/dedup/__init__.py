@@ -7,7 +7,7 @@ digests and the document each first came as, and a Bloom filter over all digests
 What always holds: only the exact memory or the store may call a document known, so an error of the filter costs
 a question and never a document; everything here is a cache of the store and may be dropped at any instant.
 
-A page that is new to the byte is compared once more by the signature of its text (`near`): originals that differ from
-it in little are found through tables of bands, in memory and in the store, and never by going through them all. A host
-that answers for pages that it does not have is found out by the same means (`soft`).
+A page that is new to the byte is compared once more by the signature of its text (`near`): the latest originals are
+kept in memory, and those that differ from it in little are found by their bands, never by going through them all. A
+host that answers for pages that it does not have is found out by the same means (`soft`).
 """

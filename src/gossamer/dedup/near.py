@@ -1,21 +1,50 @@
 """The content-seen test for near-duplicates: is there a document that is almost this one? Hot: bench_neardup.py.
 
-Documents are as far apart as their signatures (`gossamer.sketch.minhash`), and those within `MAX_DISTANCE` are found by
-the bands that they share (`gossamer.sketch.bands`): the latest in a table in memory, all others in the store.
+Documents are as far apart as their signatures (`gossamer.sketch.minhash`). A signature of 64 bytes is cut into eight
+bands of eight. Two signatures that differ in at most `MAX_DISTANCE` = 7 bytes have at least one band in common,
+whichever bytes those are; so the signatures that share a band are all that need be compared.
 
-Only originals are in the tables. A near-duplicate belongs to the original that it was compared with, and nothing
-is compared with it: so no chain of small steps makes one document of two different ones, and a host with a million
-copies of one page has one entry.
+Only originals are kept, and of these the latest (ADR 34). A near-duplicate belongs to the original that it was compared
+with, and nothing is compared with it: so no chain of small steps makes one document of two different ones, and a host
+with a million copies of one page has one entry.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from array import array
+from collections.abc import Sequence
+from enum import Enum
+from struct import Struct
 from typing import Final, NamedTuple
 
-from gossamer.sketch.bands import BANDS, MAX_DISTANCE, bands_of
-from gossamer.sketch.bloom import Bloom
+from gossamer.sketch.minhash import distance
 
-_BYTES: Final = 64
+MAX_DISTANCE: Final = 7
+"""Bytes of 64 in which near-duplicates may differ: documents that share about nine tenths of their shingles."""
+
+WINDOW: Final = 700_000
+"""Originals that are kept. They take 85 MB once there are that many: 108 bytes each, and 9 MB for the buckets."""
+
+NEAR_DUPLICATE: Final = "near_duplicate"
+"""The reason that is recorded where a near-duplicate is left out."""
+
+_BANDS: Final = MAX_DISTANCE + 1
+_KEYS: Final = _BANDS + 1  # of an original: its bands, then its owner
+_BUCKETS: Final = 1 << 18  # for each of the keys
+_REMOVED: Final = (1 << 64) - 1  # in place of an owner
+
+_LONGEST: Final = 200  # links of a chain that are followed: a large site may have one band on all its pages
+
+# The bucket of a band is numbered by 18 bits, into which the others are folded: single bytes are not evenly spread. All
+# eight are computed at once, in the lower half of each band.
+_LOWER_HALVES: Final = Struct("<" + _BANDS * "I4x")
+_MASKS: Final = int.from_bytes(_LOWER_HALVES.pack(*[_BUCKETS - 1] * _BANDS), "little")
+_STARTS: Final = int.from_bytes(_LOWER_HALVES.pack(*range(0, _BANDS * _BUCKETS, _BUCKETS)), "little")
+
+
+class NearMode(Enum):
+    """What is done with a near-duplicate: `[content] near_duplicates`."""
+
+    MARK = "mark"  # stored like any other, and marked
+    SKIP = "skip"  # neither stored nor are its links followed
 
 
 class Near(NamedTuple):
@@ -25,152 +54,92 @@ class Near(NamedTuple):
     distance: int
 
 
-class Ask(NamedTuple):
-    """Memory has no answer: the store may hold originals with some of these bands."""
+class NearDuplicates:
+    """Decides which documents are near-duplicates, by the latest originals. Does no IO.
 
-    bands: list[int]
-
-
-@dataclass(frozen=True, slots=True)
-class NearStatistics:
-    """A snapshot. The first three count answers since the start."""
-
-    near: int
-    new: int
-    asked: int
-    remembered: int
-    filter_keys: int
-    filter_bytes: int
-    warm: bool
-
-
-def nearest(signature: bytes, originals: Iterable[tuple[int, bytes]]) -> Near | None:
-    """The closest of some originals (owner, signature), if it is close enough; the first owner of several."""
-    ours = int.from_bytes(signature, "little")
-    best: Near | None = None
-    for owner, theirs in originals:
-        apart = _BYTES - (ours ^ int.from_bytes(theirs, "little")).to_bytes(_BYTES, "little").count(0)
-        if apart <= MAX_DISTANCE and (best is None or (apart, owner) < (best.distance, best.owner)):
-            best = Near(owner, apart)
-    return best
-
-
-class NearSeen:
-    """Finds the original that a document nearly repeats. Does no IO.
-
-    `look` answers from memory, or says which bands to ask the store for; what the store finds goes through `nearest`.
-    Whoever finds nothing near says `learn` before looking again: the document is an original then. The latest
-    `remember` originals are held, about a kilobyte each; a Bloom filter knows the bands of all others, so that the
-    store is asked only about bands that it has (but for one page in a thousand).
+    The originals lie in a ring. Those whose n-th keys fall into one bucket form a chain, the latest first: `_newest`
+    has its first link and `_older` the others, as positions in `_keys`. Nothing is ever taken out of a chain. A link
+    leads from an original to an older one; if it leads to a later one, the chain ends there: the older one has been
+    overwritten, and with it all that came before.
     """
 
-    def __init__(self, *, capacity: int, remember: int = 20_000, error_rate: float = 0.0001) -> None:
-        """`capacity`: documents expected in the crawl. `error_rate`: of the filter, for each band."""
-        if remember < 1:
-            raise ValueError(f"a memory of {remember} signatures")
-        self._remember = remember
-        self._signatures: dict[int, bytes] = {}  # by owner, the oldest first
-        self._owners: dict[int, int | list[int]] = {}  # by band; seldom more than one
-        self._filter = Bloom(capacity * BANDS, error_rate)
-        self._whole = False  # memory holds every original that there is
-        self._dropped = False  # it has had to forget some
-        self._near = 0
-        self._new = 0
-        self._asked = 0
+    def __init__(self, mode: NearMode, window: int = WINDOW) -> None:
+        if window < 1:
+            raise ValueError(f"a window of {window} originals")
+        self.mode = mode
+        self.window = window
+        self._keys = array("Q", bytes(8 * _KEYS))  # position 0 is nobody's: a link there is the end of a chain
+        self._older = array("I", bytes(4 * _KEYS))
+        self._newest = array("I", bytes(4 * _KEYS * _BUCKETS))
+        self._next = _KEYS  # where the next original goes
 
-    @property
-    def whole(self) -> bool:
-        """Memory holds every original there is: the store need not be asked."""
-        return self._whole
+    def judge(self, url_id: int, signature: bytes) -> Near | None:
+        """The original that this document nearly repeats. If there is none, it is an original from now on, in place of
+        what the URL had before."""
+        newest, buckets = self._newest, _buckets_of(url_id, signature)
+        links = [newest[bucket] for bucket in buckets]
+        near = self._nearest(url_id, signature, links) if any(links) else None
+        if near is None:
+            self._add(url_id, signature, buckets, links)
+        return near
 
-    def look(self, signature: bytes, visitor: int) -> Near | Ask | None:
-        """What `visitor`'s document nearly repeats: an original of another URL, in memory; None if there is none at
-        all; or a question. Changes nothing."""
-        bands = bands_of(signature)
-        if not self._owners.keys().isdisjoint(bands):  # seldom
-            signatures = self._signatures
-            near = nearest(signature, [(owner, signatures[owner]) for owner in self._under(bands) - {visitor}])
-            if near is not None:
-                self._near += 1
-                return near
-        if not self._whole:
-            filter_ = self._filter
-            perhaps = [band for band in bands if band in filter_]
-            if perhaps:
-                self._asked += 1
-                return Ask(perhaps)
-        self._new += 1
-        return None
+    def add(self, url_id: int, signature: bytes) -> None:
+        """An original of a URL that has none in the window."""
+        buckets = _buckets_of(url_id, signature)
+        self._add(url_id, signature, buckets, [self._newest[bucket] for bucket in buckets])
 
-    def _under(self, bands: Iterable[int]) -> set[int]:
-        """Who stands in memory under any of these."""
-        found: set[int] = set()
-        for band in bands:
-            owner = self._owners.get(band)
-            if isinstance(owner, int):
-                found.add(owner)
-            elif owner is not None:
-                found.update(owner)
+    def _add(self, url_id: int, signature: bytes, buckets: Sequence[int], links: Sequence[int]) -> None:
+        """At the end of the ring, or in place of the oldest original."""
+        at, newest = self._next, self._newest
+        self._keys[at : at + _KEYS] = _keys_of(url_id, signature)
+        self._older[at : at + _KEYS] = array("I", links)
+        for bucket in buckets:
+            newest[bucket] = at
+            at += 1
+        self._next = at if at < (self.window + 1) * _KEYS else _KEYS
+
+    def _nearest(self, url_id: int, signature: bytes, links: Sequence[int]) -> Near | None:
+        """The closest original of another URL, if it is close enough; the first URL of several. What the URL itself had
+        is no original any more."""
+        found = {
+            at // _KEYS
+            for link, key in zip(links, _keys_of(url_id, signature), strict=True)
+            if link
+            for at in self._chain(link, key)
+        }
+        best: tuple[int, int] | None = None
+        for place in found:
+            keys = self._keys[place * _KEYS : (place + 1) * _KEYS]
+            owner = keys.pop()
+            if owner == url_id:
+                self._keys[place * _KEYS + _BANDS] = _REMOVED
+            elif owner != _REMOVED:
+                apart = distance(signature, keys.tobytes())
+                if apart <= MAX_DISTANCE and (best is None or (apart, owner) < best):
+                    best = apart, owner
+        return None if best is None else Near(best[1], best[0])
+
+    def _chain(self, link: int, key: int) -> list[int]:
+        """The positions of this key in the chain that begins with this link."""
+        keys, older, size, latest = self._keys, self._older, len(self._keys), self._next - 1
+        found = []
+        age = -1
+        for _ in range(_LONGEST):
+            if not link or (its_age := (latest - link) % size) <= age:
+                break
+            if keys[link] == key:
+                found.append(link)
+            link, age = older[link], its_age
         return found
 
-    def learn(self, signature: bytes, owner: int) -> None:
-        """This document is an original, in place of what `owner` had before."""
-        if owner in self._signatures:
-            self.forget(owner)
-        elif len(self._signatures) >= self._remember:
-            oldest, its_signature = next(iter(self._signatures.items()))
-            self._filter.add_each(bands_of(its_signature))
-            self.forget(oldest)
-            self._whole, self._dropped = False, True
-        self._signatures[owner] = signature
-        owners = self._owners
-        for band in bands_of(signature):
-            before = owners.setdefault(band, owner)
-            if before is owner:  # nobody else stands there: the usual case
-                continue
-            if isinstance(before, list):
-                before.append(owner)
-            elif before != owner:
-                owners[band] = [before, owner]
 
-    def forget(self, owner: int) -> None:
-        """Drop an original from memory: it is none any more."""
-        signature = self._signatures.pop(owner, None)
-        if signature is None:
-            return
-        owners = self._owners
-        for band in bands_of(signature):
-            there = owners[band]
-            if not isinstance(there, list):
-                del owners[band]
-                continue
-            there.remove(owner)
-            if len(there) == 1:
-                owners[band] = there[0]
+def _buckets_of(url_id: int, signature: bytes) -> tuple[int, ...]:
+    whole = int.from_bytes(signature, "little")
+    bands = (whole ^ whole >> 18 ^ whole >> 36) & _MASKS | _STARTS
+    return *_LOWER_HALVES.unpack(bands.to_bytes(_LOWER_HALVES.size, "little")), _BANDS * _BUCKETS + url_id % _BUCKETS
 
-    def recall(self, originals: Sequence[tuple[int, bytes]]) -> None:
-        """Some originals (owner, signature) of the store, into memory, as far as there is room and nothing newer."""
-        for owner, signature in originals:
-            if owner not in self._signatures and len(self._signatures) < self._remember:
-                self.learn(signature, owner)
 
-    def warm(self, bands: Sequence[int]) -> None:
-        """A chunk of all bands that the store holds, in any order."""
-        self._filter.update(bands)
-
-    def warmed(self, *, whole: bool = False) -> None:
-        """Whatever the store holds was passed to `warm`, `recall` or `learn`; `whole`: nothing of it to `warm`."""
-        self._filter.declare_complete()
-        self._whole = whole and not self._dropped
-
-    def statistics(self) -> NearStatistics:
-        of_filter = self._filter.statistics()
-        return NearStatistics(
-            near=self._near,
-            new=self._new,
-            asked=self._asked,
-            remembered=len(self._signatures),
-            filter_keys=of_filter.keys,
-            filter_bytes=of_filter.approximate_bytes,
-            warm=of_filter.ready,
-        )
+def _keys_of(url_id: int, signature: bytes) -> "array[int]":
+    keys = array("Q", signature)
+    keys.append(url_id)
+    return keys

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from gossamer.backends.sqlite import near, parting
+from gossamer.backends.sqlite import parting
 from gossamer.backends.sqlite.database import connect, translated
 from gossamer.backends.sqlite.queries import named_queries
 from gossamer.backends.sqlite.recrawl_reports import RecrawlReport, recrawl_report
@@ -101,14 +101,12 @@ class SqliteLoader:
         rows = [self._db.execute(sql, (digest,)).fetchone() for digest in digests]
         return [None if row is None else int(row[0]) for row in rows]
 
-    def originals_by_band(self, bands: list[int]) -> list[tuple[int, bytes]]:
-        return near.originals_by_band(self._db, bands)
-
-    def latest_originals(self) -> list[tuple[int, bytes]]:
-        return near.originals_since_segments(self._db)
-
-    def bands(self, chunk: int = 50_000) -> Iterator[list[int]]:
-        return near.bands_in_segments(self._db, chunk)
+    def latest_originals(self, count: int, chunk: int) -> Iterator[list[tuple[int, bytes]]]:
+        """The latest documents that are no near-duplicates (URL, signature), the oldest first."""
+        (last,) = self._db.execute(self._sql["before_originals"], (count,)).fetchone()
+        while rows := self._db.execute(self._sql["originals_after"], (last, chunk)).fetchall():
+            last = rows[-1][0]
+            yield [(url_id, signature) for _, url_id, signature in rows]
 
     def resting_addresses(self, now: Instant) -> list[tuple[str, Instant]]:
         return self._db.execute(self._sql["resting_addresses"], (now,)).fetchall()

@@ -1,4 +1,5 @@
--- From schema 17: commits count the URLs of hosts, in a table of their own and without a trigger.
+-- From schema 17: commits count the URLs of hosts, in a table of their own and without a trigger. Near-duplicates are
+-- found among signatures in memory.
 CREATE TABLE host_counts (
     host_id       INTEGER PRIMARY KEY,
     known         INTEGER NOT NULL,
@@ -15,3 +16,5 @@ ALTER TABLE hosts DROP COLUMN stored;
 ALTER TABLE hosts DROP COLUMN answered;
 ALTER TABLE hosts DROP COLUMN excluded;
 DROP INDEX IF EXISTS domains_without_suffix;
+DROP TABLE near_bands;
+DROP TABLE near_segments;

@@ -403,6 +403,22 @@ SELECT id, fingerprint FROM urls WHERE id > ? ORDER BY id LIMIT ?
 -- name: digests_after
 SELECT digest FROM contents WHERE digest > ? ORDER BY digest LIMIT ?
 
+-- name: save_signature
+INSERT OR REPLACE INTO signatures (url_id, signature, near_duplicate_of, distance)
+VALUES (/*rows*/)(?, ?, ?, ?)(/*rows*/)
+
+-- name: delete_signature
+DELETE FROM signatures WHERE url_id IN (VALUES (/*rows*/)(?)(/*rows*/))
+
+-- The signature before the latest so many originals.
+-- name: before_originals
+SELECT coalesce(
+    (SELECT seq FROM signatures WHERE near_duplicate_of IS NULL ORDER BY seq DESC LIMIT 1 OFFSET ?), 0
+)
+
+-- name: originals_after
+SELECT seq, url_id, signature FROM signatures WHERE seq > ? AND near_duplicate_of IS NULL ORDER BY seq LIMIT ?
+
 -- name: counters
 SELECT name, value FROM counters
 

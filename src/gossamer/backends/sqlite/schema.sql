@@ -234,7 +234,7 @@ CREATE INDEX sitemaps_host ON sitemaps (host_id, entries);
 
 -- Near-duplicates: the signature of the text of each page that was stored (sketch.minhash), and, of a page that is almost
 -- another, which one that is and in how many bytes their signatures differ. Of the last visit, as `visits`. `seq` grows
--- with every visit, so that what came since some moment is in one piece.
+-- with every visit: the latest originals are read again on a start.
 CREATE TABLE signatures (
     seq               INTEGER PRIMARY KEY,
     url_id            INTEGER NOT NULL,
@@ -243,21 +243,6 @@ CREATE TABLE signatures (
     distance          INTEGER
 );
 CREATE UNIQUE INDEX signatures_url ON signatures (url_id);
-
--- Where originals are found: two signatures that differ in seven bytes or less share a band (sketch.bands). Bands come
--- in segments, each written once and in order, with all originals since the one before it; what came since the last
--- segment is in memory. A row may outlive the signature that it was made of, so readers compare signatures.
-CREATE TABLE near_segments (
-    id            INTEGER PRIMARY KEY,
-    last_seq      INTEGER NOT NULL
-);
-CREATE TABLE near_bands (
-    segment       INTEGER NOT NULL,
-    first_band    INTEGER NOT NULL,
-    bands         BLOB    NOT NULL,       -- in order, 64 bits each; no band is in two rows of a segment
-    owners        BLOB    NOT NULL,       -- urls.id of each, 64 bits each
-    PRIMARY KEY (segment, first_band)
-) WITHOUT ROWID;
 
 -- What was spent on each shape of a host's URLs, and on a domain's hosts, in text of filter.traps_budget; only where
 -- there was more to be counted than a few pages.

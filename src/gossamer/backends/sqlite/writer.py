@@ -20,7 +20,6 @@ from gossamer.backends.sqlite.database import open_for_writing, translated
 from gossamer.backends.sqlite.hosts import DomainOf, HostRows
 from gossamer.backends.sqlite.lessons import save_lessons
 from gossamer.backends.sqlite.links import TARGETS_AT_ONCE, FirstLink, LinkCounts
-from gossamer.backends.sqlite.near import Signatures
 from gossamer.backends.sqlite.orders import carry_out
 from gossamer.backends.sqlite.originals import Originals, original_of
 from gossamer.backends.sqlite.parting import Parting
@@ -67,7 +66,6 @@ class SqliteWriter:
         self._db = open_for_writing(path)
         self._hosts = HostRows(self._db, self._sql, domain_of)
         self._links = LinkCounts(self._db, self._sql, self._hosts, prioritiser, clock, targets_at_once)
-        self._signatures = Signatures(self._db)
         self._parting = None if part is None else Parting(self._db, part, lambda host: domain_of(host)[1])
         self._warc_ids = {name: number for number, name, _ in self._db.execute(self._sql["warc_files"])}
         self._number: int = self._db.execute(self._sql["counter"], ("commits",)).fetchone()[0]
@@ -185,7 +183,6 @@ class SqliteWriter:
         with suppress(sqlite3.Error):
             self._db.execute("ROLLBACK")
         self._hosts.forget()  # rows made in the transaction were never committed
-        self._signatures.look()
         with suppress(sqlite3.Error):
             self._links.look()
         self._captures.roll_back()
@@ -311,8 +308,20 @@ class SqliteWriter:
         write_rows(db, sql["record_failure"], failures)
         write_rows(db, sql["record_capture"], captures)
         write_rows(db, sql["own_content"], contents)
-        self._signatures.save(settlements)
+        self._sign(settlements)
         return written
+
+    def _sign(self, settlements: list[Settlement]) -> None:
+        """Keep the signatures of documents, and none of what has no text any more."""
+        signed: list[tuple[object, ...]] = []
+        unsigned = []
+        for s in settlements:
+            if s.signature is not None:
+                signed.append((s.url_id, s.signature, s.near_duplicate_of, s.distance))
+            elif s.state is UrlState.STORED and not s.kept:
+                unsigned.append((s.url_id,))
+        write_rows(self._db, self._sql["save_signature"], signed)
+        write_rows(self._db, self._sql["delete_signature"], unsigned)
 
     def _unchanged(self, capture: Capture, url_id: int) -> Capture | None:
         """The capture of a page that is what it was; None if nobody noted when that was captured."""

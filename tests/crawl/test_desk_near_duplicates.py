@@ -1,4 +1,4 @@
-"""Near-duplicates at the reading desk: who is compared with whom, before and after the store is asked."""
+"""Near-duplicates at the reading desk: which documents are compared, and what comes of it."""
 
 import asyncio
 import random
@@ -6,8 +6,8 @@ import random
 import pytest
 from test_desk import Desk, document
 
-from gossamer.crawl.nearness import NEAR_DUPLICATE, NearDuplicates, NearMode
 from gossamer.crawl.reading import Document
+from gossamer.dedup.near import NEAR_DUPLICATE, NearDuplicates, NearMode
 from gossamer.extract.links import extract_page
 from gossamer.model.states import UrlState
 
@@ -26,11 +26,13 @@ def edited(text: list[str], place: int) -> list[str]:
 
 
 def desk_with(mode: NearMode, stored: list[tuple[int, bytes]] | None, *documents: Document) -> Desk:
-    """A desk that has read the documents. Memory is empty, as after a restart: the store has `stored`."""
+    """A desk that has read the documents, after a restart: `stored` are the originals of the runs before."""
 
     async def run() -> Desk:
-        desk = Desk(near=NearDuplicates(mode))
-        desk.originals = stored or []
+        near = NearDuplicates(mode)
+        for url_id, signature in stored or ():
+            near.add(url_id, signature)
+        desk = Desk(near=near)
         await desk.read_all(*documents)
         return desk
 
@@ -74,7 +76,7 @@ def test_an_exact_copy_of_what_was_left_out_is_left_out_too() -> None:
     assert [read.settlement.reason for read in desk.reads] == [None, NEAR_DUPLICATE, NEAR_DUPLICATE]
 
 
-def test_an_original_of_an_earlier_run_is_found_in_the_store() -> None:
+def test_an_original_of_an_earlier_run_is_found() -> None:
     signature = extract_page(html(words(2)), "text/html", "http://x.test/", sign=True).signature
     assert signature is not None
 
@@ -83,7 +85,7 @@ def test_an_original_of_an_earlier_run_is_found_in_the_store() -> None:
     assert [read.settlement.near_duplicate_of for read in desk.reads] == [77, None]
 
 
-def test_a_page_is_not_compared_with_what_the_store_has_of_itself() -> None:
+def test_a_page_is_not_compared_with_what_an_earlier_run_had_of_it() -> None:
     again = document(html(edited(words(4), 9)))
     signature = extract_page(html(words(4)), "text/html", "http://x.test/", sign=True).signature
     assert signature is not None
