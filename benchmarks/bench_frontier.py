@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 from gossamer.frontier.front_queue import LoadOrder
 from gossamer.frontier.frontier import Frontier
-from gossamer.frontier.orderings.importance import Importance
+from gossamer.frontier.orderings.by_score import Importance
 from gossamer.frontier.orderings.ordering import Ordering
 from gossamer.frontier.politeness import Contact, PolitenessPolicy
 from gossamer.frontier.turns import FrontierLimits, Visit, WaitUntil

@@ -12,14 +12,14 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from gossamer.simulate.drawing import svg
 from gossamer.simulate.graph import LinkGraph
 from gossamer.simulate.pagerank import pagerank
 from gossamer.simulate.plot import plot
 from gossamer.simulate.policies import POLICIES, Setting
 from gossamer.simulate.reading import read_graph
 from gossamer.simulate.replay import Curve, Plan, compare, crawl_order, seed_pages
-from gossamer.simulate.svg import svg
-from gossamer.simulate.tables import heading, markdown_table
+from gossamer.simulate.tables import heading
 from gossamer.simulate.web import graph_of_web
 from gossamer.simweb.config import preset
 
@@ -33,6 +33,16 @@ GOALS = {  # rest -> percent of the pages -> (goal, stretch goal): ../shared/SCI
 }
 OF_OMNISCIENT = (85.0, 91.0)  # at 10 %, no politeness
 JUDGED = ("importance", "mercator", "push")
+
+
+def markdown_table(curves: Sequence[Curve], plan: Plan) -> str:
+    """The same for one rest, as Markdown."""
+    lines = [
+        "| order | " + " | ".join(f"{x:g} %" for x in plan.points) + " |",
+        "|---|" + "---:|" * len(plan.points),
+    ]
+    lines += [f"| `{c.order}` | " + " | ".join(f"{share:.1f}" for share in c.shares) + " |" for c in curves]
+    return "\n".join(lines) + "\n"
 
 
 def simulated(pages: int) -> LinkGraph:

@@ -21,11 +21,10 @@ from gossamer.recrawl.policies.optimal import estimate_of
 from gossamer.recrawl.policy import DAY, Memory, RecrawlPolicy, Terms, Visited
 from gossamer.recrawl.price import Price
 from gossamer.recrawl.prior import HostRates
+from gossamer.simulate.drawing import svg
 from gossamer.simulate.freshness.compare import Comparison, compare
 from gossamer.simulate.freshness.plot import plot
-from gossamer.simulate.freshness.tables import markdown_table
 from gossamer.simulate.freshness.world import Drawn, World, drawn_world, recorded_world
-from gossamer.simulate.svg import svg
 
 RESULTS = Path(__file__).parent / "results"
 PAGE = RESULTS / "recrawl.md"
@@ -39,6 +38,19 @@ COST = "cost"
 MOST_US = 30.0  # CPU microseconds for a decision
 
 Case = tuple[Visited, Memory, Terms]
+
+
+COLUMNS = ("fresh, weighted", "of the optimum", "fresh, plain", "weighted, from the start", "budget used")
+
+
+def markdown_table(comparison: Comparison) -> str:
+    lines = ["| policy | " + " | ".join(COLUMNS) + " |", "|---|" + "---:|" * len(COLUMNS)]
+    best, plain = 100 * comparison.optimum, 100 * comparison.optimum_plain
+    lines.append(f"| *optimum* | *{best:.1f}* | *100.0* | *{plain:.1f}* | | |")
+    for f in comparison.policies:
+        cells = (f.weighted, f.of_optimum, f.plain, f.whole, f.used)
+        lines.append(f"| `{f.policy}` | " + " | ".join(f"{100 * cell:.1f}" for cell in cells) + " |")
+    return "\n".join(lines) + "\n"
 
 
 def cases(n: int) -> list[Case]:

@@ -36,8 +36,8 @@ from gossamer.backends.sqlite.rows import write_rows
 from gossamer.backends.sqlite.writer import SqliteWriter
 from gossamer.clock import VirtualClock
 from gossamer.frontier.front_queue import HostWanted, LoadOrder
+from gossamer.frontier.orderings.by_score import Novelty
 from gossamer.frontier.orderings.mercator import Mercator
-from gossamer.frontier.orderings.novelty import Novelty
 from gossamer.frontier.orderings.ordering import Ordering
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate, Via

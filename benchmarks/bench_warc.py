@@ -80,7 +80,6 @@ def main() -> None:
     responses = [some_response(rng, number) for number in range(PAGES)]
     digests = [payload_digest_of(response.wire_body) for response in responses]
     ids = RecordIds(rng)
-    info_id = ids.next()
     original = Original(responses[0].url, responses[0].started, ids.next())
     print(
         f"WARC records: CPython {platform.python_version()}, {platform.machine()}, seed {SEED}, "
@@ -88,19 +87,19 @@ def main() -> None:
     )
 
     def ours() -> list[bytes]:
-        return [build_response(one, record_id=ids.next(), warcinfo_id=info_id) for one in responses]
+        return [build_response(one, record_id=ids.next()) for one in responses]
 
     def ours_digest_known() -> None:
         for one, digest in zip(responses, digests, strict=True):
-            build_response(one, record_id=ids.next(), warcinfo_id=info_id, payload_digest=digest)
+            build_response(one, record_id=ids.next(), payload_digest=digest)
 
     def requests() -> None:
         for one in responses:
-            build_request(one, record_id=ids.next(), warcinfo_id=info_id)
+            build_request(one, record_id=ids.next())
 
     def revisits() -> None:
         for one, digest in zip(responses, digests, strict=True):
-            build_revisit(one, record_id=ids.next(), warcinfo_id=info_id, original=original, payload_digest=digest)
+            build_revisit(one, record_id=ids.next(), original=original, payload_digest=digest)
 
     def theirs() -> int:
         out = io.BytesIO()

@@ -13,13 +13,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from benchmarks.copies import Copy, journey_of
 from gossamer.clock import CLOCK_FILE, SharedClock
 from gossamer.config import Config
 from gossamer.model.units import Instant, Seconds
 from gossamer.recrawl.policies import RECRAWL_POLICIES
 from gossamer.recrawl.policy import DAY
 from gossamer.simulate.freshness.compare import share_fresh
-from gossamer.simulate.freshness.served import Copy, journey_of, served_world
+from gossamer.simulate.freshness.served import served_world
 from gossamer.simulate.freshness.travel import Journey, travel
 from gossamer.simulate.freshness.world import World
 from gossamer.simweb.audit import Violation, audit

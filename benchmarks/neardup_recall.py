@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 
 from gossamer.dedup.near import WINDOW, NearDuplicates, NearMode
-from gossamer.extract.signing import page_signature
+from gossamer.extract.links import page_signature
 from gossamer.extract.tree import page_tree
 from gossamer.model.units import Instant
 from gossamer.simweb.config import preset

@@ -55,7 +55,7 @@ OURS: dict[str, tuple[str, ...]] = {
             "errors",
             "archived",
             "backends.sqlite.exporting",
-            "backends.sqlite.joined_exporting",
+            "backends.sqlite.joined",
             "backends.sqlite.pages",
             "extract.charset",
             "extract.kinds",
@@ -75,7 +75,7 @@ OURS: dict[str, tuple[str, ...]] = {
     "inquiries": (
         *("model", "clock", "config", "backends.sqlite", "backends.warcfile.reader", "explain", "observe", "seed"),
         *("crawl.controls", "crawl.prices", "crawl.recrawl_rules", "crawl.signals", "recrawl.rules", "wishes"),
-        *("filter.identity", "frontier.breaker", "frontier.politeness", "rulebook", "workers.layout"),
+        *("filter.identity", "filter.scope", "frontier.breaker", "frontier.politeness", "rulebook", "workers.layout"),
     ),
     # The same policies, made once for whoever asks about many URLs.
     "rulebook": (*("model", "clock", "config", "filter", "frontier", "recrawl", "crawl.recrawl_rules", "wishes"),),

@@ -17,12 +17,12 @@ from gossamer.crawl.signals import FEEDS, HUB_WEIGHT, HostChanging
 from gossamer.explain.facts import MOST_STEPS, DomainFact, Facts, HostFact, RecordCheck, Step, UrlFact, VisitFact
 from gossamer.explain.form import fingerprints_of, form_of
 from gossamer.explain.recrawls import Basis, RecrawlTerms
-from gossamer.explain.scoping import scope_near
 from gossamer.explain.story import Form, Story
 from gossamer.explain.tell import CrawlRules, refused, tell
-from gossamer.explain.trapped import cuts_of, identities_with
+from gossamer.explain.verdicts import cuts_of, identities_with
 from gossamer.explain.waiting import Caps, politeness_of
 from gossamer.filter.identity import Identities
+from gossamer.filter.scope import Scope
 from gossamer.frontier.breaker import Trouble
 from gossamer.frontier.politeness import PolitenessPolicy
 from gossamer.model.orders import HostOrder
@@ -73,7 +73,7 @@ class _Owners:
     def reader_of(self, host: HostKey) -> StoryReader:
         path = self.directory_of(host) / "crawl.db"
         if path not in self._readers:
-            self._readers[path] = StoryReader(self._opened.enter_context(closing(open_for_reading(path))), path)
+            self._readers[path] = StoryReader(self._opened.enter_context(closing(open_for_reading(path))))
         return self._readers[path]
 
 
@@ -159,6 +159,15 @@ def rules_of(
         recrawl=RecrawlTerms(book.recrawl_policy, partial(_basis, book)),
         ordered=ordered,
     )
+
+
+def scope_near(scope: Scope, seeds: StoryReader, host: HostKey, domain: Domain) -> Scope:
+    """The scope with only those seeds that could admit `host`, which is in `domain`, however many seeds there are."""
+    near = (
+        seeds.seed_host(host) if scope.of_seed_hosts else None,
+        seeds.seed_host_in(domain) if scope.of_seed_domains else None,
+    )
+    return scope.with_seeds(found for found in near if found is not None)
 
 
 def _with_order(policy: PolitenessPolicy, ordered: HostOrder) -> PolitenessPolicy:

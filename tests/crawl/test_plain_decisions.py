@@ -7,6 +7,7 @@ from math import exp, log
 
 import pytest
 
+from ageing import aged
 from gossamer.crawl.prices import price_from
 from gossamer.crawl.recrawl_rules import recrawl_rules_of
 from gossamer.crawl.recrawling import Planned, Recrawling
@@ -17,7 +18,7 @@ from gossamer.model.outcome import Response
 from gossamer.model.states import UrlState
 from gossamer.model.task import Before, Task
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Seconds, Url
-from gossamer.recrawl.estimate import USUAL, Estimate, aged, changed, changed_at, flagged, not_flagged, unchanged
+from gossamer.recrawl.estimate import USUAL, Estimate, changed, changed_at, flagged, not_flagged, unchanged
 from gossamer.recrawl.index import gap_of_hub, value, value_unflagged
 from gossamer.recrawl.policies.optimal import Optimal
 from gossamer.recrawl.policy import DAY

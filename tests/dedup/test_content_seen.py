@@ -44,16 +44,6 @@ def test_before_the_filter_is_warm_the_store_is_asked() -> None:
     assert [seen.look(digest) for digest in (A, B, C)] == [Unknown.ASK, Unknown.SURELY_NEW, Known(3)]
 
 
-def test_what_is_forgotten_is_asked() -> None:
-    seen = warm_test()
-    seen.learn(A, 1)
-
-    seen.forget(A)
-    seen.forget(B)
-
-    assert seen.look(A) is Unknown.ASK
-
-
 def test_the_least_recently_used_content_is_evicted_and_asked() -> None:
     seen = warm_test(remember=2)
     seen.learn(A, 1)
@@ -65,40 +55,24 @@ def test_the_least_recently_used_content_is_evicted_and_asked() -> None:
     assert [seen.look(digest) for digest in (A, B, C)] == [Known(1), Unknown.ASK, Known(3)]
 
 
-def test_statistics_count_the_answers() -> None:
-    seen = warm_test()
-    seen.look(A)
-    seen.learn(A, 1)
-    seen.learn(B, 2)
-    seen.look(A)
-    seen.forget(B)
-    seen.look(B)
-
-    statistics = seen.statistics()
-
-    assert (statistics.known, statistics.new, statistics.asked) == (1, 1, 1)
-    assert (statistics.remembered, statistics.filter_keys, statistics.warm) == (1, 2, True)
-    assert statistics.filter_bytes > 0
-
-
 def test_a_memory_for_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="memory of 0 "):
         ContentSeen[int](capacity=10, remember=0)
 
 
 @given(
-    st.lists(st.tuples(st.integers(0, 30), st.booleans()), max_size=150),
+    st.lists(st.integers(0, 30), max_size=150),
     st.integers(1, 8),
     st.sampled_from([0.5, 0.001]),
 )
 def test_no_document_is_ever_taken_for_another_or_for_known_when_it_is_not(
-    steps: list[tuple[int, bool]], remember: int, error_rate: float
+    contents: list[int], remember: int, error_rate: float
 ) -> None:
     seen: ContentSeen[int] = ContentSeen(capacity=4, error_rate=error_rate, remember=remember)
     seen.warmed()
     store: dict[int, int] = {}
 
-    for owner, (content, commits) in enumerate(steps):
+    for owner, content in enumerate(contents):
         digest = payload_digest(str(content).encode())
         match seen.look(digest):
             case Known(first):
@@ -109,7 +83,4 @@ def test_no_document_is_ever_taken_for_another_or_for_known_when_it_is_not(
             case Unknown.ASK:
                 first = store.get(content, owner)
         seen.learn(digest, first)
-        if commits:
-            store.setdefault(content, first)
-        elif content not in store:
-            seen.forget(digest)
+        store.setdefault(content, first)

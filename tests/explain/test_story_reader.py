@@ -12,9 +12,9 @@ from gossamer.backends.sqlite.story import StoryReader
 from gossamer.crawl.controls import ORDERS
 from gossamer.errors import StoreFailed
 from gossamer.explain.facts import MOST_ATTEMPTS, MOST_STEPS, Bounded, DomainFact, Facts
-from gossamer.explain.scoping import scope_near
 from gossamer.filter.rules import EntryRules
 from gossamer.filter.scope import parse_scope
+from gossamer.inquiries import scope_near
 from gossamer.model.facts import DomainFacts, UrlFacts
 from gossamer.model.units import Domain, Fingerprint, HostKey, Origin, Url
 
@@ -57,7 +57,7 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def reader(path: Path) -> Iterator[StoryReader]:
     db = open_for_reading(path)
-    yield StoryReader(db, path)
+    yield StoryReader(db)
     db.close()
 
 
@@ -173,5 +173,5 @@ def test_a_database_that_cannot_be_read_is_the_stores_failure(path: Path) -> Non
     db.execute("DROP TABLE seeds")
 
     with pytest.raises(StoreFailed):
-        StoryReader(db, path).seed_host(HOST)
+        StoryReader(db).seed_host(HOST)
     db.close()

@@ -3,16 +3,17 @@
 The decoders here are slow twins, written step by step as the standard has them.
 """
 
+import codecs
 import itertools
 import json
 from collections.abc import Callable, Iterator
 
 import pytest
+import turbohtml.detect  # noqa: F401  (it registers the codecs)
 from hypothesis import given
 from hypothesis import strategies as st
 
 from conformance import shared_data
-from gossamer.extract.decoding import decoded
 from gossamer.extract.encodings import NAME_OF_LABEL
 from gossamer.extract.tree import page_tree
 
@@ -24,6 +25,19 @@ _BAD = "\ufffd"
 _SINGLE_BYTE = sorted(name for name in {*NAME_OF_LABEL.values()} if len(_INDEXES.get(name.lower(), ())) == 128)
 
 Decoder = Callable[[bytes], str]
+
+
+def decoded(body: bytes, encoding: str) -> str:
+    """The text of `body` by the codecs of turbohtml, malformed bytes as U+FFFD. `encoding` is a name, not a label."""
+    if encoding == "replacement":
+        return "\ufffd" if body else ""
+    if encoding == "UTF-8":
+        return body.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace")
+    if encoding == "UTF-16LE":
+        return body.removeprefix(codecs.BOM_UTF16_LE).decode("utf-16-le", "replace")
+    if encoding == "UTF-16BE":
+        return body.removeprefix(codecs.BOM_UTF16_BE).decode("utf-16-be", "replace")
+    return codecs.decode(body, f"whatwg-{encoding}")
 
 
 def _entry(index: str, pointer: int) -> str | None:

@@ -78,7 +78,8 @@ def test_a_sitemap_is_read_as_the_shared_case_says(case: Case) -> None:
             assert list(dict.fromkeys(related)) == expect[key]
 
 
-FEEDS = cases("feeds/feedparser-links.json", "cases")
+# CDF, a format of 1997, is not read.
+FEEDS = [case for case in cases("feeds/feedparser-links.json", "cases") if "/cdf/" not in case["path"]]
 _FIELD = re.compile(r"(?:(feed)|entries\[(\d+)\])\.(?:(link)|(links|enclosures)\[(\d+)\]\.href)").fullmatch
 
 

@@ -233,8 +233,8 @@ def test_the_memo_stays_within_its_bounds() -> None:
         page = page_at(f"http://h{site}.test/")
         resolver.resolve_page(page.url, page, [f"http://other.test/é{n}" for n in range(30)] + ["/é" + "x" * 600])
 
-        assert 20 <= resolver.statistics().references <= 50
-    assert resolver.statistics().origins <= 3
+        assert 20 <= resolver._remembered <= 50
+    assert len(resolver._memos) <= 3
 
 
 def test_no_more_than_so_many_other_sites_are_remembered() -> None:
@@ -245,7 +245,7 @@ def test_no_more_than_so_many_other_sites_are_remembered() -> None:
         found = resolver.resolve_page(page.url, page, hrefs[start : start + 1000])
 
         assert list(found.links) == [href + "/" for href in hrefs[start : start + 1000]]
-    assert resolver.statistics().sites == MAX_SITES
+    assert len(resolver._sites) == MAX_SITES
 
 
 def test_a_site_with_nothing_to_remember_leaves_nothing_behind() -> None:
@@ -254,7 +254,7 @@ def test_a_site_with_nothing_to_remember_leaves_nothing_behind() -> None:
         page = page_at(f"http://h{site}.test/")
         resolver.resolve_page(page.url, page, ["/a", "b", "../c"])
 
-    assert resolver.statistics() == (0, 0, 0)
+    assert not (resolver._memos or resolver._remembered or resolver._sites)
 
 
 def test_a_page_in_another_encoding_has_its_queries_in_that_encoding() -> None:

@@ -77,6 +77,5 @@ SITEMAPS = (
     <link rel="enclosure" href="b.mp3"/><link href="c"/><updated>2020-01-01</updated></entry></feed>""",
     b"""<rdf:RDF><channel><link>http://x.test/</link></channel><item><guid>http://x.test/g</guid>
     <pubDate>Thu, 05 Jan 2017 13:34:51 +0100</pubDate></item></rdf:RDF>""",
-    b'<CHANNEL HREF="http://x.test/"><ITEM HREF="a"/></CHANNEL>',
     '<?xml version="1.0"?><urlset><url><loc>http://x.test/</loc></url></urlset>'.encode("utf-16"),
 )

@@ -16,12 +16,12 @@ import pytest
 from running import gossamer
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
+from benchmarks.copies import Copy
 from benchmarks.keeping import KILL, STOP, Kept, Rehearsal, changing_web, rehearse
 
 from gossamer.crawl.conditions import PROBE
 from gossamer.model.units import HostKey, Seconds
 from gossamer.recrawl.policy import DAY
-from gossamer.simulate.freshness.served import Copy
 from gossamer.simweb.record import Request
 from gossamer.simweb.truth import ground_truth
 from gossamer.simweb.web import SimWeb

@@ -6,11 +6,11 @@ from math import exp, expm1, inf, isfinite, lgamma, log
 
 import pytest
 
+from ageing import aged
 from gossamer.recrawl.estimate import (
     MAX_SHAPE,
     USUAL,
     Estimate,
-    aged,
     changed,
     changed_at,
     flagged,

@@ -5,10 +5,11 @@ from importlib.metadata import EntryPoint, EntryPoints
 
 import pytest
 
+from ageing import aged
 from gossamer import plugins
 from gossamer.errors import UsageError
 from gossamer.model.units import Instant, Seconds
-from gossamer.recrawl.estimate import USUAL, Estimate, aged, changed, unchanged
+from gossamer.recrawl.estimate import USUAL, Estimate, changed, unchanged
 from gossamer.recrawl.index import value
 from gossamer.recrawl.policies import RECRAWL_POLICIES, RecrawlPolicy
 from gossamer.recrawl.policies.nutch import NutchAdaptive

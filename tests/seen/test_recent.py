@@ -48,16 +48,6 @@ def test_what_is_met_again_outlives_what_is_not() -> None:
     assert (1 in recent, 2 in recent) == (True, False)
 
 
-def test_what_is_discarded_is_gone_from_both_generations() -> None:
-    recent = Recent(4)
-    for value in (1, 2, 3):
-        recent.add(value)
-
-    recent.discard([1, 3])
-
-    assert [value in recent for value in (1, 2, 3)] == [False, True, False]
-
-
 def test_a_memory_for_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="memory of 1 "):
         Recent(1)

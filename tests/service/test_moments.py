@@ -14,8 +14,17 @@ from gossamer.model.units import Instant, Url
 from gossamer.observe.snapshot import Snapshot
 from gossamer.observe.workings import Workings
 from gossamer.service.feed import within
-from gossamer.service.latencies import QUANTILES, Latencies, quantile
-from gossamer.service.moments import CHARTED, KEPT, REST_BOUNDS, Moments, Sights, targets
+from gossamer.service.moments import (
+    CHARTED,
+    KEPT,
+    QUANTILES,
+    REST_BOUNDS,
+    Latencies,
+    Moments,
+    Sights,
+    quantile,
+    targets,
+)
 from gossamer.sketch.durations import Durations, Spread
 
 

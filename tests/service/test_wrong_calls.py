@@ -11,7 +11,7 @@ from small_server import SmallServer, page
 
 from gossamer.errors import CannotListen
 from gossamer.service.connections import listen
-from gossamer.service.wrong import shown
+from gossamer.service.validation import shown
 
 HOST = "known.test"
 

@@ -22,7 +22,7 @@ def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def read(tmp_path: Path) -> GraphReader:
-    return GraphReader(open_for_reading(tmp_path / "crawl.db"), tmp_path / "crawl.db")
+    return GraphReader(open_for_reading(tmp_path / "crawl.db"))
 
 
 def test_pages_are_numbered_by_discovery_and_have_the_links_in_the_order_of_the_page(

@@ -12,7 +12,7 @@ from obvious_orders import ByClass, ByScore, History, obvious_order
 
 from gossamer.errors import UsageError
 from gossamer.frontier.orderings import ORDERINGS, Ordering
-from gossamer.frontier.orderings.importance import Importance
+from gossamer.frontier.orderings.by_score import Importance
 from gossamer.model.facts import UrlFacts
 from gossamer.model.units import Url
 from gossamer.simulate.graph import LinkGraph, make_graph

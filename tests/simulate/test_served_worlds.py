@@ -4,12 +4,13 @@ from functools import cache
 from hashlib import sha1
 
 import pytest
+from benchmarks.copies import Copy, journey_of
 
 from gossamer.model.units import Instant
 from gossamer.recrawl.policies.optimal import Optimal
 from gossamer.recrawl.policy import Memory, Plan, RecrawlPolicy, Terms, Visited
 from gossamer.simulate.freshness.compare import share_fresh
-from gossamer.simulate.freshness.served import Copy, journey_of, served_world
+from gossamer.simulate.freshness.served import served_world
 from gossamer.simulate.freshness.travel import travel
 from gossamer.simulate.freshness.world import Drawn, World, drawn_world
 from gossamer.simweb.config import preset

@@ -114,7 +114,7 @@ def reader_of(parts: Sequence[Piece], directory: Path, host: str | None, line: P
     """Of the crawl's rows, by however many workers."""
     if len(parts) == 1:
         return ExportReader(parts[0].db, host, lambda done, total: line.show(done, total))
-    from gossamer.backends.sqlite.joined_exporting import JoinedExport
+    from gossamer.backends.sqlite.joined import JoinedExport
     from gossamer.commands.prints import prints_in
 
     done: dict[int, int] = {}

@@ -14,7 +14,7 @@ from gossamer.commands import arguments as given
 from gossamer.commands.options import config_from
 from gossamer.commands.reading import add_directory_option, directory_of, reading_all
 from gossamer.crawl.controls import ORDERS
-from gossamer.explain.trapped import cuts_of
+from gossamer.explain.verdicts import cuts_of
 from gossamer.inquiries import Json, host_object, orders_from
 from gossamer.model.units import HostKey
 from gossamer.observe import words

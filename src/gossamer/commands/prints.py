@@ -1,10 +1,10 @@
-"""The fingerprints that URLs have at another worker: each has a key of its own (`backends.sqlite.joined_exporting`)."""
+"""The fingerprints that URLs have at another worker: each has a key of its own (`backends.sqlite.joined`)."""
 
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from gossamer.backends.sqlite.joined_exporting import PrintsOf
+from gossamer.backends.sqlite.joined import PrintsOf
 from gossamer.commands.options import config_from
 from gossamer.commands.reading import remembered_by_crawl
 from gossamer.explain.form import form_of, usual_fingerprints

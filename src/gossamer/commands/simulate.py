@@ -178,12 +178,12 @@ def graph_of(arguments: argparse.Namespace) -> "LinkGraph":
 def graph_of_crawl(directory: Path) -> "LinkGraph":
     """The links that a crawl has stored. Raises NotThisCrawl where there is none, UsageError where it has no pages."""
     from gossamer.backends.sqlite.graph import GraphReader
-    from gossamer.backends.sqlite.joined_graph import JoinedGraph
+    from gossamer.backends.sqlite.joined import JoinedGraph
     from gossamer.commands.reading import reading_all
     from gossamer.simulate.graph import make_graph
 
     with reading_all(directory) as parts:
-        readers = [GraphReader(part.db, part.database) for part in parts]
+        readers = [GraphReader(part.db) for part in parts]
         stored: GraphReader | JoinedGraph = readers[0]
         if len(readers) > 1:
             from gossamer.commands.prints import prints_in
@@ -223,7 +223,7 @@ def draw(path: Path, title: str, curves: "Sequence[Curve]") -> None:
 
 def write_drawing(path: Path, drawing: "Drawing") -> None:
     """Raises UsageError as `draw` does."""
-    from gossamer.simulate.svg import svg
+    from gossamer.simulate.drawing import svg
 
     try:
         path.write_text(svg(drawing), encoding="utf-8")

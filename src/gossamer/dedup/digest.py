@@ -1,6 +1,5 @@
 """A document's identity: the SHA-1 of its body, as the WARC world writes it."""
 
-import base64
 import hashlib
 
 
@@ -12,8 +11,3 @@ def payload_digest(body: bytes) -> bytes:
     behind another.
     """
     return hashlib.sha1(body, usedforsecurity=False).digest()
-
-
-def digest_text(digest: bytes) -> str:
-    """The digest as WARC and CDX write it: `sha1:` and 32 characters of base 32."""
-    return f"sha1:{base64.b32encode(digest).decode('ascii')}"

@@ -28,27 +28,13 @@ class Unknown(Enum):
 _ASK, _SURELY_NEW = Unknown.ASK, Unknown.SURELY_NEW
 
 
-@dataclass(frozen=True, slots=True)
-class ContentStatistics:
-    """A snapshot. The first three count answers since the start."""
-
-    known: int
-    new: int
-    asked: int
-    remembered: int
-    filter_keys: int
-    filter_bytes: int
-    error_rate: float
-    warm: bool
-
-
 class ContentSeen(Generic[Owner]):
     """Tells documents met before from new ones. Does no IO.
 
     The caller looks, and learns what it decided before it looks again: `learn` when the document is new (it is then
-    on its way into the store) and `learn` with the store's owner when the store knew it. A batch that was rolled back
-    is taken back with `forget`. Memory is bounded by `remember`; what is forgotten is asked of the store, so a store
-    that answers must know the batches that were handed to it before.
+    on its way into the store) and `learn` with the store's owner when the store knew it. Memory is bounded by
+    `remember`; what is forgotten is asked of the store, so a store that answers must know the batches that were handed
+    to it before.
     """
 
     def __init__(self, *, capacity: int, error_rate: float = 0.001, remember: int = 100_000) -> None:
@@ -58,25 +44,17 @@ class ContentSeen(Generic[Owner]):
         self._remember = remember
         self._owners: dict[bytes, Owner] = {}  # least recently used first
         self._filter = Bloom(capacity, error_rate)
-        self._known = 0
-        self._new = 0
-        self._asked = 0
 
     def look(self, digest: bytes) -> Known[Owner] | Unknown:
         """What is known about this content. Changes nothing but the order of forgetting."""
         owners = self._owners
         if digest in owners:
             owner = owners[digest] = owners.pop(digest)  # to the end: it is in use
-            self._known += 1
             return Known(owner)
-        if _key(digest) in self._filter:
-            self._asked += 1
-            return _ASK
-        self._new += 1
-        return _SURELY_NEW
+        return _ASK if _key(digest) in self._filter else _SURELY_NEW
 
     def learn(self, digest: bytes, owner: Owner) -> None:
-        """This content belongs to `owner`. The first owner learned stays, until forgotten."""
+        """This content belongs to `owner`. The first owner learned stays, until evicted."""
         self._filter.add(_key(digest))
         owners = self._owners
         if digest in owners:
@@ -85,10 +63,6 @@ class ContentSeen(Generic[Owner]):
             del owners[next(iter(owners))]
         owners[digest] = owner
 
-    def forget(self, digest: bytes) -> None:
-        """What was learned was not committed. The store is asked about it from now on, which is always right."""
-        self._owners.pop(digest, None)
-
     def warm(self, digests: Sequence[bytes]) -> None:
         """A chunk of all digests that the store holds, in any order."""
         self._filter.update([_key(digest) for digest in digests])
@@ -96,19 +70,6 @@ class ContentSeen(Generic[Owner]):
     def warmed(self) -> None:
         """The store holds nothing that was not passed to `warm` or `learn`. Also said of an empty store."""
         self._filter.declare_complete()
-
-    def statistics(self) -> ContentStatistics:
-        of_filter = self._filter.statistics()
-        return ContentStatistics(
-            known=self._known,
-            new=self._new,
-            asked=self._asked,
-            remembered=len(self._owners),
-            filter_keys=of_filter.keys,
-            filter_bytes=of_filter.approximate_bytes,
-            error_rate=of_filter.error_rate,
-            warm=of_filter.ready,
-        )
 
 
 def _key(digest: bytes) -> int:

@@ -73,7 +73,7 @@ class QueueFact:
     """Where a queued URL stands among those of its host."""
 
     before: Bounded  # of its front queue, at an earlier place
-    of_class: Bounded
+    of_class: Bounded  # in that queue
     of_host: Bounded
 
 

@@ -6,7 +6,7 @@ Fields that end in `_at` are moments; `words` relies on it.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gossamer.explain.facts import Bounded, SeedPlace, Step
+from gossamer.explain.facts import QueueFact, SeedPlace, Step
 from gossamer.model.orders import HostOrder
 from gossamer.model.units import HostKey, Instant, Origin, Seconds, Url
 
@@ -107,15 +107,6 @@ class Standing:
     queued_with: float | None
     queued_by: str | None
     assumed: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """How many URLs of its host are before it in its front queue, and how many there are in that and in all."""
-
-    before: Bounded
-    of_class: Bounded
-    of_host: Bounded
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +264,7 @@ class Story:
     verdicts: tuple[Verdict, ...] = ()
     robots: Robots | None = None
     standing: Standing | None = None
-    place: Place | None = None
+    place: QueueFact | None = None
     politeness: Politeness | None = None
     ordered: HostOrder | None = None  # for its host, through the service
     attempts: tuple[Attempt, ...] = ()

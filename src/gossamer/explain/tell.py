@@ -14,12 +14,10 @@ from gossamer.explain.story import (
     Identity,
     Listing,
     Next,
-    Place,
     Story,
     TooLong,
 )
-from gossamer.explain.trapped import budget_verdict
-from gossamer.explain.verdicts import entry_verdicts, first_reason, robots_verdict
+from gossamer.explain.verdicts import budget_verdict, entry_verdicts, first_reason, robots_verdict
 from gossamer.explain.waiting import Caps, next_visit, politeness_of, reason_against
 from gossamer.filter.canonical import taken_apart
 from gossamer.filter.identity import Identities, IdentityRules
@@ -106,7 +104,7 @@ def tell(
         verdicts=verdicts,
         robots=robots,
         standing=stands(known, facts, rules.ordering),
-        place=None if facts.queue is None else Place(facts.queue.before, facts.queue.of_class, facts.queue.of_host),
+        place=facts.queue,
         politeness=politeness,
         ordered=ordered or None,
         attempts=_attempts(known, facts),

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 
 from gossamer.backends.sqlite.exporting import ExportReader, PageEdges
-from gossamer.backends.sqlite.joined_exporting import JoinedExport
+from gossamer.backends.sqlite.joined import JoinedExport
 from gossamer.backends.sqlite.pages import PageRow
 from gossamer.errors import GossamerError
 from gossamer.export.documents import ArchivedPage, DamagedRecord, Documents, link_rows

@@ -6,8 +6,7 @@ Then there are two readers. `links.extract_page` is for the crawl: links, base, 
 `refresh`), its canonical address and language. Out goes a `PageContent`. `page.read_page` is for exports and users of
 the library: every link with its kind and text (`anchors`, `srcset`), description, other languages, main text (`text`),
 as far as asked for. Out goes a `Page`. Both find the same links. Pages that could stall the event loop are read in
-another process (`elsewhere`, `worker`). Text that is no page is decoded by `decoding`; sitemaps and feeds are in
-`sitemaps`.
+another process (`elsewhere`, `worker`). Sitemaps and feeds are in `sitemaps`.
 
 What always holds: no bytes make it raise; the time is linear in the size of the body; links come out as they were
 written, and resolving and judging them is the filter's business. The tree never leaves this package, and

@@ -47,14 +47,6 @@ class PageLinks(NamedTuple):
     """How many references were left unread because the page had too many."""
 
 
-class MemoStatistics(NamedTuple):
-    """How much a resolver remembers."""
-
-    origins: int
-    references: int
-    sites: int
-
-
 class _Frame(NamedTuple):
     """What the references of a page are read against, taken apart."""
 
@@ -118,10 +110,6 @@ class LinkResolver:
             self._resolve(frame, batch, links, refused)
             links.pop(page.url, None)
         return PageLinks(cast(dict[Url, HostKey], links), refused, unread + len(waiting) - examined)
-
-    def statistics(self) -> MemoStatistics:
-        """What is remembered now."""
-        return MemoStatistics(len(self._memos), self._remembered, len(self._sites))
 
     def _resolve(
         self, frame: _Frame | str, refs: Iterable[str], links: dict[str, str], refused: dict[str, int]

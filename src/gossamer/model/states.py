@@ -30,8 +30,6 @@ class UrlState(IntEnum):
         return f"state:{self.word}"
 
 
-_VISITED = frozenset(UrlState) - {UrlState.QUEUED}
-
 TRANSITIONS: dict[UrlState, frozenset[UrlState]] = {
     # A visit ends in any state; a retry leaves the URL queued with a later date.
     UrlState.QUEUED: frozenset(UrlState),

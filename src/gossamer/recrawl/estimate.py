@@ -8,7 +8,7 @@ What always holds: both numbers are finite and within the limits below, whatever
 differ only in how long nothing changed, the longer never has the higher mean.
 """
 
-from math import exp, expm1, isfinite, log1p, sqrt
+from math import expm1, isfinite, log1p, sqrt
 from typing import Final, NamedTuple
 
 MIN_SHAPE: Final = 1e-3
@@ -78,19 +78,6 @@ def not_flagged(before: Estimate, gap: float, recall: float, *, change: bool) ->
     silent = bounded(before.a, before.b + recall * max(gap, 0.0))
     rest = (1 - recall) * gap
     return changed(silent, rest) if change else unchanged(silent, rest)
-
-
-def aged(before: Estimate, gap: float, memory: float, prior: Estimate) -> Estimate:
-    """What is believed `gap` days later by whoever forgets within `memory` days: the same rate, less surely.
-
-    Certainty falls to that of the prior and not below. The mean stays: drawing it to the prior's as well would let a
-    long quiet time raise the rate of a page that was quiet before.
-    """
-    a, b = before
-    if gap <= 0 or a <= prior.a:
-        return before
-    kept = max(exp(-gap / memory), prior.a / a)
-    return bounded(a * kept, b * kept)
 
 
 def bounded(a: float, b: float) -> Estimate:

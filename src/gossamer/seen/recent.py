@@ -11,7 +11,7 @@ class Recent:
     This costs two set look-ups, where a list of uses would cost an allocation for each.
 
     Invariants:
-      * "yes" is always true: the fingerprint was added and not discarded since;
+      * "yes" is always true: the fingerprint was added;
       * "no" means nothing: it may have been forgotten;
       * the last `limit // 2` additions are remembered; no more than `limit` plus one batch is held.
     """
@@ -38,11 +38,6 @@ class Recent:
     def update(self, fingerprints: Iterable[int]) -> None:
         self._young.update(fingerprints)
         self._turn_when_full()
-
-    def discard(self, fingerprints: Sequence[int]) -> None:
-        """Take back additions."""
-        self._young.difference_update(fingerprints)
-        self._old.difference_update(fingerprints)
 
     def clear(self) -> None:
         self._young.clear()

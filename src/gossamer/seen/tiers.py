@@ -26,9 +26,6 @@ class SeenStatistics:
     remembered: int
     filter_keys: int
     filter_bytes: int
-    filters: int
-    error_rate: float
-    warm: bool
 
 
 class SeenTest:
@@ -38,8 +35,8 @@ class SeenTest:
 
       * what `sort_out` calls new or ask goes into the store, in the order of the batches. From then on its
         fingerprint counts as seen: it is in the store or on its way there;
-      * if that batch is rolled back for good, the caller says `forget`. Links that were called seen meanwhile are
-        found again, because the pages of a batch that was rolled back are still due;
+      * a batch that cannot be committed ends the crawl. Links that were called seen meanwhile are found again after
+        the restart, because the pages of that batch are still due;
       * after a restart nothing is called new until all the store's fingerprints came in through `warm` and
         `warmed` was said. What is sorted out meanwhile is remembered as well, so it does not matter whether the
         store's reader still meets it.
@@ -71,13 +68,6 @@ class SeenTest:
         self._filter.add_each(fingerprints)
         self._recent.update(fingerprints)
 
-    def forget(self, fingerprints: Sequence[int]) -> None:
-        """The batch that held these was rolled back: the store is asked about them at their next occurrence.
-
-        Harmless for a fingerprint that is in the store after all.
-        """
-        self._recent.discard(fingerprints)
-
     def forget_recent(self) -> None:
         """Drop the exact memory: the store is asked about everything that the filter does not know to be new."""
         self._recent.clear()
@@ -99,7 +89,4 @@ class SeenTest:
             remembered=len(self._recent),
             filter_keys=of_filter.keys,
             filter_bytes=of_filter.approximate_bytes,
-            filters=of_filter.filters,
-            error_rate=of_filter.error_rate,
-            warm=of_filter.ready,
         )

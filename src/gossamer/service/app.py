@@ -23,7 +23,6 @@ from gossamer.service.bodies import (
     Problem,
     StatusAnswer,
     described,
-    problem,
     read_body,
 )
 from gossamer.service.dashboard import add_dashboard
@@ -32,8 +31,7 @@ from gossamer.service.metrics import CONTENT_TYPE, prefers_json
 from gossamer.service.operator import Unavailable
 from gossamer.service.parts import CrawlShown, Parts
 from gossamer.service.routes import add_routes
-from gossamer.service.strict import StrictRoute
-from gossamer.service.wrong import first_of, shown
+from gossamer.service.validation import StrictRoute, first_of, problem, shown
 from gossamer.version import __version__
 
 _ENCODE = msgspec.json.encode

@@ -85,9 +85,7 @@ class Questions:
 
     async def explain(self, config: Config, url: str) -> Json:
         book = self._book(config)
-        return await self._ask(
-            lambda db: story_object(story_from(StoryReader(db, self._path), book, url, running=True))
-        )
+        return await self._ask(lambda db: story_object(story_from(StoryReader(db), book, url, running=True)))
 
     async def hosts(self, config: Config, sort: str, offset: int, most: int, contains: str) -> tuple[list[Json], int]:
         """So many hosts from `offset` on, and how many there are."""

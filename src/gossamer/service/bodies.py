@@ -3,11 +3,11 @@
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
-from fastapi import HTTPException, Request
+from fastapi import Request
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
 
 from gossamer.observe.doing import StateOfCrawl
-from gossamer.service.wrong import first_of, shown
+from gossamer.service.validation import first_of, problem, shown
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -209,10 +209,6 @@ class StatusAnswer(BaseModel):
 
 class Health(BaseModel):
     status: Literal["ok", "not ready"]
-
-
-def problem(status: int, error: str, field: str | None = None, retry: bool = False) -> HTTPException:
-    return HTTPException(status, {"error": error, "field": field}, {"Retry-After": "1"} if retry else None)
 
 
 def type_of(request: Request) -> str:

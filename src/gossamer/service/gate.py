@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from gossamer.clock import Clock
 from gossamer.service.token import shows
-from gossamer.service.wrong import shown
+from gossamer.service.validation import shown
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -21,8 +21,6 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 LIVENESS: Final = frozenset({"/healthz", "/readyz"})
-OPEN_PAGES: Final = frozenset({"/", "/openapi.json"})
-"""Without figures of the crawl; but only liveness is for everybody when the service is bound elsewhere."""
 STREAMS: Final = frozenset({"/events"})
 LINES: Final = "application/x-ndjson"
 """The type of a body without end: it is read as it comes, and may be as long as it likes."""

@@ -28,7 +28,6 @@ from gossamer.service.bodies import (
     SeedsAnswer,
     SteeredHost,
     described,
-    problem,
     read_body,
     type_of,
 )
@@ -36,7 +35,7 @@ from gossamer.service.gate import LINES
 from gossamer.service.operator import Answered, Operator
 from gossamer.service.parts import Parts
 from gossamer.service.standing import Limits, StandingOrders, limits_of
-from gossamer.service.wrong import shown
+from gossamer.service.validation import problem, shown
 
 AT_ONCE = 2_000
 """Seeds of one commit; between two the crawl has its turn."""

@@ -8,7 +8,7 @@ command from the links that a crawl has stored.
     best_first        the queue most of them use: exact although scores change while pages wait (`promises`: how)
     replay            seeds, one fetch a slot, resting sites; which share of all PageRank the first pages hold
     tables            the shares as text, JSON and Markdown
-    plot              the shares as curves: a `drawing`, which `svg` and `png` make a file of
+    plot              the shares as curves: a `drawing`, as SVG
 
 What always holds:
   * a policy never sees the graph, only what a crawl would tell it (but `omniscient`, which is a bound);

@@ -1,4 +1,4 @@
-"""The comparison in words: a table for people, one for documents, an object for programs."""
+"""The comparison in words: a table for people, an object for programs."""
 
 from collections.abc import Sequence
 
@@ -25,16 +25,6 @@ def plain_table(curves: Sequence[Curve], plan: Plan) -> str:
         ]
         blocks.append("\n".join(lines) + "\n")
     return "\n".join(blocks)
-
-
-def markdown_table(curves: Sequence[Curve], plan: Plan) -> str:
-    """The same for one rest, as Markdown."""
-    lines = [
-        "| order | " + " | ".join(f"{x:g} %" for x in plan.points) + " |",
-        "|---|" + "---:|" * len(plan.points),
-    ]
-    lines += [f"| `{c.order}` | " + " | ".join(f"{share:.1f}" for share in c.shares) + " |" for c in curves]
-    return "\n".join(lines) + "\n"
 
 
 def as_json(graph: LinkGraph, curves: Sequence[Curve], plan: Plan) -> Json:

@@ -6,6 +6,7 @@ from pathlib import Path
 from gossamer.backends.sqlite.auditing import Auditor
 from gossamer.backends.sqlite.mending import Mending, Stray
 from gossamer.backends.warcfile.reader import DamagedRecord, read_record
+from gossamer.backends.warcfile.recover import cut_file
 from gossamer.verify.problems import Findings, Kind, Problem
 
 _QUEUED_AGAIN = (
@@ -45,19 +46,10 @@ def mend(findings: Findings, folder: Path, auditor: Auditor, mending: Mending) -
 def _mend_files(of: dict[Kind, list[Problem]], folder: Path) -> None:
     for problem in (*of[Kind.FILE_TAIL], *of[Kind.FILE_SHORT]):
         assert problem.file is not None
-        _cut(folder / problem.file, problem.offset)
+        cut_file(folder / problem.file, problem.offset)
     for problem in of[Kind.FILE_UNKNOWN]:
         assert problem.file is not None
         os.rename(folder / problem.file, folder / f"{problem.file}.unknown")
-
-
-def _cut(path: Path, length: int) -> None:
-    fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
-    try:
-        os.ftruncate(fd, length)
-        os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 def _mend_captures(of: dict[Kind, list[Problem]], folder: Path, mending: Mending) -> None:

@@ -16,7 +16,7 @@ from gossamer.clock import VirtualClock
 from gossamer.errors import StoreFailed
 from gossamer.frontier.front_queue import HostWanted, LoadOrder
 from gossamer.frontier.orderings import Ordering
-from gossamer.frontier.orderings.novelty import Novelty
+from gossamer.frontier.orderings.by_score import Novelty
 from gossamer.model.facts import Standing, UrlFacts
 from gossamer.model.outcome import Response
 from gossamer.model.states import UrlState

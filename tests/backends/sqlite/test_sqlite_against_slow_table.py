@@ -10,10 +10,7 @@ from sqlite_store import Store, candidate, domain_of, settlement
 from gossamer.backends.sqlite.link_pages import fingerprints_from
 from gossamer.errors import DiskFull
 from gossamer.frontier.orderings import Ordering
-from gossamer.frontier.orderings.balance import Balance
-from gossamer.frontier.orderings.depth_first import DepthFirst
-from gossamer.frontier.orderings.importance import Importance
-from gossamer.frontier.orderings.novelty import Novelty
+from gossamer.frontier.orderings.by_score import Balance, DepthFirst, Importance, Novelty
 from gossamer.model.facts import UrlFacts
 from gossamer.model.states import UrlState
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Seconds

@@ -10,8 +10,7 @@ from sqlite_store import Store, candidate, links_of, settlement
 from gossamer.backends.sqlite.link_pages import LinkedPage, fingerprints_from, pages_bytes, pages_from
 from gossamer.errors import DiskFull, StoreFailed
 from gossamer.frontier.orderings import Ordering
-from gossamer.frontier.orderings.importance import Importance
-from gossamer.frontier.orderings.novelty import Novelty
+from gossamer.frontier.orderings.by_score import Importance, Novelty
 from gossamer.model.facts import BIRTH_CREDIT, credit_handed_on
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant, Seconds

@@ -12,9 +12,8 @@ from gossamer.backends.sqlite.reordering import reorder
 from gossamer.backends.sqlite.writer import SqliteWriter
 from gossamer.errors import StoreFailed
 from gossamer.frontier.orderings import ORDERINGS, Ordering
-from gossamer.frontier.orderings.importance import Importance
+from gossamer.frontier.orderings.by_score import Importance, Novelty
 from gossamer.frontier.orderings.mercator import Mercator
-from gossamer.frontier.orderings.novelty import Novelty
 from gossamer.model.facts import UrlFacts
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant, Seconds

@@ -15,7 +15,7 @@ from gossamer.clock import VirtualClock
 from gossamer.errors import DiskFull, StoreFailed
 from gossamer.frontier.front_queue import LoadOrder
 from gossamer.frontier.orderings import Ordering
-from gossamer.frontier.orderings.depth_first import DepthFirst
+from gossamer.frontier.orderings.by_score import DepthFirst
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostId, HostKey, Instant, Origin, Seconds, Url
 from gossamer.store.changes import Batch, HostClock, RetiredHost, RobotsRecord, SeedRecord

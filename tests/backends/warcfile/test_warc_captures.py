@@ -69,7 +69,7 @@ def test_a_304_refers_to_the_capture_that_has_the_document(tmp_path: Path) -> No
     response = response_of(b"", status=304, more_headers={"etag": '"7"'})
     own = ORIGINAL._replace(url=response.url)
 
-    answer, question = written(tmp_path, WarcEncoder(new_ids(3)).not_modified(response, own))
+    answer, question = written(tmp_path, capture_of(response, own))
 
     assert answer.headers["WARC-Profile"].endswith("/revisit/server-not-modified")
     assert answer.headers["WARC-Refers-To-Target-URI"] == answer.headers["WARC-Target-URI"]

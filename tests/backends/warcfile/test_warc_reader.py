@@ -91,7 +91,7 @@ def test_every_place_but_the_right_one_is_refused(tmp_path: Path) -> None:
     writer = writer_in(tmp_path)
     writer.append(member_of(b"first"))
     place = writer.append(member_of(b"second"))
-    path = tmp_path / place.file_name
+    path = tmp_path / place.file
 
     assert read_record(path, place.offset, place.length).http_body == b"second"
     for offset, length in [
@@ -176,22 +176,18 @@ def test_digests_are_read_in_either_notation(digest: str | None, matches: bool |
 def test_a_chunked_payload_may_be_digested_either_way(tmp_path: Path, digested: bytes) -> None:
     response = response_of(b"5\r\nhello\r\n0\r\n\r\n", more_headers={"transfer-encoding": "chunked"})
     path = tmp_path / "one.warc.gz"
-    path.write_bytes(
-        build_response(response, record_id="i", warcinfo_id="w", payload_digest=payload_digest_of(digested))
-    )
+    path.write_bytes(build_response(response, record_id="i", payload_digest=payload_digest_of(digested)))
 
     assert read_record(path, 0, path.stat().st_size).payload_digest_ok()
 
 
 def test_a_wrong_payload_digest_is_noticed(tmp_path: Path) -> None:
     path = tmp_path / "one.warc.gz"
-    path.write_bytes(
-        build_response(response_of(), record_id="i", warcinfo_id="w", payload_digest=payload_digest_of(b""))
-    )
+    path.write_bytes(build_response(response_of(), record_id="i", payload_digest=payload_digest_of(b"")))
     record = read_record(path, 0, path.stat().st_size)
 
     assert (record.block_digest_ok(), record.payload_digest_ok()) == (True, False)
 
 
 def member_of(body: bytes) -> bytes:
-    return build_response(response_of(body), record_id="urn:uuid:1", warcinfo_id="urn:uuid:2")
+    return build_response(response_of(body), record_id="urn:uuid:1")

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from warc_samples import (
     INFO,
     STARTED,
-    WARCINFO_ID,
     new_ids,
     read_by_fastwarc,
     read_by_warcio,
@@ -34,7 +33,7 @@ ORIGINAL = Original(Url("http://x.test/first"), STARTED, OTHER_ID)
 
 
 def record_of(response: Response, **more: str) -> bytes:
-    return build_response(response, record_id=ID, warcinfo_id=WARCINFO_ID, **more)
+    return build_response(response, record_id=ID, **more)
 
 
 def test_a_response_is_read_back_as_it_was_on_the_wire() -> None:
@@ -61,7 +60,6 @@ def test_a_response_says_what_it_is() -> None:
         "WARC-Target-URI": "http://x.test/page?a=1",
         "WARC-IP-Address": "2001:db8::7",
         "WARC-Concurrent-To": f"<{OTHER_ID}>",
-        "WARC-Warcinfo-ID": f"<{WARCINFO_ID}>",
         "Content-Type": "application/http; msgtype=response",
         "WARC-Payload-Digest": "sha1:VL2MMHO4YXUKFWV63YHTWSBM3GXKSQ2N",
         "WARC-Block-Digest": seen.headers["WARC-Block-Digest"],
@@ -72,8 +70,8 @@ def test_a_response_says_what_it_is() -> None:
 def test_request_and_response_point_at_each_other() -> None:
     response = response_of()
 
-    members = build_response(response, record_id=ID, warcinfo_id=WARCINFO_ID, concurrent_to=OTHER_ID)
-    members += build_request(response, record_id=OTHER_ID, warcinfo_id=WARCINFO_ID, concurrent_to=ID)
+    members = build_response(response, record_id=ID, concurrent_to=OTHER_ID)
+    members += build_request(response, record_id=OTHER_ID, concurrent_to=ID)
     answer, request = read_by_warcio(members)
 
     assert answer.headers["WARC-Concurrent-To"] == request.headers["WARC-Record-ID"]
@@ -122,7 +120,7 @@ def test_a_digest_that_is_known_is_not_computed_again() -> None:
 
 def test_a_revisit_with_the_same_payload_refers_to_the_original() -> None:
     response = response_of(b"same as ever")
-    member = build_revisit(response, record_id=ID, warcinfo_id=WARCINFO_ID, original=ORIGINAL)
+    member = build_revisit(response, record_id=ID, original=ORIGINAL)
 
     [seen] = read_by_warcio(member)
     [by_fastwarc] = read_by_fastwarc(member)
@@ -142,7 +140,7 @@ def test_a_304_becomes_a_revisit_that_was_not_modified() -> None:
     response = response_of(b"", status=304, more_headers={"etag": '"7"'})
     original = Original(Url("http://x.test/page?a=1"), STARTED)
 
-    [seen] = read_by_warcio(build_revisit(response, record_id=ID, warcinfo_id=WARCINFO_ID, original=original))
+    [seen] = read_by_warcio(build_revisit(response, record_id=ID, original=original))
 
     assert seen.headers["WARC-Profile"].endswith("/warc/1.1/revisit/server-not-modified")
     assert not {"WARC-Truncated", "WARC-Payload-Digest", "WARC-Refers-To"} & seen.headers.keys()

@@ -9,7 +9,6 @@ import pytest
 from warc_samples import read_by_fastwarc, read_by_warcio, response_of, writer_in
 
 from gossamer.backends.warcfile import (
-    Location,
     RecordIds,
     Repair,
     RepairKind,
@@ -20,13 +19,14 @@ from gossamer.backends.warcfile import (
     scan_records,
 )
 from gossamer.errors import DiskFull, StoreFailed
+from gossamer.store.ports import Location
 
 
 def some_member(number: int, size: int = 300) -> bytes:
     ids = RecordIds(random.Random(1000 + number))
     body = random.Random(number).randbytes(size)
     response = response_of(body, url=f"http://x.test/{number}")
-    return build_response(response, record_id=ids.next(), warcinfo_id=ids.next())
+    return build_response(response, record_id=ids.next())
 
 
 def test_a_record_is_found_where_the_writer_says(tmp_path: Path) -> None:
@@ -35,7 +35,7 @@ def test_a_record_is_found_where_the_writer_says(tmp_path: Path) -> None:
 
     for number in random.Random(3).sample(range(20), 20):
         place = places[number]
-        record = read_record(tmp_path / place.file_name, place.offset, place.length)
+        record = read_record(tmp_path / place.file, place.offset, place.length)
         assert record.target_uri == f"http://x.test/{number}"
         assert record.http_body == random.Random(number).randbytes(300)
         assert record.block_digest_ok()
@@ -76,7 +76,7 @@ def test_a_full_file_is_left_at_the_next_transaction(tmp_path: Path) -> None:
             committed[writer.file_name] = writer.length
             writer.mark_committed()
 
-    names = sorted({place.file_name for place in places})
+    names = sorted({place.file for place in places})
     assert [name[-13:-8] for name in names] == ["00001", "00002", "00003", "00004"]
     infos = set()
     for name in names:
@@ -97,7 +97,7 @@ def test_a_record_prepared_for_can_name_the_warcinfo_of_its_own_file(tmp_path: P
     promised = writer.warcinfo_id
     place = writer.append(some_member(2))
 
-    [info, _] = read_by_warcio((tmp_path / place.file_name).read_bytes())
+    [info, _] = read_by_warcio((tmp_path / place.file).read_bytes())
     assert info.headers["WARC-Record-ID"] == f"<{promised}>" != f"<{before}>"
 
 
@@ -106,7 +106,7 @@ def test_a_transaction_never_spans_two_files(tmp_path: Path) -> None:
 
     places = [writer.append(some_member(number)) for number in range(5)]
 
-    assert len({place.file_name for place in places}) == 1
+    assert len({place.file for place in places}) == 1
 
 
 def test_a_failed_transaction_leaves_the_file_as_it_was(tmp_path: Path) -> None:
@@ -246,7 +246,7 @@ def test_a_restart_goes_on_in_the_file_that_was_open(tmp_path: Path) -> None:
     writer = writer_in(tmp_path, committed=committed, seed=2)
     place = writer.append(some_member(9))
 
-    assert (place.file_name, writer.committed_length) == (name, committed[name])
+    assert (place.file, writer.committed_length) == (name, committed[name])
     seen = read_by_warcio((tmp_path / name).read_bytes())
     assert [record.kind for record in seen] == ["warcinfo", "response", "response", "warcinfo", "response"]
     assert len({record.headers["WARC-Record-ID"] for record in seen}) == 5
@@ -264,7 +264,7 @@ def test_a_restart_begins_a_new_file_when_the_old_one_will_not_do(tmp_path: Path
     writer = writer_in(tmp_path, committed=committed, seed=2, rotate_bytes=100 if reason == "full" else 10**9)
     place = writer.append(some_member(9))
 
-    assert place.file_name == "gossamer-20231114221320-00002.warc.gz"
+    assert place.file == "gossamer-20231114221320-00002.warc.gz"
 
 
 def committed_files(writer: WarcWriter, count: int) -> dict[str, int]:

@@ -15,7 +15,6 @@ from gossamer.model.units import Instant, Seconds, Url
 
 INFO = Warcinfo(software="gossamer/0.1", user_agent="gossamer/0.1 (+http://x.test/bot)", contact="crawl@x.test")
 STARTED = Instant(1_700_000_000.123456)
-WARCINFO_ID = "urn:uuid:00000000-0000-4000-8000-000000000000"
 
 
 def new_ids(seed: int = 1) -> RecordIds:

@@ -7,14 +7,12 @@ fetched have links, but duplicates do not; a redirect is one link.
 import sqlite3
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from gossamer.backends.sqlite.database import translated
 from gossamer.backends.sqlite.link_pages import fingerprints_from
 from gossamer.backends.sqlite.queries import named_queries
+from gossamer.backends.sqlite.reading import fact, our_errors
 
 _CHUNK = 1000
 
@@ -35,9 +33,8 @@ class StoredPages:
 class GraphReader:
     """Reads `pages` once, then `links` page by page. Raises StoreFailed where the database cannot be read."""
 
-    def __init__(self, db: sqlite3.Connection, path: Path) -> None:
+    def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
-        self._path = path
         self._sql = named_queries("graph.sql")
         # By fingerprint alone, though that is unique only within a domain: among 64 bits others do not meet either.
         self._page_of: dict[int, int] = {}
@@ -66,9 +63,7 @@ class GraphReader:
 
     def key(self) -> int:
         """Of the fingerprints."""
-        with self._our_errors():
-            row = self._db.execute(self._sql["graph_key"]).fetchone()
-        return 0 if row is None else int(row[0])
+        return int(fact(self._db, "fingerprint_key") or 0)
 
     def page_of(self) -> Mapping[int, int]:
         """The pages by their fingerprints."""
@@ -93,19 +88,12 @@ class GraphReader:
         """All rows, by the number in their first column."""
         last = 0
         while True:
-            with self._our_errors():
+            with our_errors(self._db):
                 rows = self._db.execute(self._sql[query], (last, _CHUNK)).fetchall()
             if not rows:
                 return
             yield from rows
             last = rows[-1][0]
-
-    @contextmanager
-    def _our_errors(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.Error as error:
-            raise translated(error, self._path) from error
 
 
 def numbered(values: Sequence[str]) -> "array[int]":

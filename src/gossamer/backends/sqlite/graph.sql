@@ -8,8 +8,5 @@ SELECT id, domain_id, fingerprint, url, via = 0, state = 6 FROM urls WHERE id > 
 SELECT d.id, coalesce(s.suffix, '#' || d.suffix_id)
 FROM domains d LEFT JOIN suffixes s ON s.id = d.suffix_id WHERE d.id > ? ORDER BY d.id LIMIT ?
 
--- name: graph_key
-SELECT value FROM facts WHERE name = 'fingerprint_key'
-
 -- name: graph_links
 SELECT url_id, targets FROM links WHERE url_id > ? ORDER BY url_id LIMIT ?

@@ -21,7 +21,7 @@ from gossamer.backends.sqlite.link_pages import (
     pages_bytes,
     pages_from,
 )
-from gossamer.backends.sqlite.moves import Moves
+from gossamer.backends.sqlite.reordering import Moves
 from gossamer.backends.sqlite.rows import read_rows, write_rows
 from gossamer.clock import Clock
 from gossamer.model.facts import credit_handed_on

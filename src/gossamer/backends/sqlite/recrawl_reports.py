@@ -14,14 +14,8 @@ MOST_OVERDUE = 10_000
 SAMPLE = 500
 """Pages that are looked at, evenly spread over all that were discovered."""
 
-
-class Copied(NamedTuple):
-    """A page that we have: when it was visited, and what is known of its changes."""
-
-    one: float | None
-    two: float | None
-    at: Instant
-    changing: str | None  # of its host
+Copied = tuple[float | None, float | None, Instant, str | None]
+"""A page that we have: the two numbers of its estimate, when it was visited, how its host's pages change."""
 
 
 class RecrawlReport(NamedTuple):
@@ -39,7 +33,7 @@ def recrawl_report(db: sqlite3.Connection, now: Instant) -> RecrawlReport:
         (overdue,) = db.execute(sql["overdue"], {"now": now, "most": MOST_OVERDUE}).fetchone()
         (waiting,) = db.execute(sql["refreshing"]).fetchone()
         rows = [db.execute(sql["visited"], (url_id,)).fetchone() for url_id in _spread(last_url(db))]
-    sample = [Copied(*row) for row in rows if row]
+    sample = [row for row in rows if row]
     return RecrawlReport(overdue, fact(db, "recrawl"), fact(db, "recrawl_pace"), waiting, sample)
 
 

@@ -5,13 +5,11 @@ record of the visit that stored it.
 """
 
 import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
-from gossamer.backends.sqlite.database import translated
 from gossamer.backends.sqlite.queries import named_queries
+from gossamer.backends.sqlite.reading import fact, last_url, one_moment, our_errors
 from gossamer.explain.facts import (
     MOST_ATTEMPTS,
     MOST_COUNTED,
@@ -50,25 +48,22 @@ _LEARNT = ("url_id", "url", "depth", "links", "links_from_others", "credit", "vi
 class StoryReader:
     """Looks one URL up. Raises StoreFailed where the database cannot be read."""
 
-    def __init__(self, db: sqlite3.Connection, path: Path) -> None:
+    def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
-        self._path = path
         self._sql = named_queries("story.sql")
 
     def fingerprint_key(self) -> int:
         """The crawl's secret; 0 if it never had one, and then it has no URLs either."""
-        with self._our_errors():
-            row = self._row("fact", "fingerprint_key")
-        return 0 if row is None else int(str(row[0]))
+        return int(fact(self._db, "fingerprint_key") or 0)
 
     def learnt_parameters(self, host: HostKey) -> list[LearntFact]:
         """The parameters of a host that were found to choose no document."""
-        with self._our_errors():
+        with our_errors(self._db):
             return [LearntFact(*row) for row in self._db.execute(self._sql["parameters"], (host,))]
 
     def seed_host(self, host: HostKey) -> HostKey | None:
         """The host itself if a seed is on it."""
-        with self._one_moment():
+        with one_moment(self._db):
             for scheme in _SCHEMES:
                 # A host in a canonical URL ends with a slash, or a colon before its port; "0" and ";" come after those.
                 for end, beyond in (("/", "0"), (":", ";")):
@@ -78,7 +73,7 @@ class StoryReader:
 
     def seed_host_in(self, domain: Domain) -> HostKey | None:
         """The host of a seed in this domain, if there is one."""
-        with self._one_moment():
+        with one_moment(self._db):
             for (url,) in self._db.execute(self._sql["seeds_naming"], (domain,)):
                 host = _host_of(url)
                 if host == domain or host.endswith(f".{domain}"):
@@ -90,7 +85,7 @@ class StoryReader:
     ) -> Facts:
         """What is on record of the URL with the first of these identities that is known; of its host, domain, suffix
         and origin alone if none is."""
-        with self._one_moment():
+        with one_moment(self._db):
             for identity in identities:
                 row = self._row("url_by_identity", domain, identity)
                 if row is not None:
@@ -101,9 +96,9 @@ class StoryReader:
                 domain_budget=domain_budget,
                 host=self._host("host_by_name", host),
                 domain=self._domain(domain, suffix),
-                order=self._fact("order"),
-                orders=self._fact("service"),
-                next_id=self._number("last_url") + 1,
+                order=fact(self._db, "order"),
+                orders=fact(self._db, "service"),
+                next_id=last_url(self._db) + 1,
                 robots=self._robots(origin),
             )
 
@@ -134,14 +129,14 @@ class StoryReader:
             earlier_failures=len(failures) > MOST_ATTEMPTS,
             host=host,
             domain=domain,
-            order=self._fact("order"),
-            orders=self._fact("service"),
+            order=fact(self._db, "order"),
+            orders=fact(self._db, "service"),
             robots=self._robots(Origin(known.url[: known.url.index("/", known.url.index("//") + 2)])),
         )
 
     def way_from(self, domain: Domain, identities: Sequence[Fingerprint]) -> Way:
         """The page with the first of these identities that is known, and its way back; nothing if none is."""
-        with self._one_moment():
+        with one_moment(self._db):
             for identity in identities:
                 row = self._row("url_by_identity", domain, identity)
                 if row is not None:
@@ -186,10 +181,6 @@ class StoryReader:
             return DomainFact(domain, suffix_visits=self._number("suffix", suffix))
         return DomainFact(domain, DomainFacts(*row[:3]), row[3])
 
-    def _fact(self, name: str) -> str | None:
-        row = self._row("fact", name)
-        return None if row is None else str(row[0])
-
     def _robots(self, origin: Origin) -> RobotsFact | None:
         row = self._row("robots", origin)
         return None if row is None else RobotsFact(**dict(zip(RobotsFact.__slots__, row, strict=True)))
@@ -201,25 +192,6 @@ class StoryReader:
     def _row(self, name: str, *values: object) -> _Row | None:
         row: _Row | None = self._db.execute(self._sql[name], values).fetchone()
         return row
-
-    @contextmanager
-    def _one_moment(self) -> Iterator[None]:
-        """A read transaction: what is read in it is of one commit. The driver's errors come out as ours."""
-        with self._our_errors():
-            self._db.execute("BEGIN")
-            try:
-                yield
-            finally:
-                with suppress(sqlite3.Error):
-                    self._db.execute("COMMIT")
-
-    @contextmanager
-    def _our_errors(self) -> Iterator[None]:
-        """Enough for one statement, which is of one commit by itself."""
-        try:
-            yield
-        except sqlite3.Error as error:
-            raise translated(error, self._path) from error
 
 
 def _host_of(url: str) -> str:

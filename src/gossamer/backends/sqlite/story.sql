@@ -1,9 +1,6 @@
 -- What the store knows about one URL. Every statement follows an index or gives up at a limit, but for the one that
 -- looks for seeds of a domain: it reads the seeds, which are in one piece, and stops at the first.
 
--- name: fact
-SELECT value FROM facts WHERE name = ?
-
 -- name: url_by_identity
 SELECT u.id, u.url, u.depth, u.links, u.links_from_others, u.credit, u.visits, u.changes,
        u.host_id, u.found_on, u.state, u.via,
@@ -19,9 +16,6 @@ FROM urls u LEFT JOIN hints h ON h.url_id = u.id LEFT JOIN urls s ON s.id = h.li
 -- name: recrawl
 SELECT u.planned, u.memory_one, u.memory_two, h.changing, (SELECT f.value FROM facts f WHERE f.name = 'recrawl')
 FROM urls u JOIN hosts h ON h.id = u.host_id WHERE u.id = ?
-
--- name: last_url
-SELECT coalesce(max(id), 0) FROM urls
 
 -- name: step
 SELECT u.url, u.via, u.depth, u.found_on, s.source, s.added_at

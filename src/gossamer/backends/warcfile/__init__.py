@@ -29,11 +29,10 @@ from gossamer.backends.warcfile.record import (
     payload_digest_of,
 )
 from gossamer.backends.warcfile.recover import Repair, RepairKind, cut_back
-from gossamer.backends.warcfile.writer import Location, WarcWriter
+from gossamer.backends.warcfile.writer import WarcWriter
 
 __all__ = [
     "DamagedRecord",
-    "Location",
     "Original",
     "Record",
     "RecordIds",

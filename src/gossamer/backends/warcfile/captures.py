@@ -38,10 +38,6 @@ class WarcEncoder:
         """A capture that has its records with it."""
         return Capture(response, payload_digest, self.records(response, payload_digest, outlinks))
 
-    def not_modified(self, response: Response, original: changes.Original) -> Capture:
-        """The capture of a 304: that the document is still the one which was captured then."""
-        return Capture(response, original.payload_digest, self.revisit_records(response, original), original)
-
     def records(
         self, response: Response, payload_digest: bytes, outlinks: Sequence[Url] | None = None
     ) -> tuple[bytes, ...]:

@@ -66,31 +66,31 @@ def payload_digest_of(payload: bytes) -> str:
     return "sha1:" + base32(sha1(payload, usedforsecurity=False).digest())
 
 
+def _payload_fields(response: Response, payload_digest: str | None) -> str:
+    if payload_digest is None:
+        payload_digest = payload_digest_of(response.wire_body)
+    fields = f"WARC-Payload-Digest: {payload_digest}\r\n"
+    return fields if response.truncated is None else f"{fields}WARC-Truncated: {response.truncated.value}\r\n"
+
+
 def build_response(
     response: Response,
     *,
     record_id: str,
-    warcinfo_id: str | None = None,
     concurrent_to: str | None = None,
     payload_digest: str | None = None,
 ) -> bytes:
     """A response record. `payload_digest`, where the caller knows it already, saves computing it again."""
-    if payload_digest is None:
-        payload_digest = payload_digest_of(response.wire_body)
-    more = f"WARC-Payload-Digest: {payload_digest}\r\n"
-    if response.truncated is not None:
-        more += f"WARC-Truncated: {response.truncated.value}\r\n"
+    more = _payload_fields(response, payload_digest)
     if response.unverified:
         more += _UNVERIFIED
-    head = _exchange_head("response", response, record_id, warcinfo_id, concurrent_to)
+    head = _exchange_head("response", response, record_id, concurrent_to)
     return _member(head + more, response.head, response.wire_body)
 
 
-def build_request(
-    response: Response, *, record_id: str, warcinfo_id: str | None = None, concurrent_to: str | None = None
-) -> bytes:
+def build_request(response: Response, *, record_id: str, concurrent_to: str | None = None) -> bytes:
     """The record of the request that `response` answers."""
-    head = _exchange_head("request", response, record_id, warcinfo_id, concurrent_to)
+    head = _exchange_head("request", response, record_id, concurrent_to)
     return _member(head, response.request_head)
 
 
@@ -98,19 +98,15 @@ def build_resource(
     response: Response, *, record_id: str, concurrent_to: str | None = None, payload_digest: str | None = None
 ) -> bytes:
     """The record of what was fetched without HTTP: its bytes are the block, and there is no head to store."""
-    if payload_digest is None:
-        payload_digest = payload_digest_of(response.wire_body)
-    more = f"WARC-Payload-Digest: {payload_digest}\r\n"
-    if response.truncated is not None:
-        more += f"WARC-Truncated: {response.truncated.value}\r\n"
+    more = _payload_fields(response, payload_digest)
     kind = response.headers.get("content-type", _ANY_BYTES)
-    head = _exchange_head("resource", response, record_id, None, concurrent_to, kind)
+    head = _exchange_head("resource", response, record_id, concurrent_to, kind)
     return _member(head + more, response.wire_body)
 
 
 def build_conversation(response: Response, *, record_id: str, concurrent_to: str | None = None) -> bytes:
     """A metadata record of what was said over FTP to get there: our commands, a blank line, the server's replies."""
-    head = _exchange_head("metadata", response, record_id, None, concurrent_to, _CONVERSATION)
+    head = _exchange_head("metadata", response, record_id, concurrent_to, _CONVERSATION)
     return _member(head, response.request_head + b"\r\n", response.head)
 
 
@@ -118,7 +114,6 @@ def build_revisit(
     response: Response,
     *,
     record_id: str,
-    warcinfo_id: str | None = None,
     original: Original,
     concurrent_to: str | None = None,
     payload_digest: str | None = None,
@@ -144,7 +139,7 @@ def build_revisit(
         more += _UNVERIFIED
     if not unmodified:
         more += "WARC-Truncated: length\r\n"  # asked for where a block was left out as a duplicate (WARC 1.1, 6.7.2)
-    head = _exchange_head("revisit", response, record_id, warcinfo_id, concurrent_to)
+    head = _exchange_head("revisit", response, record_id, concurrent_to)
     return _member(head + more, response.head if with_head else b"")
 
 
@@ -152,7 +147,7 @@ def build_outlinks(
     response: Response, outlinks: Iterable[str], *, record_id: str, concurrent_to: str | None = None
 ) -> bytes:
     """A metadata record of the addresses that a page links to, absolute, each once."""
-    head = _exchange_head("metadata", response, record_id, None, concurrent_to, _FIELDS)
+    head = _exchange_head("metadata", response, record_id, concurrent_to, _FIELDS)
     return _member(head, "".join(f"outlink: {url}\r\n" for url in outlinks).encode())
 
 
@@ -175,24 +170,18 @@ def build_warcinfo(info: Warcinfo, *, record_id: str, file_name: str, now: Insta
 
 
 def _exchange_head(
-    kind: str,
-    response: Response,
-    record_id: str,
-    warcinfo_id: str | None,
-    concurrent_to: str | None,
-    content_type: str | None = None,
+    kind: str, response: Response, record_id: str, concurrent_to: str | None, content_type: str | None = None
 ) -> str:
     """The named fields that every record of an exchange begins with; without a content type, of one over HTTP."""
     url = response.url
     if "\n" in url or "\r" in url:
         raise ValueError(f"a URL with a line break would forge a record: {url!r}")
     concurrent = f"WARC-Concurrent-To: <{concurrent_to}>\r\n" if concurrent_to else ""
-    info = f"WARC-Warcinfo-ID: <{warcinfo_id}>\r\n" if warcinfo_id else ""
     address = f"WARC-IP-Address: {response.address.strip('[]')}\r\n" if response.address else ""
     return (
         f"WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Record-ID: <{record_id}>\r\n"
         f"WARC-Date: {warc_date(response.started)}\r\n"
-        f"WARC-Target-URI: {url}\r\n{address}{concurrent}{info}"
+        f"WARC-Target-URI: {url}\r\n{address}{concurrent}"
         f"Content-Type: {content_type or _HTTP + ('request' if kind == 'request' else 'response')}\r\n"
     )
 

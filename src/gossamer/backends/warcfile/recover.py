@@ -63,10 +63,15 @@ def _cut_one(path: Path, length: int) -> Repair | None:
         return None
     if found < length:
         return Repair(path.name, RepairKind.DAMAGED, found, length)
+    cut_file(path, length)
+    return Repair(path.name, RepairKind.CUT, found, length)
+
+
+def cut_file(path: Path, length: int) -> None:
+    """Cuts a file to `length` bytes, durably."""
     fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
     try:
         os.ftruncate(fd, length)
         os.fsync(fd)
     finally:
         os.close(fd)
-    return Repair(path.name, RepairKind.CUT, found, length)

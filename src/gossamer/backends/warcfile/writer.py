@@ -11,23 +11,16 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from gossamer.backends.warcfile.record import RecordIds, Warcinfo, build_warcinfo
 from gossamer.clock import Clock
 from gossamer.errors import DiskFull, StoreFailed
+from gossamer.store.ports import Location
 
 DEFAULT_ROTATE_BYTES: Final = 1_000_000_000
 
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-
-
-class Location(NamedTuple):
-    """Where a record lies: a gzip member of `length` bytes at `offset` in `file_name`."""
-
-    file_name: str
-    offset: int
-    length: int
 
 
 FILE_PREFIX: Final = "gossamer"

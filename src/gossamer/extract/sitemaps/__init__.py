@@ -2,7 +2,7 @@
 
 In comes a body as it was found at its address, content codings off, perhaps still packed with gzip. `unpack` takes
 that off, `reading` looks at the first bytes and chooses: a line for each URL (`text`), or XML, which `xml` hands to
-`locations` (sitemaps and their indexes) or to `feeds` (RSS, Atom, CDF) by its first element. Out go `Entry` values,
+`locations` (sitemaps and their indexes) or to `feeds` (RSS, Atom) by its first element. Out go `Entry` values,
 a slice of the body at a time, so whoever reads decides when to pause; and at the end an `Outcome`, which says what it
 was and what was wrong with it.
 

@@ -32,7 +32,6 @@ class ListKind(Enum):
     TEXT = "text"
     RSS = "rss"
     ATOM = "atom"
-    CDF = "cdf"
     UNKNOWN = "unknown"
 
     @property

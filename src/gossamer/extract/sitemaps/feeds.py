@@ -1,4 +1,4 @@
-"""Feeds: RSS of all versions, Atom 0.3 and 1.0, and CDF, which was before them.
+"""Feeds: RSS of all versions, Atom 0.3 and 1.0.
 
 They are read alike. An item has links, as text, as `href`, or as the permanent name that is a URL; the first that is
 called alternate, or nothing, is the page that the item is about.
@@ -23,7 +23,7 @@ from gossamer.extract.sitemaps.entries import (
 from gossamer.extract.sitemaps.xml import Names
 from gossamer.model.units import Instant
 
-ROOTS: Final = {"rss": ListKind.RSS, "rdf": ListKind.RSS, "feed": ListKind.ATOM, "channel": ListKind.CDF}
+ROOTS: Final = {"rss": ListKind.RSS, "rdf": ListKind.RSS, "feed": ListKind.ATOM}
 
 _ITEMS: Final = ("item", "entry")
 _PARENTS: Final = ("item", "entry", "channel", "feed")
@@ -50,10 +50,7 @@ class Feeds(Gathering):
         self._links: list[Related] = []
         self._dates: dict[str, str] = {}
         self._guid = ""
-        found = _as_dict(attributes)
-        self._rebase(found)
-        if kind is ListKind.CDF and "href" in found:
-            self.home = self._joined(found["href"])
+        self._rebase(_as_dict(attributes))
 
     def start(self, name: str, attributes: list[str]) -> None:
         path = self._path
@@ -70,8 +67,6 @@ class Feeds(Gathering):
             self._rebase(found)
         if meaning in _ITEMS and not self._item_at:
             self._item_at = len(path)
-            if "href" in found:  # CDF
-                self._relate("alternate", found["href"])
         elif parent in _PARENTS and (not self._item_at or len(path) == self._item_at + 1):
             self._begin(meaning, found)
 
@@ -158,5 +153,5 @@ class Feeds(Gathering):
 
 
 def _as_dict(attributes: list[str]) -> dict[str, str]:
-    """Attributes by their names in lower case: CDF shouts."""
+    """Attributes by their names in lower case."""
     return {name.lower(): value for name, value in zip(attributes[::2], attributes[1::2], strict=True)}

@@ -6,11 +6,8 @@ An ordering is a formula (`ordering` says what it is asked); the frontier keeps 
 
 from collections.abc import Callable, Mapping
 
-from gossamer.frontier.orderings.balance import Balance
-from gossamer.frontier.orderings.depth_first import DepthFirst
-from gossamer.frontier.orderings.importance import Importance
+from gossamer.frontier.orderings.by_score import Balance, DepthFirst, Importance, Novelty
 from gossamer.frontier.orderings.mercator import Mercator
-from gossamer.frontier.orderings.novelty import Novelty
 from gossamer.frontier.orderings.ordering import Ordering
 
 ORDERINGS: Mapping[str, Callable[[], Ordering]] = {

@@ -43,7 +43,7 @@ class Optimal(RecrawlPolicy):
         if not is_known:
             a, b = prior
         elif gap > 0 and a > prior.a:
-            # `aged`, and further down `unchanged`, written out: every visit comes here, and most that far.
+            # `aged` (tests/ageing.py) and further down `unchanged`, inline: every visit comes here, and most that far.
             kept, least = exp(-gap / self._memory_days), prior.a / a
             if kept < least:
                 kept = least

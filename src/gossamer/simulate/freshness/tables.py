@@ -1,4 +1,4 @@
-"""The comparison in words: a table for people, one for documents, an object for programs."""
+"""The comparison in words: a table for people, an object for programs."""
 
 from collections.abc import Sequence
 
@@ -7,8 +7,6 @@ from gossamer.simulate.freshness.compare import Comparison
 PARTS = 6  # of the time, for freshness over time
 
 Json = dict[str, object]
-
-COLUMNS = ("fresh, weighted", "of the optimum", "fresh, plain", "weighted, from the start", "budget used")
 
 
 def plain_table(comparison: Comparison) -> str:
@@ -49,16 +47,6 @@ def _parts(curve: Sequence[tuple[float, float]], ends: Sequence[float]) -> list[
         shares = [share for day, share in curve if start < day <= end + 1e-9]
         found.append(sum(shares) / len(shares))
     return found
-
-
-def markdown_table(comparison: Comparison) -> str:
-    lines = ["| policy | " + " | ".join(COLUMNS) + " |", "|---|" + "---:|" * len(COLUMNS)]
-    best, plain = 100 * comparison.optimum, 100 * comparison.optimum_plain
-    lines.append(f"| *optimum* | *{best:.1f}* | *100.0* | *{plain:.1f}* | | |")
-    for f in comparison.policies:
-        cells = (f.weighted, f.of_optimum, f.plain, f.whole, f.used)
-        lines.append(f"| `{f.policy}` | " + " | ".join(f"{100 * cell:.1f}" for cell in cells) + " |")
-    return "\n".join(lines) + "\n"
 
 
 def as_json(comparison: Comparison) -> Json:

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from gossamer.model.facts import BIRTH_CREDIT, CREDIT_UNIT, credit_handed_on
 from gossamer.simulate.best_first import BestFirst
 from gossamer.simulate.policies.ports import Setting
+from gossamer.simulate.policies.queued import Queued
 
 ENOUGH = CREDIT_UNIT * 3 // 10
 """A fetched page hands its credit on when it has more than this. Less is more exact, and costs more."""
 
 
-class Push:
+class Push(Queued):
     """score = credit of the page + 1 / (1 + pages of its site fetched so far).
 
     The credit of a waiting page is its PageRank on the known graph, where pages without links absorb it, short of at
@@ -51,15 +52,6 @@ class Push:
                     waiting.append(target)
         for target in raised:
             self._queue.change(target, credit[target])
-
-    def best(self) -> int | None:
-        return self._queue.take()
-
-    def rest(self, site: int) -> None:
-        self._queue.rest(site)
-
-    def wake(self, site: int) -> None:
-        self._queue.wake(site)
 
     def _term(self, site: int) -> int:
         return CREDIT_UNIT // (1 + self._visits[site])

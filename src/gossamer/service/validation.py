@@ -1,8 +1,11 @@
-"""What is wrong with a request, in words: which part of it, what that should be, and what it is."""
+"""Validation of requests: unknown and repeated parameters, and what is wrong with a value, in words."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, Final
+
+from fastapi import HTTPException, Request, Response
+from fastapi.routing import APIRoute
 
 LONGEST_VALUE: Final = 60
 """Characters of a wrong value that are told again."""
@@ -27,6 +30,10 @@ _WANTED: Final[Mapping[str, str]] = {
     "string_too_short": "must have at least {min_length} characters",
     "string_too_long": "may have at most {max_length} characters",
 }
+
+
+def problem(status: int, error: str, field: str | None = None, retry: bool = False) -> HTTPException:
+    return HTTPException(status, {"error": error, "field": field}, {"Retry-After": "1"} if retry else None)
 
 
 def first_of(errors: Sequence[Mapping[str, Any]], skip: int = 0) -> tuple[str, str | None]:
@@ -63,3 +70,32 @@ def shown(value: object) -> str:
         return "an object"
     text = json.dumps(value if not isinstance(value, str) else value[: LONGEST_VALUE + 1], ensure_ascii=False)
     return text if len(text) <= LONGEST_VALUE + 2 else text[:LONGEST_VALUE] + "…"
+
+
+class StrictRoute(APIRoute):
+    """Refuses a parameter that it does not have, or that is given twice, with 422. Where there are none at all nothing
+    can be meant by one: scrapers and proxies add their own, and they are passed over."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+        known = {parameter.alias for parameter in self.dependant.query_params}
+        if not known:
+            return handle
+
+        async def strict(request: Request) -> Response:
+            if request.scope["query_string"]:
+                _check(request, known)
+            return await handle(request)
+
+        return strict
+
+
+def _check(request: Request, known: set[str]) -> None:
+    met: set[str] = set()
+    for name, value in request.query_params.multi_items():
+        if name not in known:
+            has = ", ".join(sorted(known))
+            raise problem(422, f"{shown(name)} is no parameter of {request.url.path}; there are {has}", name[:100])
+        if name in met:
+            raise problem(422, f"{name}: given twice, again as {shown(value)}", name)
+        met.add(name)
