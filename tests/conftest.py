@@ -24,13 +24,18 @@ settings.load_profile("fixed")
 # Files are given to workers one by one, in order. Those that take longest begin first, so that no worker is left alone
 # with one at the end (`make test`); then other whole crawls, which mostly wait; then what only computes.
 LONGEST = (
-    *("test_generated_calls", "test_real_graph", "test_keep_fresh", "test_dashboard_browser", "test_slow_stages"),
-    *("test_workers_killed", "test_workers_crawl"),
-    *("test_service_load", "test_trap_crawl", "test_hostile_redirects", "test_politeness", "test_frontier_walk"),
-    *("test_limits", "test_kill_nine", "test_orderings", "test_dns_outage", "test_hostile_robots", "test_serve"),
-    *("test_dashboard_scale", "test_hostile_traps", "test_serve_orders", "test_full_disk", "test_slow_surroundings"),
-    *("test_near_duplicates", "test_explain_at_large", "test_hostile_rate", "test_hostile_sitemaps"),
-    *("test_real_documents", "test_host_sections", "test_stopping", "test_restart", "test_whole_orders"),
+    *(
+        "test_dashboard_browser",
+        "test_workers_killed",
+        "test_workers_crawl",
+        "test_generated_calls",
+        "test_slow_stages",
+    ),
+    *("test_dashboard_health_browser", "test_dns_outage", "test_hostile_robots", "test_hostile_redirects"),
+    *("test_full_disk", "test_trap_crawl", "test_politeness", "test_real_graph", "test_keep_fresh"),
+    *("test_slow_surroundings", "test_reading_as_one", "test_dashboard_lists_browser", "test_wrong_use"),
+    *("test_policy_orders", "test_proxy_outage", "test_kill_nine", "test_limits", "test_whole_orders"),
+    *("test_hostile_rate", "test_changing_rules", "test_host_sections", "test_service_load", "test_orderings"),
 )
 
 
