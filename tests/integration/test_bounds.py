@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from checking import check_everything
 from running import Scene, scene, small_web
 
 from gossamer.assemble import assemble
+from gossamer.backends.sqlite.database import connect
 from gossamer.config import make_config
 from gossamer.crawl.desk import DeskLimits
 from gossamer.filter.canonical import canonicalise
@@ -28,17 +30,28 @@ CONCURRENCY = 4
 WEB = small_web(seed=71, hosts=60, pages=350, fault_rate=0.0, crawl_delay_hosts=0, slow_hosts=0, bytes_spread=0.0)
 
 
-class HeldWriter:
-    """A writer that can be kept from committing."""
+QUEUED = 100
+"""URLs in the queue when commits stop: links of uncommitted pages cannot be visited, and these fill every bound."""
 
-    def __init__(self, writer: BatchWriter) -> None:
+
+class HeldWriter:
+    """A writer that stops committing once, when the queue is long, until it may go on."""
+
+    def __init__(self, writer: BatchWriter, path: Path) -> None:
         self._writer = writer
+        self._path = path
+        self.is_held = False
         self.go_on = threading.Event()
-        self.go_on.set()
 
     def commit(self, batch: Batch, now: Instant) -> Committed:
-        self.go_on.wait()
-        return self._writer.commit(batch, now)
+        if self.is_held:
+            self.go_on.wait()
+        committed = self._writer.commit(batch, now)
+        if not self.is_held:
+            with closing(connect(self._path, read_only=True)) as db:
+                (queued,) = db.execute("SELECT count(*) FROM urls WHERE state = 0").fetchone()
+            self.is_held = queued >= QUEUED
+        return committed
 
     def close(self) -> None:
         self._writer.close()
@@ -64,7 +77,7 @@ async def crawl_slowly(stage: Scene, *, max_settlements: int, max_weight: int) -
     config = make_config({}, {**wishes, "delay": 0.01, "concurrency": CONCURRENCY})
     crawl = assemble(config, read_arguments(stage.web.seeds, canonicalise))
     store, desk = crawl.store, crawl.pipeline.desk
-    store._writer = held = HeldWriter(store._writer)
+    store._writer = held = HeldWriter(store._writer, stage.dir / "crawl.db")
     store.slow_after = 3600.0
     store._max_settlements, store._max_weight = max_settlements, max_weight
     desk._limits = DeskLimits(max_documents=max_settlements)
@@ -87,8 +100,6 @@ async def crawl_slowly(stage: Scene, *, max_settlements: int, max_weight: int) -
                 await asyncio.sleep(0.01)
 
         try:
-            await until(lambda: crawl.tally.total["fetched"] >= 20)
-            held.go_on.clear()
             await until(lambda: store.saturation >= 0.8 and crawl.pipeline.in_flight == 0 and not len(desk))
         finally:
             held.go_on.set()
