@@ -11,6 +11,7 @@ import json
 import tarfile
 import zlib
 from collections import Counter
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from running import Ended, Json, gossamer
 from small_server import Answer, SmallServer
 
 from gossamer.backends.warcfile.reader import read_record
+from gossamer.crawl.directory import CrawlDirectory
 from gossamer.model.units import Instant
 from gossamer.simweb.config import preset
 from gossamer.simweb.truth import ground_truth
@@ -145,6 +147,16 @@ def test_every_reading_command_opens_it(old: OldCrawl) -> None:
         assert old("export", "--what", what, "--quiet").out
     assert len(old("index", "--output", "-", "--quiet").out.splitlines()) == 83  # 79 documents and 4 duplicates
     assert json.loads(old("verify", "--json", "--quiet").out)["problems"] == {}
+
+
+def test_a_crawl_in_use_is_not_upgraded_and_the_message_says_why(old: OldCrawl) -> None:
+    before = (old.dir / "crawl.db").read_bytes()
+    with closing(CrawlDirectory(old.dir)):
+        ended = gossamer("status", "--dir", old.dir)
+
+    assert ended.status == 1
+    assert "was written by an older Gossamer and has to be upgraded once, but: " in ended.err
+    assert (old.dir / "crawl.db").read_bytes() == before
 
 
 def test_it_is_finished_and_nothing_is_lost_or_stored_twice(old: OldCrawl) -> None:

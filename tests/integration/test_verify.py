@@ -178,7 +178,7 @@ def test_a_visit_that_was_dropped_makes_its_page_due_again(crawl: Crawl) -> None
 def test_a_url_that_was_dropped_leaves_a_record_without_meaning(crawl: Crawl) -> None:
     crawl.sql("DELETE FROM urls WHERE url LIKE '%/5'")
 
-    assert crawl.kinds() == {"url_wrong": 1, "visit_without_url": 1, "content_dangling": 1, "counters": 2}
+    assert crawl.kinds() == {"url_wrong": 1, "visit_without_url": 1, "content_dangling": 1, "counters": 3}
     crawl.verify("--repair")
     assert crawl.kinds() == {}
 
@@ -257,8 +257,9 @@ def test_counters_fronts_and_contents_are_held_against_what_they_index(crawl: Cr
     crawl.sql("UPDATE counters SET value = value + 1 WHERE name = 'state:queued'")
     crawl.sql("DELETE FROM fronts")
 
-    assert crawl.kinds() == {"counters": 1, "content_missing": 1, "fronts": 1}
+    assert crawl.kinds() == {"counters": 2, "content_missing": 1, "fronts": 1}
     assert "state:stored: 11, but there are 8" in crawl.examples("counters")
+    assert "host_counts: wrong for 1 of the hosts" in crawl.examples("counters")
     assert crawl.repaired() == 0
 
 

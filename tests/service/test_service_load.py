@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
-from running import wait_until
+from running import Constants, wait_until
 from serving import Service
 from small_server import Answer, SmallServer, page
 
@@ -172,11 +172,15 @@ def test_tr_11_a_seed_of_a_new_host_is_fetched_soon_though_the_frontier_is_full_
     assert visits_before[0] - accepted_at <= 100
 
 
+PATIENT = Constants({"gossamer.extract.elsewhere.READING_SECONDS": 600.0})
+"""Large pages are read however slow the machine is."""
+
+
 def test_bd_18_callers_are_answered_while_a_page_of_four_hundred_thousand_links_is_read(tmp_path: Path) -> None:
     anchors = "".join(f'<a href="/{n:07d}">{n}</a>' for n in range(400_000))
     site = {"/": Answer(f"<title>links</title>{anchors}"[: 10 * MIB])}
     answers: list[tuple[int, int]] = []
-    with SmallServer(site) as served, Service(tmp_path / "crawl", "--max-depth", 1) as service:
+    with SmallServer(site) as served, Service(tmp_path / "crawl", "--max-depth", 1, PATIENT) as service:
 
         def is_stored() -> bool:
             answers.append((service.get("/crawl").status, service.get("/metrics").status))
@@ -186,5 +190,5 @@ def test_bd_18_callers_are_answered_while_a_page_of_four_hundred_thousand_links_
         wait_until(is_stored, "the page to be stored")
         told = service.get("/status").json
 
-    assert told["discovered"] <= 5_001  # 1 where the machine has no two seconds for its links
+    assert told["discovered"] == 5_001  # at most 5,000 links of a page
     assert set(answers) == {(200, 200)}

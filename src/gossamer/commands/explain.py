@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gossamer.commands import arguments as given
 from gossamer.commands.options import add_options, config_from
-from gossamer.commands.reading import holder_of, remembered_by_crawl
+from gossamer.commands.reading import holder_of, reading_all, remembered_by_crawl
 from gossamer.errors import NotThisCrawl, UsageError
 from gossamer.explain.story import Story
 from gossamer.explain.words import story_lines, story_object
@@ -48,7 +48,8 @@ def run(arguments: argparse.Namespace) -> int:
     directory = Path(config.dir)
     if not holds_crawl(directory):
         raise NotThisCrawl(f"there is no crawl in {str(directory)!r}; choose another with --dir")
-    story = story_of(config, text, running=holder_of(directory) is not None)
+    with reading_all(directory):  # upgrades a crawl of an older version
+        story = story_of(config, text, running=holder_of(directory) is not None)
     return _show(story, given.flag(arguments, "json"))
 
 

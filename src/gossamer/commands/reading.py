@@ -14,7 +14,7 @@ from gossamer.backends.sqlite.database import open_for_reading, open_for_writing
 from gossamer.commands import arguments as given
 from gossamer.commands.options import config_from, keys_of, unsaid
 from gossamer.config import known_shape
-from gossamer.errors import NotThisCrawl, OldSchema
+from gossamer.errors import DirectoryError, NotThisCrawl, OldSchema
 from gossamer.workers.layout import FILE as WORKERS
 from gossamer.workers.layout import holds_crawl, parts_of, read_layout
 
@@ -46,10 +46,32 @@ class Piece(NamedTuple):
 
 @contextmanager
 def reading_all(directory: Path) -> Iterator[list[Piece]]:
-    """The databases of all workers, for reading only; they may be running. Raises NotThisCrawl, naming the part that is
-    not there or cannot be used."""
+    """The databases of all workers, for reading only; they may be running. One of an older version is upgraded first.
+    Raises NotThisCrawl, naming the part that is not there or cannot be used."""
+    parts = _parts_there(directory)
     with ExitStack() as opened:
-        yield [_piece(directory, part, opened.enter_context(reading(part))) for part in _parts_there(directory)]
+        try:
+            pieces = [_open_piece(directory, part, opened) for part in parts]
+        except OldSchema:
+            opened.close()
+            _upgrade(directory)
+            pieces = [_open_piece(directory, part, opened) for part in parts]
+        yield pieces
+
+
+def _open_piece(directory: Path, part: Path, opened: ExitStack) -> Piece:
+    return _piece(directory, part, opened.enter_context(closing(open_for_reading(part / "crawl.db"))))
+
+
+def _upgrade(directory: Path) -> None:
+    """Bring the databases of all workers up to date. No other process may use the crawl."""
+    try:
+        with holding_all(directory):
+            pass
+    except DirectoryError as error:
+        raise type(error)(
+            f"{directory} was written by an older Gossamer and has to be upgraded once, but: {error}"
+        ) from error
 
 
 @contextmanager
@@ -101,18 +123,9 @@ def _parts_there(directory: Path) -> list[Path]:
 
 @contextmanager
 def reading(directory: Path) -> Iterator[sqlite3.Connection]:
-    """The crawl's database, for reading only; a crawl may be running on it. One of an older version is brought up to
-    date first. Raises DirectoryInUse if that is not possible because it runs."""
-    try:
-        db = open_for_reading(directory / "crawl.db")
-    except OldSchema:
-        from gossamer.crawl.directory import CrawlDirectory
-
-        with closing(CrawlDirectory(directory)) as held:
-            open_for_writing(held.database).close()
-        db = open_for_reading(directory / "crawl.db")
-    with closing(db):
-        yield db
+    """The database of a crawl by one worker, or of one of several, as `reading_all` opens it."""
+    with reading_all(directory) as (piece,):
+        yield piece.db
 
 
 def remembered_by_crawl(arguments: argparse.Namespace, file: Path | None) -> dict[str, object]:

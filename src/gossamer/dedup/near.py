@@ -68,7 +68,7 @@ class NearDuplicates:
             raise ValueError(f"a window of {window} originals")
         self.mode = mode
         self.window = window
-        self._keys = array("Q", bytes(8 * _KEYS))  # position 0 is nobody's: a link there is the end of a chain
+        self._keys = array("Q", bytes(8 * _KEYS))  # position 0 is unused: a link there is the end of a chain
         self._older = array("I", bytes(4 * _KEYS))
         self._newest = array("I", bytes(4 * _KEYS * _BUCKETS))
         self._next = _KEYS  # where the next original goes

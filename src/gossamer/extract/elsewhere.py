@@ -16,15 +16,16 @@ from gossamer.extract.robots import OUR_NAME
 from gossamer.extract.worker import LENGTH, Question, read_answer
 
 START_SECONDS = 30.0
+READING_SECONDS = 2.0
+"""CPU time for each page."""
 _ANY_TIME = 15  # for each second of CPU time, so many may pass
 
 
 class LargePages:
     """One child process; pages wait for one another. Call `close` at the end."""
 
-    def __init__(self, reading_seconds: float = 2.0) -> None:
-        """`reading_seconds` of CPU time for each page."""
-        self._limit = reading_seconds
+    def __init__(self, reading_seconds: float | None = None) -> None:
+        self._limit = READING_SECONDS if reading_seconds is None else reading_seconds
         self._child: asyncio.subprocess.Process | None = None
         self._lock = asyncio.Lock()
         self.given_up = 0

@@ -37,13 +37,13 @@ from gossamer.service.standing import FACT, StandingOrders, from_text
 from gossamer.service.token import token_in
 
 COMMIT_PATIENCE = 3.0
+"""Seconds that a caller waits for a commit before the answer is 503."""
 STORE_PATIENCE = 3600.0
-"""Seconds for which a failing store is borne before the crawl gives up; a full disk counts as one."""
+"""Seconds for which a failing store (or a full disk) is retried before the crawl gives up."""
 REQUEST_TIMEOUT = 30.0
 """Seconds until a request is answered."""
 MAX_REQUESTS = 5000.0
 """Requests per second, of all callers together."""
-"""Seconds that a caller waits for a commit before it is told to try again."""
 
 
 def serve(

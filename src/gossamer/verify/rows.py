@@ -18,6 +18,8 @@ def check_rows(auditor: Auditor, findings: Findings) -> None:
         findings.add(Problem(Kind.CONTENT_DANGLING, what, key=digest))
     for name, value, truth in auditor.wrong_counters():
         findings.add(Problem(Kind.COUNTERS, f"{name}: {value}, but there are {truth}", key=name))
+    if wrong := auditor.hosts_counted_wrong():
+        findings.add(Problem(Kind.COUNTERS, f"host_counts: wrong for {wrong} of the hosts", key="host_counts"))
     for host, host_id in auditor.hosts_without_front():
         findings.add(Problem(Kind.FRONTS, host or f"host number {host_id}", key=host_id))
     findings.urls = auditor.urls()

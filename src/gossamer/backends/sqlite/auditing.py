@@ -89,6 +89,11 @@ class Auditor:
             if counters.get(name, 0) != value
         ]
 
+    def hosts_counted_wrong(self) -> int:
+        """How many hosts have other numbers of URLs than their row in `host_counts` says."""
+        with our_errors(self._db):
+            return int(self._db.execute(self._sql["hosts_counted_wrong"]).fetchone()[0])
+
     def hosts_without_front(self) -> list[tuple[str, int]]:
         """Hosts with queued URLs that no front queue leads to."""
         with our_errors(self._db):

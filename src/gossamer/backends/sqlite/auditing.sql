@@ -109,3 +109,9 @@ SELECT id, ?, ?, ?, ?, ?, ?, ? FROM warc_files WHERE name = ?
 
 -- name: set_length
 UPDATE warc_files SET committed = ? WHERE name = ?
+
+-- name: hosts_counted_wrong
+SELECT count(*) FROM (
+    SELECT host_id, count(*), sum(state = 0), sum(state = 1), sum(visits > 0), sum(state = 6) FROM urls GROUP BY host_id
+    EXCEPT SELECT host_id, known, queued, stored, answered, excluded FROM host_counts
+)

@@ -79,7 +79,7 @@ def _values(db: sqlite3.Connection, wanted: DeadFilter, after: int, most: int) -
 
 
 def dead_object(letter: DeadLetter) -> Json:
-    """A dead letter as people know it."""
+    """JSON form of a dead letter."""
     return {
         "url": letter.url,
         "host": letter.host,

@@ -53,13 +53,13 @@ def under_way(dbs: Iterable[sqlite3.Connection]) -> int:
 
 
 def pages(parts: Sequence[tuple[sqlite3.Connection, str]], wanted: PageFilter) -> Iterator[Json]:
-    """As `reports.pages`; with each database what comes before the names of its WARC files."""
+    """All pages that match the filter, oldest discovery first. `parts` has the WARC file prefix of each database."""
     rows = merge(*(_pages(db, archive, wanted) for db, archive in parts), key=lambda row: row.found_at)
     return map(page_object, islice(rows, wanted.limit))
 
 
 def dead(dbs: Sequence[sqlite3.Connection], wanted: DeadFilter) -> Iterator[Json]:
-    """As `reports.dead`."""
+    """The dead letters, oldest discovery first, each with its last failure."""
     letters = merge(*(dead_letters(db, wanted) for db in dbs), key=lambda letter: letter.found_at)
     return map(dead_object, letters)
 

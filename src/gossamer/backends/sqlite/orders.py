@@ -20,13 +20,13 @@ from gossamer.store.changes import Order
 MOST = 1_000
 """URLs of one order: a few milliseconds of a commit."""
 DROPPED = "dropped"
-"""Why a dead letter is excluded that was given up for good."""
+"""Exclusion reason of a dropped dead letter."""
 _SCANNED = 20_000
 
 Stands = Callable[[UrlFacts], Standing]
 """Where a URL stands in the order of the queue."""
 Entry = tuple[HostId, int, float]
-"""What a front queue has got: host, queue and place."""
+"""A new entry of a front queue: host, queue and place."""
 Excluded = tuple[int, Url, HostKey, int, int]
 """A URL that is excluded: its row, the URL, its host, its depth, and whether it is a sitemap."""
 

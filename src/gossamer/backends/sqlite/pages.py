@@ -23,7 +23,7 @@ _STEP = 5_000
 
 Json = dict[str, object]
 Progress = Callable[[int, int], None]
-"""Called with how far a reader is: up to which id, of how many."""
+"""Progress callback: the last id read, and the last id there is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +94,7 @@ class Window(NamedTuple):
 def page_rows(
     db: sqlite3.Connection, wanted: PageFilter, progress: Progress = lambda at, last: None
 ) -> Iterator[PageRow]:
-    """Every known page that is wanted, whatever its limit. Raises StoreFailed."""
+    """All pages that match the filter; its limit is ignored. Raises StoreFailed."""
     host_id = None if wanted.host is None else host_row(db, wanted.host)
     last = last_url(db)
     for after in range(0, last, WINDOW):
@@ -130,7 +130,7 @@ def _read(db: sqlite3.Connection, ids: str, values: dict[str, object]) -> list[P
 
 
 def page_object(row: PageRow) -> Json:
-    """A page as people know it."""
+    """JSON form of a page."""
     file, offset, length = row.warc_file, row.warc_offset, row.warc_length
     return {
         "url": row.url,

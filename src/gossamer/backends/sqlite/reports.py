@@ -3,11 +3,7 @@
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
-from itertools import islice
 
-from gossamer.backends.sqlite.dead_letters import DeadFilter, dead_letters, dead_object
-from gossamer.backends.sqlite.pages import PageFilter, page_object, page_rows
 from gossamer.backends.sqlite.queries import named_queries
 from gossamer.backends.sqlite.reading import fact, one_moment, our_errors
 from gossamer.model.states import UrlState
@@ -24,9 +20,9 @@ Json = dict[str, object]
 
 def status(db: sqlite3.Connection) -> Json:
     """The totals of a crawl as committed. The keys are those of `gossamer crawl --json` where they mean the same."""
-    sql = named_queries("reports.sql")
+    sql, queries = named_queries("reports.sql"), named_queries("queries.sql")
     with our_errors(db):
-        totals: dict[str, int] = dict(db.execute(sql["totals"]).fetchall())
+        totals: dict[str, int] = dict(db.execute(queries["counters"]).fetchall())
         hosts, domains = db.execute(sql["host_counts"]).fetchone()
         warc_files, warc_bytes = db.execute(sql["warc_totals"]).fetchone()
         (seeds,) = db.execute(sql["seed_count"]).fetchone()
@@ -61,10 +57,10 @@ def status(db: sqlite3.Connection) -> Json:
 
 def waits(db: sqlite3.Connection, now: Instant) -> Waits:
     """What the crawl waits for, as far as it is on record: nobody stores what is in flight."""
-    sql = named_queries("reports.sql")
+    sql, queries = named_queries("reports.sql"), named_queries("queries.sql")
     urls, hosts = {"now": now, "most": URLS_COUNTED}, {"now": now, "most": HOSTS_COUNTED}
     with one_moment(db):
-        totals: dict[str, int] = dict(db.execute(sql["totals"]).fetchall())
+        totals: dict[str, int] = dict(db.execute(queries["counters"]).fetchall())
         queued, missing = (totals.get(f"state:{state.word}", 0) for state in (UrlState.QUEUED, UrlState.MISSING))
         ready: set[int] = set()
         for front in range(db.execute(sql["last_front"]).fetchone()[0] + 1):
@@ -72,7 +68,7 @@ def waits(db: sqlite3.Connection, now: Instant) -> Waits:
         resting, next_contact = db.execute(sql["resting_hosts"], hosts).fetchone()
         retries, next_retry = db.execute(sql["retries"], urls).fetchone()
         recrawls, next_recrawl = db.execute(sql["recrawls"], {"most": URLS_COUNTED}).fetchone()
-        (next_missing,) = db.execute(sql["next_missing"]).fetchone()
+        (next_missing,) = db.execute(queries["next_missing"]).fetchone()
     return Waits(
         in_flight=None,
         due=queued - retries if retries < URLS_COUNTED else None,
@@ -88,16 +84,6 @@ def waits(db: sqlite3.Connection, now: Instant) -> Waits:
         urls_counted_to=URLS_COUNTED,
         hosts_counted_to=HOSTS_COUNTED,
     )
-
-
-def pages(db: sqlite3.Connection, wanted: PageFilter) -> Iterator[Json]:
-    """Every known page that is wanted, oldest discovery first."""
-    return map(page_object, islice(page_rows(db, wanted), wanted.limit))
-
-
-def dead(db: sqlite3.Connection, host: str | None = None, reason: str | None = None) -> Iterator[Json]:
-    """The dead letters, oldest discovery first, each with its last failure."""
-    return map(dead_object, dead_letters(db, DeadFilter(host=host, reason=reason)))
 
 
 def queue_order(db: sqlite3.Connection) -> str | None:

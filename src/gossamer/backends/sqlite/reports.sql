@@ -1,9 +1,6 @@
 -- What people ask of a crawl's database. Every statement reads a bounded number of rows at a time, so that a reader
 -- left open never keeps the write-ahead log of a running crawl from being folded back.
 
--- name: totals
-SELECT name, value FROM counters
-
 -- name: seed_count
 SELECT count(*) FROM seeds
 
@@ -53,9 +50,6 @@ SELECT count(*) FROM (SELECT 1 FROM urls WHERE state IN (1, 2, 3, 5) AND availab
 SELECT u.memory_one, u.memory_two, v.at, h.changing
 FROM urls u JOIN visits v ON v.url_id = u.id JOIN hosts h ON h.id = u.host_id
 WHERE u.id = ? AND u.visits > 0 AND v.digest IS NOT NULL
-
--- name: next_missing
-SELECT min(available_at) FROM urls WHERE state = 4
 
 -- name: under_way
 SELECT count(*) FROM outbox
