@@ -63,6 +63,7 @@ def run(
             stderr=out,
             stdin=subprocess.DEVNULL,
             start_new_session=True,
+            preexec_fn=_heed_interrupts,
         )
     peak, end = 0, End.TIME
     try:
@@ -121,6 +122,11 @@ def _stop(pid: int) -> None:
         if _has_ended(pid):
             return
         time.sleep(_LOOK_SECONDS)
+
+
+def _heed_interrupts() -> None:
+    """In the child: a shell that starts this program in the background makes it, and its children, ignore SIGINT."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _has_ended(pid: int) -> bool:
