@@ -184,7 +184,7 @@ def test_bd_18_callers_are_answered_while_a_page_of_four_hundred_thousand_links_
 
         def is_stored() -> bool:
             answers.append((service.get("/crawl").status, service.get("/metrics").status))
-            return bool(service.get("/status").json["pages"] == 1)
+            return bool(service.get("/pages?state=stored").json["pages"])
 
         service.post("/seed/urls", {"urls": [served.base + "/"]})
         wait_until(is_stored, "the page to be stored")

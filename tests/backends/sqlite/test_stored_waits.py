@@ -68,8 +68,9 @@ def waits(db: sqlite3.Connection) -> Waits:
 
 
 def test_no_statement_reads_a_whole_table(db: sqlite3.Connection) -> None:
+    statements = {**named_queries("queries.sql"), **named_queries("reports.sql")}
     for name in STATEMENTS:
-        sql = named_queries("reports.sql")[name]
+        sql = statements[name]
         values = dict.fromkeys(re.findall(r":(\w+)", sql), 1)
         plan = [row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {sql}", values)]
         scans = [line for line in plan if re.match(r"SCAN (?!f$|h$|\(subquery)", line)]
