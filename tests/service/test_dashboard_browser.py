@@ -371,10 +371,10 @@ def test_axe_finds_nothing_serious(
 def test_rows_hold_still_under_the_pointer_and_are_current_again_when_it_leaves(shown: Dashboard) -> None:
     first = shown.page.locator("#visits tr:has(.url)").first
     first.hover()
+    expect(shown["visits-note"]).to_have_text("Held while you look.")
     before, pages = first.inner_text(), shown.figure("pages")
     wait_until(lambda: shown.figure("pages") > pages + 20, "more pages")
     assert first.inner_text() == before
-    expect(shown["visits-note"]).to_have_text("Held while you look.")
 
     shown["doing"].hover()
     expect(first).not_to_have_text(before)
