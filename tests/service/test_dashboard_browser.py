@@ -216,8 +216,10 @@ def test_a_url_is_explained_and_so_is_a_page_that_is_pressed(shown: Dashboard, w
     expect(shown["story"]).to_contain_text("POST /seed/urls")
 
     shown["visits-kind"].select_option("stored")
+    settle_layout(shown)
     pressed = shown.page.locator("#visits .address").first
     pressed.hover()  # from now on it stays where it is
+    expect(shown["visits-note"]).to_have_text("Held while you look.")
     url = pressed.get_attribute("title") or ""
     pressed.click()
     expect(shown["story"].locator(".verdict")).to_contain_text(url)
@@ -368,7 +370,13 @@ def test_axe_finds_nothing_serious(
         assert findings(opened.page) == []
 
 
+def settle_layout(shown: Dashboard) -> None:
+    """Wait until the table of hosts is full: while it grows, what is below it moves away from the pointer."""
+    expect(shown.page.locator("#hosts tr[data-host]")).to_have_count(12)
+
+
 def test_rows_hold_still_under_the_pointer_and_are_current_again_when_it_leaves(shown: Dashboard) -> None:
+    settle_layout(shown)
     first = shown.page.locator("#visits tr:has(.url)").first
     first.hover()
     expect(shown["visits-note"]).to_have_text("Held while you look.")
