@@ -3,6 +3,7 @@
 import os
 import signal
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -47,7 +48,13 @@ def lives(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lives]:
         copy = Copy(tmp_path_factory.mktemp("lives"), site, toml)
         found = Lives(site, copy, [], [], [])
 
+        def is_all_due() -> bool:
+            soon = f"available_at BETWEEN {time.time()} AND {time.time() + 60}"
+            return rows(copy, f"SELECT count(*) FROM urls WHERE {soon}") == [(0,)]
+
         def crawl() -> None:
+            if found.reports:
+                wait_until(is_all_due, "all dates to have come")
             found.reports.append(copy.run().report)
             found.pages.append(copy.pages())
             found.links.append(rows(copy, "SELECT url, links FROM urls ORDER BY id"))
