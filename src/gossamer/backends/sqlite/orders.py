@@ -85,7 +85,7 @@ def requeue_dead(db: sqlite3.Connection, wanted: DeadFilter, now: Instant, stand
 
 
 def drop_dead(db: sqlite3.Connection, wanted: DeadFilter, now: Instant, stands: Stands) -> int:
-    """Give dead letters up for good: excluded, with the reason `dropped`. As `requeue_dead` otherwise."""
+    """Drop dead letters: they become excluded, with the reason `dropped`. Otherwise as `requeue_dead`."""
     with transaction(db):
         return carry_out_at_rest(db, _of_dead(db, wanted, UrlState.EXCLUDED, DROPPED), stands, now)
 

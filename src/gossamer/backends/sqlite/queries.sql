@@ -410,7 +410,7 @@ VALUES (/*rows*/)(?, ?, ?, ?)(/*rows*/)
 -- name: delete_signature
 DELETE FROM signatures WHERE url_id IN (VALUES (/*rows*/)(?)(/*rows*/))
 
--- The signature before the latest so many originals.
+-- The signature just before the latest N originals.
 -- name: before_originals
 SELECT coalesce(
     (SELECT seq FROM signatures WHERE near_duplicate_of IS NULL ORDER BY seq DESC LIMIT 1 OFFSET ?), 0
