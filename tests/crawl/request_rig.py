@@ -56,7 +56,13 @@ class _NoWriter:
 class Rig:
     """A crawl that knows the hosts `a.test` and `b.test`. `load` gives them back queues."""
 
-    def __init__(self, directory: Path, name_server: str = "127.0.0.1:1") -> None:
+    def __init__(
+        self,
+        directory: Path,
+        name_server: str = "127.0.0.1:1",
+        a_addresses: tuple[str, ...] = (A_ADDRESS,),
+        b_addresses: tuple[str, ...] = (B_ADDRESS,),
+    ) -> None:
         self.directory = directory
         self.clock = clock = VirtualClock()
         self.fetcher = ScriptedFetcher(clock)
@@ -93,8 +99,8 @@ class Rig:
         self.sitemaps: list[tuple[Origin, tuple[str, ...]]] = []  # as robots.txt files name them
         self.stored: dict[HostKey, HostLoaded] = {}  # hosts that have a row in the store
         self.asking = self.asking_with(ROBOTS)
-        self.locate(A, A_ADDRESS)
-        self.locate(B, B_ADDRESS)
+        self.locate(A, *a_addresses)
+        self.locate(B, *b_addresses)
 
     def asking_with(self, policy: RobotsPolicy) -> RobotsAsking:
         return RobotsAsking(
