@@ -488,6 +488,13 @@ def test_a_redirect_that_leads_nowhere_means_that_there_is_no_file(rig: Rig, tar
     assert rig.host_notes().hops == {}
 
 
+def test_a_redirect_without_a_location_means_that_there_is_no_file(rig: Rig) -> None:
+    assert ask(rig, response(302)) is None
+
+    assert rig.fetcher.urls == [FILE]
+    assert answer_of(rig).verdict("/private").allowed
+
+
 def test_a_failure_on_the_way_begins_again_at_the_host_itself(rig: Rig) -> None:
     rig.load(A)
     rig.fetcher.on(FILE, redirect("/r"), response(200, RULES))
