@@ -1,6 +1,7 @@
 """The part of a crawl that sends requests. Only the web is scripted: frontier, resolver, contact journal and politeness
-audit are the real ones; the store's batch is filled and never committed. The clock is a virtual one."""
+audit are the real ones, and batches are committed to a list. The clock is a virtual one."""
 
+import asyncio
 import math
 import random
 from pathlib import Path
@@ -46,9 +47,15 @@ MAX_CRAWL_DELAY = Seconds(600.0)
 _HELD = 365 * 86_400.0
 
 
-class _NoWriter:
+class _Writer:
+    """Commits to a list."""
+
+    def __init__(self) -> None:
+        self.commits: list[Batch] = []
+
     def commit(self, batch: Batch, now: Instant) -> Committed:
-        raise AssertionError("nothing is committed in these tests")
+        self.commits.append(batch)
+        return Committed(len(self.commits), [], [], [], [], [], 0, 0, 0, 0.0)
 
     def close(self) -> None: ...
 
@@ -77,7 +84,12 @@ class Rig:
             max_adaptive_delay=POLITENESS.max_adaptive_delay,
             max_retry_after=POLITENESS.max_retry_after,
         )
-        self.store = StoreThread(_NoWriter(), clock, before_commit=lambda batch: None, on_commit=lambda committed: None)
+        writer = _Writer()
+        self.commits = writer.commits
+        self.committed = asyncio.Event()
+        self.store = StoreThread(
+            writer, clock, before_commit=lambda batch: None, on_commit=lambda committed: self.committed.set()
+        )
         self.hosts = HostWishes()
         self.tally = Tally({})
         self.contacting = Contacting(

@@ -67,6 +67,12 @@ def test_a_date_that_is_none_or_lies_ahead_of_the_visit_is_left_out(date: str) -
     assert conditions_for(before(last_modified=date), lies=False) == (("If-None-Match", ETAG),)
 
 
+def test_a_document_that_was_made_for_the_visit_has_a_date_that_may_be_sent() -> None:
+    page = before(at=Instant(1_704_103_200.0))  # that is DATE
+
+    assert ("If-Modified-Since", DATE) in conditions_for(page, lies=False)
+
+
 @pytest.mark.parametrize(
     ("known", "etag", "modified", "same"),
     [

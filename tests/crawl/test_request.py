@@ -1,5 +1,6 @@
 """One request: the address it goes to, what is noted before and after it, and how long its host is left alone."""
 
+import asyncio
 import contextlib
 import socket
 from collections.abc import Iterator
@@ -352,7 +353,7 @@ def test_a_host_is_left_alone_for_its_crawl_delay(rig: Rig) -> None:
     assert rig.batch.hosts[A_ID].rest_reason == GapReason.CRAWL_DELAY.value
 
 
-@pytest.mark.parametrize("status", [429, 503, 404])
+@pytest.mark.parametrize("status", [400, 404, 429, 503])
 def test_a_host_is_left_alone_for_as_long_as_a_refusal_asks(rig: Rig, status: int) -> None:
     assert gap_after_page(rig, response(status, headers={"Retry-After": "77"})) == pytest.approx(77.0)
     assert rig.batch.hosts[A_ID].rest_reason == GapReason.RETRY_AFTER.value
@@ -435,6 +436,24 @@ def test_an_expired_answer_of_the_name_server_is_not_recorded(rig: Rig) -> None:
     run_travelling(visit_by_stale_answer())
 
     assert rig.batch.hosts[A_ID].resolved is None
+
+
+def test_the_end_of_a_contact_is_committed_without_further_request(rig: Rig) -> None:
+    rig.load(A)
+    rig.fetcher.on("http://a.test/0", response())
+
+    async def visit_and_commit() -> None:
+        committing = asyncio.create_task(rig.store.run())
+        await fetch_page(rig)
+        async with asyncio.timeout(10.0):
+            await rig.committed.wait()
+        rig.store.finish()
+        await committing
+
+    run_travelling(visit_and_commit())
+    rig.store.close()
+
+    assert [list(batch.hosts) for batch in rig.commits] == [[A_ID]]
 
 
 def test_a_url_that_goes_back_into_its_queue_comes_next(rig: Rig) -> None:
