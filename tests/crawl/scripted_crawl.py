@@ -70,8 +70,9 @@ class LoopTime(VirtualClock):
 
 
 def run_in_step(main: Coroutine[object, object, T]) -> T:
+    """Run it on a loop of its own. What has not ended after a virtual day never will, and fails."""
     with asyncio.Runner(loop_factory=InStepLoop) as runner:
-        return runner.run(main)
+        return runner.run(asyncio.wait_for(main, 86_400.0))
 
 
 def page(*links: str, title: str = "") -> bytes:

@@ -76,7 +76,8 @@ class Queue:
 
     async def drain(self, first: Awaitable[None] | None = None) -> None:
         running = asyncio.create_task(self.queue.run(first))
-        await self._empty.wait()
+        async with asyncio.timeout(30.0):
+            await self._empty.wait()
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
 
@@ -142,6 +143,12 @@ def test_a_document_that_its_own_url_had_before_is_no_duplicate() -> None:
     queue = drained(Queue(owners={digest: 1}), document(1, b"<p>same"))
 
     assert queue.reads[0].settlement.state is UrlState.STORED
+
+
+def test_a_document_that_a_url_shows_again_in_the_same_run_is_no_duplicate_of_itself() -> None:
+    queue = drained(Queue(), document(1, b"<p>one"), document(1, b"<p>two"), document(1, b"<p>one"))
+
+    assert {read.settlement.state for read in queue.reads} == {UrlState.STORED}
 
 
 def test_nothing_is_processed_before_the_queue_may_start() -> None:
