@@ -21,8 +21,9 @@ _GRACE = 0.001
 class _Skipping(selectors.BaseSelector):
     """Waits for nothing but events. What time would have passed is added to `passed`."""
 
-    def __init__(self) -> None:
+    def __init__(self, grace: float) -> None:
         self._real = selectors.DefaultSelector()
+        self._grace = grace
         self.passed = 0.0
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
@@ -31,7 +32,7 @@ class _Skipping(selectors.BaseSelector):
         found = self._real.select(0)
         if found or timeout <= 0:
             return found
-        found = self._real.select(_GRACE)
+        found = self._real.select(self._grace)
         if not found:
             self.passed += timeout
         return found
@@ -53,8 +54,8 @@ class _Skipping(selectors.BaseSelector):
 
 
 class TravellingLoop(asyncio.SelectorEventLoop):
-    def __init__(self) -> None:
-        self._skipping = _Skipping()
+    def __init__(self, grace: float = _GRACE) -> None:
+        self._skipping = _Skipping(grace)
         super().__init__(self._skipping)
 
     def time(self) -> float:

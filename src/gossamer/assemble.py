@@ -139,9 +139,12 @@ def assemble(
     add_seeds: bool = False,
     may_be_empty: bool = False,
     part: Part | None = None,
+    clock: Clock | None = None,
+    fetcher: SchemeFetcher | None = None,
 ) -> Crawl:
     """A crawl in its directory, with its seeds committed and its politeness clocks restored. Without a seed there is
-    none, unless it `may_be_empty`. As one `part` of a crawl it owns that part's domains alone.
+    none, unless it `may_be_empty`. As one `part` of a crawl it owns that part's domains alone. `clock` and `fetcher`
+    replace those that the configuration asks for.
 
     Must be called on the event loop. Raises UsageError or DirectoryError; then nothing was changed.
     """
@@ -150,7 +153,8 @@ def assemble(
     seeds = list(seeds)
     directory = CrawlDirectory(Path(config.dir))
     try:
-        return _assemble(config, hosts, seeds, directory, clock_for(directory, config), add_seeds, may_be_empty, part)
+        clock = clock or clock_for(directory, config)
+        return _assemble(config, hosts, seeds, directory, clock, fetcher, add_seeds, may_be_empty, part)
     except BaseException:
         directory.close()
         raise
@@ -162,6 +166,7 @@ def _assemble(
     seeds: list[Seed],
     directory: CrawlDirectory,
     clock: Clock,
+    fetcher: SchemeFetcher | None,
     add_seeds: bool,
     may_be_empty: bool,
     part: Part | None,
@@ -266,7 +271,7 @@ def _assemble(
     resolver = Resolver(config.name_servers or None, clock, chance=chance, domain_of=registrable_domain)
     notes = Notes(config.robots_agent, lambda host, text: recall(resolver, host, text))
     bodies = BodyRoom(max(ROOM_BYTES, 2 * config.fetch.max_body_bytes))
-    fetcher = fetcher_for(config, clock, may_dial, bodies)
+    fetcher = fetcher or fetcher_for(config, clock, may_dial, bodies)
     audit = audit_for(config)
     for address, until in resting:
         audit.must_rest(None, address, min(until, longest))
@@ -376,24 +381,6 @@ def _assemble(
     )
     pipeline.visitor = visitor
     return Crawl(
-        directory,
-        pipeline,
-        frontier,
-        visitor,
-        store,
-        loader,
-        fetcher,
-        resolver,
-        large_pages,
-        journal,
-        audit,
-        tally,
-        clock,
-        intake,
-        hosts,
-        scope_seeds,
-        controls,
-        notes,
-        reads,
-        bodies,
-    )
+        directory, pipeline, frontier, visitor, store, loader, fetcher, resolver, large_pages, journal, audit, tally,
+        clock, intake, hosts, scope_seeds, controls, notes, reads, bodies,
+    )  # fmt: skip

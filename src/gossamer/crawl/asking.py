@@ -147,9 +147,10 @@ class RobotsAsking:
         """Note where a redirect leads, if it leads anywhere and is not one too many."""
         if not isinstance(outcome, Response) or status_class(outcome.status) is not StatusClass.REDIRECT:
             return False
-        if hop.number >= MAX_REDIRECTS:
+        location = location_of(outcome.headers)
+        if location is None or hop.number >= MAX_REDIRECTS:
             return False
-        target = self._canonicaliser.canonicalise(location_of(outcome.headers) or "", hop.url)
+        target = self._canonicaliser.canonicalise(location, hop.url)
         if not isinstance(target, Canonical) or not target.url.startswith("http"):
             return False
         notes.hops[origin] = Hop(target.url, target.origin, target.host, hop.number + 1)
