@@ -20,8 +20,8 @@ import aiodns
 import uvloop
 
 from gossamer.clock import SteadyClock
+from gossamer.fetch.dns.address_choice import Dialling
 from gossamer.fetch.dns.cache import Addresses
-from gossamer.fetch.dns.dialling import Dialling
 from gossamer.fetch.dns.policy import AddressPolicy
 from gossamer.fetch.dns.resolver import Resolver
 from gossamer.model.units import HostKey

@@ -13,29 +13,27 @@ from collections.abc import Callable
 from email.utils import formatdate
 from pathlib import Path
 
-from gossamer.backends.sqlite.database import open_for_writing
-from gossamer.backends.sqlite.queries import named_queries
+from gossamer.backends.sqlite.database import named_queries, open_for_writing
 from gossamer.backends.sqlite.writer import SqliteWriter
 from gossamer.clock import VirtualClock
-from gossamer.crawl.prices import price_from
-from gossamer.crawl.recrawl_rules import recrawl_rules_of
-from gossamer.crawl.recrawling import Recrawling
-from gossamer.crawl.signals import HostChanging
+from gossamer.config.policies import recrawl_rules_of
+from gossamer.config.sections import RecrawlSection
 from gossamer.frontier.orderings.mercator import Mercator
-from gossamer.frontier.turns import Visit
+from gossamer.model.batch import Batch
 from gossamer.model.facts import DomainFacts
 from gossamer.model.outcome import Response
+from gossamer.model.requeue import Again
+from gossamer.model.settlement import Capture
 from gossamer.model.states import UrlState
-from gossamer.model.task import Before, HostRecord, Task
+from gossamer.model.task import Before, HostRecord, Task, Visit
 from gossamer.model.units import Domain, Fingerprint, HostId, HostKey, Instant, Seconds, Url
-from gossamer.recrawl.estimate import USUAL
-from gossamer.recrawl.index import value
+from gossamer.recrawl.change_hints import HostChanging, HostTrust
+from gossamer.recrawl.estimate import USUAL, HostRates
+from gossamer.recrawl.planner import Recrawling
 from gossamer.recrawl.policies import RECRAWL_POLICIES
 from gossamer.recrawl.policy import DAY
-from gossamer.recrawl.prior import HostRates
-from gossamer.recrawl.trust import HostTrust
-from gossamer.sections import RecrawlSection
-from gossamer.store.changes import Again, Batch, Capture
+from gossamer.recrawl.price import price_from
+from gossamer.recrawl.visit_value import value
 from gossamer.store.ports import Location
 
 NOW = Instant(1.8e9)

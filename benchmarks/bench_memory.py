@@ -15,11 +15,11 @@ from pathlib import Path
 
 from benchmarks.crawling import scratch
 from gossamer.backends.sqlite.database import open_for_writing
-from gossamer.backends.sqlite.facts import Facts
+from gossamer.backends.sqlite.metadata import Facts
+from gossamer.lab.simweb.config import preset
+from gossamer.lab.simweb.run import SimwebProcess
+from gossamer.lab.simweb.server import read_log
 from gossamer.model.units import Instant
-from gossamer.simweb.config import preset
-from gossamer.simweb.process import SimwebProcess
-from gossamer.simweb.record import read_log
 
 HOSTS = 100_000
 SIZES = (1_000_000, 5_000_000)

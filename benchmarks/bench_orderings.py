@@ -12,16 +12,11 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from gossamer.simulate.drawing import svg
-from gossamer.simulate.graph import LinkGraph
-from gossamer.simulate.pagerank import pagerank
-from gossamer.simulate.plot import plot
-from gossamer.simulate.policies import POLICIES, Setting
-from gossamer.simulate.reading import read_graph
-from gossamer.simulate.replay import Curve, Plan, compare, crawl_order, seed_pages
-from gossamer.simulate.tables import heading
-from gossamer.simulate.web import graph_of_web
-from gossamer.simweb.config import preset
+from gossamer.lab.simulate.graph import LinkGraph, graph_of_web, pagerank, read_graph
+from gossamer.lab.simulate.plot import plot, svg
+from gossamer.lab.simulate.policies import POLICIES, Setting
+from gossamer.lab.simulate.replay import Curve, Plan, compare, crawl_order, heading, seed_pages
+from gossamer.lab.simweb.config import preset
 
 RESULTS = Path(__file__).parent / "results"
 PAGE = RESULTS / "orderings.md"

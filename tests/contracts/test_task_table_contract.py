@@ -1,24 +1,19 @@
 """The task table in SQLite and its slow, obvious twin answer every question alike."""
 
 import random
-import sys
 from pathlib import Path
 
 import pytest
 
-TESTS = Path(__file__).resolve().parents[1]
-sys.path += [str(TESTS / "frontier"), str(TESTS / "backends" / "sqlite")]
-
-from frontier_table import Changes, Outcome, TaskTable  # noqa: E402
-from sqlite_store import Store, candidate, links_of, settlement  # noqa: E402
-
-from gossamer.frontier.front_queue import FrontWanted, HostWanted, LoadOrder  # noqa: E402
-from gossamer.frontier.orderings import Ordering  # noqa: E402
-from gossamer.model.facts import Standing, UrlFacts  # noqa: E402
-from gossamer.model.states import UrlState  # noqa: E402
-from gossamer.model.task import Task  # noqa: E402
-from gossamer.model.units import HostId, Instant, Seconds  # noqa: E402
-from gossamer.store.changes import Batch, HostClock, RetiredHost  # noqa: E402
+from gossamer.frontier.orderings import Ordering
+from gossamer.model.batch import Batch, HostClock, RetiredHost
+from gossamer.model.facts import Standing, UrlFacts
+from gossamer.model.loads import FrontWanted, HostWanted, LoadOrder
+from gossamer.model.states import UrlState
+from gossamer.model.task import Task
+from gossamer.model.units import HostId, Instant, Seconds
+from tests.backends.sqlite.sqlite_store import Store, candidate, links_of, settlement
+from tests.frontier.frontier_table import Changes, Outcome, TaskTable
 
 HOSTS = 5
 START = (-1e300, 0)

@@ -6,35 +6,33 @@ import math
 import random
 from pathlib import Path
 
-from scripted_fetcher import ScriptedFetcher
-
-from gossamer.backends.contactlog.journal import ContactJournal, replay
+from gossamer.backends.contactlog import ContactJournal, replay
 from gossamer.clock import VirtualClock
-from gossamer.crawl.asking import RobotsAsking
-from gossamer.crawl.contacting import Contacting, Way
-from gossamer.crawl.health import Health
-from gossamer.crawl.hosts import HostWish, HostWishes
-from gossamer.crawl.notes import HostNotes, Notes
-from gossamer.crawl.ports import HostLoaded, LastContact
-from gossamer.crawl.tally import Tally
-from gossamer.fetch.dns.dialling import Dialling
+from gossamer.config.hosts import HostWish, HostWishes
+from gossamer.crawl.counters import Tally
+from gossamer.crawl.visit.host_context import Health, HostNotes, Notes
+from gossamer.crawl.visit.request import Contacting, Way
+from gossamer.crawl.visit.robots import RobotsAsking
+from gossamer.fetch.dns.address_choice import Dialling
+from gossamer.fetch.dns.cache import StoredAnswer
 from gossamer.fetch.dns.resolver import Resolver
-from gossamer.fetch.dns.stored import StoredAnswer
 from gossamer.fetch.http.options import HostOptions
 from gossamer.fetch.robots import RobotsPolicy
 from gossamer.filter.canonical import Canonicaliser
-from gossamer.filter.hosts import HostTable
+from gossamer.filter.host_table import HostTable
 from gossamer.frontier.breaker import BreakerPolicy
+from gossamer.frontier.decisions import WaitUntil
 from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.politeness import PolitenessPolicy
-from gossamer.frontier.turns import Visit, WaitUntil
+from gossamer.model.batch import Batch, Committed, RobotsRecord
 from gossamer.model.facts import DomainFacts
+from gossamer.model.loads import HostLoaded, LastContact
 from gossamer.model.outcome import Failed
-from gossamer.model.task import HostRecord, Task
+from gossamer.model.task import HostRecord, Task, Visit
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Origin, Seconds, Url
 from gossamer.observe.audit import PolitenessAudit
-from gossamer.store.changes import Batch, Committed, RobotsRecord
-from gossamer.store.thread import StoreThread
+from gossamer.store.threads import StoreThread
+from tests.crawl.scripted_fetcher import ScriptedFetcher
 
 A, B = HostKey("a.test"), HostKey("b.test")
 A_ID, B_ID = HostId(1), HostId(2)

@@ -13,21 +13,19 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, TypeVarTuple
 from urllib.parse import urlsplit
 
-from scripted_fetcher import ScriptedFetcher, Step, response
-
-from gossamer.assemble import Crawl, assemble
 from gossamer.clock import VirtualClock
-from gossamer.config import make_config
-from gossamer.crawl.audience import Outcome
-from gossamer.fetch.http.ports import Request
-from gossamer.fetch.schemes import SchemeFetcher
+from gossamer.config.load import make_config
+from gossamer.crawl.events import Outcome
+from gossamer.crawl.run.assemble import Crawl, assemble
+from gossamer.fetch.ports import Request, SchemeFetcher
 from gossamer.filter.canonical import canonicalise
-from gossamer.model.fill import Fill
+from gossamer.model.queue_depth import Fill
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant
 from gossamer.seed.lists import read_arguments
-from name_server import NXDOMAIN, A, Reply, a, name_server
-from travelling import TravellingLoop
+from tests.crawl.scripted_fetcher import ScriptedFetcher, Step, response
+from tests.name_server import NXDOMAIN, A, Reply, a, name_server
+from tests.time_travel import TravellingLoop
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")

@@ -7,26 +7,23 @@ from math import exp, log
 
 import pytest
 
-from ageing import aged
-from gossamer.crawl.prices import price_from
-from gossamer.crawl.recrawl_rules import recrawl_rules_of
-from gossamer.crawl.recrawling import Planned, Recrawling
-from gossamer.crawl.signals import HUB_WEIGHT, HostChanging
-from gossamer.fetch.http.headers import http_date
-from gossamer.frontier.turns import Visit
+from gossamer.config.policies import recrawl_rules_of
+from gossamer.config.sections import RecrawlSection
+from gossamer.model.batch import Batch
+from gossamer.model.http_dates import http_date
 from gossamer.model.outcome import Response
 from gossamer.model.states import UrlState
-from gossamer.model.task import Before, Task
+from gossamer.model.task import Before, Task, Visit
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Seconds, Url
-from gossamer.recrawl.estimate import USUAL, Estimate, changed, changed_at, flagged, not_flagged, unchanged
-from gossamer.recrawl.index import gap_of_hub, value, value_unflagged
-from gossamer.recrawl.policies.optimal import Optimal
+from gossamer.recrawl.change_hints import HUB_WEIGHT, HostChanging, HostTrust, reported_change, usable_modified
+from gossamer.recrawl.estimate import USUAL, WEIGHT, Estimate, changed, changed_at, flagged, not_flagged, unchanged
+from gossamer.recrawl.planner import Planned, Recrawling
+from gossamer.recrawl.policies import Optimal
 from gossamer.recrawl.policy import DAY
-from gossamer.recrawl.prior import WEIGHT
+from gossamer.recrawl.price import price_from
 from gossamer.recrawl.rules import prior_of
-from gossamer.recrawl.trust import HostTrust, reported_change, usable_modified
-from gossamer.sections import RecrawlSection
-from gossamer.store.changes import Batch
+from gossamer.recrawl.visit_value import gap_of_hub, value, value_unflagged
+from tests.aged_crawls import aged
 
 HOSTS, PAGES, VISITS = 6, 12, 4_000
 START = Instant(1_700_000_000.0)

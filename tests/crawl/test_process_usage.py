@@ -3,14 +3,12 @@
 import random
 from pathlib import Path
 
-from scripted_crawl import HOME, ScriptedCrawl, html, opened, run_in_step
-
-from gossamer.crawl.desk import DeskLimits
-from gossamer.crawl.limits import PipelineLimits
-from gossamer.crawl.memory import max_rss_bytes, own_use, rss_bytes
-from gossamer.crawl.workings import workings_of
-from gossamer.observe.workings import PHASES, Workings
+from gossamer.crawl.document.queue import DeskLimits
+from gossamer.crawl.engine import PipelineLimits
+from gossamer.crawl.status import max_rss_bytes, own_use, rss_bytes, workings_of
+from gossamer.observe.snapshot import PHASES, Workings
 from gossamer.sketch.durations import Durations
+from tests.crawl.scripted_crawl import HOME, ScriptedCrawl, html, opened, run_in_step
 
 MEGABYTE = 1024 * 1024
 

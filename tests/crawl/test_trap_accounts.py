@@ -2,17 +2,17 @@
 
 from collections import Counter
 
-from gossamer.crawl.budgets import Budgets
-from gossamer.crawl.reading import Read
-from gossamer.dedup.soft import SOFT_404
+from gossamer.crawl.trap_accounts import Budgets
+from gossamer.dedup.soft404 import SOFT_404
 from gossamer.filter.domains import registrable_domain
-from gossamer.filter.traps_budget import HostBudget, TrapPolicy
-from gossamer.frontier.turns import Visit
+from gossamer.filter.trap_budget import HostBudget, TrapPolicy
+from gossamer.model.batch import Batch, RetiredHost
+from gossamer.model.document import Read
 from gossamer.model.facts import DomainFacts
+from gossamer.model.settlement import PageLinks, Settlement
 from gossamer.model.states import UrlState
-from gossamer.model.task import HostRecord, Task
+from gossamer.model.task import HostRecord, Task, Visit
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Url
-from gossamer.store.changes import Batch, PageLinks, RetiredHost, Settlement
 
 POLICY = TrapPolicy(patience=30, hosts_per_domain=40, grace=5)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gossamer.dedup.soft import LONG_BYTES, MANY_PAGES, MANY_REDIRECTS, SHORT_BYTES, SoftMissing
+from gossamer.dedup.soft404 import LONG_BYTES, MANY_PAGES, MANY_REDIRECTS, SHORT_BYTES, SoftMissing
 
 BASE = "http://x.test"
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.filter.growing import GrowingSet
+from gossamer.filter.scope import GrowingSet
 
 LOTS = st.lists(st.lists(st.text("abc", max_size=3), max_size=10), max_size=20)
 

@@ -3,7 +3,7 @@
 import random
 
 from gossamer.filter.identity import Learnt
-from gossamer.filter.learning import LearningPolicy, ParameterLearner, Refuted
+from gossamer.filter.parameter_learner import LearningPolicy, ParameterLearner, Refuted
 from gossamer.model.units import HostKey, Url
 
 HOST = HostKey("h.test")

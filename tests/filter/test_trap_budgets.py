@@ -4,10 +4,19 @@ import random
 
 import pytest
 
-from gossamer.filter.shapes import Shape, shape_of
-from gossamer.filter.traps_budget import ALIKE, ENDLESS, FACETS, SAME, HostBudget, Outline, TrapPolicy, Worth
-from gossamer.filter.traps_hosts import DomainBudget
-from gossamer.simweb.honest import STYLES, honest_targets
+from gossamer.filter.trap_budget import (
+    ALIKE,
+    ENDLESS,
+    FACETS,
+    SAME,
+    DomainBudget,
+    HostBudget,
+    Outline,
+    TrapPolicy,
+    Worth,
+)
+from gossamer.filter.url_shape import Shape, shape_of
+from gossamer.lab.simweb.endless import STYLES, honest_targets
 
 POLICY = TrapPolicy(patience=150, hosts_per_domain=500, grace=20)
 START = len("http://h.test")

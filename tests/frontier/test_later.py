@@ -2,7 +2,7 @@
 
 import math
 
-from gossamer.frontier.later import Later
+from gossamer.frontier.front_queue import Later
 from gossamer.model.units import HostId, Instant
 
 A, B = HostId(1), HostId(2)

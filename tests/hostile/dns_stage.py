@@ -14,19 +14,18 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
-from survival import on_a_loop, under_watch
-
 from gossamer.clock import SteadyClock, VirtualClock
+from gossamer.fetch.dns.address_choice import UNREACHED, Dialling
 from gossamer.fetch.dns.cache import Addresses
-from gossamer.fetch.dns.dialling import UNREACHED, Dialling
 from gossamer.fetch.dns.policy import AddressPolicy
 from gossamer.fetch.dns.resolver import Resolver
 from gossamer.fetch.http.curl import CurlFetcher
-from gossamer.fetch.http.ports import FetchLimits, Request
+from gossamer.fetch.ports import FetchLimits, Request
 from gossamer.model.outcome import Failed, Failure, FetchOutcome
 from gossamer.model.units import Domain, HostKey, Seconds, Url
-from name_server import NameServer, Zone, name_server
-from travelling import TravellingLoop
+from tests.hostile.survival import on_a_loop, under_watch
+from tests.name_server import NameServer, Zone, name_server
+from tests.time_travel import TravellingLoop
 
 T = TypeVar("T")
 AGENT = "gossamer-test/1.0 (+mailto:crawl@example.test)"

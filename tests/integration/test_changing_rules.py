@@ -8,8 +8,9 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from running import Command, Constants, Ended, Scene, gossamer, scene, small_web, wait_until
-from small_server import Answer, SmallServer, links, page
+
+from tests.integration.crawl_process import Command, Constants, Ended, Scene, gossamer, scene, small_web, wait_until
+from tests.integration.small_server import Answer, SmallServer, links, page
 
 pytestmark = pytest.mark.service
 
@@ -76,7 +77,7 @@ def test_rules_that_cannot_be_used_change_nothing(tmp_path: Path) -> None:
 
 def test_a_missing_url_is_asked_again_after_its_delay_and_is_gone_in_the_end(tmp_path: Path) -> None:
     toml = "[retry]\ndelay = 1.0\nmissing_delay = 0.01\n"
-    constants = Constants({"gossamer.wishes.MISSING_TRIES": 2})
+    constants = Constants({"gossamer.config.policies.MISSING_TRIES": 2})
     with scene(tmp_path, small_web(missing_rate=0.1, fault_rate=0.0), toml=toml) as crawl:
         first = gossamer(*crawl.command, constants)
         missing = by_state(crawl)["missing"]

@@ -7,12 +7,12 @@ import threading
 from pathlib import Path
 
 import pytest
-from dns_stage import free_port
-from running import Command, Constants, Json, gossamer, wait_until
-from small_server import NOTHING, Answer, Site, SmallServer, links, page
 
 from gossamer.backends.sqlite.database import connect
 from gossamer.frontier.breaker import Trouble
+from tests.hostile.dns_stage import free_port
+from tests.integration.crawl_process import Command, Constants, Json, gossamer, wait_until
+from tests.integration.small_server import NOTHING, Answer, Site, SmallServer, links, page
 
 pytestmark = pytest.mark.service
 
@@ -26,7 +26,7 @@ class Place:
         (folder / "gossamer.toml").write_text("[retry]\n" + retry)
         self.dir = folder / "crawl"
         self.options = ["--dir", self.dir, "--config", folder / "gossamer.toml", "--delay", 0.02, "--json", "--quiet"]
-        self.constants = Constants({f"gossamer.wishes.{name}": value for name, value in constants.items()})
+        self.constants = Constants({f"gossamer.config.policies.{name}": value for name, value in constants.items()})
 
     def command(self, *seeds: str) -> list[object]:
         return ["crawl", *seeds, "--allow-private", *self.options, self.constants]

@@ -8,18 +8,18 @@ from typing import Any, NamedTuple, TypeVar
 
 import pytest
 import uvloop
-from checking import check_everything
-from running import scene
-from slowing import MAX_DOCUMENTS, MAX_OUT, MAX_SETTLEMENTS, WEB, Brake, Watcher, play
 
-from gossamer.crawl.audience import Outcome, PageQueue
+from gossamer.crawl.document.processor import Opened
+from gossamer.crawl.events import Outcome, PageQueue
 from gossamer.crawl.hooks import MAX_WAITING, Hook
-from gossamer.crawl.reading import Opened
-from gossamer.crawl.session import Session
-from gossamer.extract.links import PageContent
+from gossamer.crawl.run.session import Session
+from gossamer.extract.crawl_page import PageContent
+from gossamer.model.batch import Batch, Committed
 from gossamer.model.units import Instant
-from gossamer.store.changes import Batch, Committed
 from gossamer.store.ports import BatchWriter
+from tests.integration.crawl_checks import check_everything
+from tests.integration.crawl_process import scene
+from tests.integration.slow_stages import MAX_DOCUMENTS, MAX_OUT, MAX_SETTLEMENTS, WEB, Brake, Watcher, play
 
 pytestmark = pytest.mark.service
 T = TypeVar("T")

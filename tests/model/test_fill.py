@@ -1,6 +1,6 @@
 """How full a queue is."""
 
-from gossamer.model.fill import Fill
+from gossamer.model.queue_depth import Fill
 
 
 def test_a_queue_is_as_full_as_by_the_bound_that_it_is_nearest_to() -> None:

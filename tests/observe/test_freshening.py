@@ -4,13 +4,12 @@ import json
 from typing import Any
 
 import pytest
-from snapshots import busy_snapshot
-from test_live_display import picture
 
 from gossamer.observe.display import plain_line
-from gossamer.observe.freshening import Freshening, budget_words, freshening_object, pace_words
-from gossamer.observe.rates import Rates
-from gossamer.observe.snapshot import Snapshot, to_contract
+from gossamer.observe.freshness import Freshening, budget_words, freshening_object, pace_words
+from gossamer.observe.snapshot import Rates, Snapshot, to_contract
+from tests.observe.snapshots import busy_snapshot
+from tests.observe.test_live_display import picture
 
 FIGURES = Freshening(
     fresh=0.877,

@@ -1,9 +1,9 @@
 """What several workers tell, as people read it of one crawl."""
 
 from gossamer.model.units import Instant
-from gossamer.observe.freshening import Freshening, joined_freshening
-from gossamer.observe.waits import Waits, joined_waits, or_more
-from gossamer.verify.problems import Findings, Kind, Problem, joined_findings
+from gossamer.observe.freshness import Freshening, joined_freshening
+from gossamer.observe.wait_reasons import Waits, joined_waits, or_more
+from gossamer.reports.verify.problems import Findings, Kind, Problem, joined_findings
 
 
 def test_waits_add_up_and_the_nearest_date_counts() -> None:

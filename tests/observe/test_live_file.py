@@ -5,15 +5,22 @@ import os
 from pathlib import Path
 
 import pytest
-from snapshots import busy_snapshot
 
-from gossamer.model.fill import Fill
+from gossamer.model.queue_depth import Fill
 from gossamer.model.units import Instant
-from gossamer.observe.freshening import Freshening
-from gossamer.observe.live import FILE, STALE_AFTER, Status, read_live, remove_live, write_live
-from gossamer.observe.snapshot import ProcessUse
-from gossamer.observe.workings import Workings
+from gossamer.observe.freshness import Freshening
+from gossamer.observe.snapshot import (
+    FILE,
+    STALE_AFTER,
+    ProcessUse,
+    Status,
+    Workings,
+    read_live,
+    remove_live,
+    write_live,
+)
 from gossamer.sketch.durations import Spread
+from tests.observe.snapshots import busy_snapshot
 
 SNAPSHOT = busy_snapshot(
     20.0,

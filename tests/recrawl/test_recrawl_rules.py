@@ -9,8 +9,8 @@ from gossamer.model.units import Instant, Seconds
 from gossamer.recrawl.estimate import USUAL, Estimate
 from gossamer.recrawl.policies import RECRAWL_POLICIES
 from gossamer.recrawl.policy import DAY, NOTHING, Visited, Why
+from gossamer.recrawl.price import share_of_refresh
 from gossamer.recrawl.rules import GAPS, PageFacts, RecrawlRule, RecrawlRules, Standing, prior_of
-from gossamer.recrawl.turns import share_of_refresh
 
 NEWS = RecrawlRule("news", host="*.news.test", gap=Seconds(300.0))
 IMAGES = RecrawlRule("images", media_type="image/*", shortest=Seconds(30 * DAY))

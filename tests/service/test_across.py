@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from gossamer.link import Link
-from gossamer.service.across import Across, Broken, Home
-from gossamer.service.gate import App, Message, Receive, Scope, Send, TooLarge
+from gossamer.ipc import Link
+from gossamer.service.access import App, Message, Receive, Scope, Send, TooLarge
+from gossamer.service.bridge import Across, Broken, Home
 
 SCOPE: Scope = {"type": "http", "method": "POST", "path": "/crawl", "headers": [(b"host", b"x")]}
 START: Message = {"type": "http.response.start", "status": 200, "headers": []}

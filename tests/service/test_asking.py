@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
-from crawl_samples import change, small_crawl
 
 from gossamer.backends.sqlite.database import open_for_writing
 from gossamer.backends.sqlite.pages import PageFilter
 from gossamer.clock import VirtualClock
-from gossamer.config import Config
+from gossamer.config.load import Config
 from gossamer.model.units import HostKey
-from gossamer.service.asking import AT_ONCE, Questions
+from gossamer.service.queries import AT_ONCE, Questions
+from tests.cli.crawl_samples import change, small_crawl
 
 T = TypeVar("T")
 

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from serving import Service
 
 from gossamer.clock import VirtualClock
-from gossamer.service.connections import Server, listen, server_config
-from gossamer.service.gate import Gate, Message, Policy, Receive, Scope, Send
+from gossamer.service.access import Gate, Message, Policy, Receive, Scope, Send
+from gossamer.service.http_server import Server, listen, server_config
+from tests.service.service_process import Service
 
 REQUEST = b"GET /status HTTP/1.1\r\nHost: localhost\r\n\r\n"
 

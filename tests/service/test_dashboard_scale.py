@@ -9,17 +9,17 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from dashboard_scene import dashboard
 from playwright.sync_api import Page, expect
-from running import wait_until
-from serving import Service
 
-from browser import running_browser
-from gossamer.crawl.audience import Audience, Outcome
+from gossamer.crawl.events import Audience, Outcome
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant, Url
 from gossamer.observe.snapshot import Snapshot
-from gossamer.service.feed import MOST_TEXT, PAGES_KEPT, Feed
+from gossamer.service.event_stream import MOST_TEXT, PAGES_KEPT, Feed
+from tests.browser import running_browser
+from tests.integration.crawl_process import wait_until
+from tests.service.dashboard_scene import dashboard
+from tests.service.service_process import Service
 
 HOSTS = int(os.environ.get("GOSSAMER_HOSTS", "20000"))
 LEAST_GAP, FRAME = 500, 50

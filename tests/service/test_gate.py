@@ -10,7 +10,7 @@ import pytest
 
 from gossamer.clock import VirtualClock
 from gossamer.errors import DirectoryError
-from gossamer.service.gate import (
+from gossamer.service.access import (
     LINES,
     Bucket,
     Call,
@@ -23,9 +23,10 @@ from gossamer.service.gate import (
     call_from,
     judged,
     names_for,
+    shows,
+    token_in,
 )
 from gossamer.service.server import is_loopback
-from gossamer.service.token import shows, token_in
 
 TOKEN = "t" * 43
 HERE = Policy(TOKEN, names_for("127.0.0.1", (), True), True, 1000, 30.0, 100.0)

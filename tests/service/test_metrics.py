@@ -5,17 +5,16 @@ import subprocess
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from debian import unpacked
-from gossamer.crawl.gauges import QUEUES
-from gossamer.model.fill import Fill
+from gossamer.crawl.status import QUEUES
+from gossamer.model.queue_depth import Fill
 from gossamer.model.units import Instant
-from gossamer.observe.freshening import Freshening
-from gossamer.observe.snapshot import Snapshot
-from gossamer.observe.workings import PHASES, Workings
+from gossamer.observe.freshness import Freshening
+from gossamer.observe.snapshot import PHASES, Snapshot, Workings
 from gossamer.service.metric_table import METRICS, REASONS
 from gossamer.service.metrics import FIRST_CLASS, LAST_CLASS, Metrics, prefers_json
 from gossamer.sketch.durations import Durations, Spread
-from test_docs import OPERATING, rows, unquoted
+from tests.debian import unpacked
+from tests.test_docs import OPERATING, rows, unquoted
 
 
 def spread(*microseconds: int) -> Spread:

@@ -7,14 +7,13 @@ from typing import Any, cast
 
 import pytest
 
-from gossamer.crawl.audience import Outcome
-from gossamer.model.fill import Fill
+from gossamer.crawl.events import Outcome
+from gossamer.model.queue_depth import Fill
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant, Url
-from gossamer.observe.snapshot import Snapshot
-from gossamer.observe.workings import Workings
-from gossamer.service.feed import within
-from gossamer.service.moments import (
+from gossamer.observe.snapshot import Snapshot, Workings
+from gossamer.service.event_stream import within
+from gossamer.service.history import (
     CHARTED,
     KEPT,
     QUANTILES,

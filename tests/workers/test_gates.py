@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from gossamer.model.units import Instant
-from gossamer.workers.gates import ASK_AGAIN, BUCKETS, LEASE, SLOTS, Gates, make_table
+from gossamer.workers.shared_gates import ASK_AGAIN, BUCKETS, LEASE, SLOTS, Gates, make_table
 
 NOW = Instant(1_000.0)
 

@@ -7,8 +7,23 @@ import pytest
 from gossamer.errors import GossamerError
 from gossamer.model.units import Instant
 from gossamer.observe.snapshot import Snapshot
-from gossamer.workers.hub import Hub, Seat
-from gossamer.workers.messages import ALLOW, BACK, ENDED, FAILED, GO, HAS, KEPT, OPEN, SHOWN, STATE, STOP, URLS, Doing
+from gossamer.workers.hub import (
+    ALLOW,
+    BACK,
+    ENDED,
+    FAILED,
+    GO,
+    HAS,
+    KEPT,
+    OPEN,
+    SHOWN,
+    STATE,
+    STOP,
+    URLS,
+    Doing,
+    Hub,
+    Seat,
+)
 
 
 class Ears:

@@ -4,11 +4,11 @@ from dataclasses import fields
 
 import pytest
 
-from gossamer.model.fill import Fill
+from gossamer.model.queue_depth import Fill
 from gossamer.model.units import Instant
-from gossamer.observe.freshening import Freshening
+from gossamer.observe.freshness import Freshening
 from gossamer.observe.snapshot import Snapshot, to_contract
-from gossamer.workers.merging import merged
+from gossamer.workers.hub import merged
 
 
 def moment(**figures: object) -> Snapshot:

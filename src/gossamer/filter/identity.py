@@ -24,7 +24,7 @@ from gossamer.filter.query_rules import (
     minimised,
     without_session,
 )
-from gossamer.filter.shapes import shape_of
+from gossamer.filter.url_shape import shape_of
 from gossamer.model.units import HostKey, Url
 
 _TRIED = 64  # one in so many URLs keeps its learnt parameters

@@ -9,12 +9,12 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from gossamer.frontier.back_queue import EMPTY, READY, Growth, HostQueue
-from gossamer.frontier.domains import DomainTable
-from gossamer.frontier.front_queue import WINDOW, FrontQueue, FrontWanted, HostWanted, LoadOrder
-from gossamer.frontier.later import Later
+from gossamer.frontier.decisions import FrontierLimits, Retired
+from gossamer.frontier.domain_counts import DomainTable
+from gossamer.frontier.front_queue import WINDOW, FrontQueue, Later
 from gossamer.frontier.orderings.ordering import Ordering
 from gossamer.frontier.selector import Selector
-from gossamer.frontier.turns import FrontierLimits, Retired
+from gossamer.model.loads import FrontWanted, HostWanted, LoadOrder
 from gossamer.model.task import HostRecord, Task
 from gossamer.model.units import HostId, Instant
 

@@ -88,9 +88,21 @@ class HostRecord(NamedTuple):
     next_contact: Instant
     last_took: float  # seconds; the adaptive part of the gap rests on it
     address: str | None
-    resolved: str | None = None  # as `store.changes.HostClock` has them
+    resolved: str | None = None  # as `model.batch.HostClock` has them
     trouble: str | None = None
-    budget: str | None = None  # what its shapes and its domain's hosts have cost (`filter.traps_budget`)
+    budget: str | None = None  # what its shapes and its domain's hosts have cost (`filter.trap_budget`)
     domain_budget: str | None = None
     changing: str | None = None  # how its pages change, and whether its validators can be relied on
-    soft_missing: str | None = None  # what it shows in place of pages that it does not have (`dedup.soft`)
+    soft_missing: str | None = None  # what it shows in place of pages that it does not have (`dedup.soft404`)
+
+
+class Visit(NamedTuple):
+    """A URL to be visited now. At most one is out per host."""
+
+    host_id: HostId
+    host: HostKey
+    domain_id: int
+    task: Task
+    address: str | None  # the one it was last contacted at
+    last_took: float
+    priority: float = 0.0  # its total score when it was chosen, as it is shown

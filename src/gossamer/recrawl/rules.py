@@ -1,9 +1,12 @@
-"""What the user wants of certain pages: their gaps and limits, by host, pattern, type and state.
+"""The rules of `[recrawl]` as `recrawl.rules` has them, and what a settlement is to them.
+
+What the user wants of certain pages: their gaps and limits, by host, pattern, type and state.
 
 The first rule that fits a page is its rule; a page that none fits has the usual terms. A rule with a fixed gap is an
 order, which no policy overrides; a rule with limits only narrows what the policy may choose.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -12,6 +15,7 @@ from math import inf
 from re import Pattern
 from types import MappingProxyType
 
+from gossamer.model.states import UrlState
 from gossamer.model.units import Seconds
 from gossamer.recrawl.estimate import USUAL, Estimate
 from gossamer.recrawl.policy import DAY, Terms
@@ -162,3 +166,20 @@ def _host_fits(wanted: str, host: str) -> bool:
     if wanted.startswith("*."):
         return host == wanted[2:] or host.endswith(wanted[1:])
     return host == wanted
+
+
+NEVER_AGAIN = Seconds(math.inf)
+"""The gap of what is not visited again."""
+
+_PERMANENT = (301, 308)
+
+
+def standing_of(state: UrlState, status: int | None, near_duplicate: bool) -> Standing:
+    """What a visit came to, as far as the next one depends on it."""
+    if near_duplicate:
+        return Standing.NEAR_DUPLICATE
+    if state is UrlState.REDIRECT:
+        return Standing.MOVED if status in _PERMANENT else Standing.ELSEWHERE
+    if state is UrlState.MISSING:
+        return Standing.NOT_FOUND
+    return Standing.GONE if state is UrlState.GONE else Standing.PAGE

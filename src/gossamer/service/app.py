@@ -1,7 +1,12 @@
-"""The application: routes, and how errors are told. Made before anything is opened; starts nothing itself."""
+"""The dashboard at /: one page, its script and its style, from files beside this module; nothing from elsewhere.
+
+The application: routes, and how errors are told. Made before anything is opened; starts nothing itself.
+"""
 
 from collections.abc import AsyncIterator
 from dataclasses import asdict
+from functools import cache
+from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
@@ -11,28 +16,59 @@ from fastapi.responses import JSONResponse, StreamingResponse
 from starlette.exceptions import HTTPException as AnyHTTPException
 from starlette.routing import Match
 
-from gossamer.crawl.audience import Outcome
+from gossamer.crawl.events import Outcome
 from gossamer.errors import ConfigError, StoreFailed
-from gossamer.observe.doing import StateOfCrawl, what_it_does
-from gossamer.observe.snapshot import Snapshot, to_contract
-from gossamer.observe.words import timestamp
-from gossamer.service.bodies import (
+from gossamer.observe.formatting import timestamp
+from gossamer.observe.snapshot import Snapshot, StateOfCrawl, to_contract, what_it_does
+from gossamer.service.access import TooLarge
+from gossamer.service.control import Unavailable
+from gossamer.service.metrics import CONTENT_TYPE, prefers_json
+from gossamer.service.routes import CrawlShown, Parts, add_routes
+from gossamer.service.schemas import (
     CrawlAction,
     CrawlAnswer,
     Health,
     Problem,
     StatusAnswer,
+    StrictRoute,
     described,
+    first_of,
+    problem,
     read_body,
+    shown,
 )
-from gossamer.service.dashboard import add_dashboard
-from gossamer.service.gate import TooLarge
-from gossamer.service.metrics import CONTENT_TYPE, prefers_json
-from gossamer.service.operator import Unavailable
-from gossamer.service.parts import CrawlShown, Parts
-from gossamer.service.routes import add_routes
-from gossamer.service.validation import StrictRoute, first_of, problem, shown
 from gossamer.version import __version__
+
+FOLDER = Path(__file__).parent / "page"
+KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+MODULES = (
+    "main", "api", "charts", "dead", "dom", "figures", "forms", "health", "host", "hosts", "machine", "pages", "story",
+    "stream", "text", "theme",
+)  # fmt: skip
+NAMES = ("icon.svg", "style.css", *(f"{module}.js" for module in MODULES))
+FILES = {"/": "index.html", **{f"/page/{name}": name for name in NAMES}}
+"""Path -> file. No path of a caller ever names a file."""
+
+
+@cache
+def file_at(path: str) -> tuple[bytes, str]:
+    """The file that a path means, and its type."""
+    found = FOLDER / FILES[path]
+    return found.read_bytes(), f"{KINDS[found.suffix]}; charset=utf-8"
+
+
+def add_dashboard(app: FastAPI) -> None:
+    """A route for each file."""
+    for path in FILES:
+        _add_file(app, path)
+
+
+def _add_file(app: FastAPI, path: str) -> None:
+    @app.get(path, include_in_schema=False)
+    async def file() -> Response:
+        body, kind = file_at(path)
+        return Response(body, headers={"Content-Type": kind})
+
 
 _ENCODE = msgspec.json.encode
 

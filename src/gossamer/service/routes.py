@@ -1,19 +1,29 @@
-"""The routes that let URLs in, hold them to limits, and ask about hosts, pages and dead letters."""
+"""The routes that let URLs in, hold them to limits, and ask about hosts, pages and dead letters.
 
-from collections.abc import AsyncIterator, Sequence
+What the routes are made over.
+"""
+
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Protocol
 
 import msgspec
 from fastapi import FastAPI, Path, Query, Request, Response
 
-from gossamer.backends.sqlite.dead_letters import DeadFilter
-from gossamer.backends.sqlite.pages import PageFilter
+from gossamer.backends.sqlite.pages import DeadFilter, PageFilter
+from gossamer.config.load import Config
 from gossamer.filter.scope import parse_domains, read_host
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostKey
+from gossamer.observe.snapshot import Snapshot
 from gossamer.seed.lists import split_seed_string
-from gossamer.service.bodies import (
+from gossamer.service.access import LINES
+from gossamer.service.control import Answered, Operator
+from gossamer.service.event_stream import Feed
+from gossamer.service.metrics import Metrics
+from gossamer.service.overrides import Limits, StandingOrders, limits_of
+from gossamer.service.queries import Questions
+from gossamer.service.schemas import (
     MOST_URLS,
     DeadAction,
     DeadAnswer,
@@ -28,14 +38,49 @@ from gossamer.service.bodies import (
     SeedsAnswer,
     SteeredHost,
     described,
+    problem,
     read_body,
+    shown,
     type_of,
 )
-from gossamer.service.gate import LINES
-from gossamer.service.operator import Answered, Operator
-from gossamer.service.parts import Parts
-from gossamer.service.standing import Limits, StandingOrders, limits_of
-from gossamer.service.validation import problem, shown
+
+
+class CrawlShown(Protocol):
+    """A crawl as those see it who only read: in front as it was shown last, beside the crawl as it is."""
+
+    @property
+    def config(self) -> Config:
+        """The configuration as it holds now, with what was ordered."""
+        ...
+
+    @property
+    def orders(self) -> StandingOrders: ...
+
+    @property
+    def latest(self) -> Snapshot | None:
+        """The last picture; None before the first."""
+        ...
+
+    @property
+    def stopping(self) -> bool: ...
+
+    @property
+    def paused(self) -> bool: ...
+
+
+class Parts:
+    """What the routes need. The application is made once, before there are two processes, and each fills in its own
+    parts: beside the crawl all of them, in front those of the routes that only read. A part that is not there is never
+    asked for: `across` sees to that."""
+
+    crawl: CrawlShown
+    questions: Questions
+    metrics: Metrics
+    # beside the crawl alone
+    operator: Operator
+    feed: Feed
+    stop: Callable[[], None]
+
 
 AT_ONCE = 2_000
 """Seeds of one commit; between two the crawl has its turn."""

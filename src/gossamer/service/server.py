@@ -12,29 +12,27 @@ from typing import Any
 
 import uvloop
 
-from gossamer.backends.sqlite.database import open_for_reading
-from gossamer.backends.sqlite.reading import fact
-from gossamer.config import Config
-from gossamer.crawl.session import Session, session
-from gossamer.crawl.supervisor import Interrupts
+from gossamer.backends.sqlite.database import fact, open_for_reading
+from gossamer.config.load import Config
+from gossamer.config.sections import ServiceSection
+from gossamer.crawl.run.session import Session, session
+from gossamer.crawl.run.signals import Interrupts
 from gossamer.errors import UsageError
-from gossamer.link import Link
+from gossamer.ipc import Link
 from gossamer.observe.log import EventLog
-from gossamer.sections import ServiceSection
 from gossamer.seed.lists import Seed
+from gossamer.service.access import App, Policy, names_for, token_in
 from gossamer.service.app import make_app
-from gossamer.service.asking import Questions
-from gossamer.service.beside import Beside, Live
-from gossamer.service.connections import listen
-from gossamer.service.feed import Feed
-from gossamer.service.front import end_of, forked
-from gossamer.service.gate import App, Policy, names_for
+from gossamer.service.bridge import Beside, Live
+from gossamer.service.control import Operator, Unavailable
+from gossamer.service.event_stream import Feed
+from gossamer.service.front_process import end_of, forked
+from gossamer.service.history import Sights
+from gossamer.service.http_server import listen
 from gossamer.service.metrics import Metrics
-from gossamer.service.moments import Sights
-from gossamer.service.operator import Operator, Unavailable
-from gossamer.service.parts import Parts
-from gossamer.service.standing import FACT, StandingOrders, from_text
-from gossamer.service.token import token_in
+from gossamer.service.overrides import FACT, StandingOrders, from_text
+from gossamer.service.queries import Questions
+from gossamer.service.routes import Parts
 
 COMMIT_PATIENCE = 3.0
 """Seconds that a caller waits for a commit before the answer is 503."""

@@ -13,28 +13,14 @@ from typing import Any
 
 import uvloop
 
-from gossamer.crawl.session import Session, session
-from gossamer.crawl.supervisor import Interrupts
+from gossamer.crawl.run.session import Session, session
+from gossamer.crawl.run.signals import Interrupts
 from gossamer.errors import GossamerError, UsageError
-from gossamer.link import Link
+from gossamer.ipc import Link
 from gossamer.observe.snapshot import Snapshot
-from gossamer.workers.exchange import Exchange
-from gossamer.workers.gates import Gates
-from gossamer.workers.messages import (
-    ALLOW,
-    BACK,
-    BEGIN,
-    ENDED,
-    FAILED,
-    GO,
-    HAS,
-    OPEN,
-    RULES,
-    SHOWN,
-    STOP,
-    URLS,
-    Begin,
-)
+from gossamer.workers.hub import ALLOW, BACK, BEGIN, ENDED, FAILED, GO, HAS, OPEN, RULES, SHOWN, STOP, URLS, Begin
+from gossamer.workers.outbox_exchange import Exchange
+from gossamer.workers.shared_gates import Gates
 
 
 class Telling:

@@ -6,16 +6,17 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from sqlite_store import START, Store, candidate, settlement
 
 from gossamer.backends.sqlite.database import open_for_writing
-from gossamer.backends.sqlite.dead_letters import DeadFilter
-from gossamer.backends.sqlite.host_reports import HOST_SORTS, HostFilter, host_rows, number_of_hosts
-from gossamer.backends.sqlite.orders import drop_dead, requeue_dead
+from gossamer.backends.sqlite.operator import drop_dead, requeue_dead
+from gossamer.backends.sqlite.pages import DeadFilter
+from gossamer.backends.sqlite.reports import HOST_SORTS, HostFilter, host_rows, number_of_hosts
 from gossamer.errors import DiskFull
+from gossamer.model.batch import Batch, Order
+from gossamer.model.requeue import Again
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant, Seconds
-from gossamer.store.changes import Again, Batch, Order
+from tests.backends.sqlite.sqlite_store import START, Store, candidate, settlement
 
 OUTCOMES = (UrlState.STORED, UrlState.DUPLICATE, UrlState.MISSING, UrlState.EXCLUDED, UrlState.DEAD, UrlState.QUEUED)
 

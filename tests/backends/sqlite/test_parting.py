@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlite_store import Store, candidate, links_of
 
 from gossamer.errors import StoreFailed
-from gossamer.model.part import Part
+from gossamer.model.batch import Batch, Committed
+from gossamer.model.partition import Part
 from gossamer.model.units import Fingerprint, Instant, Url
-from gossamer.store.changes import Batch, Committed
+from tests.backends.sqlite.sqlite_store import Store, candidate, links_of
 
 OURS, THEIRS = Part(1, 2), 0
 

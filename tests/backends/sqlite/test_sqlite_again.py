@@ -5,17 +5,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlite_store import START, Store, candidate, settlement
 
-from gossamer.backends.sqlite.facts import Facts
-from gossamer.backends.sqlite.queries import named_queries
-from gossamer.frontier.front_queue import HostWanted, LoadOrder
+from gossamer.backends.sqlite.database import named_queries
+from gossamer.backends.sqlite.metadata import Facts
+from gossamer.frontier.back_queue import RankedUrls
 from gossamer.frontier.orderings import ORDERINGS
-from gossamer.frontier.ranked import RankedUrls
+from gossamer.model.batch import Batch
+from gossamer.model.loads import HostWanted, LoadOrder
+from gossamer.model.requeue import Again, Due, PutOff
+from gossamer.model.settlement import PageLinks, Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.task import Before, Task
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Seconds
-from gossamer.store.changes import Again, Batch, Due, PageLinks, PutOff, Settlement
+from tests.backends.sqlite.sqlite_store import START, Store, candidate, settlement
 
 
 @pytest.fixture

@@ -8,9 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.backends.sqlite.database import APPLICATION_ID, VERSION, open_for_reading, open_for_writing, translated
-from gossamer.backends.sqlite.facts import Facts
-from gossamer.backends.sqlite.queries import named_queries
+from gossamer.backends.sqlite.database import (
+    APPLICATION_ID,
+    VERSION,
+    named_queries,
+    open_for_reading,
+    open_for_writing,
+    translated,
+)
+from gossamer.backends.sqlite.metadata import Facts
 from gossamer.errors import DiskFull, NotThisCrawl, OldSchema, StoreFailed
 from gossamer.model.units import Instant
 

@@ -9,18 +9,18 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from committing_child import PAGES, links_of
-from sqlite_store import CapturesInMemory
 from warcio.archiveiterator import ArchiveIterator
 
 from gossamer.backends.sqlite.database import open_for_reading, open_for_writing
-from gossamer.backends.sqlite.facts import Facts
+from gossamer.backends.sqlite.metadata import Facts
 from gossamer.backends.sqlite.writer import SqliteWriter
-from gossamer.backends.warcfile.recover import RepairKind, cut_back
+from gossamer.backends.warc.writer import RepairKind, cut_back
 from gossamer.clock import VirtualClock
 from gossamer.frontier.orderings import ORDERINGS
 from gossamer.model.facts import BIRTH_CREDIT, credit_handed_on
 from gossamer.model.units import Domain
+from tests.backends.sqlite.committing_child import PAGES, links_of
+from tests.backends.sqlite.sqlite_store import CapturesInMemory
 
 CHILD = Path(__file__).with_name("committing_child.py")
 KILLS = 5

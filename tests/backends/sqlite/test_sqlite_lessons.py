@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlite_store import START, Store, candidate, settlement
 
-from gossamer.backends.sqlite.lessons import learnt_parameters, lift_cuts
+from gossamer.backends.sqlite.metadata import learnt_parameters, lift_cuts
 from gossamer.backends.sqlite.reports import status
+from gossamer.model.batch import Batch, LearntParameter
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostId, HostKey, Instant
-from gossamer.store.changes import Batch, LearntParameter
+from tests.backends.sqlite.sqlite_store import START, Store, candidate, settlement
 
 A = HostKey("a.test")
 LEARNT = LearntParameter(A, "/view?*", "ref", 20, 5, False)

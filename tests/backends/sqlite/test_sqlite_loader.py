@@ -6,17 +6,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlite_store import START, Store, candidate, settlement
 
+from gossamer.backends.sqlite.database import named_queries
 from gossamer.backends.sqlite.loader import SqliteLoader
-from gossamer.backends.sqlite.queries import named_queries
-from gossamer.crawl.ports import FrontLoaded, HostLoaded
 from gossamer.errors import StoreFailed
-from gossamer.frontier.front_queue import FrontWanted, HostWanted, LoadOrder
+from gossamer.model.batch import Batch, RetiredHost
 from gossamer.model.facts import DomainFacts
+from gossamer.model.loads import FrontLoaded, FrontWanted, HostLoaded, HostWanted, LoadOrder
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostId, Instant, Seconds
-from gossamer.store.changes import Batch, RetiredHost
+from tests.backends.sqlite.sqlite_store import START, Store, candidate, settlement
 
 READS = [
     *("front_window", "host_record", "host_robots", "host_queue", "resting_addresses", "content_owner"),

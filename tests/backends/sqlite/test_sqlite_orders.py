@@ -5,16 +5,15 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from sqlite_store import START, Store, candidate, settlement
 
 from gossamer.backends.sqlite import reports
-from gossamer.backends.sqlite.database import open_for_writing
-from gossamer.backends.sqlite.orders import carry_out_at_rest
-from gossamer.backends.sqlite.reading import transaction
-from gossamer.crawl.tally import Tally
+from gossamer.backends.sqlite.database import open_for_writing, transaction
+from gossamer.backends.sqlite.operator import carry_out_at_rest
+from gossamer.crawl.counters import Tally
+from gossamer.model.batch import Batch, Order
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostId, Instant
-from gossamer.store.changes import Batch, Order
+from tests.backends.sqlite.sqlite_store import START, Store, candidate, settlement
 
 REASONS = ("depth_limit", "depth_limit", "host_dropped")
 

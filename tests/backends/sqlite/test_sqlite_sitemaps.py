@@ -4,15 +4,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlite_store import START, Store, candidate, settlement
 
-from gossamer.backends.sqlite.reordering import reorder
-from gossamer.crawl.ports import SitemapFacts
-from gossamer.frontier.front_queue import HostWanted, LoadOrder
+from gossamer.backends.sqlite.reprioritise import reorder
 from gossamer.frontier.orderings.mercator import Mercator
+from gossamer.model.batch import Batch, HintRecord, SitemapName, SitemapRecord
 from gossamer.model.facts import UrlFacts
+from gossamer.model.loads import HostWanted, LoadOrder, SitemapFacts
+from gossamer.model.requeue import Reported
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Seconds
-from gossamer.store.changes import Batch, HintRecord, Reported, SitemapName, SitemapRecord
+from tests.backends.sqlite.sqlite_store import START, Store, candidate, settlement
 
 DAY = 86_400.0
 HOST = HostKey("h.test")

@@ -2,8 +2,8 @@
 
 import pytest
 
+from gossamer.fetch.dns.address_choice import Dialling, DialRules
 from gossamer.fetch.dns.cache import Addresses
-from gossamer.fetch.dns.dialling import Dialling, DialRules
 from gossamer.fetch.dns.policy import AddressPolicy
 from gossamer.model.units import Instant, Seconds
 

@@ -5,7 +5,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.fetch.dns.setbacks import SetbackRules, Setbacks
+from gossamer.fetch.dns.backoff import SetbackRules, Setbacks
 from gossamer.model.units import Domain, HostKey, Instant, Seconds
 
 X = HostKey("x.example.test")

@@ -13,10 +13,10 @@ from typing import TypeVar
 import uvloop
 
 from gossamer.clock import Clock, SteadyClock, VirtualClock
+from gossamer.fetch.http.body import BodyRoom
 from gossamer.fetch.http.curl import CurlFetcher
 from gossamer.fetch.http.options import HostOptions
-from gossamer.fetch.http.ports import FetchLimits, Request
-from gossamer.fetch.http.room import BodyRoom
+from gossamer.fetch.ports import FetchLimits, Request
 from gossamer.model.outcome import Failed, Response
 from gossamer.model.units import HostKey, Seconds, Url
 

@@ -4,16 +4,16 @@ import asyncio
 import random
 
 import pytest
-from http2_frames import Asked, serving_http2
-from scripted_server import HEAD, Script, Talk, answered, failed, hasty, run, serving, until
-from trusting import authority
 
 from gossamer.clock import Clock, SteadyClock, VirtualClock
+from gossamer.fetch.http.body import Arriving, BodyRoom
 from gossamer.fetch.http.curl import CurlFetcher
-from gossamer.fetch.http.ports import FetchLimits
-from gossamer.fetch.http.room import Arriving, BodyRoom
+from gossamer.fetch.ports import FetchLimits
 from gossamer.model.outcome import Failure, Response
 from gossamer.model.units import Seconds
+from tests.fetch.http.http2_frames import Asked, serving_http2
+from tests.fetch.http.scripted_server import HEAD, Script, Talk, answered, failed, hasty, run, serving, until
+from tests.fetch.http.tls_trust import authority
 
 SIZE = 1_000_000
 FREE = 64 * 1024

@@ -1,10 +1,20 @@
 """Each part of an exchange is timed once, and only where it happened."""
 
-from scripted_server import PAGE, Talk, always, answered, failed, fetching, pass_time, run, serving, until
-from test_fetch_tls import VALID, server_side
-
-from gossamer.fetch.http.room import BodyRoom
-from gossamer.fetch.http.times import ExchangeTimes
+from gossamer.fetch.http.body import BodyRoom
+from gossamer.fetch.ports import ExchangeTimes
+from tests.fetch.http.scripted_server import (
+    PAGE,
+    Talk,
+    always,
+    answered,
+    failed,
+    fetching,
+    pass_time,
+    run,
+    serving,
+    until,
+)
+from tests.fetch.http.test_fetch_tls import VALID, server_side
 
 PARTS = ("connect", "tls", "first_byte", "body")
 

@@ -5,7 +5,13 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 import pytest
-from http2_frames import (
+
+from gossamer.fetch.http.body import BodyRoom
+from gossamer.fetch.http.curl import CurlFetcher
+from gossamer.fetch.http.options import HostOptions
+from gossamer.fetch.ports import FetchLimits
+from gossamer.model.outcome import Failed, Failure, Response, Truncation
+from tests.fetch.http.http2_frames import (
     CONTINUATION,
     END_HEADERS,
     END_STREAM,
@@ -17,14 +23,19 @@ from http2_frames import (
     serving_http2,
     write_block,
 )
-from scripted_server import PAGE, PATIENT, always, answered, failed, fetching, hasty, run, serving, until
-from trusting import authority
-
-from gossamer.fetch.http.curl import CurlFetcher
-from gossamer.fetch.http.options import HostOptions
-from gossamer.fetch.http.ports import FetchLimits
-from gossamer.fetch.http.room import BodyRoom
-from gossamer.model.outcome import Failed, Failure, Response, Truncation
+from tests.fetch.http.scripted_server import (
+    PAGE,
+    PATIENT,
+    always,
+    answered,
+    failed,
+    fetching,
+    hasty,
+    run,
+    serving,
+    until,
+)
+from tests.fetch.http.tls_trust import authority
 
 T = TypeVar("T")
 Reply = Callable[[Asked], Awaitable[None]]

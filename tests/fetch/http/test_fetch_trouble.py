@@ -6,7 +6,13 @@ import socket
 from functools import partial
 
 import pytest
-from scripted_server import (
+
+from gossamer.clock import VirtualClock
+from gossamer.fetch.http.body import BodyRoom
+from gossamer.fetch.ports import FetchLimits, Request
+from gossamer.model.outcome import Failed, Failure, Response, Truncation
+from gossamer.model.units import HostKey, Url
+from tests.fetch.http.scripted_server import (
     HEAD,
     PAGE,
     PATIENT,
@@ -22,12 +28,6 @@ from scripted_server import (
     serving,
     until,
 )
-
-from gossamer.clock import VirtualClock
-from gossamer.fetch.http.ports import FetchLimits, Request
-from gossamer.fetch.http.room import BodyRoom
-from gossamer.model.outcome import Failed, Failure, Response, Truncation
-from gossamer.model.units import HostKey, Url
 
 CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
 SMALL = FetchLimits(body_bytes=1000)

@@ -6,18 +6,16 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from gossamer.backends.sqlite import parting
-from gossamer.backends.sqlite.database import connect, translated
-from gossamer.backends.sqlite.queries import named_queries
-from gossamer.backends.sqlite.recrawl_reports import RecrawlReport, recrawl_report
-from gossamer.crawl.ports import FrontLoaded, HostLoaded, Loaded, SitemapFacts
-from gossamer.frontier.front_queue import FrontWanted, HostWanted, LoadOrder
+from gossamer.backends.sqlite import outbox
+from gossamer.backends.sqlite.database import connect, named_queries, translated
+from gossamer.backends.sqlite.reports import RecrawlReport, recrawl_report
+from gossamer.model.batch import RobotsRecord
 from gossamer.model.facts import DomainFacts
-from gossamer.model.part import Outgoing
+from gossamer.model.loads import FrontLoaded, FrontWanted, HostLoaded, HostWanted, Loaded, LoadOrder, SitemapFacts
+from gossamer.model.partition import Outgoing
 from gossamer.model.states import UrlState
 from gossamer.model.task import Before, HostRecord, Task
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant
-from gossamer.store.changes import RobotsRecord
 
 _MOST_NAMES = 16  # hosts whose robots.txt names one sitemap; more are a crowd, not a site
 _PLACE = Task._fields.index("place")
@@ -120,10 +118,10 @@ class SqliteLoader:
 
     def outgoing(self, part: int, after: int, most: int) -> list[Outgoing]:
         """The first URLs behind a number that wait for another part of the crawl."""
-        return parting.outgoing(self._db, part, after, most)
+        return outbox.outgoing(self._db, part, after, most)
 
     def any_outgoing(self) -> bool:
-        return parting.any_outgoing(self._db)
+        return outbox.any_outgoing(self._db)
 
     def counters(self) -> dict[str, int]:
         return dict(self._db.execute(self._sql["counters"]).fetchall())

@@ -3,39 +3,74 @@
 Used from one thread. The order within a transaction matters: records go to the WARC file and are flushed before
 the commit that names them, so a crash in between leaves bytes beyond the committed length, which are cut off on start.
 URLs enter before links are counted, so that the links that lead to them count.
+
+The captures that duplicates and unchanged pages refer to.
 """
 
 import json
 import math
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from gossamer.backends.sqlite.again import Queued, next_again, queue_again
-from gossamer.backends.sqlite.database import open_for_writing, translated
-from gossamer.backends.sqlite.hosts import DomainOf, HostRows
-from gossamer.backends.sqlite.lessons import save_lessons
-from gossamer.backends.sqlite.links import TARGETS_AT_ONCE, FirstLink, LinkCounts
-from gossamer.backends.sqlite.orders import carry_out
-from gossamer.backends.sqlite.originals import Originals, original_of
-from gossamer.backends.sqlite.parting import Parting
-from gossamer.backends.sqlite.queries import named_queries
-from gossamer.backends.sqlite.retiring import retire
-from gossamer.backends.sqlite.rows import read_rows, write_rows
-from gossamer.backends.sqlite.sitemaps import bring_forward, save_sitemaps
+from gossamer.backends.sqlite.database import named_queries, open_for_writing, read_rows, translated, write_rows
+from gossamer.backends.sqlite.host_rows import DomainOf, HostRows, bring_forward, retire, save_sitemaps
+from gossamer.backends.sqlite.link_counts import TARGETS_AT_ONCE, FirstLink, LinkCounts
+from gossamer.backends.sqlite.metadata import save_lessons
+from gossamer.backends.sqlite.operator import carry_out
+from gossamer.backends.sqlite.outbox import Parting
+from gossamer.backends.sqlite.requeue import Queued, next_again, queue_again
 from gossamer.clock import Clock
 from gossamer.errors import StoreFailed
+from gossamer.model.batch import Batch, Committed, Touched
 from gossamer.model.facts import BIRTH_CREDIT, UrlFacts
-from gossamer.model.part import Part
+from gossamer.model.partition import Part
+from gossamer.model.requeue import Again
+from gossamer.model.settlement import Capture, Original, Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate
 from gossamer.model.units import HostId, Instant, Url
-from gossamer.store.changes import Again, Batch, Capture, Committed, Settlement, Touched
 from gossamer.store.ports import CaptureFiles, Location, PlanAnew, Prioritiser, WhenDue, WhenReported
+
+
+class Originals:
+    """Finds the first capture of a document: among the settlements of this commit, then in the database."""
+
+    def __init__(self, db: sqlite3.Connection, sql: Mapping[str, str], settlements: Sequence[Settlement]) -> None:
+        self._db = db
+        self._sql = sql
+        self._settlements = settlements
+        self._fresh: dict[bytes, Original] | None = None  # made when it is asked for: few commits have duplicates
+
+    def revisit(self, capture: Capture, digest: bytes | None) -> Capture | None:
+        """The capture of a duplicate with its original; None if that was stored by a version that did not note it."""
+        original = None if digest is None else self._of_content(digest)
+        return None if original is None else capture._replace(original=original)
+
+    def _of_content(self, digest: bytes) -> Original | None:
+        if self._fresh is None:
+            self._fresh = {
+                s.digest: Original(s.capture.response.url, s.capture.response.started, s.capture.payload_digest)
+                for s in self._settlements
+                if s.state is UrlState.STORED and s.digest is not None and s.capture is not None
+            }
+        # What the database has is older, and so it is the owner.
+        row = self._db.execute(self._sql["original_of_content"], (digest,)).fetchone()
+        return _original(row) or self._fresh.get(digest)
+
+
+def original_of(db: sqlite3.Connection, sql: Mapping[str, str], url_id: int) -> Original | None:
+    """What a page that did not change refers to: the capture that has its document."""
+    return _original(db.execute(sql["original_of_url"], (url_id,)).fetchone())
+
+
+def _original(row: tuple[str, float, bytes] | None) -> Original | None:
+    return None if row is None else Original(Url(row[0]), Instant(row[1]), row[2])
+
 
 _Touched = dict[tuple[HostId, int], float]  # host and front queue -> the first place that was added
 

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 
 from gossamer.clock import Clock
 from gossamer.fetch.dns.answer import Found
+from gossamer.fetch.dns.backoff import SetbackRules, Setbacks
 from gossamer.fetch.dns.breaker import BreakerRules, ResolverBreaker
-from gossamer.fetch.dns.cache import TROUBLE, Absence, Addresses, CacheLimits, DnsCache
-from gossamer.fetch.dns.questions import Questions
-from gossamer.fetch.dns.setbacks import SetbackRules, Setbacks
-from gossamer.fetch.dns.stored import StoredAnswer
+from gossamer.fetch.dns.cache import TROUBLE, Absence, Addresses, CacheLimits, DnsCache, StoredAnswer
+from gossamer.fetch.dns.lookup import Questions
 from gossamer.model.outcome import Failed, Failure
 from gossamer.model.units import Domain, HostKey, Instant, Seconds
 from gossamer.sketch.durations import Durations

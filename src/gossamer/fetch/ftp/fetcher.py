@@ -1,4 +1,7 @@
-"""One visit over FTP: a file, or a directory as a page (ADR 16)."""
+"""What a URL with the scheme `ftp` asks for. Pure.
+
+One visit over FTP: a file, or a directory as a page (ADR 16).
+"""
 
 import asyncio
 import re
@@ -6,19 +9,56 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
 from typing import Final
+from urllib.parse import unquote_to_bytes
 
 from gossamer.clock import Clock
-from gossamer.fetch.ftp.index_page import CONTENT_TYPE, index_page
-from gossamer.fetch.ftp.listing import read_listing
-from gossamer.fetch.ftp.paths import FtpPath, as_directory, ftp_path
-from gossamer.fetch.ftp.replies import Reply, extended_port, passive_port, status_of_refusal
-from gossamer.fetch.ftp.session import ControlSession, Trouble
+from gossamer.fetch.ftp.listing import CONTENT_TYPE, index_page, read_listing
+from gossamer.fetch.ftp.session import ControlSession, Reply, Trouble, extended_port, passive_port, status_of_refusal
+from gossamer.fetch.http.body import BodyRoom
 from gossamer.fetch.http.deadlines import Pace, Progress, held_up, overdue
 from gossamer.fetch.http.failures import OUR_OWN_ERRNO
-from gossamer.fetch.http.ports import FetchLimits, Request
-from gossamer.fetch.http.room import BodyRoom
+from gossamer.fetch.ports import FetchLimits, Request
 from gossamer.model.outcome import Failed, Failure, FetchOutcome, Response, Truncation
 from gossamer.model.units import Seconds
+
+_AFTER_SCHEME: Final = len("ftp://")
+_TYPE: Final = re.compile(r";type=([aid])\Z", re.IGNORECASE)
+_UNSAFE: Final = re.compile(rb"[\x00-\x1f\x7f]").search
+LONGEST_PATH: Final = 4096
+"""Bytes. No server takes longer ones, and commands have one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class FtpPath:
+    """An absolute path as the server is to be given it. `directory`: the URL says that it is one."""
+
+    path: bytes
+    directory: bool
+
+
+def as_directory(url: str) -> str:
+    """The URL of the directory that turned out to stand at `url`."""
+    return _TYPE.sub("", url) + "/"
+
+
+def ftp_path(url: str) -> FtpPath | None:
+    """The path of a canonical `ftp://` URL; None if no command can carry it.
+
+    Paths begin at the server's root, not where the login lands: for anonymous users this is the same, and a URL then
+    means the same on every visit. A path with a line break, NUL or another control character is refused: it would
+    be more than one command. What follows a question mark belongs to the path: FTP knows no queries.
+    """
+    slash = url.find("/", _AFTER_SCHEME)
+    text = url[slash:] if slash >= 0 else "/"
+    kind = _TYPE.search(text)
+    if kind is not None:
+        text = text[: kind.start()]
+    path = unquote_to_bytes(text)
+    if _UNSAFE(path) or len(path) > LONGEST_PATH:
+        return None
+    listed = kind is not None and kind[1] in "dD"
+    return FtpPath(path or b"/", directory=listed or path.endswith(b"/") or not path)
+
 
 MAX_LISTING_BYTES: Final = 1024 * 1024
 """Of a listing; it is read on the event loop (some 60 ms for the slowest we could build)."""

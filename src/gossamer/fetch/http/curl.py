@@ -8,18 +8,15 @@ from typing import Final
 import pycurl
 
 from gossamer.clock import Clock
+from gossamer.fetch.http.body import BodyRoom
 from gossamer.fetch.http.deadlines import Pace, held_up, overdue, sweep_interval
 from gossamer.fetch.http.exchange import Exchange
 from gossamer.fetch.http.failures import PROXY_WANTS_CREDENTIALS, Trouble, contacted, failure_of
 from gossamer.fetch.http.handle import MICROSECONDS, Handle, all_fields, session_store, usual_fields
 from gossamer.fetch.http.lenient import LenientReader, Target
-from gossamer.fetch.http.multi import CurlPool
-from gossamer.fetch.http.options import HostOptions, shown
-from gossamer.fetch.http.ports import FetchLimits, Request
-from gossamer.fetch.http.request import head_of, header_line, wire_parts
-from gossamer.fetch.http.resting import Place, RestingSockets
-from gossamer.fetch.http.room import BodyRoom
-from gossamer.fetch.http.times import ExchangeTimes
+from gossamer.fetch.http.multi import CurlPool, Place, RestingSockets
+from gossamer.fetch.http.options import HostOptions, head_of, header_line, shown, wire_parts
+from gossamer.fetch.ports import ExchangeTimes, FetchLimits, Request
 from gossamer.model.outcome import Failed, Failure, FetchOutcome, Response, Truncation
 from gossamer.model.units import HostKey, Seconds
 

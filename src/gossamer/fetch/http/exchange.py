@@ -7,11 +7,10 @@ here, on the bytes themselves.
 
 from collections.abc import Callable, Mapping
 
-from gossamer.fetch.http.body import is_chunked
-from gossamer.fetch.http.chunked import ChunkScanner
+from gossamer.fetch.http.body import BodyRoom, is_chunked
+from gossamer.fetch.http.codings import ChunkScanner
 from gossamer.fetch.http.headers import parse_fields
-from gossamer.fetch.http.ports import FetchLimits
-from gossamer.fetch.http.room import BodyRoom
+from gossamer.fetch.ports import FetchLimits
 from gossamer.model.outcome import Failure, Truncation
 
 _STOP = 0  # libcurl expects the number of bytes taken, and reads any other as an order to abort

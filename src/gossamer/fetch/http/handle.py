@@ -4,13 +4,12 @@ from typing import Final
 
 import pycurl
 
+from gossamer.fetch.http.body import BodyRoom
 from gossamer.fetch.http.codings import ACCEPT_ENCODING
 from gossamer.fetch.http.deadlines import Pace, Progress
 from gossamer.fetch.http.exchange import Exchange
-from gossamer.fetch.http.options import HostOptions, shown
-from gossamer.fetch.http.ports import FetchLimits, Request
-from gossamer.fetch.http.request import header_line, wire_parts
-from gossamer.fetch.http.room import BodyRoom
+from gossamer.fetch.http.options import HostOptions, header_line, shown, wire_parts
+from gossamer.fetch.ports import FetchLimits, Request
 from gossamer.model.units import Seconds
 
 MICROSECONDS: Final = 1e6
