@@ -30,8 +30,8 @@ from gossamer.backends.sqlite.loader import SqliteLoader
 from gossamer.backends.sqlite.writer import SqliteWriter
 from gossamer.backends.warc.captures import WarcCaptures, WarcEncoder
 from gossamer.config.load import make_config
-from gossamer.crawl.document.admission import Intake
-from gossamer.crawl.document.processor import DocumentReader
+from gossamer.crawl.document.admission import Admission
+from gossamer.crawl.document.processor import DocumentProcessor
 from gossamer.crawl.run.signals import run_crawl
 from gossamer.filter.canonical import canonicalise
 from gossamer.filter.links import LinkResolver
@@ -49,11 +49,11 @@ GOAL_PER_SECOND = 800
 GOAL_RATIO = 3.0
 
 STAGES: dict[str, list[tuple[type, str]]] = {
-    "open and digest": [(DocumentReader, "open")],
-    "extract": [(DocumentReader, "extract")],
+    "open and digest": [(DocumentProcessor, "open")],
+    "extract": [(DocumentProcessor, "extract")],
     "resolve": [(LinkResolver, "resolve_page")],
     "seen": [(SeenTest, "sort_out")],
-    "intake (with resolve and seen)": [(Intake, "links")],
+    "intake (with resolve and seen)": [(Admission, "links")],
     "frontier": [(Frontier, name) for name in ("next_turn", "finish", "committed", "loaded_host", "load_order")],
     "load (thread)": [(SqliteLoader, "load")],
     "WARC records": [(WarcEncoder, "capture")],

@@ -28,7 +28,7 @@ from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.orderings.ordering import Importance, Ordering
 from gossamer.frontier.politeness import Contact, PolitenessPolicy
 from gossamer.model.facts import DomainFacts
-from gossamer.model.loads import LoadOrder
+from gossamer.model.loads import LoadRequest
 from gossamer.model.task import HostRecord, Task, Visit
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Seconds, Url
 
@@ -49,7 +49,7 @@ class _Table:
     cpu: float = 0.0
     given: dict[tuple[int, int], int] = field(default_factory=dict)  # (host, class) -> URLs handed out
 
-    def answer(self, order: LoadOrder, frontier: Frontier, now: Instant) -> float:
+    def answer(self, order: LoadRequest, frontier: Frontier, now: Instant) -> float:
         """Deliver what is asked for; returns the CPU time that the frontier took to take it in."""
         began = time.process_time()
         fronts, hosts = [], []

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from gossamer.lab.simulate.graph import LinkGraph, graph_of_web, pagerank, read_graph
 from gossamer.lab.simulate.plot import plot, svg
-from gossamer.lab.simulate.policies import POLICIES, Setting
+from gossamer.lab.simulate.policies import POLICIES, CrawlFacts
 from gossamer.lab.simulate.replay import Curve, Plan, compare, crawl_order, heading, seed_pages
 from gossamer.lab.simweb.config import preset
 
@@ -49,7 +49,7 @@ def costs(graph: LinkGraph, ranks: Sequence[float]) -> list[tuple[str, float, fl
     seeds = seed_pages(graph, 10, 1)
     found = []
     for order, make in POLICIES.items():
-        policy = make(Setting(graph.site_of, graph.suffix_of, graph.urls, ranks, random.Random(1)))
+        policy = make(CrawlFacts(graph.site_of, graph.suffix_of, graph.urls, ranks, random.Random(1)))
         start = time.process_time()
         fetched = sum(1 for _ in crawl_order(graph, policy, seeds))
         took = (time.process_time() - start) * 1e6

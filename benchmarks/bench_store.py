@@ -36,7 +36,7 @@ from gossamer.clock import VirtualClock
 from gossamer.frontier.orderings.mercator import Mercator
 from gossamer.frontier.orderings.ordering import Novelty, Ordering
 from gossamer.model.batch import Batch, HostClock, RetiredHost
-from gossamer.model.loads import HostWanted, LoadOrder
+from gossamer.model.loads import HostWanted, LoadRequest
 from gossamer.model.settlement import Capture, PageLinks, Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate, Via
@@ -219,7 +219,7 @@ def _loads(directory: str, per_batch: int) -> tuple[float, float]:
     start = (-1.0, 0)
     first = [HostWanted(HostId(h), True, ((0, start, 4), (1, start, 4), (2, start, 4)), now) for h in range(1, 1001)]
     after = [HostWanted(HostId(h), False, ((0, (1.0, 0), 32),), now) for h in range(1, 1001)]
-    chunks = [LoadOrder((), tuple(part[at : at + 250])) for part in (first, after) for at in range(0, 1000, 250)]
+    chunks = [LoadRequest((), tuple(part[at : at + 250])) for part in (first, after) for at in range(0, 1000, 250)]
     met = _microseconds(lambda: [loader.load(order) for order in chunks[:4]], 1000)
     fed = _microseconds(lambda: [loader.load(order) for order in chunks[4:]], 1000)
     loader.close()

@@ -10,8 +10,8 @@ What counts:
 
 - A step is the first call of a Python function of `gossamer`. Later calls of the same function do not count, as a
   reader reads a function once. Steps are in the order of their calls, beginning with `gossamer.cli.main.main`.
-- A package is a folder or a module directly below `gossamer`: `crawl/visit/request.py` belongs to `crawl`, `cli/main.py`
-  to `cli`.
+- A package is a folder or a module directly below `gossamer`: `crawl/visit/request.py` belongs to `crawl`,
+  `cli/main.py` to `cli`.
 - A change of package is a step into another package than that of the step before.
 - Trivial functions do not count: those with a single statement, properties, methods that Python calls by itself
   (`__init__`, `__len__`), lambdas, comprehensions, and code that is generated (dataclasses) or that runs during an

@@ -13,7 +13,7 @@ from gossamer.model.settlement import Capture, Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate, Via
 from gossamer.model.units import Domain, Fingerprint, HostId, HostKey, Instant, Url
-from gossamer.service.overrides import FACT, StandingOrders
+from gossamer.service.overrides import FACT, Overrides
 from gossamer.store.ports import Location
 
 NOW = Instant(1_700_000_000.0)
@@ -77,7 +77,7 @@ def order(
     delays: Mapping[str, float] | None = None,
 ) -> None:
     """Orders on record as the service leaves them: `whole` pauses the crawl, the rest is for single hosts."""
-    found = StandingOrders(
+    found = Overrides(
         paused=whole,
         paused_hosts=set(map(HostKey, paused)),
         dropped_hosts=set(map(HostKey, dropped)),

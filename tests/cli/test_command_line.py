@@ -9,7 +9,7 @@ import pytest
 
 from gossamer import __version__
 from gossamer.cli import COMMANDS
-from gossamer.cli.crawl import seeds_for, tell_results
+from gossamer.cli.crawl import print_results, seeds_for
 from gossamer.cli.main import main
 from gossamer.config.load import Config
 from gossamer.crawl.run.directory import CrawlDirectory
@@ -135,7 +135,7 @@ def test_seeds_of_arguments_and_file_are_joined_each_once(tmp_path: Path) -> Non
 def test_with_json_the_last_line_of_output_is_one_object(quiet: bool, report_on_err: bool) -> None:
     out, err = io.StringIO(), io.StringIO()
 
-    tell_results(Config(json=True, quiet=quiet), Snapshot(at=Instant(0.0), pages=5), out, err)
+    print_results(Config(json=True, quiet=quiet), Snapshot(at=Instant(0.0), pages=5), out, err)
 
     assert json.loads(out.getvalue())["pages"] == 5
     assert out.getvalue().count("\n") == 1
@@ -145,7 +145,7 @@ def test_with_json_the_last_line_of_output_is_one_object(quiet: bool, report_on_
 def test_without_json_the_report_is_the_output() -> None:
     out, err = io.StringIO(), io.StringIO()
 
-    tell_results(Config(), Snapshot(at=Instant(0.0), pages=5), out, err)
+    print_results(Config(), Snapshot(at=Instant(0.0), pages=5), out, err)
 
     assert "pages stored" in out.getvalue()
     assert err.getvalue() == ""

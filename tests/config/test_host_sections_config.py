@@ -2,7 +2,7 @@
 
 import pytest
 
-from gossamer.config.hosts import HostWishes, host_wishes_for
+from gossamer.config.hosts import HostSettingsTable, host_settings_for
 from gossamer.config.load import Config, make_config
 from gossamer.config.policies import check_config, politeness_for, rules_for
 from gossamer.errors import ConfigError
@@ -18,8 +18,8 @@ def configured(host: dict[str, object], fetch: dict[str, object] | None = None) 
     return make_config({"host": host, "fetch": fetch or {}}, {})
 
 
-def wishes(host: dict[str, object], fetch: dict[str, object] | None = None) -> HostWishes:
-    return host_wishes_for(configured(host, fetch), ENVIRONMENT)
+def wishes(host: dict[str, object], fetch: dict[str, object] | None = None) -> HostSettingsTable:
+    return host_settings_for(configured(host, fetch), ENVIRONMENT)
 
 
 # --- which section counts ---------------------------------------------------------------------------------
@@ -125,7 +125,7 @@ def test_kinds_are_those_of_the_host_where_it_has_any() -> None:
 
 def test_a_hosts_delay_is_its_own_and_the_crawls_for_the_others() -> None:
     config = configured({"a.test": {"delay": 0}, "*.b.test": {"delay": 7.5}})
-    found = host_wishes_for(config, {})
+    found = host_settings_for(config, {})
 
     assert [found.of(HostKey(name)).min_delay for name in ("a.test", "x.b.test", "c.test")] == [0.0, 7.5, None]
     delays = [politeness_for(config, HostKey(name)).min_delay for name in ("a.test", "x.b.test", "c.test")]

@@ -5,46 +5,46 @@ from dataclasses import replace
 
 import pytest
 
-from gossamer.config.hosts import HostWish, HostWishes
+from gossamer.config.hosts import HostSettings, HostSettingsTable
 from gossamer.crawl.visit.host_settings import HostControls, is_paused
 from gossamer.extract.content_types import Kinds
 from gossamer.fetch.http.options import HostOptions, Proxy
 from gossamer.filter.host_table import host_table
-from gossamer.model.facts import HostOrder
+from gossamer.model.facts import HostOverride
 from gossamer.model.units import HostKey, Seconds
 
 A, B = HostKey("a.test"), HostKey("b.test")
 WWW = HostKey("www.a.test")
-USUAL = HostWish(min_delay=Seconds(1.0))
-SINGLE = HostWish(min_delay=Seconds(7.0))
+USUAL = HostSettings(min_delay=Seconds(1.0))
+SINGLE = HostSettings(min_delay=Seconds(7.0))
 
 
 # --- the configuration -----------------------------------------------------------------------------
 
 
 def test_a_host_without_settings_of_its_own_has_the_usual_ones() -> None:
-    hosts = HostWishes(USUAL, host_table({"a.test": SINGLE}, "host"))
+    hosts = HostSettingsTable(USUAL, host_table({"a.test": SINGLE}, "host"))
 
     assert hosts.of(A) == SINGLE
     assert hosts.of(B) == USUAL
 
 
 def test_settings_may_be_those_of_all_hosts_of_a_domain() -> None:
-    hosts = HostWishes(USUAL, host_table({"*.a.test": SINGLE}, "host"))
+    hosts = HostSettingsTable(USUAL, host_table({"*.a.test": SINGLE}, "host"))
 
     assert hosts.of(WWW) == SINGLE
     assert hosts.of(A) == USUAL
 
 
 def test_without_any_settings_a_host_has_the_defaults() -> None:
-    found = HostWishes().of(A)
+    found = HostSettingsTable().of(A)
 
     assert (found.options, found.min_delay, found.wants, found.proxied) == (HostOptions(), None, None, False)
 
 
 def test_an_ordered_delay_replaces_the_configured_one_and_nothing_else() -> None:
-    configured = HostWish(HostOptions(headers=(("X-Team", "search"),)), Seconds(7.0))
-    hosts = HostWishes(USUAL, host_table({"a.test": configured}, "host"))
+    configured = HostSettings(HostOptions(headers=(("X-Team", "search"),)), Seconds(7.0))
+    hosts = HostSettingsTable(USUAL, host_table({"a.test": configured}, "host"))
     hosts.delays = {A: Seconds(3.0)}
 
     assert hosts.of(A) == replace(configured, min_delay=Seconds(3.0))
@@ -52,27 +52,27 @@ def test_an_ordered_delay_replaces_the_configured_one_and_nothing_else() -> None
 
 
 def test_an_ordered_delay_holds_for_a_host_without_settings() -> None:
-    hosts = HostWishes(USUAL)
+    hosts = HostSettingsTable(USUAL)
     hosts.delays = {B: Seconds(3.0)}
 
     assert (hosts.of(B).min_delay, hosts.of(A).min_delay) == (3.0, 1.0)
 
 
 def test_changed_settings_hold_from_the_next_request_on() -> None:
-    hosts = HostWishes(USUAL, host_table({"a.test": SINGLE}, "host"))
+    hosts = HostSettingsTable(USUAL, host_table({"a.test": SINGLE}, "host"))
 
-    hosts.change_to(HostWishes(HostWish(min_delay=Seconds(2.0)), host_table({"b.test": SINGLE}, "host")))
+    hosts.change_to(HostSettingsTable(HostSettings(min_delay=Seconds(2.0)), host_table({"b.test": SINGLE}, "host")))
 
     assert (hosts.of(A).min_delay, hosts.of(B).min_delay) == (2.0, 7.0)
 
 
 def test_a_host_of_which_everything_is_wanted_needs_no_test_of_its_answers() -> None:
-    assert HostWish().wants is None
-    assert HostWish(kinds=Kinds(["any"])).wants is None
+    assert HostSettings().wants is None
+    assert HostSettings(kinds=Kinds(["any"])).wants is None
 
 
 def test_a_host_of_which_some_types_are_wanted_has_its_answers_tested() -> None:
-    wants = HostWish(kinds=Kinds(["html"])).wants
+    wants = HostSettings(kinds=Kinds(["html"])).wants
 
     assert wants is not None
     assert wants(200, {"content-type": "text/html"})
@@ -82,8 +82,8 @@ def test_a_host_of_which_some_types_are_wanted_has_its_answers_tested() -> None:
 def test_a_host_with_a_proxy_is_proxied() -> None:
     proxy = Proxy.parse("http://proxy.test:3128")
 
-    assert HostWish(HostOptions(proxy=proxy)).proxied
-    assert not HostWish().proxied
+    assert HostSettings(HostOptions(proxy=proxy)).proxied
+    assert not HostSettings().proxied
 
 
 # --- the operator ----------------------------------------------------------------------------------
@@ -93,7 +93,7 @@ def test_without_orders_there_is_nothing_to_look_at() -> None:
     controls = HostControls()
 
     assert not controls
-    assert controls.ordered_for(A) == HostOrder()
+    assert controls.ordered_for(A) == HostOverride()
 
 
 def test_a_paused_host_is_paused_until_it_is_resumed() -> None:
@@ -124,7 +124,7 @@ def test_a_dropped_host_is_no_longer_paused() -> None:
 
     controls.drop(A)
 
-    assert controls.ordered_for(A) == HostOrder(dropped=True)
+    assert controls.ordered_for(A) == HostOverride(dropped=True)
 
 
 def test_a_delay_alone_holds_no_visit_back() -> None:
@@ -132,7 +132,7 @@ def test_a_delay_alone_holds_no_visit_back() -> None:
     controls.take_up(json.dumps({"paused_hosts": [], "dropped_hosts": [], "delays": {"a.test": 4.0}}))
 
     assert not controls
-    assert controls.ordered_for(A) == HostOrder(delay=Seconds(4.0))
+    assert controls.ordered_for(A) == HostOverride(delay=Seconds(4.0))
 
 
 @pytest.mark.parametrize(("text", "paused"), [(None, False), ('{"paused": true}', True), ('{"paused": false}', False)])

@@ -19,7 +19,7 @@ from gossamer.crawl.events import Outcome
 from gossamer.crawl.run.assemble import Crawl, assemble
 from gossamer.fetch.ports import Request, SchemeFetcher
 from gossamer.filter.canonical import canonicalise
-from gossamer.model.queue_depth import Fill
+from gossamer.model.queue_depth import QueueDepth
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant
 from gossamer.seed.lists import read_arguments
@@ -96,7 +96,7 @@ class ScriptedCrawl:
     """A crawl that is open, what it requested and when, and what it committed, in order."""
 
     saturation = 0.0
-    fill = Fill(0)
+    fill = QueueDepth(0)
 
     def __init__(self, crawl: Crawl, fetcher: ScriptedFetcher, clock: LoopTime, database: Path) -> None:
         self.crawl = crawl

@@ -10,7 +10,7 @@ import pytest
 
 from gossamer.backends.sqlite.loader import SqliteLoader
 from gossamer.backends.sqlite.writer import SqliteWriter
-from gossamer.crawl.document.processor import DocumentReader
+from gossamer.crawl.document.processor import DocumentProcessor
 from gossamer.errors import DiskFull, GossamerError, StoreFailed
 from gossamer.model.batch import Batch, Committed
 from gossamer.model.units import HostKey, Instant, Url
@@ -393,7 +393,7 @@ def test_a_document_that_cannot_be_processed_because_of_a_bug_ends_the_crawl(
     def fail(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(DocumentReader, "stored", fail)
+    monkeypatch.setattr(DocumentProcessor, "stored", fail)
 
     crawl = run_expecting(tmp_path, TREE, ZeroDivisionError)
 

@@ -1,8 +1,8 @@
 """Whoever listens hears what is committed, once; and what is kept for that is bounded."""
 
-from gossamer.crawl.events import Audience, Outcome
+from gossamer.crawl.events import Outcome, OutcomeEvents
 from gossamer.model.batch import Batch
-from gossamer.model.queue_depth import Fill
+from gossamer.model.queue_depth import QueueDepth
 from gossamer.model.settlement import Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.task import Task, Visit
@@ -11,7 +11,7 @@ from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Url
 
 class Ear:
     saturation = 0.0
-    fill = Fill(3, 10)
+    fill = QueueDepth(3, 10)
 
     def __init__(self) -> None:
         self.heard: list[str] = []
@@ -26,7 +26,7 @@ def visit(number: int) -> Visit:
     return Visit(HostId(number), HostKey(f"h{number}.test"), 1, task, None, 0.0)
 
 
-def settle(audience: Audience, *numbers: int, retired: tuple[int, ...] = ()) -> None:
+def settle(audience: OutcomeEvents, *numbers: int, retired: tuple[int, ...] = ()) -> None:
     batch = Batch()
     for number in numbers:
         batch.settle(Settlement(HostId(number), number, 0, UrlState.DEAD, Instant(0.0)))
@@ -34,8 +34,8 @@ def settle(audience: Audience, *numbers: int, retired: tuple[int, ...] = ()) -> 
     audience.committed([HostId(number) for number in retired])
 
 
-def listening() -> tuple[Audience, Ear]:
-    audience, ear = Audience(), Ear()
+def listening() -> tuple[OutcomeEvents, Ear]:
+    audience, ear = OutcomeEvents(), Ear()
     audience.join(ear)
     return audience, ear
 
@@ -85,5 +85,5 @@ def test_what_is_settled_with_the_retreat_of_its_host_is_told_all_the_same() -> 
 def test_an_audience_is_as_full_as_its_fullest_listener() -> None:
     audience, _ = listening()
 
-    assert audience.fill == Fill(3, 10)
-    assert Audience().fill == Fill(0)
+    assert audience.fill == QueueDepth(3, 10)
+    assert OutcomeEvents().fill == QueueDepth(0)

@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from gossamer.clock import VirtualClock
-from gossamer.crawl.load_detector import HIGH_AFTER, NORMAL_AFTER, LoadWatch
+from gossamer.crawl.load_detector import HIGH_AFTER, NORMAL_AFTER, LoadDetector
 from gossamer.frontier.selector import Load
 from gossamer.model.units import Seconds
 
@@ -18,7 +18,7 @@ class Looking:
 
     def __init__(self) -> None:
         self.clock = VirtualClock(0.0)
-        self.watch = LoadWatch()
+        self.watch = LoadDetector()
         self.seen: list[tuple[float, Load]] = []
 
     def for_seconds(self, seconds: float, busy: float, saturation: float) -> Load:

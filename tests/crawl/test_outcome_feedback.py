@@ -1,7 +1,7 @@
 """What a crawl learns from the outcomes of its requests: trap accounts, parameters without effect, soft 404s."""
 
-from gossamer.crawl.trap_accounts import Budgets, Lessons
-from gossamer.dedup.soft404 import MANY_REDIRECTS, SoftMissing
+from gossamer.crawl.trap_accounts import OutcomeFeedback, TrapAccounts
+from gossamer.dedup.soft404 import MANY_REDIRECTS, Soft404Detector
 from gossamer.filter.domains import registrable_domain
 from gossamer.filter.identity import Identities, IdentityRules
 from gossamer.filter.parameter_learner import LearningPolicy, ParameterLearner
@@ -10,7 +10,7 @@ from gossamer.model.batch import Batch
 from gossamer.model.facts import DomainFacts
 from gossamer.model.settlement import Settlement
 from gossamer.model.states import UrlState
-from gossamer.model.task import Before, HostRecord, Task, Visit
+from gossamer.model.task import HostRecord, PreviousVisit, Task, Visit
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Url
 
 HOST, HOST_ID = HostKey("a.test"), HostId(1)
@@ -18,7 +18,7 @@ NOW = Instant(1_700_000_000.0)
 POLICY = LearningPolicy(pairs=2, contents=2)
 
 
-def visit(url_id: int, target: str, before: Before | None = None) -> Visit:
+def visit(url_id: int, target: str, before: PreviousVisit | None = None) -> Visit:
     task = Task(url_id, Fingerprint(url_id), Url(f"http://a.test{target}"), 0, 0.0, 0.0, 1, 0, 0, before=before)
     return Visit(HOST_ID, HOST, 7, task, None, 0.1)
 
@@ -37,10 +37,10 @@ class Learner:
 
     def __init__(self) -> None:
         self.identities = Identities(IdentityRules(tracking=False, sessions=False))
-        self.lessons = Lessons(self.identities, None, ParameterLearner(POLICY))
+        self.lessons = OutcomeFeedback(self.identities, None, ParameterLearner(POLICY))
         self._rows = 0
 
-    def fetch(self, *pages: tuple[str, bytes], asked: bool = True, before: Before | None = None) -> None:
+    def fetch(self, *pages: tuple[str, bytes], asked: bool = True, before: PreviousVisit | None = None) -> None:
         for target, document in pages:
             self._rows += 1
             if asked:
@@ -102,7 +102,7 @@ def test_nothing_is_learnt_from_urls_that_were_not_requested() -> None:
 
 def test_nothing_is_learnt_from_pages_that_we_have() -> None:
     crawl = Learner()
-    before = Before(1, 0, UrlState.STORED, None, NOW, b"d" * 20)
+    before = PreviousVisit(1, 0, UrlState.STORED, None, NOW, b"d" * 20)
 
     crawl.fetch(*PAIRS, before=before)
 
@@ -111,7 +111,7 @@ def test_nothing_is_learnt_from_pages_that_we_have() -> None:
 
 def test_a_page_that_was_missing_the_time_before_is_learnt_from() -> None:
     crawl = Learner()
-    before = Before(1, 0, UrlState.MISSING, None, NOW)
+    before = PreviousVisit(1, 0, UrlState.MISSING, None, NOW)
 
     crawl.fetch(*PAIRS, before=before)
 
@@ -128,7 +128,7 @@ def test_an_outcome_without_a_document_teaches_nothing_of_parameters() -> None:
 
 
 def test_a_request_is_learnt_from_once() -> None:
-    lessons = Lessons(Identities(IdentityRules()), None, ParameterLearner(LearningPolicy(pairs=1, contents=1)))
+    lessons = OutcomeFeedback(Identities(IdentityRules()), None, ParameterLearner(LearningPolicy(pairs=1, contents=1)))
     lessons.asked(visit(1, "/s?x=1"))
     lessons.settled(stored(1, b"one"))
 
@@ -143,7 +143,7 @@ def test_a_request_is_learnt_from_once() -> None:
 
 def test_without_a_learner_no_parameter_is_learnt() -> None:
     crawl = Learner()
-    crawl.lessons = Lessons(crawl.identities, None, None)
+    crawl.lessons = OutcomeFeedback(crawl.identities, None, None)
 
     crawl.fetch(*PAIRS)
 
@@ -153,8 +153,8 @@ def test_without_a_learner_no_parameter_is_learnt() -> None:
 # --- traps and soft 404s ---------------------------------------------------------------------------
 
 
-def trapped(policy: TrapPolicy) -> Lessons:
-    return Lessons(Identities(IdentityRules()), Budgets(policy, domain_of=registrable_domain), None)
+def trapped(policy: TrapPolicy) -> OutcomeFeedback:
+    return OutcomeFeedback(Identities(IdentityRules()), TrapAccounts(policy, domain_of=registrable_domain), None)
 
 
 def test_outcomes_of_requests_count_for_the_trap_accounts() -> None:
@@ -189,7 +189,7 @@ def test_outcomes_without_a_request_do_not_count_for_the_trap_accounts() -> None
 
 def test_soft_404_evidence_is_stored_with_the_commit_and_recalled_with_the_host() -> None:
     lessons = trapped(TrapPolicy())
-    lessons.soft = SoftMissing()
+    lessons.soft = Soft404Detector()
     for n in range(MANY_REDIRECTS):
         lessons.soft.leads_home(HOST_ID, f"http://a.test/{n}", "http://a.test/")
     batch, again = Batch(), Batch()
@@ -197,7 +197,7 @@ def test_soft_404_evidence_is_stored_with_the_commit_and_recalled_with_the_host(
     lessons.hand_over(again)
 
     restarted = trapped(TrapPolicy())
-    restarted.soft = SoftMissing()
+    restarted.soft = Soft404Detector()
     restarted.begin(record(soft_missing=batch.soft_missing[HOST_ID]))
 
     assert again.soft_missing == {}

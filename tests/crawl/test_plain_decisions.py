@@ -13,11 +13,11 @@ from gossamer.model.batch import Batch
 from gossamer.model.http_dates import http_date
 from gossamer.model.outcome import Response
 from gossamer.model.states import UrlState
-from gossamer.model.task import Before, Task, Visit
+from gossamer.model.task import PreviousVisit, Task, Visit
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Seconds, Url
-from gossamer.recrawl.change_hints import HUB_WEIGHT, HostChanging, HostTrust, reported_change, usable_modified
+from gossamer.recrawl.change_hints import HUB_WEIGHT, HostChangeHistory, HostTrust, reported_change, usable_modified
 from gossamer.recrawl.estimate import USUAL, WEIGHT, Estimate, changed, changed_at, flagged, not_flagged, unchanged
-from gossamer.recrawl.planner import Planned, Recrawling
+from gossamer.recrawl.planner import Planned, RecrawlPlanner
 from gossamer.recrawl.policies import Optimal
 from gossamer.recrawl.policy import DAY
 from gossamer.recrawl.price import price_from
@@ -130,7 +130,7 @@ class Plain:
 
 def visit_to(page: Page, lastmod: Instant | None) -> Visit:
     plan = page.planned
-    before = Before(
+    before = PreviousVisit(
         page.visits,
         0,
         UrlState.STORED,
@@ -167,7 +167,7 @@ def seen_at(chance: random.Random, page: Page, now: Instant) -> Seen:
 def test_decisions_are_those_of_the_plain_definition() -> None:
     chance = random.Random(12)
     opening = price_from(None, LIMITS, value(USUAL, 1.0, LIMITS.interval / DAY), START)
-    plans = Recrawling(LIMITS, Optimal(), recrawl_rules_of(LIMITS), opening, lambda priority: priority)
+    plans = RecrawlPlanner(LIMITS, Optimal(), recrawl_rules_of(LIMITS), opening, lambda priority: priority)
     changefreqs = [None, None, "daily", "yearly"]
     pages = [
         Page(n % HOSTS, n, 10 ** chance.uniform(-1, 1), n % 13 == 7, chance.choice(changefreqs))
@@ -201,7 +201,7 @@ def test_decisions_are_those_of_the_plain_definition() -> None:
         page.at, page.modified, page.planned, page.visits = seen.now, seen.modified, plan, page.visits + 1
     batch = Batch()
     plans.hand_over(batch, START, 0)
-    assert [HostChanging.from_text(batch.changing[HostId(host)]).trust for host in range(HOSTS)] == plain.trust
+    assert [HostChangeHistory.from_text(batch.changing[HostId(host)]).trust for host in range(HOSTS)] == plain.trust
     assert [trust.believes_modified for trust in plain.trust] == [True, True, False, False, False, False]
     assert [trust.recall > 0.5 for trust in plain.trust] == [False, False, False, True, True, False]
     assert between > VISITS / 2

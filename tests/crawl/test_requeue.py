@@ -9,19 +9,19 @@ import pytest
 from gossamer.backends.sqlite.requeue import LOOK_AHEAD
 from gossamer.config.policies import recrawl_rules_of
 from gossamer.config.sections import RecrawlRuleSection, RecrawlSection
-from gossamer.crawl.counters import Tally
-from gossamer.crawl.requeue import AT_ONCE, LOW_MARK, STANDSTILL, Refreshing
+from gossamer.crawl.counters import Counters
+from gossamer.crawl.requeue import AT_ONCE, LOW_MARK, STANDSTILL, Requeue
 from gossamer.model.batch import Batch, Committed
 from gossamer.model.states import UrlState
-from gossamer.model.task import Before
+from gossamer.model.task import PreviousVisit
 from gossamer.model.units import Instant, Seconds
 from gossamer.recrawl.budget import TOKENS
 from gossamer.recrawl.host_backlog import ROOM
-from gossamer.recrawl.planner import Recrawling
+from gossamer.recrawl.planner import RecrawlPlanner
 from gossamer.recrawl.policies import RECRAWL_POLICIES
 from gossamer.recrawl.policy import DAY
 from gossamer.recrawl.price import price_from
-from gossamer.store.threads import StoreThread
+from gossamer.store.threads import WriterThread
 from tests.backends.sqlite.sqlite_store import START, Store, candidate, settlement
 
 KEEP = RecrawlSection(keep_fresh=True, discovery_share=0.0)
@@ -35,11 +35,11 @@ class Scene:
 
     def __init__(self, store: Store, wishes: RecrawlSection, tokens: str | None = None, policy: str = "fixed") -> None:
         self.store = store
-        self.tally = Tally(store.loader.counters())
-        self.thread = StoreThread(store.writer, store.clock, before_commit=lambda _: None, on_commit=lambda _: None)
+        self.tally = Counters(store.loader.counters())
+        self.thread = WriterThread(store.writer, store.clock, before_commit=lambda _: None, on_commit=lambda _: None)
         price = price_from(None, wishes, 1.0, store.now)
-        plans = Recrawling(wishes, RECRAWL_POLICIES[policy](), recrawl_rules_of(wishes), price)
-        self.refreshing = Refreshing(wishes, plans, self.thread, self.tally, store.now, tokens)
+        plans = RecrawlPlanner(wishes, RECRAWL_POLICIES[policy](), recrawl_rules_of(wishes), price)
+        self.refreshing = Requeue(wishes, plans, self.thread, self.tally, store.now, tokens)
 
     def step(self) -> int:
         """What the crawl does when `look_at` has come, and the commit of it. How many URLs were queued."""
@@ -55,7 +55,7 @@ class Scene:
 
     def visited(self, number: int, again: Instant | None = LONG, *, new: bool = False) -> None:
         """So many visits, each of which comes to a stored page."""
-        before = None if new else Before(1, 0, UrlState.STORED, None, Instant(START), b"x")
+        before = None if new else PreviousVisit(1, 0, UrlState.STORED, None, Instant(START), b"x")
         batch = self.thread.batch
         for _ in range(number):
             self.refreshing.settled(before, settlement(1)._replace(available_at=again), batch)

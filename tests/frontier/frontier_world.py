@@ -14,7 +14,7 @@ from gossamer.frontier.orderings.ordering import Ordering
 from gossamer.frontier.politeness import Contact, PolitenessPolicy, next_contact, next_contact_of_address
 from gossamer.frontier.politeness_heap import PolitenessHeap
 from gossamer.model.facts import DomainFacts
-from gossamer.model.loads import LoadOrder
+from gossamer.model.loads import LoadRequest
 from gossamer.model.task import HostRecord, Task, Visit
 from gossamer.model.units import HostId, HostKey, Instant, Seconds
 from tests.frontier.frontier_table import Changes, Outcome, Report, TaskTable, record_of
@@ -69,7 +69,7 @@ class World:
         self.batch = Changes()
         self.dated: tuple[Changes, float] | None = None
         self.applied: Report | None = None
-        self.order: LoadOrder | None = None
+        self.order: LoadRequest | None = None
         self.answer: Answer | None = None
         self.out: list[Visit] = []
         self.at: dict[HostId, str] = {}  # the address that a visit is busy with

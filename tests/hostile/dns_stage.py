@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from gossamer.clock import SteadyClock, VirtualClock
-from gossamer.fetch.dns.address_choice import UNREACHED, Dialling
+from gossamer.fetch.dns.address_choice import UNREACHED, AddressChoice
 from gossamer.fetch.dns.cache import Addresses
 from gossamer.fetch.dns.policy import AddressPolicy
 from gossamer.fetch.dns.resolver import Resolver
@@ -49,7 +49,7 @@ class Stage:
     resolver: Resolver
     names: NameServer
     clock: VirtualClock
-    dialling: Dialling
+    dialling: AddressChoice
     fetcher: CurlFetcher
 
     async def visit(self, host: str, port: int, path: str = "/") -> FetchOutcome:
@@ -89,7 +89,7 @@ async def stage(zone: Zone, *permitted: str, answer_time: float = 1.0) -> AsyncI
         policy = AddressPolicy(allowed_networks=permitted)
         fetcher = CurlFetcher(AGENT, LIMITS, SteadyClock(), allow=policy.may_dial)
         try:
-            yield Stage(resolver, names, clock, Dialling(policy.may_dial), fetcher)
+            yield Stage(resolver, names, clock, AddressChoice(policy.may_dial), fetcher)
         finally:
             await fetcher.close()
             await resolver.close()

@@ -16,7 +16,7 @@ from gossamer.extract.crawl_page import extract_page
 from gossamer.filter.canonical import Canonical, Canonicaliser, Refusal, canonicalise
 from gossamer.filter.links import LinkResolver
 from gossamer.filter.rules import EntryRules
-from gossamer.filter.scope import GrowingSet, Scope
+from gossamer.filter.scope import LayeredSet, Scope
 from gossamer.model.units import HostKey
 from gossamer.seen.tiers import fingerprint
 from tests.effort import lines_run
@@ -87,7 +87,7 @@ def test_ur_02_ports_that_are_none_and_ports_of_other_services_are_refused() -> 
 
 
 def test_ur_03_the_scope_judges_the_true_host_and_userinfo_is_dropped() -> None:
-    rules = EntryRules(scope=Scope(hosts=GrowingSet([HostKey("h.test")])))
+    rules = EntryRules(scope=Scope(hosts=LayeredSet([HostKey("h.test")])))
 
     offered = Offered(f"http://a:{SECRET}@h.test/", "http://h.test@evil.test/", "//h.test:x@evil.test/", rules=rules)
 

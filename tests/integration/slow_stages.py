@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from gossamer.config.load import make_config
-from gossamer.crawl.document.queue import DeskLimits
+from gossamer.crawl.document.queue import DocumentQueueLimits
 from gossamer.crawl.hooks import Hook
 from gossamer.crawl.run.session import Session, session
 from gossamer.crawl.status import QUEUES
@@ -155,7 +155,7 @@ async def play(
         store: Any = opened.crawl.store
         desk: Any = opened.crawl.pipeline.desk
         store._max_settlements, store.slow_after = MAX_SETTLEMENTS, 3600.0
-        desk._limits = DeskLimits(max_documents=MAX_DOCUMENTS)
+        desk._limits = DocumentQueueLimits(max_documents=MAX_DOCUMENTS)
         kept = prepare(opened)
         async with Watcher(opened) as watcher:
             running = asyncio.create_task(opened.crawl.pipeline.run())

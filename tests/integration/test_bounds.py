@@ -12,7 +12,7 @@ import uvloop
 
 from gossamer.backends.sqlite.database import connect
 from gossamer.config.load import make_config
-from gossamer.crawl.document.queue import DeskLimits
+from gossamer.crawl.document.queue import DocumentQueueLimits
 from gossamer.crawl.run.assemble import assemble
 from gossamer.filter.canonical import canonicalise
 from gossamer.model.batch import Batch, Committed
@@ -81,7 +81,7 @@ async def crawl_slowly(stage: Scene, *, max_settlements: int, max_weight: int) -
     store._writer = held = HeldWriter(store._writer, stage.dir / "crawl.db")
     store.slow_after = 3600.0
     store._max_settlements, store._max_weight = max_settlements, max_weight
-    desk._limits = DeskLimits(max_documents=max_settlements)
+    desk._limits = DocumentQueueLimits(max_documents=max_settlements)
     settle = Batch.settle
 
     def watched(batch: Batch, settlement: Settlement) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.backends.sqlite.database import connect
-from gossamer.frontier.breaker import Trouble
+from gossamer.frontier.breaker import HostFailures
 from tests.hostile.dns_stage import free_port
 from tests.integration.crawl_process import Command, Constants, Json, gossamer, wait_until
 from tests.integration.small_server import NOTHING, Answer, Site, SmallServer, links, page
@@ -45,10 +45,10 @@ class Place:
         found = re.search(r"robots_unreachable, (\d+) in a row", self.why(url))
         return int(found[1]) if found is not None else 0
 
-    def trouble(self) -> Trouble:
+    def trouble(self) -> HostFailures:
         """The same of the only host, as it is on record."""
         with contextlib.closing(connect(self.dir / "crawl.db", read_only=True)) as db:
-            found = Trouble.from_text(db.execute("SELECT trouble FROM hosts").fetchone()[0])
+            found = HostFailures.from_text(db.execute("SELECT trouble FROM hosts").fetchone()[0])
         assert found is not None
         return found
 
@@ -170,7 +170,7 @@ def test_what_is_known_of_a_sick_host_survives_a_killed_process(tmp_path: Path) 
         crawler.process.wait()
     before = place.trouble()
     with Command(*place.command(down)) as crawler:
-        seen: list[Trouble] = []
+        seen: list[HostFailures] = []
 
         def one_more() -> bool:
             seen.append(place.trouble())

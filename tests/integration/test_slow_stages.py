@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 import pytest
 import uvloop
 
-from gossamer.crawl.document.processor import Opened
+from gossamer.crawl.document.processor import DecodedDocument
 from gossamer.crawl.events import Outcome, PageQueue
 from gossamer.crawl.hooks import MAX_WAITING, Hook
 from gossamer.crawl.run.session import Session
@@ -57,13 +57,13 @@ class AllLarge(Slowed):
         super().__init__(real, "", brake)
         self._turn = asyncio.Lock()
 
-    def is_large(self, _: Opened) -> bool:
+    def is_large(self, _: DecodedDocument) -> bool:
         return True
 
-    async def extract_elsewhere(self, opened: Opened) -> tuple[Opened, PageContent | None]:
+    async def extract_elsewhere(self, opened: DecodedDocument) -> tuple[DecodedDocument, PageContent | None]:
         async with self._turn:
             await asyncio.to_thread(self._brake.around, lambda: None)
-            found: tuple[Opened, PageContent | None] = await self._real.extract_elsewhere(opened)
+            found: tuple[DecodedDocument, PageContent | None] = await self._real.extract_elsewhere(opened)
             return found
 
 

@@ -6,11 +6,11 @@ from gossamer.config.sections import RecrawlRuleSection, RecrawlSection
 from gossamer.model.batch import Batch
 from gossamer.model.facts import DomainFacts
 from gossamer.model.http_dates import http_date
-from gossamer.model.requeue import Reported
-from gossamer.model.task import Before, HostRecord, Visit
+from gossamer.model.requeue import ReportedChange
+from gossamer.model.task import HostRecord, PreviousVisit, Visit
 from gossamer.model.units import HostId, Instant, Url
-from gossamer.recrawl.change_hints import ENOUGH, HUB_WEIGHT, HostChanging, HostTrust, age_of, is_hub, judge
-from gossamer.recrawl.planner import Recrawling
+from gossamer.recrawl.change_hints import ENOUGH, HUB_WEIGHT, HostChangeHistory, HostTrust, age_of, is_hub, judge
+from gossamer.recrawl.planner import RecrawlPlanner
 from gossamer.recrawl.policy import DAY
 from tests.recrawl.test_planner import HOST, NOW, TEN_DAYS, answer, past, recrawling, visit
 
@@ -20,26 +20,28 @@ HONEST = HostTrust(honest=50)
 REPORTING = HostTrust(reports=40, confirmed=40, changes=50, foretold=40)
 
 
-def listed(before: Before | None = None, modified: Instant | None = None, changefreq: str | None = None) -> Visit:
+def listed(
+    before: PreviousVisit | None = None, modified: Instant | None = None, changefreq: str | None = None
+) -> Visit:
     asked = visit(before)
     return asked._replace(task=asked.task._replace(modified=modified, changefreq=changefreq))
 
 
-def knowing(trust: HostTrust, wishes: RecrawlSection | None = None) -> Recrawling:
+def knowing(trust: HostTrust, wishes: RecrawlSection | None = None) -> RecrawlPlanner:
     """A crawl that was started again, and has known the host before."""
     plans = recrawling(wishes)
-    text = HostChanging(trust=trust).to_text()
+    text = HostChangeHistory(trust=trust).to_text()
     plans.begin(HostRecord(HostId(1), HOST, 1, DomainFacts(), 1, NOW, 0.1, None, changing=text))
     return plans
 
 
-def stored_trust(plans: Recrawling) -> HostTrust:
+def stored_trust(plans: RecrawlPlanner) -> HostTrust:
     batch = Batch()
     plans.hand_over(batch, NOW, 0)
-    return HostChanging.from_text(batch.changing[HostId(1)]).trust
+    return HostChangeHistory.from_text(batch.changing[HostId(1)]).trust
 
 
-def gap(plans: Recrawling, asked: Visit, digest: bytes = b"d" * 20, **headers: str) -> float:
+def gap(plans: RecrawlPlanner, asked: Visit, digest: bytes = b"d" * 20, **headers: str) -> float:
     found = plans.document(asked, answer(200, **headers), NOW, "text/html", digest, None).gap
     assert found is not None
     return found
@@ -85,7 +87,7 @@ def test_a_304_confirms_no_date_but_refutes_one_that_moved() -> None:
 
 
 def test_a_date_is_used_from_the_visit_after_the_one_that_proves_it() -> None:
-    known = HostChanging(trust=HostTrust(honest=ENOUGH - 1))
+    known = HostChangeHistory(trust=HostTrust(honest=ENOUGH - 1))
     before, task = past(last_modified=OLD, at=http_date(OLD, NOW)), visit().task
 
     first = judge(known, task, before, NEW, NOW, changed=True)
@@ -112,8 +114,10 @@ def test_a_host_that_has_left_memory_is_not_believed() -> None:
     assert not plans.believes_reports_of(HOST)
 
 
-def reported(**more: object) -> Reported:
-    usual = Reported(7, HostId(1), HOST, Url("http://a.test/p"), "text/html", Instant(NOW - DAY), SINCE, 2.0, 20.0, 0.2)
+def reported(**more: object) -> ReportedChange:
+    usual = ReportedChange(
+        7, HostId(1), HOST, Url("http://a.test/p"), "text/html", Instant(NOW - DAY), SINCE, 2.0, 20.0, 0.2
+    )
     return usual._replace(**more)  # type: ignore[arg-type]
 
 
@@ -170,8 +174,8 @@ def test_the_age_of_a_new_page_counts_where_its_host_is_honest() -> None:
 
     assert known > 1.5 * unknown
     task = listed(modified=SINCE).task
-    assert age_of(HostChanging(trust=REPORTING), task, None, NOW) == SINCE
-    assert age_of(HostChanging(trust=HONEST), task, None, NOW) is None
+    assert age_of(HostChangeHistory(trust=REPORTING), task, None, NOW) == SINCE
+    assert age_of(HostChangeHistory(trust=HONEST), task, None, NOW) is None
 
 
 def test_how_often_a_sitemap_says_a_page_changes_is_where_its_estimate_begins() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from gossamer.model.states import UrlState
-from gossamer.model.task import Before
+from gossamer.model.task import PreviousVisit
 from gossamer.model.units import Instant
 from gossamer.recrawl.planner import PROBE, conditions_for, says_the_same
 
@@ -14,8 +14,8 @@ OTHER_DATE = "Tue, 02 Jan 2024 10:00:00 GMT"
 AHEAD = "Mon, 01 Jan 2060 10:00:00 GMT"
 
 
-def before(etag: str | None = ETAG, last_modified: str | None = DATE, **more: object) -> Before:
-    usual = Before(1, 0, UrlState.STORED, None, NOW, b"d" * 20, "text/html", etag, last_modified)
+def before(etag: str | None = ETAG, last_modified: str | None = DATE, **more: object) -> PreviousVisit:
+    usual = PreviousVisit(1, 0, UrlState.STORED, None, NOW, b"d" * 20, "text/html", etag, last_modified)
     return usual._replace(**more)  # type: ignore[arg-type]
 
 
@@ -43,7 +43,7 @@ def test_duplicates_are_asked_for_with_conditions_too() -> None:
         before(etag=None, last_modified=None),
     ],
 )
-def test_without_a_whole_document_and_its_validators_there_are_no_conditions(page: Before | None) -> None:
+def test_without_a_whole_document_and_its_validators_there_are_no_conditions(page: PreviousVisit | None) -> None:
     assert conditions_for(page, lies=False) == ()
 
 
@@ -90,6 +90,6 @@ def test_a_document_that_was_made_for_the_visit_has_a_date_that_may_be_sent() ->
     ],
 )
 def test_whether_a_server_says_that_a_document_is_the_same(
-    known: Before, etag: str | None, modified: str | None, same: bool
+    known: PreviousVisit, etag: str | None, modified: str | None, same: bool
 ) -> None:
     assert says_the_same(known, etag, modified) is same

@@ -4,17 +4,17 @@ from collections.abc import Mapping
 
 import pytest
 
-from gossamer.model.requeue import Due, Reported
+from gossamer.model.requeue import DueUrl, ReportedChange
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostId, HostKey, Instant, Seconds, Url
-from gossamer.recrawl.change_hints import HostChanging, HostTrust
+from gossamer.recrawl.change_hints import HostChangeHistory, HostTrust
 from gossamer.recrawl.due import DueDates
 from gossamer.recrawl.estimate import USUAL
-from gossamer.recrawl.host_backlog import ROOM, Lines
+from gossamer.recrawl.host_backlog import ROOM, HostBacklogs
 from gossamer.recrawl.policies import RECRAWL_POLICIES
 from gossamer.recrawl.policy import DAY
 from gossamer.recrawl.price import Price
-from gossamer.recrawl.rules import GAPS, RecrawlRule, RecrawlRules, Standing
+from gossamer.recrawl.rules import GAPS, PageStatus, RecrawlRule, RecrawlRules
 from gossamer.recrawl.visit_value import value
 
 HOST, HOST_ID = HostKey("a.test"), HostId(1)
@@ -22,32 +22,34 @@ NOW = Instant(1_800_000_000.0)
 VISITED = Instant(NOW - 14 * DAY)
 MODIFIED = Instant(NOW - DAY)
 URL = Url("http://a.test/p")
-TRUSTED = HostChanging(trust=HostTrust(reports=40, confirmed=40, changes=50, foretold=40))
+TRUSTED = HostChangeHistory(trust=HostTrust(reports=40, confirmed=40, changes=50, foretold=40))
 FIXED = RecrawlRule("fixed", host="a.test", gap=Seconds(5 * DAY))
-NO_HOSTS: Mapping[HostId, HostChanging] = {}
+NO_HOSTS: Mapping[HostId, HostChangeHistory] = {}
 
 
-def dates(*rules: RecrawlRule, hosts: Mapping[HostId, HostChanging] = NO_HOSTS, lines: Lines | None = None) -> DueDates:
+def dates(
+    *rules: RecrawlRule, hosts: Mapping[HostId, HostChangeHistory] = NO_HOSTS, lines: HostBacklogs | None = None
+) -> DueDates:
     price = Price(1.0, value(USUAL, 1.0, 14.0))
     return DueDates(
-        RECRAWL_POLICIES["optimal"](), RecrawlRules(rules), price, lines or Lines(NOW), lambda score: 1.0, hosts
+        RECRAWL_POLICIES["optimal"](), RecrawlRules(rules), price, lines or HostBacklogs(NOW), lambda score: 1.0, hosts
     )
 
 
-def reported(**more: object) -> Reported:
-    usual = Reported(7, HOST_ID, HOST, URL, "text/html", VISITED, MODIFIED, 2.0, 40.0, 0.2)
+def reported(**more: object) -> ReportedChange:
+    usual = ReportedChange(7, HOST_ID, HOST, URL, "text/html", VISITED, MODIFIED, 2.0, 40.0, 0.2)
     return usual._replace(**more)  # type: ignore[arg-type]
 
 
-def due(**more: object) -> Due:
+def due(**more: object) -> DueUrl:
     place = (7, HOST_ID, HOST, URL, UrlState.STORED, "text/html", VISITED)
-    usual = Due(*place, 14 * DAY, 2.0, 40.0, None, None, 0, None, 0.2)
+    usual = DueUrl(*place, 14 * DAY, 2.0, 40.0, None, None, 0, None, 0.2)
     return usual._replace(**more)  # type: ignore[arg-type]
 
 
-def expensive(times: float = 30.0) -> Lines:
+def expensive(times: float = 30.0) -> HostBacklogs:
     """The host's visits cost this many times the price of the crawl."""
-    lines = Lines(NOW)
+    lines = HostBacklogs(NOW)
     lines.prices.remember(HOST_ID, times * value(USUAL, 1.0, 14.0))
     return lines
 
@@ -86,15 +88,15 @@ def test_a_page_of_which_nothing_is_known_yet_is_visited_for_a_report() -> None:
     [
         (None, None, True),  # whoever asks has looked already
         (None, TRUSTED.to_text(), True),
-        (None, HostChanging().to_text(), False),
+        (None, HostChangeHistory().to_text(), False),
         (None, "", False),
         (TRUSTED, "", True),
-        (TRUSTED, HostChanging().to_text(), True),  # what is in memory is newer
-        (HostChanging(), TRUSTED.to_text(), False),
+        (TRUSTED, HostChangeHistory().to_text(), True),  # what is in memory is newer
+        (HostChangeHistory(), TRUSTED.to_text(), False),
     ],
 )
 def test_reports_are_believed_of_hosts_whose_reports_were_right(
-    in_memory: HostChanging | None, on_record: str | None, believed: bool
+    in_memory: HostChangeHistory | None, on_record: str | None, believed: bool
 ) -> None:
     hosts = {} if in_memory is None else {HOST_ID: in_memory}
 
@@ -136,12 +138,12 @@ def test_a_due_page_is_not_postponed_by_less_than_a_second() -> None:
         due(state=UrlState.MISSING),
         due(visited=None),
         due(planned=None),
-        due(planned=GAPS[Standing.NEAR_DUPLICATE]),
+        due(planned=GAPS[PageStatus.NEAR_DUPLICATE]),
         due(sitemap=1),
         due(mime="application/rss+xml"),
     ],
 )
-def test_the_price_of_a_host_postpones_nothing_but_pages_that_were_planned_by_it(page: Due) -> None:
+def test_the_price_of_a_host_postpones_nothing_but_pages_that_were_planned_by_it(page: DueUrl) -> None:
     assert dates(lines=expensive()).when_due(page, 0, NOW) is None
 
 
@@ -157,13 +159,13 @@ def test_the_price_of_a_host_does_not_postpone_a_page_that_is_reported_to_have_c
 
 
 def test_a_report_of_a_host_that_is_not_believed_does_not_keep_a_page_from_being_postponed() -> None:
-    judge = dates(lines=expensive(), hosts={HOST_ID: HostChanging()})
+    judge = dates(lines=expensive(), hosts={HOST_ID: HostChangeHistory()})
 
     assert judge.when_due(due(modified=MODIFIED), 0, NOW) is not None
 
 
 @pytest.mark.parametrize("page", [due(), due(visited=None), due(planned=None), due(state=UrlState.MISSING)])
-def test_a_url_with_a_full_backlog_ahead_of_it_comes_later_and_keeps_its_plan(page: Due) -> None:
+def test_a_url_with_a_full_backlog_ahead_of_it_comes_later_and_keeps_its_plan(page: DueUrl) -> None:
     assert dates().when_due(page, ROOM - 1, NOW) is None
 
     later = dates().when_due(page, ROOM, NOW)
@@ -197,7 +199,7 @@ def test_a_page_is_not_planned_again_where_that_is_later_or_the_same() -> None:
     "page",
     [due(visited=None), due(planned=None), due(state=UrlState.GONE), due(sitemap=1, planned=300 * DAY)],
 )
-def test_what_has_no_date_by_price_is_not_planned_again(page: Due) -> None:
+def test_what_has_no_date_by_price_is_not_planned_again(page: DueUrl) -> None:
     assert dates().plan_anew(page) is None
 
 

@@ -5,16 +5,16 @@ import pytest
 from gossamer.config.sections import RecrawlRuleSection, RecrawlSection
 from gossamer.model.batch import Batch
 from gossamer.model.facts import DomainFacts
-from gossamer.model.requeue import Due, Reported
+from gossamer.model.requeue import DueUrl, ReportedChange
 from gossamer.model.states import UrlState
 from gossamer.model.task import HostRecord
 from gossamer.model.units import HostId, Instant, Url
-from gossamer.recrawl.change_hints import HostChanging, HostTrust
+from gossamer.recrawl.change_hints import HostChangeHistory, HostTrust
 from gossamer.recrawl.estimate import HostRates
-from gossamer.recrawl.host_backlog import ROOM, Lines
-from gossamer.recrawl.planner import Recrawling
+from gossamer.recrawl.host_backlog import ROOM, HostBacklogs
+from gossamer.recrawl.planner import RecrawlPlanner
 from gossamer.recrawl.policy import DAY
-from gossamer.recrawl.rules import GAPS, Standing
+from gossamer.recrawl.rules import GAPS, PageStatus
 from tests.recrawl.test_planner import HOST, NOW, PAGE, answer, past, recrawling, visit
 
 A = HostId(1)
@@ -22,13 +22,13 @@ VISITED = Instant(NOW - 14 * DAY)
 REPORTING = HostTrust(reports=40, confirmed=40, changes=50, foretold=40)
 
 
-def due(**more: object) -> Due:
+def due(**more: object) -> DueUrl:
     place = (7, A, HOST, Url("http://a.test/p"), UrlState.STORED, "text/html", VISITED)
-    usual = Due(*place, 14 * DAY, 2.0, 40.0, None, None, 0, None, 0.2)
+    usual = DueUrl(*place, 14 * DAY, 2.0, 40.0, None, None, 0, None, 0.2)
     return usual._replace(**more)  # type: ignore[arg-type]
 
 
-def dear(wishes: RecrawlSection | None = None, times: float = 30.0) -> Recrawling:
+def dear(wishes: RecrawlSection | None = None, times: float = 30.0) -> RecrawlPlanner:
     """A crawl that knows a host whose visits cost so many times the price."""
     plans = recrawling(wishes)
     plans.lines.prices.remember(A, times * plans.price.price)
@@ -56,7 +56,7 @@ def test_a_page_that_is_worth_the_price_of_its_host_is_queued() -> None:
         {"state": UrlState.REDIRECT},
         {"sitemap": 1},
         {"mime": "application/rss+xml"},
-        {"planned": GAPS[Standing.NEAR_DUPLICATE]},
+        {"planned": GAPS[PageStatus.NEAR_DUPLICATE]},
         {"visited": None},
         {"url": Url("http://a.test/news")},  # the rule below
     ],
@@ -69,7 +69,7 @@ def test_what_no_price_decides_is_not_put_off_for_it(what: dict[str, object]) ->
 
 def test_a_page_that_a_trusted_list_reports_is_not_put_off() -> None:
     plans = dear()
-    plans._hosts[A] = HostChanging(trust=REPORTING)
+    plans._hosts[A] = HostChangeHistory(trust=REPORTING)
 
     assert plans.dates.when_due(due(modified=Instant(NOW - DAY)), 0, NOW) is None
     assert plans.dates.when_due(due(modified=Instant(VISITED - DAY)), 0, NOW) is not None
@@ -95,12 +95,17 @@ def test_what_is_put_off_asks_for_fewer_visits() -> None:
 
 @pytest.mark.parametrize(
     ("changing", "believed"),
-    [(None, True), (HostChanging(trust=REPORTING).to_text(), True), (HostChanging().to_text(), False), ("", False)],
+    [
+        (None, True),
+        (HostChangeHistory(trust=REPORTING).to_text(), True),
+        (HostChangeHistory().to_text(), False),
+        ("", False),
+    ],
 )
 def test_of_a_host_that_is_not_in_memory_its_row_says_whether_its_reports_are_believed(
     changing: str | None, believed: bool
 ) -> None:
-    page = Reported(
+    page = ReportedChange(
         *(7, HostId(9), HOST, Url("http://a.test/p"), "text/html", VISITED, Instant(NOW - DAY)),
         *(2.0, 20.0, 0.2, changing),
     )
@@ -119,7 +124,7 @@ def test_a_late_visit_to_a_dear_host_is_planned_at_its_price_and_told_with_what_
 
     assert usual.gap is not None and planned.gap is not None
     assert planned.gap > 1.5 * usual.gap
-    assert HostChanging.from_text(batch.changing[A]).price == plans.lines.prices.of(A, 0.0) > 0
+    assert HostChangeHistory.from_text(batch.changing[A]).price == plans.lines.prices.of(A, 0.0) > 0
 
 
 def test_a_first_visit_to_a_dear_host_is_planned_at_its_price() -> None:
@@ -131,7 +136,7 @@ def test_a_first_visit_to_a_dear_host_is_planned_at_its_price() -> None:
 
 def test_a_host_that_has_a_price_of_its_own_on_record_goes_on_with_it() -> None:
     plans = recrawling()
-    text = HostChanging().to_text(3 * plans.price.price)
+    text = HostChangeHistory().to_text(3 * plans.price.price)
 
     plans.begin(HostRecord(A, HOST, 1, DomainFacts(), 1, NOW, 0.1, None, changing=text))
 
@@ -145,7 +150,7 @@ def test_a_visit_that_was_tried_in_vain_before_says_nothing_of_the_line() -> Non
     prices = []
     for one in (visit(late), tried):
         plans = recrawling()
-        plans.lines = Lines(Instant(NOW - 90 * DAY))
+        plans.lines = HostBacklogs(Instant(NOW - 90 * DAY))
         plans.plan(one, PAGE, NOW, "text/html", changed=False)
         prices.append(len(plans.lines.prices))
 
@@ -163,7 +168,7 @@ def test_a_page_that_was_planned_when_visits_were_dearer_comes_sooner() -> None:
 
 
 def test_a_host_that_is_not_in_memory_is_known_by_its_row() -> None:
-    quiet = HostChanging(rates=HostRates(500, 0.05)).to_text()
+    quiet = HostChangeHistory(rates=HostRates(500, 0.05)).to_text()
     of_host, usual = (
         recrawling().dates.plan_anew(due(planned=360 * DAY, one=None, two=None, changing=changing))
         for changing in (quiet, None)

@@ -11,36 +11,38 @@ from gossamer.model.facts import DomainFacts
 from gossamer.model.outcome import Response
 from gossamer.model.settlement import Settlement
 from gossamer.model.states import UrlState
-from gossamer.model.task import Before, HostRecord, Task, Visit
+from gossamer.model.task import HostRecord, PreviousVisit, Task, Visit
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Seconds, Url
-from gossamer.recrawl.change_hints import HostChanging
+from gossamer.recrawl.change_hints import HostChangeHistory
 from gossamer.recrawl.estimate import USUAL
-from gossamer.recrawl.planner import PROBE, Recrawling
+from gossamer.recrawl.planner import PROBE, RecrawlPlanner
 from gossamer.recrawl.policies import RECRAWL_POLICIES
 from gossamer.recrawl.policy import DAY
 from gossamer.recrawl.price import price_from, price_text
-from gossamer.recrawl.rules import Standing
+from gossamer.recrawl.rules import PageStatus
 from gossamer.recrawl.visit_value import value
 
 HOST = HostKey("a.test")
 NOW = Instant(1_800_000_000.0)
 LONG_AGO = "Mon, 01 Jan 2024 10:00:00 GMT"
 TEN_DAYS = 10 * DAY
-PAGE = Standing.PAGE
+PAGE = PageStatus.PAGE
 
 
-def recrawling(wishes: RecrawlSection | None = None) -> Recrawling:
+def recrawling(wishes: RecrawlSection | None = None) -> RecrawlPlanner:
     wishes = wishes or RecrawlSection()
     price = price_from(None, wishes, value(USUAL, 1.0, wishes.interval / DAY), NOW)
-    return Recrawling(wishes, RECRAWL_POLICIES[wishes.policy](), recrawl_rules_of(wishes), price)
+    return RecrawlPlanner(wishes, RECRAWL_POLICIES[wishes.policy](), recrawl_rules_of(wishes), price)
 
 
-def past(**more: object) -> Before:
-    usual = Before(1, 0, UrlState.STORED, None, Instant(NOW - TEN_DAYS), b"d" * 20, "text/html", planned=TEN_DAYS)
+def past(**more: object) -> PreviousVisit:
+    usual = PreviousVisit(
+        1, 0, UrlState.STORED, None, Instant(NOW - TEN_DAYS), b"d" * 20, "text/html", planned=TEN_DAYS
+    )
     return usual._replace(**more)  # type: ignore[arg-type]
 
 
-def visit(before: Before | None = None, url: str = "http://a.test/p") -> Visit:
+def visit(before: PreviousVisit | None = None, url: str = "http://a.test/p") -> Visit:
     task = Task(7, Fingerprint(1), Url(url), 0, 0.0, 0.2, 1, 0, 0, before=before)
     return Visit(HostId(1), HOST, 1, task, None, 0.1)
 
@@ -186,7 +188,7 @@ def test_a_page_that_a_rule_forbids_is_excluded_even_if_we_have_it() -> None:
 def test_the_demand_is_always_the_sum_over_what_is_planned() -> None:
     plans = recrawling(RecrawlSection(budget=100.0))
     chance = random.Random(5)
-    pages: dict[int, Before] = {}
+    pages: dict[int, PreviousVisit] = {}
     now = NOW
     for _ in range(2_000):
         now = Instant(now + chance.uniform(1.0, 5_000.0))
@@ -213,7 +215,7 @@ def test_the_demand_is_always_the_sum_over_what_is_planned() -> None:
 def test_with_a_budget_the_price_moves_until_no_more_is_asked_for() -> None:
     plans = recrawling(RecrawlSection(budget=5.0))
     now = NOW
-    known: dict[int, Before] = {}
+    known: dict[int, PreviousVisit] = {}
     due = [(Instant(NOW + 0.2 * DAY * number), number) for number in range(100)]
     for _ in range(4_000):
         due.sort()
@@ -247,7 +249,7 @@ def test_what_is_known_of_a_host_survives_being_written_down() -> None:
     batch = Batch()
     plans.hand_over(batch, NOW, 0)
 
-    known = HostChanging.from_text(batch.changing[HostId(1)])
+    known = HostChangeHistory.from_text(batch.changing[HostId(1)])
 
     assert known.rates.pages == 1
     assert known.to_text() == batch.changing[HostId(1)]

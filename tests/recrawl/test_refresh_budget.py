@@ -6,7 +6,7 @@ import pytest
 
 from gossamer.config.sections import RecrawlSection
 from gossamer.model.units import Instant
-from gossamer.recrawl.budget import Allowance
+from gossamer.recrawl.budget import RefreshBudget
 
 START = Instant(1_800_000_000.0)
 KEEPING = RecrawlSection(keep_fresh=True, budget=2400.0)
@@ -17,7 +17,7 @@ def after(seconds: float) -> Instant:
 
 
 def test_without_a_budget_there_is_no_end_to_it() -> None:
-    allowance = Allowance(RecrawlSection(keep_fresh=True), START)
+    allowance = RefreshBudget(RecrawlSection(keep_fresh=True), START)
 
     allowance.spend(10**9)
     allowance.refill(after(1.0))
@@ -26,8 +26,8 @@ def test_without_a_budget_there_is_no_end_to_it() -> None:
 
 
 def test_one_that_keeps_fresh_saves_an_hours_worth_and_one_that_runs_once_a_days() -> None:
-    keeping = Allowance(KEEPING, START)
-    once = Allowance(RecrawlSection(budget=2400.0), START)
+    keeping = RefreshBudget(KEEPING, START)
+    once = RefreshBudget(RecrawlSection(budget=2400.0), START)
 
     assert (keeping.most, once.most) == (100.0, 2400.0)
     keeping.spend(100)
@@ -38,16 +38,16 @@ def test_one_that_keeps_fresh_saves_an_hours_worth_and_one_that_runs_once_a_days
 
 
 def test_what_is_left_survives_a_restart() -> None:
-    allowance = Allowance(KEEPING, START)
+    allowance = RefreshBudget(KEEPING, START)
     allowance.spend(7)
 
-    again = Allowance(KEEPING, START, allowance.to_text())
+    again = RefreshBudget(KEEPING, START, allowance.to_text())
 
     assert again.tokens == pytest.approx(allowance.tokens)
 
 
 def test_of_a_budget_that_is_new_nothing_is_saved_yet() -> None:
-    allowance = Allowance(RecrawlSection(keep_fresh=True), START)
+    allowance = RefreshBudget(RecrawlSection(keep_fresh=True), START)
     allowance.change_to(KEEPING, after(5.0))
 
     assert (allowance.budget, allowance.tokens) == (2400.0, 0.0)

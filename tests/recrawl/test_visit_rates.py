@@ -3,8 +3,8 @@
 import pytest
 
 from gossamer.model.units import Instant
-from gossamer.recrawl.budget import Pace
-from gossamer.recrawl.change_hints import HostChanging
+from gossamer.recrawl.budget import VisitRates
+from gossamer.recrawl.change_hints import HostChangeHistory
 from gossamer.recrawl.estimate import HostRates
 from gossamer.recrawl.freshness import figures_on_record, freshness_of
 
@@ -12,9 +12,9 @@ DAY = 86_400.0
 START = Instant(1.7e9)
 
 
-def steady(days: float, *, refreshes: int, discoveries: int, every: float = 600.0) -> tuple[Pace, Instant]:
+def steady(days: float, *, refreshes: int, discoveries: int, every: float = 600.0) -> tuple[VisitRates, Instant]:
     """A crawl that goes on evenly; so many of each in every step."""
-    pace, now = Pace(START), START
+    pace, now = VisitRates(START), START
     for _ in range(int(days * DAY / every)):
         now = Instant(now + every)
         pace.refreshes += refreshes
@@ -40,15 +40,15 @@ def test_a_restart_changes_nothing() -> None:
     pace, now = steady(2.0, refreshes=3, discoveries=1)
     pace.budget = 500.0
 
-    again = Pace(Instant(now + 60.0), pace.to_text())
+    again = VisitRates(Instant(now + 60.0), pace.to_text())
 
     assert again.a_day(now) == pace.a_day(now)
     assert again.budget == 500.0
-    assert Pace(now, Pace(now).to_text()).budget is None
+    assert VisitRates(now, VisitRates(now).to_text()).budget is None
 
 
 def test_a_clock_that_stands_still_or_goes_back_gives_numbers_all_the_same() -> None:
-    pace = Pace(START)
+    pace = VisitRates(START)
     pace.refreshes += 5
     pace.fold(START)
     pace.fold(Instant(START - DAY))
@@ -64,8 +64,8 @@ def test_a_page_is_fresh_with_the_chance_that_its_estimate_gives() -> None:
 
 
 def test_a_page_seen_once_is_as_fresh_as_the_pages_of_its_host_let_expect() -> None:
-    quiet = HostChanging(HostRates(1_000, 0.1)).to_text()
-    restless = HostChanging(HostRates(1_000, 10_000.0)).to_text()
+    quiet = HostChangeHistory(HostRates(1_000, 0.1)).to_text()
+    restless = HostChangeHistory(HostRates(1_000, 10_000.0)).to_text()
     week_ago = Instant(START - 7 * DAY)
 
     still = freshness_of([(None, None, week_ago, quiet)], START)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gossamer.config.hosts import HostWish, HostWishes
+from gossamer.config.hosts import HostSettings, HostSettingsTable
 from gossamer.fetch.dns.policy import AddressPolicy
 from gossamer.fetch.dns.resolver import Resolver
 from gossamer.fetch.http.options import HostOptions, Proxy
@@ -13,7 +13,7 @@ from gossamer.filter.canonical import Canonicaliser
 from gossamer.frontier.politeness import PolitenessPolicy
 from gossamer.model.outcome import Failure
 from gossamer.model.units import Seconds, Url
-from gossamer.seed.polite_client import LONGEST_WAIT, PoliteAsker
+from gossamer.seed.polite_client import LONGEST_WAIT, PoliteClient
 from gossamer.seed.search import NoAnswer, SearchAnswer
 from tests.crawl.scripted_crawl import LoopTime, run_in_step
 from tests.crawl.scripted_fetcher import ScriptedFetcher, Step, failed, redirect, response
@@ -28,7 +28,7 @@ FOUND = response(200, b"<p>results", {"Content-Type": "text/html"})
 class Client:
     """A client on a scripted web, and when it sent each of its requests."""
 
-    def __init__(self, client: PoliteAsker, fetcher: ScriptedFetcher, clock: LoopTime) -> None:
+    def __init__(self, client: PoliteClient, fetcher: ScriptedFetcher, clock: LoopTime) -> None:
         self.client = client
         self.fetcher = fetcher
         self.clock = clock
@@ -44,7 +44,7 @@ Act = Callable[[Client], Coroutine[Any, Any, Any]]
 
 
 def run_client(
-    script: Mapping[str, Step], act: Act = Client.fetch, delay: float = 1.0, hosts: HostWishes | None = None
+    script: Mapping[str, Step], act: Act = Client.fetch, delay: float = 1.0, hosts: HostSettingsTable | None = None
 ) -> tuple[Any, Client]:
     """What `act` returned, and the client. Hosts whose robots.txt is not in the script have none."""
 
@@ -59,12 +59,12 @@ def run_client(
             fetcher.on(url, step)
         async with name_server(zone) as server:
             resolver = Resolver([server.address], clock)
-            asker = PoliteAsker(
+            asker = PoliteClient(
                 fetcher=fetcher,
                 resolver=resolver,
                 addresses=AddressPolicy(),
                 canonicaliser=Canonicaliser(),
-                hosts=hosts or HostWishes(),
+                hosts=hosts or HostSettingsTable(),
                 politeness=PolitenessPolicy(min_delay=Seconds(delay)),
                 clock=clock,
                 robots_agent="gossamer",
@@ -202,7 +202,7 @@ def test_behind_a_proxy_no_name_is_resolved() -> None:
     async def fetch_it(client: Client) -> SearchAnswer | NoAnswer:
         return await client.fetch("http://nowhere.test/")
 
-    proxied = HostWishes(HostWish(HostOptions(proxy=Proxy.parse("http://proxy.test:3128"))))
+    proxied = HostSettingsTable(HostSettings(HostOptions(proxy=Proxy.parse("http://proxy.test:3128"))))
     script = {"http://nowhere.test/robots.txt": response(404), "http://nowhere.test/": FOUND}
     answer, client = run_client(script, fetch_it, hosts=proxied)
 

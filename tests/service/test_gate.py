@@ -12,9 +12,9 @@ from gossamer.clock import VirtualClock
 from gossamer.errors import DirectoryError
 from gossamer.service.access import (
     LINES,
+    AccessControl,
     Bucket,
     Call,
-    Gate,
     Message,
     Policy,
     Receive,
@@ -90,7 +90,7 @@ def test_a_bucket_gives_its_rate_and_no_more() -> None:
 
 
 def test_wrong_tokens_have_a_slower_rate_than_other_calls() -> None:
-    gate = Gate(answered, HERE, VirtualClock())
+    gate = AccessControl(answered, HERE, VirtualClock())
 
     def statuses(authorization: bytes, calls: int) -> list[int]:
         found: list[int] = []

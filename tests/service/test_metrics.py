@@ -6,10 +6,10 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from gossamer.crawl.status import QUEUES
-from gossamer.model.queue_depth import Fill
+from gossamer.model.queue_depth import QueueDepth
 from gossamer.model.units import Instant
-from gossamer.observe.freshness import Freshening
-from gossamer.observe.snapshot import PHASES, Snapshot, Workings
+from gossamer.observe.freshness import FreshnessMetrics
+from gossamer.observe.snapshot import PHASES, Internals, Snapshot
 from gossamer.service.metric_table import METRICS, REASONS
 from gossamer.service.metrics import FIRST_CLASS, LAST_CLASS, Metrics, prefers_json
 from gossamer.sketch.durations import Durations, Spread
@@ -35,9 +35,9 @@ BUSY = Snapshot(
     drawn=(6, 3, 1),
     selector_shares=(60.0, 30.0, 10.0),
     store_failing=True,
-    queues={name: Fill(40, 80) for name in QUEUES},
-    freshening=Freshening(fresh=0.9, price=0.25, budget=1000.0),
-    workings=Workings(
+    queues={name: QueueDepth(40, 80) for name in QUEUES},
+    freshening=FreshnessMetrics(fresh=0.9, price=0.25, budget=1000.0),
+    workings=Internals(
         phases={name: spread(100, 1_000, 2_000_000, 10**9) for name in PHASES},
         links_recent=70,
         links_new=20,

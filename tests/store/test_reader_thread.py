@@ -5,12 +5,12 @@ import threading
 
 import pytest
 
-from gossamer.store.threads import StoreReads
+from gossamer.store.threads import ReaderThread
 
 
 def test_questions_are_answered_one_at_a_time_and_those_without_an_answer_are_counted() -> None:
     async def main() -> tuple[list[int], int, int]:
-        reads = StoreReads()
+        reads = ReaderThread()
         go_on = threading.Event()
         threads: set[str] = set()
 
@@ -32,7 +32,7 @@ def test_questions_are_answered_one_at_a_time_and_those_without_an_answer_are_co
 
 def test_a_question_that_fails_waits_no_longer_either() -> None:
     async def main() -> int:
-        reads = StoreReads()
+        reads = ReaderThread()
         with pytest.raises(ZeroDivisionError):
             await reads.ask(lambda: 1 // 0)
         await asyncio.sleep(0)

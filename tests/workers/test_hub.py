@@ -22,7 +22,7 @@ from gossamer.workers.hub import (
     URLS,
     Doing,
     Hub,
-    Seat,
+    WorkerState,
 )
 
 
@@ -49,7 +49,7 @@ class Room:
         self.done = 0
         self.errors: list[GossamerError] = []
         self.opened = 0
-        self.hub = Hub([Seat() for _ in range(workers)], max_pages, self._opened, self._done, self.errors.append)
+        self.hub = Hub([WorkerState() for _ in range(workers)], max_pages, self._opened, self._done, self.errors.append)
         self.ears = [Ears() for _ in range(workers)]
         for number, ears in enumerate(self.ears):
             self.hub.seated(number, ears)

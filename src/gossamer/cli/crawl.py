@@ -11,7 +11,7 @@ from gossamer.backends.sqlite import reports
 from gossamer.backends.sqlite.database import fact
 from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import add_options, config_from
-from gossamer.cli.open_crawl import not_a_part, reading, reading_all, remembered_by_crawl
+from gossamer.cli.open_crawl import open_for_reading_command, reading_all, refuse_worker_share, remembered_by_crawl
 from gossamer.config.load import Config
 from gossamer.crawl.run.directory import holds_crawl, parts_of, read_layout
 from gossamer.crawl.visit.host_settings import ORDERS, HostControls
@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
         return config_from(arguments, file, remembered)
 
     config = configured()
-    not_a_part(Path(config.dir))
+    refuse_worker_share(Path(config.dir))
     add_seeds = given.flag(arguments, "add_seeds")
     seeds = seeds_for(config, given.texts(arguments, "urls"), add_seeds=add_seeds)
     return crawl_and_report(config, seeds, add_seeds=add_seeds, reread=configured)
@@ -99,7 +99,7 @@ def queries_to_ask(config: Config, add_seeds: bool) -> list[str]:
     made = [part for part in parts_of(directory) if holds_crawl(part)]
     if not queries or not made:
         return list(queries)
-    with reading(made[0]) as db:  # every part knows all seeds
+    with open_for_reading_command(made[0]) as db:  # every part knows all seeds
         places = reports.seed_places(db)
     new = [query for query in queries if place_of(query) not in places]
     if new and places and not add_seeds:
@@ -129,7 +129,7 @@ def crawl_and_report(
         code, last = run_crawl(config, seeds, add_seeds=add_seeds, display=display, reread=reread)
     finally:
         display.close()
-    tell_results(config, last, sys.stdout, sys.stderr)
+    print_results(config, last, sys.stdout, sys.stderr)
     if last.queued and not config.quiet:
         _tell_of_paused(Path(config.dir), sys.stderr)
     return code
@@ -150,7 +150,7 @@ def _tell_of_paused(directory: Path, err: TextIO) -> None:
         )
 
 
-def tell_results(config: Config, last: Snapshot, out: TextIO, err: TextIO) -> None:
+def print_results(config: Config, last: Snapshot, out: TextIO, err: TextIO) -> None:
     """The report, and with --json the contract's object as the last line of `out`."""
     if not config.quiet:
         directory = Path(config.dir)

@@ -109,7 +109,7 @@ def prepare(directory: Path) -> None:
         raise DirectoryError(f"cannot use {str(directory)!r}: {error.strerror}") from error
 
 
-def how_we_were_called(program: Path) -> str:
+def command_name(program: Path) -> str:
     """The command as it can be typed here: not everybody has it on the path."""
     if program.name != "gossamer" or shutil.which("gossamer"):
         return "gossamer"
@@ -119,7 +119,7 @@ def how_we_were_called(program: Path) -> str:
 
 def hints(directory: Path) -> str:
     where = f"--dir {formatting.printable(str(directory))}"
-    me = how_we_were_called(Path(sys.argv[0]))
+    me = command_name(Path(sys.argv[0]))
     tries = (
         (f"{me} pages {where} --state stored --limit 10", "what was stored"),
         (f"{me} pages {where} --json --state duplicate", "which pages are the same"),

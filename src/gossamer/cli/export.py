@@ -24,7 +24,7 @@ from gossamer.errors import UsageError
 from gossamer.observe import formatting
 from gossamer.observe.display import ProgressLine
 from gossamer.reports.export import tables
-from gossamer.reports.export.formats import Csv, JsonLines, TableWriter, Tabs, writing
+from gossamer.reports.export.formats import Csv, JsonLines, TableWriter, Tabs, open_output
 from gossamer.reports.export.tables import Column, Row, Selection, mimes_from, moment_from, statuses_from
 
 if TYPE_CHECKING:
@@ -97,10 +97,10 @@ def run(arguments: argparse.Namespace) -> int:
     with reading_all(directory) as parts:
         reader = reader_of(parts, directory, given.text(arguments, "host"), line)
         if nodes is not None:
-            with writing(nodes) as stream:
+            with open_output(nodes) as stream:
                 write_rows(Tabs(stream, ()), reader.names())
         columns, rows = table_of(what, reader, directory, wanted, problems, by_id=nodes is not None)
-        with writing(output) as stream:
+        with open_output(output) as stream:
             number = write_rows(writer_for(form, stream, columns), rows)
     line.clear()
     if not quiet:

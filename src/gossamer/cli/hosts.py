@@ -13,7 +13,7 @@ from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import config_from
 from gossamer.cli.open_crawl import add_directory_option, directory_of, reading_all
 from gossamer.clock import clock_of
-from gossamer.config.policies import Rulebook
+from gossamer.config.policies import PolicyCache
 from gossamer.crawl.visit.host_settings import ORDERS
 from gossamer.model.units import HostKey
 from gossamer.observe import formatting
@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
         most = None if cut else limit
         rows = merge(*(host_rows(part.db, wanted, sort, limit=most) for part in parts), key=_key_of(sort))
         chosen = list(islice((row for row in rows if not cut or _is_cut(row)), limit))
-    book, now = Rulebook(config), clock_of(directory).now()
+    book, now = PolicyCache(config), clock_of(directory).now()
     if not chosen and not as_json:
         print("no such hosts", file=sys.stderr)
     for row in chosen:

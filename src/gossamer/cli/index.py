@@ -12,7 +12,7 @@ from gossamer.cli.open_crawl import add_directory_option, archive_of, directory_
 from gossamer.clock import SteadyClock
 from gossamer.observe import formatting
 from gossamer.observe.display import ProgressLine
-from gossamer.reports.export.formats import writing
+from gossamer.reports.export.formats import open_output
 
 USAGE = "[-o FILE] [options]"
 DESCRIPTION = """\
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
             line.show(done, total, name)
             number += lines.add(index_lines(archive / name, length, name))
             done += length
-        with writing(output) as stream:
+        with open_output(output) as stream:
             stream.writelines(lines)
     line.clear()
     if given.flag(arguments, "json"):

@@ -18,7 +18,7 @@ from gossamer.backends.sqlite.database import open_for_reading, open_for_writing
 from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import config_from, keys_of, unsaid
 from gossamer.config.load import known_shape
-from gossamer.config.policies import Rulebook
+from gossamer.config.policies import PolicyCache
 from gossamer.crawl.run.directory import FILE as WORKERS
 from gossamer.crawl.run.directory import holds_crawl, parts_of, read_layout
 from gossamer.errors import DirectoryError, NotThisCrawl, OldSchema
@@ -100,7 +100,7 @@ def holding_all(directory: Path) -> Iterator[list[Piece]]:
         ]
 
 
-def not_a_part(directory: Path) -> None:
+def refuse_worker_share(directory: Path) -> None:
     """Raises NotThisCrawl for the directory of one worker of several: it would take the whole web for its own."""
     whole = directory.absolute().parent
     if (whole / WORKERS).exists() and directory.absolute() in parts_of(whole):
@@ -129,7 +129,7 @@ def _parts_there(directory: Path) -> list[Path]:
 
 
 @contextmanager
-def reading(directory: Path) -> Iterator[sqlite3.Connection]:
+def open_for_reading_command(directory: Path) -> Iterator[sqlite3.Connection]:
     """The database of a crawl by one worker, or of one of several, as `reading_all` opens it."""
     with reading_all(directory) as (piece,):
         yield piece.db
@@ -144,7 +144,7 @@ def remembered_by_crawl(arguments: argparse.Namespace, file: Path | None) -> dic
         if (layout := read_layout(directory)) is not None:
             remembered = layout[1]
         else:
-            with reading(directory) as db:
+            with open_for_reading_command(directory) as db:
                 remembered = reports.remembered_options(db)
     except NotThisCrawl:
         return {}  # whoever opens it for more than this says what is wrong with it
@@ -178,7 +178,7 @@ def _holder(directory: Path) -> int | None:
 def prints_in(directory: Path) -> PrintsOf:
     """By the rules of a crawl: its own, and those of gossamer.toml."""
     found = argparse.Namespace(option_dir=str(directory))
-    book = Rulebook(config_from(found, None, remembered_by_crawl(found, None)))
+    book = PolicyCache(config_from(found, None, remembered_by_crawl(found, None)))
     hosts: dict[str, HostKey] = {}  # by the beginning of a URL
 
     def host_of(url: str) -> HostKey:

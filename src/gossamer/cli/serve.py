@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import add_options, config_from
-from gossamer.cli.open_crawl import not_a_part, remembered_by_crawl
+from gossamer.cli.open_crawl import refuse_worker_share, remembered_by_crawl
 from gossamer.config.load import Config
 from gossamer.config.policies import canonicaliser_for, check_config
 from gossamer.crawl.run.directory import read_layout
@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
     config = configured()
     check_config(config)
     directory = Path(config.dir)
-    not_a_part(directory)
+    refuse_worker_share(directory)
     if (layout := read_layout(directory)) is not None:
         raise NotThisCrawl(
             f"{printable(str(directory))} holds a crawl by {layout[0]} workers, and gossamer serve crawls with one; go "

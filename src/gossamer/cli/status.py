@@ -18,8 +18,8 @@ from gossamer.crawl.visit.host_settings import ORDERS, HostControls, is_paused
 from gossamer.model.units import HostKey, Instant
 from gossamer.observe import formatting
 from gossamer.observe.formatting import Section, plain_report
-from gossamer.observe.freshness import Freshening, budget_words, freshening_object, joined_freshening, pace_words
-from gossamer.observe.snapshot import Snapshot, read_live, what_it_does
+from gossamer.observe.freshness import FreshnessMetrics, budget_words, freshness_object, merge_freshness, pace_words
+from gossamer.observe.snapshot import Snapshot, crawl_state, read_live
 from gossamer.observe.wait_reasons import Waits, joined_waits, or_more, waiting_for
 from gossamer.recrawl.freshness import figures_on_record
 from gossamer.workers.hub import merged
@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
         for part, process in zip(parts, holders, strict=True)
     ]
     found = all_workers.totals(totals, under_way)
-    figures = joined_freshening([(each, _number(own["pages"])) for each, own in zip(freshenings, totals, strict=True)])
+    figures = merge_freshness([(each, _number(own["pages"])) for each, own in zip(freshenings, totals, strict=True)])
     waits = joined_waits(
         [
             waits_of(each, own, running=process is not None)
@@ -130,7 +130,7 @@ def state_by(live: Snapshot | None, queued: int) -> str:
     """What a running crawl does, in the words of the service. One that has not told us anything runs."""
     if live is None:
         return "running"
-    return what_it_does(
+    return crawl_state(
         stopping=live.stopping,
         paused=live.paused,
         store_failing=live.store_failing,
@@ -227,13 +227,13 @@ def orders_rows(orders: HostControls, paused: bool) -> tuple[tuple[str, str, str
 # --- visiting again ----------------------------------------------------------------------------------------
 
 
-def recrawl_object(found: reports.Json, figures: Freshening) -> reports.Json:
+def recrawl_object(found: reports.Json, figures: FreshnessMetrics) -> reports.Json:
     """What came of visiting again, what it costs, and how fresh the copies are, by what is known of their changes."""
     counted = {name: found[name] for name in ("refreshed", "not_modified", "unchanged", "changed", "reported")}
-    return {**counted, **freshening_object(figures)}
+    return {**counted, **freshness_object(figures)}
 
 
-def recrawl_rows(found: reports.Json, figures: Freshening) -> tuple[tuple[str, str, str], ...]:
+def recrawl_rows(found: reports.Json, figures: FreshnessMetrics) -> tuple[tuple[str, str, str], ...]:
     """Nothing before the first visit."""
     if figures.fresh is None or figures.price is None:
         return ()

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from gossamer.backends.sqlite import reports
-from gossamer.backends.sqlite.verify import Auditor, Mending, warc_lengths
+from gossamer.backends.sqlite.verify import Auditor, Repair, warc_lengths
 from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import config_from
 from gossamer.cli.open_crawl import Piece, add_directory_option, directory_of, holder_of, holding_all, reading_all
@@ -18,7 +18,7 @@ from gossamer.observe import formatting
 from gossamer.observe.display import ProgressLine
 from gossamer.reports.verify.files import FileChecker
 from gossamer.reports.verify.problems import Findings, Kind, Problem, check_rows, joined_findings
-from gossamer.reports.verify.repair import mend
+from gossamer.reports.verify.repair import repair
 
 USAGE = "[--repair] [--dir DIR] [--json]"
 DESCRIPTION = """\
@@ -76,8 +76,8 @@ def _mended(db: sqlite3.Connection, directory: Path, config: Config, line: Progr
     if findings.sound or Kind.DATABASE in findings.counts:
         return findings, 0  # nothing is written into a database that is damaged itself
     ordering = ordering_for(config, reports.queue_order(db))
-    mending = Mending(db, clock_of(directory).now(), ordering.standing)
-    return findings, mend(findings, directory / "warc", Auditor(db), mending)
+    mending = Repair(db, clock_of(directory).now(), ordering.standing)
+    return findings, repair(findings, directory / "warc", Auditor(db), mending)
 
 
 def of_all(parts: list[Piece], found: list[Findings]) -> Findings:

@@ -6,7 +6,7 @@ from typing import Final
 from gossamer.clock import Clock
 from gossamer.config.load import Config
 from gossamer.fetch.ftp.fetcher import FtpFetcher
-from gossamer.fetch.http.body import BodyRoom
+from gossamer.fetch.http.body import BodyMemory
 from gossamer.fetch.http.curl import CurlFetcher
 from gossamer.fetch.ports import Fetcher, FetchLimits, SchemeFetcher
 from gossamer.model.units import Seconds
@@ -27,11 +27,11 @@ def fetch_limits_for(config: Config) -> FetchLimits:
 
 
 def fetcher_for(
-    config: Config, clock: Clock, allow: Callable[[str], bool], room: BodyRoom | None = None
+    config: Config, clock: Clock, allow: Callable[[str], bool], room: BodyMemory | None = None
 ) -> SchemeFetcher:
     """The fetcher of a crawl; `allow` is asked about every address before it is dialled. `room` is for the bodies under
     way of all schemes together."""
-    room = room or BodyRoom()
+    room = room or BodyMemory()
     limits = fetch_limits_for(config)
     web = CurlFetcher(
         config.user_agent,

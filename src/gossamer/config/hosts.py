@@ -20,7 +20,7 @@ Wants = Callable[[int, Mapping[str, str]], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class HostWish:
+class HostSettings:
     """How a host is asked, how long it is left alone at least, and what of it is kept."""
 
     options: HostOptions = HostOptions()
@@ -37,22 +37,22 @@ class HostWish:
         return self.options.proxy is not None
 
 
-class HostWishes:
+class HostSettingsTable:
     """The wish for every host: its own where there is one, else the usual one. A crawl has one of these, and whoever
     needs a wish asks for it each time, because wishes change while it runs."""
 
-    def __init__(self, usual: HostWish | None = None, single: HostTable[HostWish] | None = None) -> None:
-        self.usual = usual or HostWish()
+    def __init__(self, usual: HostSettings | None = None, single: HostTable[HostSettings] | None = None) -> None:
+        self.usual = usual or HostSettings()
         self._single = single or HostTable()
         self.delays: Mapping[HostKey, Seconds] = {}  # that were ordered through the service; they stay
 
-    def of(self, host: HostKey) -> HostWish:
+    def of(self, host: HostKey) -> HostSettings:
         if not self._single.entries and not self.delays:  # asked for several times a page
             return self.usual
         wish = self._single.of(host) or self.usual
         return replace(wish, min_delay=self.delays[host]) if self.delays and host in self.delays else wish
 
-    def change_to(self, others: "HostWishes") -> None:
+    def change_to(self, others: "HostSettingsTable") -> None:
         """Take over these wishes. They hold from each host's next request on."""
         self.usual, self._single = others.usual, others._single
 
@@ -60,7 +60,7 @@ class HostWishes:
 Fields = tuple[tuple[str, str], ...]
 
 
-def host_wishes_for(config: Config, environ: Mapping[str, str]) -> HostWishes:
+def host_settings_for(config: Config, environ: Mapping[str, str]) -> HostSettingsTable:
     """The wishes for all hosts. Raises ConfigError with the key and, unless it is a secret, the value."""
     fetch = config.fetch
     headers = dict(fetch.headers)
@@ -68,7 +68,7 @@ def host_wishes_for(config: Config, environ: Mapping[str, str]) -> HostWishes:
         headers = {"Accept-Language": fetch.accept_language, **headers}
     if fetch.ca_bundle is not None and not Path(fetch.ca_bundle).is_file():
         raise ConfigError("fetch.ca_bundle", f"there is no file {fetch.ca_bundle!r}")
-    usual = HostWish(
+    usual = HostSettings(
         _options(
             tuple(headers.items()), None, None, fetch.verify, fetch.http2, _proxy(fetch, "fetch", environ), "fetch"
         ),
@@ -76,10 +76,10 @@ def host_wishes_for(config: Config, environ: Mapping[str, str]) -> HostWishes:
         Kinds(fetch.kinds),
     )
     single = {name: _wish(own, usual, f'host."{name}"', environ) for name, own in config.host.items()}
-    return HostWishes(usual, host_table(single, "host"))
+    return HostSettingsTable(usual, host_table(single, "host"))
 
 
-def _wish(own: HostSection, usual: HostWish, key: str, environ: Mapping[str, str]) -> HostWish:
+def _wish(own: HostSection, usual: HostSettings, key: str, environ: Mapping[str, str]) -> HostSettings:
     """The usual wish with what is different for this host."""
     basic, bearer = _credentials(own, key, environ)
     theirs = {name.lower() for name in own.headers}
@@ -94,7 +94,7 @@ def _wish(own: HostSection, usual: HostWish, key: str, environ: Mapping[str, str
         key,
     )
     kinds = usual.kinds if own.kinds is None else Kinds(own.kinds, f"{key}.kinds")
-    return HostWish(options, None if own.delay is None else Seconds(own.delay), kinds)
+    return HostSettings(options, None if own.delay is None else Seconds(own.delay), kinds)
 
 
 def _options(

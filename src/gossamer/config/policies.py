@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Final
 
 from gossamer.clock import Clock, clock_of
-from gossamer.config import policies
 from gossamer.config.load import Config
 from gossamer.config.sections import RecrawlRuleSection, RecrawlSection
 from gossamer.errors import ConfigError
@@ -35,7 +34,7 @@ from gossamer.model.units import Domain, HostKey, Seconds
 from gossamer.recrawl.estimate import USUAL
 from gossamer.recrawl.policies import RECRAWL_POLICIES
 from gossamer.recrawl.policy import DAY, RecrawlPolicy
-from gossamer.recrawl.rules import NEVER_AGAIN, PageFacts, RecrawlRule, RecrawlRules, Standing
+from gossamer.recrawl.rules import NEVER_AGAIN, PageFacts, PageStatus, RecrawlRule, RecrawlRules
 from gossamer.recrawl.visit_value import value
 
 MAX_RETRY_DELAY: Final = Seconds(3600.0)
@@ -110,7 +109,7 @@ def _free_of_traps(config: Config) -> HostTable[bool]:
     return host_table({name: own.trap is False for name, own in config.host.items()}, "host")
 
 
-def is_free_of_traps(config: Config) -> Callable[[HostKey], bool]:
+def trap_exemption(config: Config) -> Callable[[HostKey], bool]:
     """For which hosts nothing is cut as a trap."""
     if not config.traps.cut:
         return lambda host: True
@@ -118,7 +117,7 @@ def is_free_of_traps(config: Config) -> Callable[[HostKey], bool]:
     return lambda host: bool(table.of(host))
 
 
-def frees_any(config: Config) -> bool:
+def any_host_exempt(config: Config) -> bool:
     """Whether there is a host for which nothing is cut."""
     return not config.traps.cut or any(own.trap is False for own in config.host.values())
 
@@ -219,7 +218,7 @@ def domain_of(host: HostKey) -> tuple[Domain, int, str]:
     return domain, partition_of(domain, PARTITIONS), public_suffix(host)
 
 
-class Rulebook:
+class PolicyCache:
     """The rules of one configuration. Raises ConfigError where a part of it means none."""
 
     def __init__(self, config: Config) -> None:
@@ -234,12 +233,12 @@ class Rulebook:
 
     @cached_property
     def canonicaliser(self) -> Canonicaliser:
-        return policies.canonicaliser_for(self.config)
+        return canonicaliser_for(self.config)
 
     @cached_property
     def identities(self) -> Identities:
         """As far as they rest on nothing that was learnt."""
-        return Identities(policies.identity_rules_for(self.config))
+        return Identities(identity_rules_for(self.config))
 
     @cached_property
     def scope(self) -> Scope:
@@ -248,33 +247,33 @@ class Rulebook:
 
     @cached_property
     def _entry(self) -> EntryRules:
-        return policies.rules_for(self.config, self.scope)
+        return rules_for(self.config, self.scope)
 
     def entry(self, scope: Scope) -> EntryRules:
         return self._entry if scope is self.scope else replace(self._entry, scope=scope)
 
     @cached_property
     def ordering(self) -> Ordering:
-        return policies.ordering_for(self.config)
+        return ordering_for(self.config)
 
     @cached_property
     def _usual_politeness(self) -> PolitenessPolicy:
-        return policies.politeness_for(self.config)
+        return politeness_for(self.config)
 
     def politeness(self, host: HostKey) -> PolitenessPolicy:
-        return policies.politeness_for(self.config, host) if self.config.host else self._usual_politeness
+        return politeness_for(self.config, host) if self.config.host else self._usual_politeness
 
     @cached_property
-    def is_free_of_traps(self) -> Callable[[HostKey], bool]:
-        return policies.is_free_of_traps(self.config)
+    def trap_exemption(self) -> Callable[[HostKey], bool]:
+        return trap_exemption(self.config)
 
     @cached_property
     def traps(self) -> TrapPolicy:
-        return policies.trap_policy_for(self.config)
+        return trap_policy_for(self.config)
 
     @cached_property
     def recrawl_policy(self) -> RecrawlPolicy:
-        return policies.recrawl_policy_for(self.config)
+        return recrawl_policy_for(self.config)
 
     @cached_property
     def recrawl_rules(self) -> RecrawlRules:
@@ -282,11 +281,11 @@ class Rulebook:
 
     @cached_property
     def opening_price(self) -> float:
-        return policies.opening_price_for(self.config)
+        return opening_price_for(self.config)
 
     @cached_property
     def importance(self) -> Callable[[float], float]:
-        return policies.importance_for(self.config)
+        return importance_for(self.config)
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,7 +311,7 @@ def _recrawl_rule(number: int, rule: RecrawlRuleSection) -> GlobRule:
         rule.host,
         None,
         rule.mime,
-        None if rule.state is None else Standing(rule.state),
+        None if rule.state is None else PageStatus(rule.state),
         gap,
         _seconds(rule.shortest),
         _seconds(rule.longest),

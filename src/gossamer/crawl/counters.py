@@ -7,7 +7,7 @@ from gossamer.model.batch import Batch
 from gossamer.model.states import UrlState
 
 
-class Tally:
+class Counters:
     """Totals of the crawl as far as they will be committed. Owned by the event loop."""
 
     def __init__(self, committed: Mapping[str, int]) -> None:

@@ -12,35 +12,35 @@ from dataclasses import dataclass
 from typing import Final
 
 from gossamer.clock import Clock, FastClock
-from gossamer.crawl.counters import Tally
-from gossamer.crawl.document.processor import DocumentReader
-from gossamer.crawl.document.queue import DeskLimits, ReadingDesk
+from gossamer.crawl.counters import Counters
+from gossamer.crawl.document.processor import DocumentProcessor
+from gossamer.crawl.document.queue import DocumentQueue, DocumentQueueLimits
 from gossamer.crawl.document.sitemaps import Sitemaps
-from gossamer.crawl.events import Audience
-from gossamer.crawl.load_detector import LoadWatch
-from gossamer.crawl.requeue import Refreshing
+from gossamer.crawl.events import OutcomeEvents
+from gossamer.crawl.load_detector import LoadDetector
+from gossamer.crawl.requeue import Requeue
 from gossamer.crawl.run.recovery import recall, warm
 from gossamer.crawl.slots import Slots, open_file_limit, room_aside
-from gossamer.crawl.trap_accounts import Lessons
-from gossamer.crawl.visit.host_context import Notes
+from gossamer.crawl.trap_accounts import OutcomeFeedback
+from gossamer.crawl.visit.host_context import HostContexts
 from gossamer.crawl.visit.visit import Visitor
 from gossamer.dedup.exact import ContentSeen
 from gossamer.errors import GossamerError
-from gossamer.fetch.http.body import BodyRoom
+from gossamer.fetch.http.body import BodyMemory
 from gossamer.frontier.decisions import WaitUntil
 from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.selector import Load
 from gossamer.model.batch import Batch, Committed, RetiredHost
-from gossamer.model.document import Read
-from gossamer.model.loads import Loaded, LoadOrder
-from gossamer.model.queue_depth import Fill
+from gossamer.model.document import ProcessedDocument
+from gossamer.model.loads import Loaded, LoadRequest
+from gossamer.model.queue_depth import QueueDepth
 from gossamer.model.states import UrlState
 from gossamer.model.task import Visit
 from gossamer.model.units import Instant, Seconds
 from gossamer.recrawl.planner import REFRESHING
 from gossamer.seen.tiers import SeenTest
 from gossamer.store.ports import TaskSource
-from gossamer.store.threads import StoreReads, StoreThread
+from gossamer.store.threads import ReaderThread, WriterThread
 
 _LONGEST: Final = 3600.0  # seconds; then we look again
 
@@ -76,15 +76,15 @@ class Alarm:
 
 
 @dataclass(frozen=True, slots=True)
-class PipelineLimits:
+class EngineLimits:
     concurrency: int = 80
-    desk: DeskLimits = DeskLimits()
+    desk: DocumentQueueLimits = DocumentQueueLimits()
     high_water: float = 0.8  # of any queue: nothing new is fetched
     max_pages: int | None = None
     max_hosts: int = 10_000  # that the frontier has in memory
 
 
-class Pipeline:
+class Engine:
     """Pulls visits from the frontier while there are slots, and moves what they bring to the store.
 
     There is one rule: `pump` is called after everything that may let a visit go out (a slot, a load, a commit, the
@@ -96,18 +96,18 @@ class Pipeline:
         *,
         frontier: Frontier,
         loader: TaskSource,
-        reads: StoreReads,
-        store: StoreThread,
-        bodies: BodyRoom,
-        reader: DocumentReader,
+        reads: ReaderThread,
+        store: WriterThread,
+        bodies: BodyMemory,
+        reader: DocumentProcessor,
         seen: SeenTest,
         contents: ContentSeen[int],
-        notes: Notes,
-        lessons: Lessons,
-        refreshing: Refreshing,
-        tally: Tally,
+        notes: HostContexts,
+        lessons: OutcomeFeedback,
+        refreshing: Requeue,
+        tally: Counters,
         clock: Clock,
-        limits: PipelineLimits,
+        limits: EngineLimits,
         journal_turn_over: Callable[[], None],
         journal_forget: Callable[[], None],
         lists: Sitemaps | None = None,
@@ -129,7 +129,7 @@ class Pipeline:
         self.visitor: Visitor | None = None  # set by the assembly; it needs the desk
         room = room_aside(limits.concurrency, open_file_limit())
         self._slots: Slots[asyncio.Task[None]] = Slots(limits.concurrency, room)
-        self.desk = ReadingDesk(
+        self.desk = DocumentQueue(
             reader,
             clock,
             limits=limits.desk,
@@ -149,8 +149,8 @@ class Pipeline:
         self.stopping = False
         self.finished = False
         self.keep_open = self.paused = False  # with nothing left to do, waits for more; starts no visit
-        self._load_watch = LoadWatch()
-        self.audience = Audience()
+        self._load_watch = LoadDetector()
+        self.audience = OutcomeEvents()
         self.on_load: Callable[[Load, str], None] = lambda load, reason: None  # told of every switch
 
     # --- starting visits -------------------------------------------------------------------------
@@ -251,9 +251,9 @@ class Pipeline:
         return len(self._slots)
 
     @property
-    def fills(self) -> tuple[Fill, Fill]:
+    def fills(self) -> tuple[QueueDepth, QueueDepth]:
         """Of the hosts that have a back queue, and of the visits that are out."""
-        return Fill(len(self._notes), self.limits.max_hosts), Fill(len(self._slots), self._slots.bound)
+        return QueueDepth(len(self._notes), self.limits.max_hosts), QueueDepth(len(self._slots), self._slots.bound)
 
     # --- the end ---------------------------------------------------------------------------------
 
@@ -330,7 +330,7 @@ class Pipeline:
         future = self._reads.ask(self._loader.load, order)
         future.add_done_callback(lambda done: self._loaded(order, done))
 
-    def _loaded(self, order: LoadOrder, done: "asyncio.Future[Loaded]") -> None:
+    def _loaded(self, order: LoadRequest, done: "asyncio.Future[Loaded]") -> None:
         self._loading = False
         if done.cancelled():
             return
@@ -361,7 +361,7 @@ class Pipeline:
         self._store.nudge()
         self.pump()
 
-    def _was_read(self, read: Read) -> None:
+    def _was_read(self, read: ProcessedDocument) -> None:
         batch = self._store.batch
         batch.settle(read.settlement)
         self.refreshing.settled(read.before, read.settlement, batch)

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 
 from gossamer.model.batch import Batch
 from gossamer.model.outcome import Response
-from gossamer.model.queue_depth import Fill
+from gossamer.model.queue_depth import QueueDepth
 from gossamer.model.settlement import Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.task import Visit
@@ -33,7 +33,7 @@ class Outcome(NamedTuple):
     response: Response | None  # of a page that was stored
 
 
-class Listener(Protocol):
+class Subscriber(Protocol):
     """Is told of every outcome, on the event loop and in the order of the commits. Must be quick."""
 
     @property
@@ -41,13 +41,13 @@ class Listener(Protocol):
         """How full it is; 1.0 is its bound."""
 
     @property
-    def fill(self) -> Fill:
+    def fill(self) -> QueueDepth:
         """The same in figures."""
 
     def tell(self, outcome: Outcome) -> None: ...
 
 
-class Audience:
+class OutcomeEvents:
     """Keeps the addresses of visits that are under way, while anybody listens, and tells their outcomes.
 
     Bounded by the visits that are out or in a batch, and one for each host in memory: a URL that has gone back into its
@@ -55,17 +55,17 @@ class Audience:
     """
 
     def __init__(self) -> None:
-        self._listeners: list[Listener] = []
+        self._listeners: list[Subscriber] = []
         self._under_way: dict[int, Visit] = {}
         self._handed_over: list[Settlement] = []
 
     def __bool__(self) -> bool:
         return bool(self._listeners)
 
-    def join(self, listener: Listener) -> None:
+    def join(self, listener: Subscriber) -> None:
         self._listeners.append(listener)
 
-    def leave(self, listener: Listener) -> None:
+    def leave(self, listener: Subscriber) -> None:
         self._listeners.remove(listener)
         if not self._listeners:
             self._under_way.clear()  # nobody would hear how these end
@@ -75,9 +75,11 @@ class Audience:
         return max([listener.saturation for listener in self._listeners]) if self._listeners else 0.0
 
     @property
-    def fill(self) -> Fill:
+    def fill(self) -> QueueDepth:
         """Of the fullest."""
-        return max((listener.fill for listener in self._listeners), key=lambda fill: fill.saturation, default=Fill(0))
+        return max(
+            (listener.fill for listener in self._listeners), key=lambda fill: fill.saturation, default=QueueDepth(0)
+        )
 
     def visit_begins(self, visit: Visit) -> None:
         self._under_way[visit.task.url_id] = visit
@@ -134,8 +136,8 @@ class PageQueue:
         return max(len(self._pages) / self._max_pages, self._bytes / self._max_bytes)
 
     @property
-    def fill(self) -> Fill:
-        return Fill(len(self._pages), self._max_pages, self._bytes, self._max_bytes)
+    def fill(self) -> QueueDepth:
+        return QueueDepth(len(self._pages), self._max_pages, self._bytes, self._max_bytes)
 
     def tell(self, outcome: Outcome) -> None:
         if outcome.response is not None:

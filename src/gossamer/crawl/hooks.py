@@ -19,7 +19,7 @@ from gossamer.extract.full_page import Page as Contents
 from gossamer.fetch.http.body import payload
 from gossamer.filter.canonical import Canonical, canonicalise
 from gossamer.model.outcome import Response
-from gossamer.model.queue_depth import Fill
+from gossamer.model.queue_depth import QueueDepth
 
 if TYPE_CHECKING:
     pass
@@ -180,8 +180,8 @@ class HookRunner:
         return max(self._waiting / MAX_WAITING, self._bytes / MAX_BYTES)
 
     @property
-    def fill(self) -> Fill:
-        return Fill(self._waiting, MAX_WAITING, self._bytes, MAX_BYTES)
+    def fill(self) -> QueueDepth:
+        return QueueDepth(self._waiting, MAX_WAITING, self._bytes, MAX_BYTES)
 
     @property
     def asks_about_links(self) -> bool:

@@ -10,7 +10,7 @@ CALM_FULL = 0.6  # ... and every queue is emptier than this ...
 NORMAL_AFTER = 2.0  # ... for so many seconds
 
 
-class LoadWatch:
+class LoadDetector:
     """Remembers how long things have been as they are. Fed a few times a second; reads no clock.
 
     Between the two pairs of bounds nothing changes: a crawl that swings there stays what it was, and each switch

@@ -12,19 +12,19 @@ import math
 from typing import Final
 
 from gossamer.config.sections import RecrawlSection
-from gossamer.crawl.counters import Tally
+from gossamer.crawl.counters import Counters
 from gossamer.model.batch import Batch, Committed
-from gossamer.model.requeue import Again, Place
+from gossamer.model.requeue import DueCursor, RequeueOrder
 from gossamer.model.settlement import Settlement
 from gossamer.model.states import UrlState
-from gossamer.model.task import Before
+from gossamer.model.task import PreviousVisit
 from gossamer.model.units import Instant, Seconds
-from gossamer.recrawl.budget import PACE, TOKENS, Allowance, Pace
+from gossamer.recrawl.budget import PACE, TOKENS, RefreshBudget, VisitRates
 from gossamer.recrawl.host_backlog import ROOM
-from gossamer.recrawl.planner import REFRESHING, Recrawling
-from gossamer.store.threads import StoreThread
+from gossamer.recrawl.planner import REFRESHING, RecrawlPlanner
+from gossamer.store.threads import WriterThread
 
-__all__ = ["REFRESHING", "TOKENS", "Refreshing"]
+__all__ = ["REFRESHING", "TOKENS", "Requeue"]
 
 AT_ONCE: Final = 1_024
 """URLs that are queued by one commit: some ten milliseconds of it."""
@@ -35,7 +35,7 @@ STANDSTILL: Final = 10.0
 
 _QUEUED, _STORED = UrlState.QUEUED, UrlState.STORED  # an enumeration takes its time to look a member up
 _SOON = 1.0  # seconds until we look again where something else must happen first
-_FIRST = Place(-math.inf, 0, 0)
+_FIRST = DueCursor(-math.inf, 0, 0)
 _MORE_ROOM = 4  # times: how much longer lines may be when those that found no room are looked at again
 
 
@@ -46,23 +46,23 @@ def _least_gap(wishes: RecrawlSection) -> Seconds | None:
     return Seconds(max(wishes.shortest, *(rule.shortest or 0.0 for rule in wishes.rules), 0.0))
 
 
-class Refreshing:
+class Requeue:
     """Owned by the event loop. `look_at` says when `order` has something to decide; the caller waits for that."""
 
     def __init__(
         self,
         wishes: RecrawlSection,
-        recrawling: Recrawling,
-        store: StoreThread,
-        tally: Tally,
+        recrawling: RecrawlPlanner,
+        store: WriterThread,
+        tally: Counters,
         now: Instant,
         tokens: str | None = None,
         pace: str | None = None,
     ) -> None:
         """`tokens` and `pace`: what the crawl remembers of its budget, and of how it was spent."""
         self.recrawling = recrawling
-        self.pace = Pace(now, pace)
-        self._allowance = Allowance(wishes, now, tokens)
+        self.pace = VisitRates(now, pace)
+        self._allowance = RefreshBudget(wishes, now, tokens)
         self._by = now
         self._store = store
         self._tally = tally
@@ -75,7 +75,7 @@ class Refreshing:
         self._looked = (now, now)  # the last order: until which date, and when
         self._moved = 0  # visits to what was queued since then, or since the queue was seen to move
         self._stood = now  # when that was
-        self._walk: Place | None = None  # how far everything has been planned anew; None: nothing is being so
+        self._walk: DueCursor | None = None  # how far everything has been planned anew; None: nothing is being so
         self._walk_at = 0.0  # when the next part is
         self._walks = False  # whether it was with the last order
         self._after = _FIRST  # what a crawl that runs once has looked at ...
@@ -156,7 +156,7 @@ class Refreshing:
         early_by = self._early if early else None
         # How many go is decided here; they must not wait behind a million others on top of it.
         lines = self.recrawling.lines
-        order = Again(by, most, self._keep, beside_new, early_by, lines.prices, ROOM, lines.waiting)
+        order = RequeueOrder(by, most, self._keep, beside_new, early_by, lines.prices, ROOM, lines.waiting)
         if not self._keep:
             order = order._replace(dear=(), room=self._room, after=self._after)
         self._store.batch.again = order
@@ -170,12 +170,12 @@ class Refreshing:
             if not (self._keep and self.recrawling.moves_price and price.has_fallen()):
                 return
             price.plan_anew()
-            self._walk = Place(now, 0, 0)
+            self._walk = DueCursor(now, 0, 0)
         if now < self._walk_at:
             self.look_at = min(self.look_at, self._walk_at)
             return
         order = self._store.batch.again if self._ordered else None
-        self._store.batch.again = (order or Again(now, 0))._replace(walk=self._walk)
+        self._store.batch.again = (order or RequeueOrder(now, 0))._replace(walk=self._walk)
         self._ordered = self._walks = True
         self._looked = (now, now) if order is None else self._looked
         self._store.nudge()
@@ -256,7 +256,7 @@ class Refreshing:
         else:
             self._done = True
 
-    def settled(self, before: Before | None, settlement: Settlement, batch: Batch) -> None:
+    def settled(self, before: PreviousVisit | None, settlement: Settlement, batch: Batch) -> None:
         """What came of any visit: of one to a new URL or of one that was queued again."""
         date = settlement.available_at
         if settlement.state is _QUEUED:

@@ -10,34 +10,39 @@ import resource
 from typing import Final, Protocol
 
 from gossamer.clock import cpu_seconds
-from gossamer.crawl.document.queue import ReadingDesk
-from gossamer.crawl.engine import Pipeline
+from gossamer.crawl.document.queue import DocumentQueue
+from gossamer.crawl.engine import Engine
 from gossamer.fetch.dns.resolver import MOST_ASKED, Resolver, ResolverStatistics
-from gossamer.fetch.http.body import BodyRoom
+from gossamer.fetch.http.body import BodyMemory
 from gossamer.fetch.ports import ExchangeTimes
-from gossamer.model.queue_depth import Fill
+from gossamer.model.queue_depth import QueueDepth
 from gossamer.observe.log import EventLog
-from gossamer.observe.snapshot import PHASES, ProcessUse, Workings
+from gossamer.observe.snapshot import PHASES, Internals, ProcessUse
 from gossamer.seen.tiers import SeenStatistics
 from gossamer.sketch.durations import Durations
-from gossamer.store.threads import StoreReads, StoreThread
+from gossamer.store.threads import ReaderThread, WriterThread
 
 QUEUES: Final = ("hosts", "names", "visits", "bodies", "documents", "store_reads", "batch", "listeners", "log")
 """In the order in which a document passes them; the log is beside them. The labels of the metrics are these."""
 
 
 def queues_of(
-    pipeline: Pipeline, dns: ResolverStatistics, bodies: BodyRoom, reads: StoreReads, store: StoreThread, log: EventLog
-) -> dict[str, Fill]:
+    pipeline: Engine,
+    dns: ResolverStatistics,
+    bodies: BodyMemory,
+    reads: ReaderThread,
+    store: WriterThread,
+    log: EventLog,
+) -> dict[str, QueueDepth]:
     """One moment of them all. Costs some microseconds."""
     (hosts, visits), documents = pipeline.fills, pipeline.desk.fill
     fills = (
         hosts,
-        Fill(dns.asking, MOST_ASKED),
+        QueueDepth(dns.asking, MOST_ASKED),
         visits,
         bodies.fill(visits.items),
         documents,
-        Fill(reads.waiting, visits.most_items + documents.most_items),
+        QueueDepth(reads.waiting, visits.most_items + documents.most_items),
         store.fill,
         pipeline.audience.fill,
         log.fill,
@@ -80,20 +85,20 @@ class Timed(Protocol):
     def times(self) -> ExchangeTimes: ...
 
 
-def workings_of(
+def internals_of(
     *,
     resolver: Resolver,
     fetcher: Timed,
-    desk: ReadingDesk,
-    store: StoreThread,
+    desk: DocumentQueue,
+    store: WriterThread,
     seen: SeenStatistics,
     wakings: Durations,
     hosts_failing: int,
-) -> Workings:
+) -> Internals:
     """Costs some ten microseconds, whatever the size of the crawl."""
     dns, times = resolver.statistics(), fetcher.times
     phases = (resolver.times, times.connect, times.tls, times.first_byte, times.body, desk.times, store.times)
-    return Workings(
+    return Internals(
         phases={name: durations.spread() for name, durations in zip(PHASES, phases, strict=True)},
         wakings=wakings.spread(),
         links_recent=seen.seen,

@@ -13,21 +13,21 @@ What the crawl learns from what came of its visits: which shapes are traps, whic
 
 from collections.abc import Callable, Iterator, Sequence
 
-from gossamer.dedup.soft404 import SOFT_404, SoftMissing
+from gossamer.dedup.soft404 import SOFT_404, Soft404Detector
 from gossamer.filter.canonical import end_of_authority, taken_apart
-from gossamer.filter.identity import Identities, Learnt
+from gossamer.filter.identity import Identities, LearnedParameter
 from gossamer.filter.parameter_learner import ParameterLearner
-from gossamer.filter.trap_budget import Cut, DomainBudget, HostBudget, Outline, TrapPolicy, Worth
+from gossamer.filter.trap_budget import Cut, DomainBudget, HostBudget, PageValue, TemplateSketch, TrapPolicy
 from gossamer.filter.url_shape import Shape, shape_of
 from gossamer.model.batch import Batch, LearntParameter
-from gossamer.model.document import Read
+from gossamer.model.document import ProcessedDocument
 from gossamer.model.settlement import Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.task import HostRecord, Visit
 from gossamer.model.units import Domain, HostId, HostKey, Url
 
 # Looking a member up costs as much as a call, and these are asked for with every page.
-_STORED, _NEW = UrlState.STORED, Worth.NEW
+_STORED, _NEW = UrlState.STORED, PageValue.NEW
 
 _SAVE_EVERY = 16  # pages, or hosts of a domain: what a crash makes us forget
 _LOOK_EVERY = 16  # pages whose links are looked at; the first ones of a shape more often
@@ -38,7 +38,7 @@ _NO_DIGITS = str.maketrans("", "", "0123456789")
 _SAME_DISTANCE = 1  # of a near-duplicate whose text is that of another page
 
 
-class Budgets:
+class TrapAccounts:
     """Keeps the accounts. All calls from the event loop; nothing waits."""
 
     def __init__(
@@ -97,7 +97,7 @@ class Budgets:
                 self._changed_domains[visit.domain_id] = domain
         return budget.cut_of(_shape(visit.task.url)) if budget.cuts else None
 
-    def settled(self, visit: Visit, settlement: Settlement, read: Read | None = None) -> None:
+    def settled(self, visit: Visit, settlement: Settlement, read: ProcessedDocument | None = None) -> None:
         """What came of a request; of a document, with what was read of it."""
         budget = self._hosts.get(visit.host_id)
         if budget is None:
@@ -108,7 +108,7 @@ class Budgets:
         elif state is UrlState.DUPLICATE or (
             state is UrlState.REDIRECT and self._leads_to_its_like(visit, settlement.redirect_to)
         ):
-            worth = Worth.SAME
+            worth = PageValue.SAME
         else:
             return  # errors and what is missing lead nowhere, so they cannot be endless
         if worth is _NEW and not budget.showed:
@@ -121,7 +121,9 @@ class Budgets:
             return
         self._count(visit, budget, worth, settlement, read)
 
-    def _count(self, visit: Visit, budget: HostBudget, worth: Worth, settlement: Settlement, read: Read | None) -> None:
+    def _count(
+        self, visit: Visit, budget: HostBudget, worth: PageValue, settlement: Settlement, read: ProcessedDocument | None
+    ) -> None:
         shape = _shape(visit.task.url)
         before = len(budget)
         coarse = budget.coarse.get(shape.coarse)
@@ -203,25 +205,25 @@ def _shape(url: Url) -> Shape:
     return shape_of(url, end_of_authority(url))
 
 
-def _worth(settlement: Settlement) -> Worth:
+def _worth(settlement: Settlement) -> PageValue:
     """What a stored document was worth: that of a near-duplicate falls with its distance."""
     if settlement.reason == SOFT_404:
-        return Worth.SAME
+        return PageValue.SAME
     if settlement.distance is None:
         return _NEW
-    return Worth.SAME if settlement.distance <= _SAME_DISTANCE else Worth.ALIKE
+    return PageValue.SAME if settlement.distance <= _SAME_DISTANCE else PageValue.ALIKE
 
 
-def _outline(settlement: Settlement, read: Read) -> Outline | None:
+def _outline(settlement: Settlement, read: ProcessedDocument) -> TemplateSketch | None:
     """What one template makes of no text: one title but for its numbers, one size, so many links. None if no page."""
     if read.links is None or settlement.size is None:
         return None
     title = settlement.title or ""
     named = title.translate(_NO_DIGITS)
-    return Outline(hash((named, settlement.size >> 4, len(read.links.prints))), named != title)
+    return TemplateSketch(hash((named, settlement.size >> 4, len(read.links.prints))), named != title)
 
 
-def _leads_away(shape: Shape, host: HostKey, read: Read) -> bool:
+def _leads_away(shape: Shape, host: HostKey, read: ProcessedDocument) -> bool:
     return any(c.host != host or _shape(c.url).coarse != shape.coarse for c in read.candidates)
 
 
@@ -233,19 +235,19 @@ def _same_host(
             yield _shape(urls[i]), i in fresh
 
 
-class Lessons:
+class OutcomeFeedback:
     """Told of every request and of what came of it. All calls from the event loop; nothing waits.
 
     `budgets` and `learner` are None where the configuration wants none of it.
     """
 
-    def __init__(self, identities: Identities, budgets: Budgets | None, learner: ParameterLearner | None) -> None:
+    def __init__(self, identities: Identities, budgets: TrapAccounts | None, learner: ParameterLearner | None) -> None:
         self._identities = identities
         self.budgets = budgets
         self._learner = learner
         self._out: dict[int, Visit] = {}  # visits that became requests and are not settled yet, by their URL's row
         self._news: list[LearntParameter] = []
-        self.soft: SoftMissing | None = None  # set by the assembly; only remembered here
+        self.soft: Soft404Detector | None = None  # set by the assembly; only remembered here
 
     def begin(self, record: HostRecord) -> None:
         """A host has got a back queue; this is what the store remembers."""
@@ -260,7 +262,7 @@ class Lessons:
         if visit.task.before is None or not visit.task.before.has_document:
             self._out[visit.task.url_id] = visit
 
-    def settled(self, settlement: Settlement, read: Read | None = None) -> None:
+    def settled(self, settlement: Settlement, read: ProcessedDocument | None = None) -> None:
         """What became of a URL; of a document, with what was read of it. Nothing is learnt where nothing was asked."""
         visit = self._out.pop(settlement.url_id, None)
         if visit is None:
@@ -274,7 +276,7 @@ class Lessons:
         assert self._learner is not None and settlement.digest is not None
         url, host = visit.task.url, visit.host
         for news in self._learner.page(url, host, taken_apart(url, host).path_start, settlement.digest):
-            if isinstance(news, Learnt):
+            if isinstance(news, LearnedParameter):
                 self._identities.learn(news)
                 self._news.append(LearntParameter(*news, refuted=False))
             else:

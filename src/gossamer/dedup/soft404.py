@@ -66,7 +66,7 @@ class _Host:
         return _Host(set(titles), set(missing), Counter({int(url): n for url, n in shown.items()}), home)
 
 
-class SoftMissing:
+class Soft404Detector:
     """Tells pages from apologies. Does no IO; every call is about a URL that was not told of before."""
 
     def __init__(self, hosts: int = _HOSTS) -> None:

@@ -16,7 +16,7 @@ from typing import NamedTuple, cast
 from turbohtml import Document, Element, Namespace, XPath
 
 from gossamer.extract.charset import replaced_in_utf8
-from gossamer.extract.page_meta import OUR_NAME, WishesFor, declared_language
+from gossamer.extract.page_meta import OUR_NAME, DirectivesFor, declared_language
 from gossamer.extract.tree import page_tree
 from gossamer.model.formats import LongLink, long_link
 from gossamer.sketch.minhash import signature
@@ -142,7 +142,7 @@ def extract_page(
     tree, encoding, sound = page_tree(body, content_type)
     links = tree.find_all("link")
     hrefs, nofollow_links = _linked(links, url)
-    asked = WishesFor(agent, robots_tag)
+    asked = DirectivesFor(agent, robots_tag)
     meta_language = _heeded(tree.find_all("meta"), url, asked, hrefs)
     nofollow_links += _anchored(tree, hrefs)
     hrefs += [
@@ -254,7 +254,7 @@ def _linked(links: list[Element], url: str) -> tuple[list[str], int]:
     return hrefs, forbidden
 
 
-def _heeded(metas: list[Element], url: str, asked: WishesFor, hrefs: list[str]) -> str | None:
+def _heeded(metas: list[Element], url: str, asked: DirectivesFor, hrefs: list[str]) -> str | None:
     """Take in what meta elements ask for and where they lead. Returns the language that one declares."""
     language: str | None = None
     for element in metas:

@@ -32,7 +32,7 @@ from gossamer.extract.crawl_page import (
     title_of,
     trimmed,
 )
-from gossamer.extract.page_meta import OUR_NAME, WishesFor, declared_language, language_tag
+from gossamer.extract.page_meta import OUR_NAME, DirectivesFor, declared_language, language_tag
 from gossamer.extract.tree import page_tree
 
 MAX_ANCHOR_TEXT = 300
@@ -271,7 +271,7 @@ def read_page(
     """
     want = want or Wanted()
     tree, encoding, _ = page_tree(body, content_type)
-    reader = _Reader(url, WishesFor(agent, robots_tag), want, AnchorTexts(len(body)) if want.anchor_text else None)
+    reader = _Reader(url, DirectivesFor(agent, robots_tag), want, AnchorTexts(len(body)) if want.anchor_text else None)
     reader.read(tree)
     wishes = reader.wishes.wishes()
     text = main_text(tree, len(body)) if want.text else None
@@ -300,7 +300,7 @@ def read_page(
 class _Reader:
     """One walk over the elements that matter, in document order."""
 
-    def __init__(self, url: str, wishes: WishesFor, want: Wanted, texts: AnchorTexts | None) -> None:
+    def __init__(self, url: str, wishes: DirectivesFor, want: Wanted, texts: AnchorTexts | None) -> None:
         self._url = url
         self._want = want
         self._texts = texts

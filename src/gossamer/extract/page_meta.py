@@ -68,28 +68,28 @@ _SEPARATORS = re.compile(r"[\s,;]+")
 _VALUED = frozenset({"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"})
 
 
-class Wishes(NamedTuple):
+class RobotsDirectives(NamedTuple):
     """What the page does not want: to be indexed, or to have its links followed."""
 
     noindex: bool
     nofollow: bool
 
-    def and_also(self, other: "Wishes") -> "Wishes":
+    def and_also(self, other: "RobotsDirectives") -> "RobotsDirectives":
         """Several statements add up: the strictest holds."""
-        return Wishes(self.noindex or other.noindex, self.nofollow or other.nofollow)
+        return RobotsDirectives(self.noindex or other.noindex, self.nofollow or other.nofollow)
 
 
-NO_WISHES = Wishes(noindex=False, nofollow=False)
+NO_WISHES = RobotsDirectives(noindex=False, nofollow=False)
 
 
-def wishes_in_meta(content: str) -> Wishes:
+def directives_in_meta(content: str) -> RobotsDirectives:
     """Read the content attribute of a robots meta element. Unknown words mean nothing."""
     words = set(_SEPARATORS.split(content.lower()))
     none = "none" in words
-    return Wishes(noindex=none or "noindex" in words, nofollow=none or "nofollow" in words)
+    return RobotsDirectives(noindex=none or "noindex" in words, nofollow=none or "nofollow" in words)
 
 
-class WishesFor:
+class DirectivesFor:
     """The wishes of one page for one robot, gathered from its header and its elements.
 
     What is addressed to the robot by name replaces what is said to all, as in robots.txt, wherever either stands.
@@ -100,11 +100,11 @@ class WishesFor:
         """`header` is X-Robots-Tag, several lines joined by commas."""
         self._agent = agent.lower()
         self._to_all = NO_WISHES
-        self._to_us: Wishes | None = None
+        self._to_us: RobotsDirectives | None = None
         if header is not None:
             self._heed_header(header)
 
-    def wishes(self) -> Wishes:
+    def wishes(self) -> RobotsDirectives:
         """What holds, after all that has been heard."""
         return self._to_all if self._to_us is None else self._to_us
 
@@ -114,9 +114,9 @@ class WishesFor:
             return
         name = name.strip().lower()
         if name == "robots":
-            self._to_all = self._to_all.and_also(wishes_in_meta(content))
+            self._to_all = self._to_all.and_also(directives_in_meta(content))
         elif name == self._agent:
-            self._to_us = (self._to_us or NO_WISHES).and_also(wishes_in_meta(content))
+            self._to_us = (self._to_us or NO_WISHES).and_also(directives_in_meta(content))
 
     def _heed_header(self, header: str) -> None:
         """`otherbot: noindex` speaks to that robot only; a name holds until the next one, since the joined lines do

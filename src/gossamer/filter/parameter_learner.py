@@ -11,7 +11,7 @@ forgotten, which costs pairs and never a page.
 
 from dataclasses import dataclass, field
 
-from gossamer.filter.identity import Learnt, place_of
+from gossamer.filter.identity import LearnedParameter, place_of
 from gossamer.model.units import HostKey, Url
 
 _MOST_PARAMETERS = 8
@@ -42,7 +42,7 @@ class ParameterLearner:
     def __init__(
         self,
         policy: LearningPolicy,
-        learnt: tuple[Learnt, ...] = (),
+        learnt: tuple[LearnedParameter, ...] = (),
         refuted: tuple[tuple[HostKey, str, str], ...] = (),
         *,
         remember: int = 50_000,
@@ -63,7 +63,7 @@ class ParameterLearner:
     def __len__(self) -> int:
         return len(self._young) + len(self._old)
 
-    def page(self, url: Url, host: HostKey, path_start: int, digest: bytes) -> list[Learnt | Refuted]:
+    def page(self, url: Url, host: HostKey, path_start: int, digest: bytes) -> list[LearnedParameter | Refuted]:
         """A document came from `url`. What follows from it, mostly nothing."""
         path, mark, query = url.partition("?")
         if not mark:
@@ -71,7 +71,7 @@ class ParameterLearner:
         parts = query.split("&")
         if len(parts) > _MOST_PARAMETERS:
             return []
-        news: list[Learnt | Refuted] = []
+        news: list[LearnedParameter | Refuted] = []
         content = hash(digest)
         where, hashes = hash(path), [hash(part) for part in parts]
         total = sum(hashes)
@@ -91,7 +91,7 @@ class ParameterLearner:
             self._old, self._young = self._young, {}
         return news
 
-    def _pair(self, key: tuple[HostKey, str, str], same: bool, content: int) -> Learnt | Refuted | None:
+    def _pair(self, key: tuple[HostKey, str, str], same: bool, content: int) -> LearnedParameter | Refuted | None:
         case = self._cases.get(key)
         if case is None:
             if len(self._cases) >= self._generation:
@@ -109,7 +109,7 @@ class ParameterLearner:
         if case.learnt or case.pairs < self._policy.pairs or len(case.contents) < self._policy.contents:
             return None
         case.learnt = True
-        return Learnt(*key, case.pairs, len(case.contents))
+        return LearnedParameter(*key, case.pairs, len(case.contents))
 
     def _forget_a_case(self) -> None:
         """The oldest that was not learnt: what was stays, so that a counter-example finds it."""

@@ -15,7 +15,7 @@ from gossamer.model.units import Domain, HostKey
 T = TypeVar("T", bound=str)
 
 
-class GrowingSet(Set[T]):
+class LayeredSet(Set[T]):
     """Names in a few layers, each at least twice as large as the next: a million names in small lots are copied twenty
     times each, not thousands of times. Asking takes a look at every layer."""
 
@@ -37,7 +37,7 @@ class GrowingSet(Set[T]):
     def __hash__(self) -> int:
         return self._hash()
 
-    def with_more(self, names: Iterable[T]) -> "GrowingSet[T]":
+    def with_more(self, names: Iterable[T]) -> "LayeredSet[T]":
         """A set with these names too; itself if it has them all."""
         fresh = frozenset(name for name in names if name not in self)
         if not fresh:
@@ -45,7 +45,7 @@ class GrowingSet(Set[T]):
         layers = list(self._layers)
         while layers and len(layers[-1]) < 2 * len(fresh):
             fresh |= layers.pop()
-        grown: GrowingSet[T] = GrowingSet()
+        grown: LayeredSet[T] = LayeredSet()
         grown._layers = (*layers, fresh)
         return grown
 
@@ -60,8 +60,8 @@ class Scope:
     everything: bool = False
     of_seed_hosts: bool = False
     of_seed_domains: bool = False
-    hosts: GrowingSet[HostKey] = GrowingSet()
-    suffixes: GrowingSet[str] = GrowingSet()
+    hosts: LayeredSet[HostKey] = LayeredSet()
+    suffixes: LayeredSet[str] = LayeredSet()
     """Domains and top-level domains: they admit themselves and all names below."""
 
     def with_seeds(self, hosts: Iterable[HostKey]) -> "Scope":
@@ -118,7 +118,7 @@ def parse_scope(text: str) -> Scope:
                 suffixes.add(_host_named(name.removeprefix("."), part))
             case _:
                 raise ConfigError("scope", f"cannot read {part!r}: {_KINDS}")
-    return Scope(everything, of_hosts, of_domains, GrowingSet(hosts), GrowingSet(suffixes))
+    return Scope(everything, of_hosts, of_domains, LayeredSet(hosts), LayeredSet(suffixes))
 
 
 def _host_named(name: str, part: str) -> HostKey:

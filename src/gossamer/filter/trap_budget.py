@@ -60,7 +60,7 @@ class TrapPolicy:
     grace: int = GRACE
 
 
-class Worth(Enum):
+class PageValue(Enum):
     """What a page was worth."""
 
     NEW = "new"
@@ -68,12 +68,12 @@ class Worth(Enum):
     SAME = "same"  # its bytes, or its text, were met before; or it leads on to another of its shape and shows nothing
 
 
-def breeding(pages: int, new: int, known: int) -> bool:
+def is_self_generating(pages: int, new: int, known: int) -> bool:
     """Whether so many pages link to several new ones of their kind each, and hardly ever to known ones."""
     return new >= _BREEDING_NEW * pages and known <= _BREEDING_KNOWN * (known + new)
 
 
-class Outline(NamedTuple):
+class TemplateSketch(NamedTuple):
     """Of a page with too little text to be compared by it: a hash of the rest, numbers in its title left out; and
     whether there were any, so that at least they tell it from others."""
 
@@ -96,20 +96,20 @@ class ShapeBudget:
     cut: str | None = None
     recent: list[int] = field(default_factory=list)  # outlines of its last pages; not kept over a restart
 
-    def compared(self, outline: Outline) -> Worth:
+    def compared(self, outline: TemplateSketch) -> PageValue:
         """What a page with hardly any text is worth beside its last ones. Remembers it."""
         looks, numbered = outline
         if looks in self.recent:
-            return Worth.ALIKE if numbered else Worth.SAME
+            return PageValue.ALIKE if numbered else PageValue.SAME
         self.recent.append(looks)
         if len(self.recent) > _RECENT:
             del self.recent[0]
-        return Worth.NEW
+        return PageValue.NEW
 
     @property
     def breeds(self) -> bool:
         """Whether its pages link to new ones of its shape only."""
-        return self.looked_at >= _FEW_LOOKS and breeding(self.looked_at, self.links_new, self.links_known)
+        return self.looked_at >= _FEW_LOOKS and is_self_generating(self.looked_at, self.links_new, self.links_known)
 
     @property
     def proven(self) -> bool:
@@ -119,13 +119,13 @@ class ShapeBudget:
     def faceted(self) -> bool:
         return self.variants > _FACETED
 
-    def count(self, worth: Worth, policy: TrapPolicy) -> None:
+    def count(self, worth: PageValue, policy: TrapPolicy) -> None:
         self.fetched += 1
-        if worth is Worth.NEW:
+        if worth is PageValue.NEW:
             self.new += 1
             self.credit = min(float(policy.patience), self.credit + _EARNED)
             return
-        if worth is Worth.ALIKE:
+        if worth is PageValue.ALIKE:
             self.alike += 1
             self.credit -= _ALIKE_COSTS
         else:
@@ -190,7 +190,13 @@ class HostBudget:
         return len(self.fine) + len(self.coarse)
 
     def count(
-        self, shape: Shape, worth: Worth, policy: TrapPolicy, *, leads: bool = False, outline: Outline | None = None
+        self,
+        shape: Shape,
+        worth: PageValue,
+        policy: TrapPolicy,
+        *,
+        leads: bool = False,
+        outline: TemplateSketch | None = None,
     ) -> bool:
         """A page came back. `leads`: to a URL of another shape that was not known. `outline`: of a page with too little
         text to be compared by it. True for a first cut."""
@@ -204,11 +210,11 @@ class HostBudget:
         if fine is None and len(self.fine) < _ROOM:
             fine = self.fine[shape.fine] = ShapeBudget(float(policy.patience))
             coarse.variants += "?" in shape.fine
-        if outline is not None and worth is Worth.NEW:
+        if outline is not None and worth is PageValue.NEW:
             worth = coarse.compared(outline)
         combined = coarse.faceted and "&" in shape.fine
-        if combined and worth is Worth.NEW and not leads:
-            worth = Worth.SAME
+        if combined and worth is PageValue.NEW and not leads:
+            worth = PageValue.SAME
         if fine is not None:
             fine.count(worth, policy)
             # Where parameters are combined, what one alone chooses is neither for nor against the rest.
@@ -338,7 +344,7 @@ class DomainBudget:
         if (
             self.looked_at >= LOOKED_AT
             and 2 * self.hosts >= policy.hosts_per_domain
-            and breeding(self.looked_at, self.links_new, self.links_known)
+            and is_self_generating(self.looked_at, self.links_new, self.links_known)
         ):
             self.cut = HOSTS
 

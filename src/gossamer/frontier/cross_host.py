@@ -24,7 +24,7 @@ PATIENCE = Seconds(5.0)
 _SWEEP_AT = 1024
 
 
-class Lender(Protocol):
+class HostLender(Protocol):
     """What the frontier does for errands."""
 
     def enter_address(self, visit: Visit, address: str, now: Instant) -> bool: ...
@@ -48,10 +48,10 @@ class Lender(Protocol):
         ...
 
 
-class Errands:
+class CrossHostRequests:
     """Who is asked by somebody else's visit, and who rests from that. Owned by the frontier."""
 
-    def __init__(self, politeness: PolitenessPolicy, hosts: Mapping[HostId, HostQueue], lender: Lender) -> None:
+    def __init__(self, politeness: PolitenessPolicy, hosts: Mapping[HostId, HostQueue], lender: HostLender) -> None:
         self._politeness = politeness
         self._hosts = hosts
         self._lender = lender

@@ -60,7 +60,7 @@ class FrontQueue:
 _SLACK = 1024  # stale entries that are not worth a sweep
 
 
-class Later:
+class DueTimers:
     """For each (host, class), or front queue (host None), whose due URLs are all read: the nearest date of the others.
 
     One date per queue: a later one is learnt when the nearest has come and the queue is read again. So memory is

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from gossamer.frontier.address_gate import AddressGate, AddressGates
 from gossamer.frontier.back_queue import EMPTY, LOW_MARK, OUT, PARKED, READY, WAITING, HostQueue
-from gossamer.frontier.cross_host import Errands
+from gossamer.frontier.cross_host import CrossHostRequests
 from gossamer.frontier.decisions import (
     FrontierLimits,
     FrontierStatistics,
@@ -25,7 +25,7 @@ from gossamer.frontier.politeness_heap import PolitenessHeap
 from gossamer.frontier.ready import ReadyClasses, ReadyScores
 from gossamer.frontier.router import Router
 from gossamer.frontier.selector import Load, Selector, SelectorRatios
-from gossamer.model.loads import LoadOrder
+from gossamer.model.loads import LoadRequest
 from gossamer.model.task import HostRecord, Task, Visit
 from gossamer.model.units import HostId, Instant, Seconds
 
@@ -71,13 +71,13 @@ class Frontier:
         self._later = self._router.later
         self.rests = self._rests = PolitenessHeap(Seconds(limits.long_rest))  # public for its `lengths`
         self.gates = AddressGates()
-        self.errands = Errands(politeness, self._hosts, self)
+        self.errands = CrossHostRequests(politeness, self._hosts, self)
         self._out = 0
         self._now = Instant(0.0)  # the latest that we were told
 
     # --- what the store is asked for, and what it tells ------------------------------------------
 
-    def load_order(self, now: Instant) -> LoadOrder:
+    def load_order(self, now: Instant) -> LoadRequest:
         """What to read from the task table next. Answer with `loaded_front` and `loaded_host`, once for each part, then
         `load_ends`; no order is given before that."""
         self._now = now

@@ -18,7 +18,7 @@ Key = tuple[float, int]
 _SLACK = 64  # stale entries that are not worth a sweep
 
 
-class Line:
+class LazyHeap:
     """Bidders by what they offer, smallest key first.
 
     Invariant: a bidder with something to offer has exactly one valid entry, the one in `_promised`, which is at least
@@ -84,7 +84,7 @@ def entry_of(place: int) -> int:
     return place & _ENTRY
 
 
-class Promises:
+class PromiseHeap:
     """A heap of bidders with lazy correction: a rise is told at once, a fall is found out at the top.
 
     Invariant: a bidder with something to offer has exactly one valid entry, that in `_promised`, which is at least as

@@ -16,7 +16,7 @@ from heapq import heapify, heappop, heappush
 
 from gossamer.frontier.back_queue import READY, HostQueue
 from gossamer.frontier.domain_counts import DomainTable
-from gossamer.frontier.lazy_heap import Key, Line
+from gossamer.frontier.lazy_heap import Key, LazyHeap
 from gossamer.frontier.orderings.ordering import Ordering
 from gossamer.frontier.selector import Selector
 
@@ -107,10 +107,10 @@ class ReadyScores:
         self._has_domains = kind.domain_term is not Ordering.domain_term
         self._has_suffixes = kind.suffix_term is not Ordering.suffix_term
         self._hosts: dict[int, HostQueue] = {}
-        self._domain_lines: dict[int, Line] = {}  # of hosts, by domain
-        self._suffix_lines: dict[int, Line] = {}  # of domains, by suffix
+        self._domain_lines: dict[int, LazyHeap] = {}  # of hosts, by domain
+        self._suffix_lines: dict[int, LazyHeap] = {}  # of domains, by suffix
         self._suffix_of: dict[int, int] = {}  # domain -> suffix
-        self._line = Line(self._suffix_offer)
+        self._line = LazyHeap(self._suffix_offer)
         self._stay_at = 0
 
     def __len__(self) -> int:
@@ -131,7 +131,7 @@ class ReadyScores:
         domain = host.domain_id if self._has_domains else 0
         line = self._domain_lines.get(domain)
         if line is None:
-            line = self._domain_lines[domain] = Line(self._host_offer)
+            line = self._domain_lines[domain] = LazyHeap(self._host_offer)
             self._suffix_of[domain] = host.suffix_id if self._has_suffixes else 0
         line.rose(host.host_id, key)
         self._domain_rose(domain, key)
@@ -147,7 +147,7 @@ class ReadyScores:
         suffix = self._suffix_of[domain]
         line = self._suffix_lines.get(suffix)
         if line is None:
-            line = self._suffix_lines[suffix] = Line(self._domain_offer)
+            line = self._suffix_lines[suffix] = LazyHeap(self._domain_offer)
         key = self._with_domain(domain, key)
         line.rose(domain, key)
         self._line.rose(suffix, self._with_suffix(suffix, key))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
 
-from gossamer.model.requeue import Again, Place
+from gossamer.model.requeue import DueCursor, RequeueOrder
 from gossamer.model.settlement import PageLinks, Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate
@@ -99,7 +99,7 @@ class SeedRecord(NamedTuple):
 
 
 @dataclass(slots=True)
-class Order:
+class BulkChange:
     """What an operator wants done with URLs: those of `url_ids` that are in `state`, and for that reason if one is
     named, go to `to`; queued again without a try used up, or excluded for `because`. What came of it is known when it
     is committed."""
@@ -139,8 +139,8 @@ class Batch:
     sitemap_names: list[SitemapName] = field(default_factory=list)
     sitemaps: list[SitemapRecord] = field(default_factory=list)
     changing: dict[HostId, str] = field(default_factory=dict)  # how the pages of hosts change (`recrawl.planner`)
-    again: Again | None = None
-    orders: list[Order] = field(default_factory=list)
+    again: RequeueOrder | None = None
+    orders: list[BulkChange] = field(default_factory=list)
     facts: dict[str, str] = field(default_factory=dict)  # about the crawl itself, by name
     delivered: dict[int, int] = field(default_factory=dict)  # by part: up to which number it has what we found for it
     weight: int = 0  # bytes of the captures and of what they link to, roughly
@@ -221,8 +221,8 @@ class Committed(NamedTuple):
     again_at: Mapping[HostId, int] = MappingProxyType({})  # the same by host
     put_off: Sequence[tuple[float | None, float | None]] = ()  # URLs that have another date: gaps, before and after
     left_out: int = 0  # of an order with `after`, URLs that found no room ...
-    again_to: Place | None = None  # ... and the last that was looked at; None: there are no more
-    walked_to: Place | None = None  # the same of an order with `walk`
+    again_to: DueCursor | None = None  # ... and the last that was looked at; None: there are no more
+    walked_to: DueCursor | None = None  # the same of an order with `walk`
     ordered: Mapping[str, int] = MappingProxyType({})  # what orders have added to the counters
     forgiven: frozenset[HostId] = frozenset()  # hosts that orders gave URLs back to
     new_seeds: frozenset[Url] = frozenset()  # seeds that were not known

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from gossamer.model.outcome import Response
 from gossamer.model.settlement import PageLinks, Settlement
 from gossamer.model.states import NEAR_DUPLICATE, UrlState
-from gossamer.model.task import Before, Candidate, Visit
+from gossamer.model.task import Candidate, PreviousVisit, Visit
 from gossamer.model.units import Instant
 
 _DUPLICATE = UrlState.DUPLICATE  # looking a member up costs as much as a call
@@ -21,14 +21,14 @@ class Document(NamedTuple):
     remark: str | None = None  # the reason why it is all there is, where it should have been more
 
 
-class Read(NamedTuple):
+class ProcessedDocument(NamedTuple):
     """What a document came to."""
 
     settlement: Settlement
     candidates: list[Candidate]
     links: PageLinks | None
     excluded: Counter[str]
-    before: Before | None = None  # what the URL was before, if it was anything
+    before: PreviousVisit | None = None  # what the URL was before, if it was anything
 
     def counters(self) -> list[tuple[str, int]]:
         """What is counted of it."""

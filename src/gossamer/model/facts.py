@@ -43,7 +43,7 @@ class DomainFacts:
     links_from_others: int = 0  # of these, from other domains
 
 
-class Standing(NamedTuple):
+class QueuePosition(NamedTuple):
     """Where a URL waits: its front queue, and its place in it (smaller is earlier; None: by the date it is due)."""
 
     front: int
@@ -52,7 +52,7 @@ class Standing(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class HostOrder:
+class HostOverride:
     """`paused`: not contacted until it is resumed. `dropped`: its URLs are excluded when their turn comes. `delay`: it
     is left alone for at least so long after each answer; None if nobody asked for that."""
 

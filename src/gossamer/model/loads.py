@@ -27,7 +27,7 @@ class HostWanted(NamedTuple):
     due_by: Instant
 
 
-class LoadOrder(NamedTuple):
+class LoadRequest(NamedTuple):
     """What the frontier would like to have from the task table."""
 
     fronts: tuple[FrontWanted, ...]

@@ -9,7 +9,7 @@ PARTITIONS = 64
 """A domain belongs to one of so many partitions for ever; parts own whole partitions."""
 
 
-class Part(NamedTuple):
+class WorkerShare(NamedTuple):
     """One of the parts of a crawl by several workers: the partitions whose numbers leave its own as a remainder."""
 
     number: int  # from 0
@@ -23,7 +23,7 @@ class Part(NamedTuple):
         return self.owner_of(partition) == self.number
 
 
-class Outgoing(NamedTuple):
+class OutboxUrl(NamedTuple):
     """A URL on its way to its owner."""
 
     id: int  # grows

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 
-class Fill(NamedTuple):
+class QueueDepth(NamedTuple):
     """One moment of a queue. A bound of 0 is none: then the queue is bounded by the other one.
 
     A bound is where upstream must have stopped: it slows at 80 % (`crawl.engine`), and what is under way by then still

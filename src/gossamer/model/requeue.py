@@ -8,7 +8,7 @@ from gossamer.model.states import UrlState
 from gossamer.model.units import HostId, HostKey, Instant, Seconds, Url
 
 
-class Reported(NamedTuple):
+class ReportedChange(NamedTuple):
     """A page that we have, and that a list says was modified after our visit."""
 
     url_id: int
@@ -24,7 +24,7 @@ class Reported(NamedTuple):
     changing: str | None = None  # what the host's row says of its changes, if nobody knows yet whether it is believed
 
 
-class Due(NamedTuple):
+class DueUrl(NamedTuple):
     """A URL whose date has come, on a host that has a price of its own or a line before it; or one that is planned
     anew."""
 
@@ -45,14 +45,14 @@ class Due(NamedTuple):
     priority: float
 
 
-class PutOff(NamedTuple):
+class Postponement(NamedTuple):
     """It is not queued yet, and has another date."""
 
     until: Instant
     planned: Seconds | None = None  # it is planned anew, with this gap; None: only its turn comes later
 
 
-class Place(NamedTuple):
+class DueCursor(NamedTuple):
     """Where a URL stands among those that have a date."""
 
     date: float
@@ -60,7 +60,7 @@ class Place(NamedTuple):
     url_id: int
 
 
-class Again(NamedTuple):
+class RequeueOrder(NamedTuple):
     """An order to queue URLs again that have a date: those whose date has come, the earliest first."""
 
     by: Instant
@@ -71,5 +71,5 @@ class Again(NamedTuple):
     dear: Container[HostId] = ()  # hosts of which it is asked for each URL whether it is due in fact ...
     room: int | None = None  # ... and so it is of all others before which so many stand in line; None: of none
     waiting: Mapping[HostId, int] = MappingProxyType({})  # as many stand there already
-    walk: Place | None = None  # and plan anew what comes after it, as much as can be looked at in one go
-    after: Place | None = None  # only what comes after it; and what finds no room is left out, not put off
+    walk: DueCursor | None = None  # and plan anew what comes after it, as much as can be looked at in one go
+    after: DueCursor | None = None  # only what comes after it; and what finds no room is left out, not put off

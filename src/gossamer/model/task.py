@@ -19,7 +19,7 @@ class Via(IntEnum):
     SITEMAP = 3
 
 
-class Before(NamedTuple):
+class PreviousVisit(NamedTuple):
     """What is on record of a URL that was visited before: what its next visit is compared with."""
 
     visits: int  # answered so far
@@ -57,7 +57,7 @@ class Task(NamedTuple):
     tries: int  # visits that failed so far
     hops: int  # redirects followed to get here
     sitemap: int = 0  # it is one: 1 if robots.txt names it, one more for every index on the way
-    before: Before | None = None  # None: it was never answered
+    before: PreviousVisit | None = None  # None: it was never answered
     modified: Instant | None = None  # when it was modified last, as a sitemap or a feed says
     changefreq: str | None = None  # how often it changes, as a sitemap says
 

@@ -8,7 +8,7 @@ from gossamer.observe import formatting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Freshening:
+class FreshnessMetrics:
     """Rates are visits a day, of late."""
 
     fresh: float | None = None  # share of the pages that are still what we have, by their estimates; None: not known
@@ -34,14 +34,14 @@ class Freshening:
         return self.refreshes / visits if visits > 0 else None
 
 
-def joined_freshening(parts: Sequence[tuple[Freshening, int]]) -> Freshening:
+def merge_freshness(parts: Sequence[tuple[FreshnessMetrics, int]]) -> FreshnessMetrics:
     """The figures of several workers together, each with the number of its pages: sums, and the means over all pages of
     what is no amount. There is at least one."""
     if len(parts) == 1:
         return parts[0][0]
     figures = [one for one, _ in parts]
     budgets = [one.budget for one in figures if one.budget is not None]
-    return Freshening(
+    return FreshnessMetrics(
         fresh=_mean([(one.fresh, pages) for one, pages in parts]),
         price=_mean([(one.price, pages) for one, pages in parts]),
         scheduled=sum(one.scheduled for one in figures),
@@ -64,7 +64,7 @@ def _mean(values: Sequence[tuple[float | None, int]]) -> float | None:
     return sum(value * weight for value, weight in known) / total
 
 
-def freshening_object(figures: Freshening) -> dict[str, object]:
+def freshness_object(figures: FreshnessMetrics) -> dict[str, object]:
     """For JSON."""
     used, share = figures.budget_used, figures.refresh_share
     return {
@@ -83,14 +83,14 @@ def freshening_object(figures: Freshening) -> dict[str, object]:
     }
 
 
-def budget_words(figures: Freshening) -> str:
+def budget_words(figures: FreshnessMetrics) -> str:
     """`81 % of a budget of 1,000 a day`; how much is asked for where there is none."""
     if figures.budget is None or figures.budget_used is None:
         return f"{_rate(figures.asked)} a day are asked for"
     return f"{100 * figures.budget_used:.0f} % of a budget of {_rate(figures.budget)} a day"
 
 
-def pace_words(figures: Freshening) -> str:
+def pace_words(figures: FreshnessMetrics) -> str:
     """Discoveries against refreshes."""
     return f"{_rate(figures.refreshes)} refreshes and {_rate(figures.discoveries)} discoveries a day"
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from gossamer.clock import Clock, SteadyClock
-from gossamer.model.queue_depth import Fill
+from gossamer.model.queue_depth import QueueDepth
 from gossamer.observe.formatting import timestamp
 
 HIDDEN = "***"
@@ -117,9 +117,9 @@ class EventLog:
             self._waiting_bytes += len(line)
 
     @property
-    def fill(self) -> Fill:
+    def fill(self) -> QueueDepth:
         """What waits to be written. When that is full, events are lost and counted: the crawl does not wait for it."""
-        return Fill(len(self._waiting), 0, self._waiting_bytes, _MAX_WAITING_BYTES)
+        return QueueDepth(len(self._waiting), 0, self._waiting_bytes, _MAX_WAITING_BYTES)
 
     def flush(self) -> None:
         """Write what is waiting now."""

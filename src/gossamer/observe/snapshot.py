@@ -24,9 +24,9 @@ from typing import Final, Literal
 
 import msgspec
 
-from gossamer.model.queue_depth import Fill
+from gossamer.model.queue_depth import QueueDepth
 from gossamer.model.units import Instant
-from gossamer.observe.freshness import Freshening, freshening_object
+from gossamer.observe.freshness import FreshnessMetrics, freshness_object
 from gossamer.sketch.durations import Spread
 
 StateOfCrawl = Literal["running", "idle", "paused", "stopping", "store failing", "store slow"]
@@ -34,7 +34,7 @@ StateOfCrawl = Literal["running", "idle", "paused", "stopping", "store failing",
 it ends."""
 
 
-def what_it_does(*, stopping: bool, paused: bool, store_failing: bool, store_slow: bool, busy: bool) -> StateOfCrawl:
+def crawl_state(*, stopping: bool, paused: bool, store_failing: bool, store_slow: bool, busy: bool) -> StateOfCrawl:
     """What keeps a crawl from fetching comes before what it has to do; a slow store after a pause, because that ends by
     itself. `busy`: something is queued or in flight."""
     if stopping:
@@ -53,7 +53,7 @@ PHASES: Final = ("dns", "connect", "tls", "first_byte", "body", "extract", "comm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Workings:
+class Internals:
     """All of this run."""
 
     phases: Mapping[str, Spread] = field(default_factory=dict)  # by the names in PHASES
@@ -106,7 +106,7 @@ class Snapshot:
     unchanged: int = 0  # ... nothing had
     changed: int = 0
     reported: int = 0  # visits brought forward, because a sitemap or feed that is trusted told of a change
-    freshening: Freshening = Freshening()
+    freshening: FreshnessMetrics = FreshnessMetrics()
     missing: int = 0
     gone: int = 0
     redirects: int = 0
@@ -140,7 +140,7 @@ class Snapshot:
     store_saturation: float = 0.0  # 1.0: nothing more is fetched until a batch is committed
     store_failing: bool = False  # commits fail: nothing is fetched until one succeeds
     store_slow: bool = False  # a commit takes very long: nothing is fetched until it ends
-    queues: Mapping[str, Fill] = field(default_factory=dict)  # every bounded queue by its name (`crawl.status`)
+    queues: Mapping[str, QueueDepth] = field(default_factory=dict)  # every bounded queue by its name (`crawl.status`)
     bodies_held: int = 0  # answers that are not read on until there is room
     log_lost: int = 0  # events that could not be written
     commits: int = 0
@@ -148,7 +148,7 @@ class Snapshot:
     loop_lag: float = 0.0  # worst delay of the event loop in the last second
     worst_loop_lag: float = 0.0  # of this run
     politeness_violations: int = 0
-    workings: Workings = Workings()
+    workings: Internals = Internals()
 
     paused: bool = False  # through the service: no visits are started
     stopping: bool = False  # asked to stop; visits in flight are being finished
@@ -185,7 +185,7 @@ def to_contract(snapshot: Snapshot) -> dict[str, object]:
         "unchanged": snapshot.unchanged,
         "changed": snapshot.changed,
         "reported": snapshot.reported,
-        "recrawl": freshening_object(snapshot.freshening),
+        "recrawl": freshness_object(snapshot.freshening),
         "missing": snapshot.missing,
         "gone": snapshot.gone,
         "robots_fetched": snapshot.robots_fetched,

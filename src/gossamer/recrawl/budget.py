@@ -18,7 +18,7 @@ TOKENS: Final = "recrawl_tokens"
 _DAY = 86_400.0
 
 
-class Allowance:
+class RefreshBudget:
     """A budget and what is left of it. Owned by the event loop.
 
     Always true: `tokens` is between 0 and `most`, which is infinite where there is no budget.
@@ -77,7 +77,7 @@ PACE: Final = "recrawl_pace"
 """The fact of a crawl's database that has it."""
 
 
-class Pace:
+class VisitRates:
     """Visits are counted as they come, and fade within a day. Does no IO and reads no clock."""
 
     __slots__ = ("_discovered", "_refreshed", "_since", "_weight", "budget", "discoveries", "refreshes")

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from gossamer.model.http_dates import http_date
-from gossamer.model.task import Before, Task
+from gossamer.model.task import PreviousVisit, Task
 from gossamer.model.units import Instant, Seconds
 from gossamer.recrawl.estimate import HostRates
 
@@ -117,7 +117,7 @@ HUB_WEIGHT: Final = 4.0
 
 
 @dataclass(slots=True)
-class HostChanging:
+class HostChangeHistory:
     """How the pages of a host change, and whether what is said of that is true."""
 
     rates: HostRates = HostRates()
@@ -138,25 +138,31 @@ class HostChanging:
         return f"[{self.lies}, [{pages}, {rates!r}], {trust}{own}]"
 
     @staticmethod
-    def from_text(text: str) -> "HostChanging":
+    def from_text(text: str) -> "HostChangeHistory":
         """The inverse of `to_text`."""
         lies, rates, trust, *price = json.loads(text)
-        return HostChanging(HostRates(*rates), HostTrust(*trust), lies, price=price[0] if price else 0.0)
+        return HostChangeHistory(HostRates(*rates), HostTrust(*trust), lies, price=price[0] if price else 0.0)
 
 
-class Said(NamedTuple):
+class ChangeHint(NamedTuple):
     """What is believed of what was said about a page that was visited again."""
 
     modified: Instant | None = None  # when it changed, within the gap
     flagged_after: Seconds | None = None  # a list reported the change so long after the visit before
 
 
-NOTHING_SAID: Final = Said()
+NO_HINT: Final = ChangeHint()
 
 
 def judge(
-    known: HostChanging, task: Task, before: Before, last_modified: str | None, now: Instant, *, changed: bool
-) -> Said:
+    known: HostChangeHistory,
+    task: Task,
+    before: PreviousVisit,
+    last_modified: str | None,
+    now: Instant,
+    *,
+    changed: bool,
+) -> ChangeHint:
     """Compare what was said of a page with what a visit found, to the credit of its host or not; and what of it is to
     be used. What this visit shows counts from the next one on."""
     trust = known.trust
@@ -176,11 +182,11 @@ def judge(
         reported = _judge_report(known, task.modified, before.at, now, changed=changed)
         if reported and changed and recall > 0:
             flagged = Seconds(task.modified - before.at)
-    return NOTHING_SAID if modified is None and flagged is None else Said(modified, flagged)
+    return NO_HINT if modified is None and flagged is None else ChangeHint(modified, flagged)
 
 
 def judge_not_modified(
-    known: HostChanging, task: Task, before: Before, last_modified: str | None, now: Instant
+    known: HostChangeHistory, task: Task, before: PreviousVisit, last_modified: str | None, now: Instant
 ) -> None:
     """The server says that nothing has changed. It answers so by its Last-Modified, so that this proves nothing of it,
     unless it is another than before."""
@@ -190,7 +196,7 @@ def judge_not_modified(
         _judge_report(known, task.modified, before.at, now, changed=False)
 
 
-def _judge_report(known: HostChanging, lastmod: Instant, seen: Instant, now: Instant, *, changed: bool) -> bool:
+def _judge_report(known: HostChangeHistory, lastmod: Instant, seen: Instant, now: Instant, *, changed: bool) -> bool:
     """Whether a list says that the page has changed since it was `seen`; whether that is so is to its credit or not."""
     reported = lastmod <= now and reported_change(lastmod, seen)
     if reported or changed:
@@ -199,7 +205,7 @@ def _judge_report(known: HostChanging, lastmod: Instant, seen: Instant, now: Ins
     return reported
 
 
-def age_of(known: HostChanging, task: Task, last_modified: str | None, now: Instant) -> Instant | None:
+def age_of(known: HostChangeHistory, task: Task, last_modified: str | None, now: Instant) -> Instant | None:
     """When a page changed last that is new to us, if somebody says so who can be believed."""
     trust = known.trust
     if last_modified is not None and trust.believes_modified:

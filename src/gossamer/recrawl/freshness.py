@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 
 from gossamer.model.units import Instant
-from gossamer.observe.freshness import Freshening
-from gossamer.recrawl.budget import Pace
-from gossamer.recrawl.change_hints import HostChanging
+from gossamer.observe.freshness import FreshnessMetrics
+from gossamer.recrawl.budget import VisitRates
+from gossamer.recrawl.change_hints import HostChangeHistory
 from gossamer.recrawl.estimate import USUAL, Estimate
 from gossamer.recrawl.policy import DAY
 
@@ -20,7 +20,7 @@ def freshness_of(sample: Iterable[Copied], now: Instant) -> float | None:
     for one, two, at, changing in sample:
         known = Estimate(one, two) if one and two else None
         if known is None:
-            known = HostChanging.from_text(changing).rates.prior() if changing else USUAL
+            known = HostChangeHistory.from_text(changing).rates.prior() if changing else USUAL
         fresh += (known.b / (known.b + max(0.0, now - at) / DAY)) ** known.a
         pages += 1
     return fresh / pages if pages else None
@@ -28,12 +28,12 @@ def freshness_of(sample: Iterable[Copied], now: Instant) -> float | None:
 
 def figures_on_record(
     *, sample: Iterable[Copied], price: str | None, pace: str | None, overdue: int, waiting: int, now: Instant
-) -> Freshening:
+) -> FreshnessMetrics:
     """What a crawl's store tells. `price` and `pace` are facts, as `recrawling.PRICE` and `pace.PACE` have them."""
     value, asked, scheduled, dear = price.split() if price else (None, "0", "0", "0")
-    known = Pace(now, pace)
+    known = VisitRates(now, pace)
     discoveries, refreshes = known.a_day(now)
-    return Freshening(
+    return FreshnessMetrics(
         fresh=freshness_of(sample, now),
         price=None if value is None else float(value),
         scheduled=int(scheduled),

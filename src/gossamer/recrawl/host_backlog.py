@@ -28,7 +28,7 @@ _SURE = 0.8  # of the time that a line should take: better to look a little too 
 _SOON = 1.0
 
 
-class Lines:
+class HostBacklogs:
     """Owned by the event loop; the store's thread may look. Memory is bounded by what is queued at a time."""
 
     def __init__(self, now: Instant) -> None:

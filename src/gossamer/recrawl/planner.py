@@ -15,13 +15,13 @@ from gossamer.model.http_dates import http_date
 from gossamer.model.outcome import Response
 from gossamer.model.settlement import Capture, Settlement
 from gossamer.model.states import UrlState
-from gossamer.model.task import Before, HostRecord, Visit
+from gossamer.model.task import HostRecord, PreviousVisit, Visit
 from gossamer.model.units import HostId, HostKey, Instant, Seconds
 from gossamer.recrawl.change_hints import (
     HUB_WEIGHT,
-    NOTHING_SAID,
-    HostChanging,
-    Said,
+    NO_HINT,
+    ChangeHint,
+    HostChangeHistory,
     age_of,
     is_hub,
     judge,
@@ -30,11 +30,11 @@ from gossamer.recrawl.change_hints import (
 )
 from gossamer.recrawl.due import DueDates
 from gossamer.recrawl.estimate import USUAL, Estimate, Verdict, verdict_on
-from gossamer.recrawl.host_backlog import Lines
+from gossamer.recrawl.host_backlog import HostBacklogs
 from gossamer.recrawl.policies import Optimal
 from gossamer.recrawl.policy import DAY, NOTHING, Memory, RecrawlPolicy, RecrawlSettings, Visited
 from gossamer.recrawl.price import LATE, PRICE, Price, price_text, share_of_refresh
-from gossamer.recrawl.rules import NEVER_AGAIN, PageFacts, RecrawlRules, Ruling, Standing, prior_of, standing_of
+from gossamer.recrawl.rules import NEVER_AGAIN, PageFacts, PageStatus, RecrawlRules, Ruling, prior_of, standing_of
 from gossamer.recrawl.visit_value import value_of_new
 
 PROBE: Final = 10
@@ -43,7 +43,7 @@ PROBE: Final = 10
 _PLAIN = re.compile(r"[ -~]{1,512}").fullmatch
 
 
-def conditions_for(before: Before | None, *, lies: bool) -> tuple[tuple[str, str], ...]:
+def conditions_for(before: PreviousVisit | None, *, lies: bool) -> tuple[tuple[str, str], ...]:
     """The fields of the request. None if we have no whole document, or if the host `lies`: what it says of documents
     stayed when they changed."""
     if before is None or lies or not before.has_document or not before.whole or before.visits % PROBE == PROBE - 1:
@@ -58,7 +58,7 @@ def conditions_for(before: Before | None, *, lies: bool) -> tuple[tuple[str, str
     return tuple(fields)
 
 
-def says_the_same(before: Before, etag: str | None, modified: str | None) -> bool:
+def says_the_same(before: PreviousVisit, etag: str | None, modified: str | None) -> bool:
     """Whether a server says of a document that it is the one that we have."""
     if etag is not None and before.etag is not None:
         return etag == before.etag
@@ -70,7 +70,7 @@ REFRESHING: Final = "refreshing"
 
 _MOST_FIRST = 10_000
 _LATE = 1 + LATE
-_PAGE = Standing.PAGE
+_PAGE = PageStatus.PAGE
 _RETURN_LATER = frozenset({"redirect_loop", "too_many_redirects"})  # what is dead in itself, not for now
 
 
@@ -88,7 +88,7 @@ class Planned(NamedTuple):
 NEVER: Final = Planned(None)
 
 
-class Recrawling:
+class RecrawlPlanner:
     """Plans the next visit of everything that is visited. Owned by the event loop; does no IO."""
 
     def __init__(
@@ -103,12 +103,12 @@ class Recrawling:
         self._policy = policy
         self._is_optimal = isinstance(policy, Optimal)
         self._importance = importance
-        self._hosts: dict[HostId, HostChanging] = {}
-        self.lines = Lines(Instant(price.stepped * DAY))
+        self._hosts: dict[HostId, HostChangeHistory] = {}
+        self.lines = HostBacklogs(Instant(price.stepped * DAY))
         self._dear = self.lines.prices.hosts
         self.dates = DueDates(policy, rules, price, self.lines, importance, self._hosts)
         self._wish(wishes, rules)
-        self._changed: dict[HostId, HostChanging] = {}
+        self._changed: dict[HostId, HostChangeHistory] = {}
         self._ids: dict[HostKey, HostId] = {}  # of the hosts that have back queues
         self._names: dict[HostId, HostKey] = {}
         self._first: dict[tuple[Estimate, float], float] = {}  # gaps after a first visit, at this price
@@ -137,7 +137,7 @@ class Recrawling:
         self._ids[record.host] = record.host_id
         self._names[record.host_id] = record.host
         if record.changing:
-            known = self._hosts[record.host_id] = HostChanging.from_text(record.changing)
+            known = self._hosts[record.host_id] = HostChangeHistory.from_text(record.changing)
             self.lines.prices.remember(record.host_id, known.price)
 
     def end(self, host_id: HostId) -> None:
@@ -162,10 +162,10 @@ class Recrawling:
             new=new, due=self.price.price, discovery_floor=discovery_floor, refresh_floor=refresh_floor
         )
 
-    def _host(self, host_id: HostId) -> HostChanging:
+    def _host(self, host_id: HostId) -> HostChangeHistory:
         known = self._hosts.get(host_id)
         if known is None:
-            known = self._hosts[host_id] = HostChanging()
+            known = self._hosts[host_id] = HostChangeHistory()
         self._changed[host_id] = known
         return known
 
@@ -216,7 +216,7 @@ class Recrawling:
         return self.unchanged(visit, before, response, now, capture)
 
     def unchanged(
-        self, visit: Visit, before: Before, response: Response, now: Instant, capture: Capture | None
+        self, visit: Visit, before: PreviousVisit, response: Response, now: Instant, capture: Capture | None
     ) -> Settlement:
         """The document is what it was."""
         headers, task = response.headers, visit.task
@@ -258,11 +258,11 @@ class Recrawling:
     ) -> Planned:
         """The plan after a document that is new, or not what it was."""
         before = visit.task.before
-        standing = Standing.NEAR_DUPLICATE if near_duplicate else _PAGE
+        standing = PageStatus.NEAR_DUPLICATE if near_duplicate else _PAGE
         if before is None or not before.has_document:
-            said = NOTHING_SAID
+            said = NO_HINT
             if (known := self._hosts.get(visit.host_id)) is not None:
-                said = Said(age_of(known, visit.task, response.headers.get("last-modified"), now))
+                said = ChangeHint(age_of(known, visit.task, response.headers.get("last-modified"), now))
             return self.plan(visit, standing, now, mime, said=said)
         assert before.digest is not None
         verdict = verdict_on((before.digest, before.signature), (digest, signature))
@@ -294,7 +294,7 @@ class Recrawling:
         self._demand(visit.task.before, None)
         return NEVER
 
-    def _stays(self, visit: Visit, before: Before, settlement: Settlement) -> Settlement:
+    def _stays(self, visit: Visit, before: PreviousVisit, settlement: Settlement) -> Settlement:
         """A page that we have could not be asked for. What we have stays; if it is not forbidden, it is asked for again
         later, and later each time."""
         if settlement.state is UrlState.EXCLUDED and settlement.reason != "domain_limit":
@@ -318,12 +318,12 @@ class Recrawling:
     def plan(
         self,
         visit: Visit,
-        standing: Standing,
+        standing: PageStatus,
         now: Instant,
         mime: str | None,
         *,
         changed: bool | None = None,
-        said: Said = NOTHING_SAID,
+        said: ChangeHint = NO_HINT,
     ) -> Planned:
         """When a page is visited next. `changed` is None where there is nothing to compare with."""
         task = visit.task
@@ -365,14 +365,14 @@ class Recrawling:
         self._demand(before, gap)
         return Planned(next_visit, gap, one or None, two or None)
 
-    def _price_at(self, visit: Visit, before: Before, gap: float, now: Instant, pages: int) -> float:
+    def _price_at(self, visit: Visit, before: PreviousVisit, gap: float, now: Instant, pages: int) -> float:
         """The price of a visit to this host. What was tried in vain before is late for another reason than its line."""
         usual, host_id = self.price.price, visit.host_id
         if visit.task.tries or not self.by_price:
             return self.lines.prices.of(host_id, usual)
         return self.lines.visited(host_id, now=now, before=before.at, gap=gap, usual=usual, pages=pages)
 
-    def _ruling(self, visit: Visit, mime: str | None, standing: Standing) -> Ruling:
+    def _ruling(self, visit: Visit, mime: str | None, standing: PageStatus) -> Ruling:
         return self._rules.ruling(PageFacts(visit.host, visit.task.url, mime or "", standing))
 
     def _after_first(
@@ -405,19 +405,19 @@ class Recrawling:
         self._demand(task.before, gap)
         return Planned(Instant(now + gap), gap, one, two)
 
-    def _without_document(self, visit: Visit, standing: Standing, settlement: Settlement) -> Planned:
+    def _without_document(self, visit: Visit, standing: PageStatus, settlement: Settlement) -> Planned:
         """For what is no page: the gap that a rule says, or the retry policy, or else the usual one of its kind."""
         ruling = self._ruling(visit, settlement.mime, standing)
         gap: float | None = ruling.fixed
         if ruling.rule == standing.value and settlement.available_at is not None:
             gap = settlement.available_at - settlement.at
-        elif ruling.rule == standing.value and standing is Standing.GONE:
+        elif ruling.rule == standing.value and standing is PageStatus.GONE:
             gap = None  # its state says that it is not asked for; a rule of the user's may say otherwise
         if gap is None or gap == NEVER_AGAIN:
             return self.left_out(visit)
         self._demand(visit.task.before, gap)
         return Planned(Instant(settlement.at + gap), gap)
 
-    def _demand(self, before: Before | None, gap: float | None) -> None:
+    def _demand(self, before: PreviousVisit | None, gap: float | None) -> None:
         was = None if before is None else before.planned
         self.price.plan(None if was is None else was / DAY, None if gap is None else gap / DAY)

@@ -10,22 +10,22 @@ from gossamer.backends.sqlite.database import open_for_reading
 from gossamer.backends.sqlite.explain_reader import StoryReader
 from gossamer.backends.sqlite.reports import HostRow
 from gossamer.config.load import Config
-from gossamer.config.policies import Rulebook, domain_of
+from gossamer.config.policies import PolicyCache, domain_of
 from gossamer.crawl.run.directory import parts_of
 from gossamer.crawl.visit.host_settings import HostControls
 from gossamer.filter.identity import Identities
 from gossamer.filter.scope import Scope
-from gossamer.frontier.breaker import Trouble
+from gossamer.frontier.breaker import HostFailures
 from gossamer.frontier.politeness import PolitenessPolicy
-from gossamer.model.facts import HostOrder
-from gossamer.model.partition import Part
+from gossamer.model.facts import HostOverride
+from gossamer.model.partition import WorkerShare
 from gossamer.model.units import Domain, Fingerprint, HostKey, Instant, Seconds
 from gossamer.model.url_record import MOST_STEPS, DomainFact, Facts, HostFact, RecordCheck, Step, UrlFact, VisitFact
 from gossamer.observe import formatting
-from gossamer.recrawl.change_hints import FEEDS, HUB_WEIGHT, HostChanging
+from gossamer.recrawl.change_hints import FEEDS, HUB_WEIGHT, HostChangeHistory
 from gossamer.recrawl.price import price_from
 from gossamer.recrawl.rules import NEVER_AGAIN, PageFacts, prior_of, standing_of
-from gossamer.reports.explain.build import CrawlRules, refused, tell
+from gossamer.reports.explain.build import CrawlRules, build_story, refused
 from gossamer.reports.explain.recrawl import Basis, RecrawlTerms
 from gossamer.reports.explain.schedule import Caps, politeness_of
 from gossamer.reports.explain.story import Form, Story
@@ -34,12 +34,12 @@ from gossamer.seed.lists import with_scheme
 
 Json = dict[str, object]
 
-NOTHING_ORDERED = HostOrder()
+NOTHING_ORDERED = HostOverride()
 
 
 def story_of(config: Config, text: str, *, running: bool) -> Story:
     """The whole story of a URL, as a person writes it, under the rules of a configuration. Raises StoreFailed."""
-    book = Rulebook(config)
+    book = PolicyCache(config)
     form = _form(book, text)
     if form.url is None or form.host is None:
         return refused(form)
@@ -61,7 +61,7 @@ class _Owners:
 
     def directory_of(self, host: HostKey) -> Path:
         """Of the worker that owns the domain of this host."""
-        return self._parts[Part(0, len(self._parts)).owner_of(domain_of(host)[1])]
+        return self._parts[WorkerShare(0, len(self._parts)).owner_of(domain_of(host)[1])]
 
     def file_of(self, host: HostKey, name: str) -> str:
         """A WARC file of that worker, from `archive` on."""
@@ -74,17 +74,17 @@ class _Owners:
         return self._readers[path]
 
 
-def story_from(reader: StoryReader, book: Rulebook, text: str, *, running: bool) -> Story:
+def story_from(reader: StoryReader, book: PolicyCache, text: str, *, running: bool) -> Story:
     """The same by a reader of its database, under the rules of a book."""
     form = _form(book, text)
     return refused(form) if form.url is None else _story(reader, book, form, running)
 
 
-def _form(book: Rulebook, text: str) -> Form:
+def _form(book: PolicyCache, text: str) -> Form:
     return form_of(text, with_scheme(text), book.canonicaliser)
 
 
-def _story(reader: StoryReader, book: Rulebook, form: Form, running: bool, owners: _Owners | None = None) -> Story:
+def _story(reader: StoryReader, book: PolicyCache, form: Form, running: bool, owners: _Owners | None = None) -> Story:
     assert form.url is not None and form.host is not None and form.origin is not None
     domain, _, suffix = domain_of(form.host)
     identities, sought = _sought(reader, book, form)
@@ -96,10 +96,10 @@ def _story(reader: StoryReader, book: Rulebook, form: Form, running: bool, owner
     rules = rules_of(book, reader, host, domain, identities, ordered)
     record = None if facts.visit is None else _checked_record(book.archive, facts.visit)
     # The clock is read last, so that nothing on record is younger than now.
-    return tell(form, facts, rules, now=book.clock.now(), running=running, record=record)
+    return build_story(form, facts, rules, now=book.clock.now(), running=running, record=record)
 
 
-def _sought(reader: StoryReader, book: Rulebook, form: Form) -> tuple[Identities, tuple[Fingerprint, ...]]:
+def _sought(reader: StoryReader, book: PolicyCache, form: Form) -> tuple[Identities, tuple[Fingerprint, ...]]:
     """What counts as the same document at a URL's host, and the fingerprints under which the URL may be known."""
     assert form.url is not None and form.host is not None
     learnt = reader.learnt_parameters(form.host) if book.config.identity.learn else ()
@@ -107,7 +107,7 @@ def _sought(reader: StoryReader, book: Rulebook, form: Form) -> tuple[Identities
     return identities, fingerprints_of(form.url, form.host, reader.fingerprint_key(), identities)
 
 
-def _of_all(facts: Facts, host: HostKey, book: Rulebook, owners: _Owners) -> Facts:
+def _of_all(facts: Facts, host: HostKey, book: PolicyCache, owners: _Owners) -> Facts:
     """What one worker knows, with what the others know of it; nothing more in a crawl by one."""
     visit = facts.visit
     if visit is not None and visit.warc_file is not None:
@@ -116,7 +116,7 @@ def _of_all(facts: Facts, host: HostKey, book: Rulebook, owners: _Owners) -> Fac
     return replace(facts, visit=visit, way=way)
 
 
-def _whole_way(facts: Facts, book: Rulebook, owners: _Owners) -> tuple[Step, ...]:
+def _whole_way(facts: Facts, book: PolicyCache, owners: _Owners) -> tuple[Step, ...]:
     """The way back to a seed, from worker to worker: each knows the pages of its own domains."""
     way, beyond = facts.way, facts.beyond
     while beyond is not None and len(way) < MOST_STEPS:
@@ -140,7 +140,7 @@ def orders_from(*texts: str | None) -> HostControls:
 
 
 def rules_of(
-    book: Rulebook, reader: StoryReader, host: HostKey, domain: Domain, identities: Identities, ordered: HostOrder
+    book: PolicyCache, reader: StoryReader, host: HostKey, domain: Domain, identities: Identities, ordered: HostOverride
 ) -> CrawlRules:
     """What a crawl with this configuration would decide by, as far as it concerns this host."""
     config = book.config
@@ -152,7 +152,7 @@ def rules_of(
         robots_agent=config.robots_agent,
         minimise=config.filter.minimise,
         identities=identities,
-        traps=None if book.is_free_of_traps(host) else book.traps,
+        traps=None if book.trap_exemption(host) else book.traps,
         recrawl=RecrawlTerms(book.recrawl_policy, partial(_basis, book)),
         ordered=ordered,
     )
@@ -167,12 +167,12 @@ def scope_near(scope: Scope, seeds: StoryReader, host: HostKey, domain: Domain) 
     return scope.with_seeds(found for found in near if found is not None)
 
 
-def _with_order(policy: PolitenessPolicy, ordered: HostOrder) -> PolitenessPolicy:
+def _with_order(policy: PolitenessPolicy, ordered: HostOverride) -> PolitenessPolicy:
     """A delay that was ordered stands in place of the configuration's, as in a crawl."""
     return policy if ordered.delay is None else replace(policy, min_delay=ordered.delay)
 
 
-def _basis(book: Rulebook, known: UrlFact, facts: Facts) -> Basis:
+def _basis(book: PolicyCache, known: UrlFact, facts: Facts) -> Basis:
     """What the plan of a URL's next visit would rest on now."""
     fact, visit = facts.recrawl, facts.visit
     host = facts.host.host if facts.host is not None else ""
@@ -180,7 +180,7 @@ def _basis(book: Rulebook, known: UrlFact, facts: Facts) -> Basis:
     standing = standing_of(known.state, status, near)
     rules = book.recrawl_rules
     ruling = rules.ruling(PageFacts(host, known.url, mime or "", standing))
-    changing = HostChanging.from_text(fact.changing) if fact.changing else HostChanging()
+    changing = HostChangeHistory.from_text(fact.changing) if fact.changing else HostChangeHistory()
     price = price_from(fact.price, book.config.recrawl, book.opening_price, Instant(0.0)).price
     hub = facts.listing.sitemap > 0 or mime in FEEDS
     terms = rules.terms(
@@ -213,7 +213,7 @@ def _checked_record(folder: Path, visit: VisitFact) -> RecordCheck | None:
     return RecordCheck(None, record.kind, record.target_uri, record.block_digest_ok(), record.payload_digest_ok())
 
 
-def host_object(row: HostRow, book: Rulebook, now: Instant, ordered: HostOrder = NOTHING_ORDERED) -> Json:
+def host_object(row: HostRow, book: PolicyCache, now: Instant, ordered: HostOverride = NOTHING_ORDERED) -> Json:
     """Everything known of a host. Moments are ISO 8601 in UTC, durations are seconds."""
     host = HostKey(row.host)
     fact = HostFact(
@@ -248,7 +248,7 @@ def host_object(row: HostRow, book: Rulebook, now: Instant, ordered: HostOrder =
     }
 
 
-def order_object(ordered: HostOrder) -> Json:
+def order_object(ordered: HostOverride) -> Json:
     """What was ordered for a host through the service."""
     return {"paused": ordered.paused, "dropped": ordered.dropped, "ordered_delay": ordered.delay}
 
@@ -265,5 +265,5 @@ def _state(row: HostRow, wait: float) -> str:
 
 def _trouble(text: str | None) -> str | None:
     """How it fails, and how often in a row."""
-    trouble = Trouble.from_text(text) if text else None
+    trouble = HostFailures.from_text(text) if text else None
     return None if trouble is None else f"{trouble.reason}, {trouble.failures} in a row"

@@ -18,7 +18,7 @@ from turbohtml import Document, Element, parse
 
 from gossamer.clock import SteadyClock
 from gossamer.config.fetchers import fetcher_for
-from gossamer.config.hosts import host_wishes_for
+from gossamer.config.hosts import host_settings_for
 from gossamer.config.load import Config
 from gossamer.config.policies import canonicaliser_for, politeness_for
 from gossamer.errors import ConfigError, SearchFailed
@@ -26,7 +26,7 @@ from gossamer.fetch.dns.policy import AddressPolicy
 from gossamer.fetch.dns.resolver import Resolver
 from gossamer.seed import engines
 from gossamer.seed.lists import Seed
-from gossamer.seed.polite_client import PoliteAsker
+from gossamer.seed.polite_client import PoliteClient
 from gossamer.seed.search import SearchAnswer, SearchProvider, search_seeds
 
 BASE: Final = "https://html.duckduckgo.com/html/"
@@ -138,12 +138,12 @@ def seeds_from_queries(config: Config, queries: Iterable[str]) -> list[Seed]:
 
 
 async def _ask(config: Config, queries: list[str], provider: SearchProvider) -> list[Seed]:
-    hosts = host_wishes_for(config, os.environ)
+    hosts = host_settings_for(config, os.environ)
     clock, canonicaliser = SteadyClock(), canonicaliser_for(config)
     addresses = AddressPolicy(allow_private=config.allow_private, allowed_networks=config.allow_networks)
     resolver = Resolver(config.name_servers or None, clock)
     fetcher = fetcher_for(config, clock, addresses.may_dial)
-    asker = PoliteAsker(
+    asker = PoliteClient(
         fetcher=fetcher,
         resolver=resolver,
         addresses=addresses,

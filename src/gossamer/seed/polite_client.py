@@ -7,7 +7,7 @@ checked before it is dialled, redirects hop by hop, and each host and address le
 import asyncio
 
 from gossamer.clock import Clock
-from gossamer.config.hosts import HostWishes
+from gossamer.config.hosts import HostSettingsTable
 from gossamer.fetch.dns.cache import Addresses
 from gossamer.fetch.dns.policy import AddressPolicy
 from gossamer.fetch.dns.resolver import Resolver
@@ -29,7 +29,7 @@ _MAX_ROBOTS_REDIRECTS = 5  # RFC 9309, 2.3.1.2
 _NEVER = Instant(0.0)
 
 
-class PoliteAsker:
+class PoliteClient:
     """Fetches one page after the other. Not for several tasks at once."""
 
     def __init__(
@@ -39,7 +39,7 @@ class PoliteAsker:
         resolver: Resolver,
         addresses: AddressPolicy,
         canonicaliser: Canonicaliser,
-        hosts: HostWishes,
+        hosts: HostSettingsTable,
         politeness: PolitenessPolicy,
         clock: Clock,
         robots_agent: str,

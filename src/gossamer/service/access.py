@@ -1,6 +1,6 @@
 """The gate: who may call, from where, how often and with how much. Every request passes it first.
 
-`judged` decides, and is pure; `Gate` is the ASGI application around all others that asks it.
+`judged` decides, and is pure; `AccessControl` is the ASGI application around all others that asks it.
 
 The token that a caller must show: made once, readable by its owner only.
 """
@@ -216,7 +216,7 @@ class TooLarge(Exception):
     """A body went on past what it may have. Raised into whoever reads it, who answers 413."""
 
 
-class Gate:
+class AccessControl:
     """Passes on what may pass, within its time; refuses the rest in a line of JSON."""
 
     def __init__(self, app: App, policy: Policy, clock: Clock) -> None:

@@ -19,11 +19,11 @@ from starlette.routing import Match
 from gossamer.crawl.events import Outcome
 from gossamer.errors import ConfigError, StoreFailed
 from gossamer.observe.formatting import timestamp
-from gossamer.observe.snapshot import Snapshot, StateOfCrawl, to_contract, what_it_does
+from gossamer.observe.snapshot import Snapshot, StateOfCrawl, crawl_state, to_contract
 from gossamer.service.access import TooLarge
 from gossamer.service.control import Unavailable
 from gossamer.service.metrics import CONTENT_TYPE, prefers_json
-from gossamer.service.routes import CrawlShown, Parts, add_routes
+from gossamer.service.routes import CrawlShown, Dependencies, add_routes
 from gossamer.service.schemas import (
     CrawlAction,
     CrawlAnswer,
@@ -93,7 +93,7 @@ class Json(JSONResponse):
         return _ENCODE(content)
 
 
-def make_app(parts: Parts) -> FastAPI:
+def make_app(parts: Dependencies) -> FastAPI:
     """The application, without its gate."""
     app = bare_app()
     add_routes(app, parts)
@@ -105,7 +105,7 @@ def make_app(parts: Parts) -> FastAPI:
 
 def description() -> dict[str, Any]:
     """What OpenAPI says of the service: docs/openapi.json."""
-    return make_app(Parts()).openapi()  # routes are described without being called
+    return make_app(Dependencies()).openapi()  # routes are described without being called
 
 
 class Described(FastAPI):
@@ -219,7 +219,7 @@ def state_of(crawl: CrawlShown, latest: Snapshot | None) -> StateOfCrawl:
 
 def state_word(latest: Snapshot | None, *, stopping: bool, paused: bool) -> StateOfCrawl:
     """What the crawl does, by its last snapshot, in a word; before the first one it runs."""
-    return what_it_does(
+    return crawl_state(
         stopping=stopping,
         paused=paused,
         store_failing=latest is not None and latest.store_failing,
@@ -228,7 +228,7 @@ def state_word(latest: Snapshot | None, *, stopping: bool, paused: bool) -> Stat
     )
 
 
-def _add_watching(app: FastAPI, parts: Parts) -> None:
+def _add_watching(app: FastAPI, parts: Dependencies) -> None:
     @app.get("/status", summary="The totals of the crawl, and what it does at the moment", response_model=StatusAnswer)
     async def status() -> Response:
         latest = parts.crawl.latest
@@ -279,7 +279,7 @@ def _add_watching(app: FastAPI, parts: Parts) -> None:
         return Json({"state": state_of(parts.crawl, parts.feed.latest)})
 
 
-async def _events(parts: Parts, last: str | None) -> AsyncIterator[bytes]:
+async def _events(parts: Dependencies, last: str | None) -> AsyncIterator[bytes]:
     place = parts.feed.place(last)
     yield b"retry: 2000\n\n"
     yield _event("history", parts.feed.history(), place)
@@ -309,7 +309,7 @@ def _told(outcome: Outcome) -> dict[str, object]:
     }
 
 
-def _add_health(app: FastAPI, parts: Parts) -> None:
+def _add_health(app: FastAPI, parts: Dependencies) -> None:
     @app.get("/healthz", summary="Whether the process is alive", response_model=Health)
     async def alive() -> Response:
         return Json({"status": "ok"})

@@ -1,10 +1,9 @@
 """From the front to the crawl's process: the application lives with the crawl, those who call it with the connections.
 
-`Across` is the application as the front sees it, `Home` answers the calls where the crawl is. A whole answer comes over
-in one piece, when the application is done; a stream comes message by message, each waited for, so that a slow reader
-slows the application as ever. Whoever gives up in front ends the call at home.
-
-Beside the crawl: what answers the front, on the crawl's event loop, where all is at rest while it is asked.
+`BridgeClient` is the application as the front process sees it; `BridgeServer` answers its calls in the process of the
+crawl. A response comes over in one piece when the application is done; a stream comes message by message, so that a
+slow reader slows the application down. A client that disconnects ends the call. `CrawlBridge` answers on the crawl's
+event loop, between its steps.
 """
 
 import asyncio
@@ -14,14 +13,14 @@ from itertools import count
 from typing import Final
 
 from gossamer.config.load import Config
-from gossamer.crawl.engine import Pipeline
+from gossamer.crawl.engine import Engine
 from gossamer.crawl.status import own_use
 from gossamer.ipc import Link, Told
 from gossamer.observe.snapshot import ProcessUse, Snapshot
 from gossamer.service.access import App, Message, Policy, Receive, Scope, Send
-from gossamer.service.control import Operator
-from gossamer.service.event_stream import Feed
-from gossamer.service.overrides import StandingOrders
+from gossamer.service.control import Control
+from gossamer.service.event_stream import EventStream
+from gossamer.service.overrides import Overrides
 
 LIVE: Final = frozenset({"/events", "/crawl", "/readyz", "/url/limit"})
 """Paths whose answers are taken from the crawl itself, not from its database or its last picture ..."""
@@ -41,7 +40,7 @@ def touches_the_crawl(scope: Scope) -> bool:
     return scope["method"] not in ("GET", "HEAD") or path in LIVE or path.startswith(LIVE_BELOW)
 
 
-class Across:
+class BridgeClient:
     """Calls that touch the crawl go over the link; what is only read is answered by the application `here`."""
 
     def __init__(self, here: App, link: Link) -> None:
@@ -104,7 +103,7 @@ async def _sent(send: Send, messages: list[Message]) -> None:
         await send(message)
 
 
-class Home:
+class BridgeServer:
     """Answers the calls that come over the link. `before_telling` is called before any word of an answer leaves."""
 
     def __init__(self, app: App, link: Link, before_telling: Callable[[], None]) -> None:
@@ -167,19 +166,19 @@ class Home:
 
 
 @dataclass(frozen=True, slots=True)
-class Live:
+class LiveCrawl:
     """The crawl itself, for those who only read it."""
 
-    operator: Operator
-    feed: Feed
-    pipeline: Pipeline
+    operator: Control
+    feed: EventStream
+    pipeline: Engine
 
     @property
     def config(self) -> Config:
         return self.operator.config
 
     @property
-    def orders(self) -> StandingOrders:
+    def orders(self) -> Overrides:
         return self.operator.orders
 
     @property
@@ -195,19 +194,19 @@ class Live:
         return self.pipeline.paused
 
 
-class Beside:
+class CrawlBridge:
     """Shows the crawl to the front and answers its calls, until it is gone."""
 
-    def __init__(self, app: App, crawl: Live, link: Link) -> None:
+    def __init__(self, app: App, crawl: LiveCrawl, link: Link) -> None:
         self.ready = asyncio.Event()
         self._crawl = crawl
         self._link = link
-        self._home = Home(app, link, self._show)
+        self._home = BridgeServer(app, link, self._show)
         self._shown: tuple[Snapshot | None, bool, bool, int] | None = None
 
     async def serve(self, policy: Policy) -> None:
         crawl = self._crawl
-        shown = Shown(crawl.config, crawl.orders, crawl.latest, crawl.stopping, crawl.paused)
+        shown = CrawlView(crawl.config, crawl.orders, crawl.latest, crawl.stopping, crawl.paused)
         self._link.tell("open", policy, shown)
         crawl.feed.on_picture = self._show_soon
         async for what, *rest in self._link.heard():
@@ -238,11 +237,11 @@ class Beside:
 
 
 @dataclass(slots=True)
-class Shown:
+class CrawlView:
     """What the front knows of the crawl: the last that it was shown."""
 
     config: Config
-    orders: StandingOrders
+    orders: Overrides
     latest: Snapshot | None = None
     stopping: bool = False
     paused: bool = False

@@ -23,11 +23,11 @@ from gossamer.crawl.visit.host_settings import HOST_DROPPED
 from gossamer.fetch.dns.policy import AddressPolicy
 from gossamer.filter.canonical import Canonical, Refusal, refusal
 from gossamer.filter.rules import EntryRules
-from gossamer.model.batch import Committed, Order, SeedRecord
+from gossamer.model.batch import BulkChange, Committed, SeedRecord
 from gossamer.model.states import UrlState, meaning_of
 from gossamer.model.units import HostKey, Seconds, Url
 from gossamer.seed.lists import with_scheme
-from gossamer.service.overrides import FACT, Limits, StandingOrders
+from gossamer.service.overrides import FACT, Limits, Overrides
 
 LIMIT_REASONS = ("depth_limit", "url_too_long", "excluded_domain")
 """Why limits exclude: what returns when they are lifted."""
@@ -56,10 +56,10 @@ class Unavailable(Exception):
         super().__init__(why)
 
 
-class Operator:
+class Control:
     """Steers one crawl. `config` is the configuration without what was ordered."""
 
-    def __init__(self, opened: Session, config: Config, orders: StandingOrders, *, patience: float) -> None:
+    def __init__(self, opened: Session, config: Config, orders: Overrides, *, patience: float) -> None:
         """`patience`: seconds to wait for a commit."""
         self._opened = opened
         self._base = config
@@ -80,7 +80,7 @@ class Operator:
         return self._orders.applied_to(self._base)
 
     @property
-    def orders(self) -> StandingOrders:
+    def orders(self) -> Overrides:
         return self._orders
 
     @property
@@ -320,7 +320,7 @@ class Operator:
     ) -> int:
         done = 0
         for at in range(0, len(ids), MOST):
-            order = Order(tuple(ids[at : at + MOST]), state, to, reasons, because)
+            order = BulkChange(tuple(ids[at : at + MOST]), state, to, reasons, because)
             self._opened.crawl.store.batch.orders.append(order)
             await self._committed()
             done += order.done

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import NamedTuple
 
-from gossamer.crawl.events import Audience, Outcome
-from gossamer.model.queue_depth import Fill
+from gossamer.crawl.events import Outcome, OutcomeEvents
+from gossamer.model.queue_depth import QueueDepth
 from gossamer.observe.snapshot import ProcessUse, Snapshot
-from gossamer.service.history import Moments, Row, Sights
+from gossamer.service.history import History, LiveProbes, Row
 
 MOST_WATCHERS = 20
 PAGES_KEPT = 50
@@ -36,23 +36,23 @@ class Seen(NamedTuple):
     place: str
 
 
-class Feed:
+class EventStream:
     """Shows progress to whoever watches. A display of the session, and a listener of the audience while anybody
     watches. Never full: whoever is slow misses pictures, not the crawl its pace."""
 
     saturation = 0.0
-    fill = Fill(0)
+    fill = QueueDepth(0)
 
     def __init__(self) -> None:
         self._latest: Snapshot | None = None
         self._look: Callable[[], Snapshot] | None = None
         self._commits: Callable[[], int] = lambda: 0
         self._as_of = 0
-        self._moments = Moments()
-        self._sights = Sights()
+        self._moments = History()
+        self._sights = LiveProbes()
         self._shown: tuple[Snapshot, dict[str, object]] | None = None  # the same for all who watch
         self._news = asyncio.Event()
-        self._audience: Audience | None = None
+        self._audience: OutcomeEvents | None = None
         self._recent: deque[tuple[int, Outcome]] = deque(maxlen=PAGES_KEPT)
         self._number = 0
         self._watchers = 0
@@ -64,12 +64,16 @@ class Feed:
         self.on_picture: Callable[[], None] = lambda: None
 
     def open(
-        self, audience: Audience, look: Callable[[], Snapshot], commits: Callable[[], int], sights: Sights | None = None
+        self,
+        audience: OutcomeEvents,
+        look: Callable[[], Snapshot],
+        commits: Callable[[], int],
+        sights: LiveProbes | None = None,
     ) -> None:
         """The crawl is there: whom it tells, how to look at it, how many commits it has made, and what is asked of it
         only while somebody watches."""
         self._audience, self._look, self._commits = audience, look, commits
-        self._sights = sights or Sights()
+        self._sights = sights or LiveProbes()
 
     @property
     def latest(self) -> Snapshot | None:

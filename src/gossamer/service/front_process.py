@@ -29,12 +29,12 @@ from gossamer.clock import SteadyClock, clock_of
 from gossamer.filter.domains import registrable_domain
 from gossamer.ipc import Link
 from gossamer.model.units import HostKey
-from gossamer.service.access import HEADERS, LIVENESS, App, Gate, Policy
-from gossamer.service.bridge import Across, Shown
+from gossamer.service.access import HEADERS, LIVENESS, AccessControl, App, Policy
+from gossamer.service.bridge import BridgeClient, CrawlView
 from gossamer.service.http_server import Server, server_config
 from gossamer.service.metrics import Metrics
-from gossamer.service.queries import Questions
-from gossamer.service.routes import Parts
+from gossamer.service.queries import ReadQueries
+from gossamer.service.routes import Dependencies
 
 T = TypeVar("T")
 
@@ -97,7 +97,7 @@ def answer_to(method: bytes, path: str) -> bytes:
 _PATIENCE: Final = 10.0  # seconds; connections have three
 
 
-def forked(listening: socket.socket, app: App, parts: Parts) -> tuple[int, socket.socket]:
+def forked(listening: socket.socket, app: App, parts: Dependencies) -> tuple[int, socket.socket]:
     """A front for this socket: the number of its process, and our end of the link. It waits until it is opened, fills
     in the parts of the application that are read there, and ends when our end is closed. To be called before there is
     any thread or event loop."""
@@ -125,7 +125,7 @@ def end_of(number: int, link: socket.socket) -> None:
     os.waitpid(number, 0)
 
 
-def _live(listening: socket.socket, end: socket.socket, app: App, parts: Parts) -> NoReturn:
+def _live(listening: socket.socket, end: socket.socket, app: App, parts: Dependencies) -> NoReturn:
     """What the front's process does. Nothing of its parent's clearing up is done here a second time."""
     for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(each, signal.SIG_IGN)  # they concern the crawl; it tells us
@@ -143,7 +143,7 @@ def _live(listening: socket.socket, end: socket.socket, app: App, parts: Parts) 
         os._exit(status)
 
 
-async def _serve(listening: socket.socket, end: socket.socket, app: App, parts: Parts) -> None:
+async def _serve(listening: socket.socket, end: socket.socket, app: App, parts: Dependencies) -> None:
     link = await Link.over(end)
     heard = link.heard()
     opening = await answered_until(anext(heard, None), listening)
@@ -174,14 +174,14 @@ async def _serve(listening: socket.socket, end: socket.socket, app: App, parts: 
     questions.close()
 
 
-def _fill_in(parts: Parts, shown: Shown) -> None:
+def _fill_in(parts: Dependencies, shown: CrawlView) -> None:
     directory = Path(shown.config.dir)
     parts.crawl = shown
-    parts.questions = Questions(directory, clock_of(directory))
+    parts.questions = ReadQueries(directory, clock_of(directory))
     parts.metrics = Metrics(lambda: shown.latest)
 
 
-def _made(link: Link, app: App, policy: Policy) -> tuple[Server, Across]:
-    across = Across(app, link)
-    gate = Gate(across, policy, SteadyClock())
+def _made(link: Link, app: App, policy: Policy) -> tuple[Server, BridgeClient]:
+    across = BridgeClient(app, link)
+    gate = AccessControl(across, policy, SteadyClock())
     return Server(server_config(gate), lambda: link.tell("ready")), across

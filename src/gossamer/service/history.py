@@ -24,7 +24,7 @@ _LATELY, _LAST_MINUTE = 5.0, 60.0  # seconds
 Row = list[float | None]
 
 
-class Lately(NamedTuple):
+class RecentLatency(NamedTuple):
     """One part of the way, over a stretch of time."""
 
     phase: str
@@ -42,7 +42,7 @@ class Latencies:
         """Moments come in order of time, by the seconds of the run."""
         self._moments.append((elapsed, phases))
 
-    def over(self, stretch: float) -> list[Lately]:
+    def over(self, stretch: float) -> list[RecentLatency]:
         """What happened in the last `stretch` seconds, or since the first moment."""
         if not self._moments:
             return []
@@ -51,12 +51,12 @@ class Latencies:
         return [_lately(name, spread, before.get(name, Spread()), now - then) for name, spread in phases.items()]
 
 
-def _lately(phase: str, now: Spread, then: Spread, took: float) -> Lately:
+def _lately(phase: str, now: Spread, then: Spread, took: float) -> RecentLatency:
     counts = [after - before for after, before in zip(now.counts, then.counts, strict=True)]
     number = sum(counts)
     if not number or took <= 0:
-        return Lately(phase, 0.0, None)
-    return Lately(phase, number / took, tuple(quantile(counts, share) for share in QUANTILES))
+        return RecentLatency(phase, 0.0, None)
+    return RecentLatency(phase, number / took, tuple(quantile(counts, share) for share in QUANTILES))
 
 
 def quantile(counts: Sequence[int], share: float) -> float:
@@ -83,7 +83,7 @@ class Sample(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Sights:
+class LiveProbes:
     """What is asked of a running crawl, and only while somebody watches.
 
     `rests` counts hosts by how long they are still left alone; `shares` are what classes get, by load.
@@ -93,7 +93,7 @@ class Sights:
     shares: Callable[[str], Sequence[float]] = lambda load: ()
 
 
-class Moments:
+class History:
     """Keeps the last minutes of a crawl. Costs a few microseconds a look, whoever watches or not."""
 
     def __init__(self) -> None:
@@ -123,7 +123,7 @@ class Moments:
         """The samples so far, the oldest first, as `moment` tells one."""
         return [_plain(sample) for sample in self._samples]
 
-    def moment(self, snapshot: Snapshot, sights: Sights) -> dict[str, object]:
+    def moment(self, snapshot: Snapshot, sights: LiveProbes) -> dict[str, object]:
         """The last sample, and what `/status` does not tell."""
         return {
             "sample": _plain(self._samples[-1]) if self._samples else None,
@@ -147,7 +147,7 @@ def _plain(sample: Sample) -> Row:
     return [round(sample.at, 3), round(sample.pages, 3), round(sample.bytes), *times, round(sample.failures, 3)]
 
 
-def _told(one: Lately) -> list[object]:
+def _told(one: RecentLatency) -> list[object]:
     quantiles = one.quantiles or (None,) * len(QUANTILES)
     return [one.phase, round(one.rate, 3), *map(_rounded, quantiles)]
 

@@ -11,7 +11,7 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from gossamer.errors import CannotListen
-from gossamer.service.access import HEADERS, Gate
+from gossamer.service.access import HEADERS, AccessControl
 
 _GRACE: Final = 3  # seconds for answers that are on their way when the service ends
 
@@ -35,7 +35,7 @@ def listen(host: str, port: int) -> socket.socket:
     return found
 
 
-def server_config(gate: Gate) -> uvicorn.Config:
+def server_config(gate: AccessControl) -> uvicorn.Config:
     class Connection(PatientConnection):
         silent: ClassVar[dict[PatientConnection, None]] = {}
 

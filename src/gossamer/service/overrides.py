@@ -37,7 +37,7 @@ def limits_of(config: Config) -> Limits:
 
 
 @dataclass(slots=True)
-class StandingOrders:
+class Overrides:
     """Everything that a restart of the service takes up again. Owned by the event loop."""
 
     limits: Limits | None = None  # None: never set, the configuration's hold
@@ -71,13 +71,13 @@ class StandingOrders:
         )
 
 
-def from_text(text: str | None) -> StandingOrders:
+def from_text(text: str | None) -> Overrides:
     """What was kept; nothing for None."""
     if text is None:
-        return StandingOrders()
+        return Overrides()
     found = json.loads(text)
     limits = found["limits"]
-    return StandingOrders(
+    return Overrides(
         None if limits is None else Limits(tuple(limits[0]), limits[1], limits[2]),
         found["paused"],
         {HostKey(host) for host in found["paused_hosts"]},

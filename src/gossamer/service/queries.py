@@ -16,7 +16,7 @@ from gossamer.backends.sqlite.pages import DeadFilter, PageFilter, Window, dead_
 from gossamer.backends.sqlite.reports import HostFilter, host_rows, number_of_hosts, status
 from gossamer.clock import Clock
 from gossamer.config.load import Config
-from gossamer.config.policies import Rulebook
+from gossamer.config.policies import PolicyCache
 from gossamer.model.units import HostKey, Instant
 from gossamer.reports.explain.render import story_object
 from gossamer.reports.queries import Json, host_object, story_from
@@ -27,7 +27,7 @@ AT_ONCE = 4
 _CACHE_KIB = 4_096
 
 
-class Questions:
+class ReadQueries:
     """Answers about the crawl in one directory."""
 
     def __init__(self, directory: Path, clock: Clock) -> None:
@@ -36,13 +36,13 @@ class Questions:
         self._clock = clock
         self._threads = ThreadPoolExecutor(AT_ONCE, "gossamer-question")
         self._free: list[sqlite3.Connection] = []  # to open one takes longer than most questions
-        self._rules: Rulebook | None = None
+        self._rules: PolicyCache | None = None
 
-    def _book(self, config: Config) -> Rulebook:
+    def _book(self, config: Config) -> PolicyCache:
         """The rules of the configuration as it stands now."""
         rules = self._rules
         if rules is None or (rules.config is not config and rules.config != config):
-            self._rules = rules = Rulebook(config)
+            self._rules = rules = PolicyCache(config)
         return rules
 
     async def _ask(self, question: Callable[[sqlite3.Connection], T]) -> T:

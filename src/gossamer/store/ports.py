@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, Protocol
 
 from gossamer.model.batch import Batch, Committed
-from gossamer.model.facts import Standing, UrlFacts
-from gossamer.model.loads import HostLoaded, Loaded, LoadOrder, SitemapFacts
-from gossamer.model.requeue import Due, PutOff, Reported
+from gossamer.model.facts import QueuePosition, UrlFacts
+from gossamer.model.loads import HostLoaded, Loaded, LoadRequest, SitemapFacts
+from gossamer.model.requeue import DueUrl, Postponement, ReportedChange
 from gossamer.model.settlement import Capture
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant
 
@@ -17,7 +17,7 @@ from gossamer.model.units import Fingerprint, HostId, HostKey, Instant
 class TaskSource(Protocol):
     """Reads the task table as of the last commit. Used from one thread at a time; raises StoreFailed."""
 
-    def load(self, order: LoadOrder) -> Loaded: ...
+    def load(self, order: LoadRequest) -> Loaded: ...
 
     def find_host(self, host: HostKey) -> HostLoaded | None:
         """A host's record and robots.txt files (no URLs), if it has a row."""
@@ -64,15 +64,15 @@ class Contacts(Protocol):
         ...
 
 
-WhenReported = Callable[[Reported], Instant | None]
+WhenReported = Callable[[ReportedChange], Instant | None]
 """When a page is due of which a trusted list says that it has changed; None: as it was planned. Called from the store's
 thread."""
 
-PlanAnew = Callable[[Due], PutOff | None]
+PlanAnew = Callable[[DueUrl], Postponement | None]
 """The date of a page that was planned when visits were dearer, at the price of today; None: as it is. Called in the
 store's thread."""
 
-WhenDue = Callable[[Due, int, Instant], PutOff | None]
+WhenDue = Callable[[DueUrl, int, Instant], Postponement | None]
 """Until when a URL is put off whose date has come, and before which so many stand in line; None: it is queued. Called
 from the store's thread."""
 
@@ -120,7 +120,7 @@ class Prioritiser(Protocol):
         """Whether the place in a front queue is a score: then links are counted in the commit that brings them."""
         ...
 
-    def standing(self, url: UrlFacts) -> Standing:
+    def standing(self, url: UrlFacts) -> QueuePosition:
         """Where the URL waits when it is due."""
         ...
 

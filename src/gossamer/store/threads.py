@@ -14,14 +14,14 @@ from typing import TypeVar
 from gossamer.clock import Clock
 from gossamer.errors import DiskFull, StoreFailed
 from gossamer.model.batch import Batch, Committed
-from gossamer.model.queue_depth import Fill
+from gossamer.model.queue_depth import QueueDepth
 from gossamer.sketch.durations import Durations
 from gossamer.store.ports import BatchWriter
 
 T = TypeVar("T")
 
 
-class StoreReads:
+class ReaderThread:
     """Asks in the thread. Owned by the event loop.
 
     Bounded by who asks: each visit that is out and each document on the desk has one question at most, and everybody
@@ -55,7 +55,7 @@ SLOW_AFTER = 5.0
 """Seconds after which a commit that is still under way counts as slow. Most take some tens of milliseconds."""
 
 
-class StoreThread:
+class WriterThread:
     """Owns the open batch. Everything but the commit itself happens on the event loop.
 
     A breaker is built in: while a commit fails it is tried again, and the batch counts as full, so that nothing is
@@ -114,10 +114,10 @@ class StoreThread:
         return max(len(batch.settlements) / self._max_settlements, batch.weight / self._max_weight)
 
     @property
-    def fill(self) -> Fill:
+    def fill(self) -> QueueDepth:
         """Of the open batch. The one that is being committed is no larger."""
         batch = self.batch
-        return Fill(len(batch.settlements), self._max_settlements, batch.weight, self._max_weight)
+        return QueueDepth(len(batch.settlements), self._max_settlements, batch.weight, self._max_weight)
 
     @property
     def is_idle(self) -> bool:

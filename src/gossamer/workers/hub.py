@@ -17,10 +17,10 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from gossamer.config.load import Config
 from gossamer.errors import GossamerError
-from gossamer.model.partition import Part
-from gossamer.model.queue_depth import Fill
-from gossamer.observe.freshness import joined_freshening
-from gossamer.observe.snapshot import Snapshot, Workings
+from gossamer.model.partition import WorkerShare
+from gossamer.model.queue_depth import QueueDepth
+from gossamer.observe.freshness import merge_freshness
+from gossamer.observe.snapshot import Internals, Snapshot
 from gossamer.seed.lists import Seed
 
 _LARGEST = ("at", "elapsed", "loop_lag", "worst_loop_lag", "store_saturation")
@@ -52,8 +52,8 @@ def merged(moments: Sequence[Snapshot], *, finished: bool) -> Snapshot:
         "waiting_for": _waits(moments),
         "slowest": tuple(sorted((s for m in moments for s in m.slowest), key=lambda s: -s[1])[:_MOST_SLOW]),
         "queues": _filled([moment.queues for moment in moments]),
-        "freshening": joined_freshening([(moment.freshening, moment.pages) for moment in moments]),
-        "workings": Workings(),
+        "freshening": merge_freshness([(moment.freshening, moment.pages) for moment in moments]),
+        "workings": Internals(),
         "finished": finished,
     }
     return Snapshot(**found)  # type: ignore[arg-type]
@@ -76,11 +76,11 @@ def _waits(moments: Sequence[Snapshot]) -> str:
     return "; ".join(dict.fromkeys(said)) if all(said) else ""
 
 
-def _filled(queues: Sequence[Mapping[str, Fill]]) -> dict[str, Fill]:
-    found: dict[str, Fill] = {}
+def _filled(queues: Sequence[Mapping[str, QueueDepth]]) -> dict[str, QueueDepth]:
+    found: dict[str, QueueDepth] = {}
     for one in queues:
         for name, fill in one.items():
-            found[name] = Fill(*map(sum, zip(found.get(name, Fill(0)), fill, strict=True)))
+            found[name] = QueueDepth(*map(sum, zip(found.get(name, QueueDepth(0)), fill, strict=True)))
     return found
 
 
@@ -118,21 +118,21 @@ class Begin(NamedTuple):
 
     config: Config
     seeds: list[Seed]
-    part: Part
+    part: WorkerShare
     add_seeds: bool
 
 
-class Ear(Protocol):
+class WorkerLink(Protocol):
     """The end of a link to a worker."""
 
     def tell(self, *message: Any) -> None: ...
 
 
 @dataclass(slots=True)
-class Seat:
+class WorkerState:
     """What is known of one worker."""
 
-    link: Ear | None = None  # None: it has died
+    link: WorkerLink | None = None  # None: it has died
     is_open: bool = False
     doing: Doing = Doing.WORKING
     pages: int = 0
@@ -146,7 +146,7 @@ class Seat:
 class Hub:
     """Sits in the supervisor, between all workers."""
 
-    seats: list[Seat]
+    seats: list[WorkerState]
     max_pages: int | None
     on_open: Callable[[], None]  # every part is there, for the first time in this run
     on_done: Callable[[], None]  # nothing is left to do, or nothing more may be done
@@ -158,7 +158,7 @@ class Hub:
 
     # --- coming and going --------------------------------------------------------------------------------
 
-    def seated(self, number: int, link: Ear) -> None:
+    def seated(self, number: int, link: WorkerLink) -> None:
         """A worker was started; it is not open yet."""
         seat = self.seats[number]
         seat.link, seat.is_open, seat.doing, seat.asked_back = link, False, Doing.WORKING, False
@@ -240,11 +240,11 @@ class Hub:
             seat.allowed = seat.pages + each
             self._allow(seat)
 
-    def _allow(self, seat: Seat) -> None:
+    def _allow(self, seat: WorkerState) -> None:
         if seat.link is not None:
             seat.link.tell(ALLOW, seat.allowed)
 
-    def _kept(self, seat: Seat, pages: int) -> None:
+    def _kept(self, seat: WorkerState, pages: int) -> None:
         """A worker will store no more than so many: what it gives back is somebody else's."""
         self._spare += seat.allowed - pages
         seat.allowed, seat.asked_back = pages, False

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from gossamer.crawl.run.assemble import Crawl
 from gossamer.ipc import Link
-from gossamer.model.partition import Outgoing, Part
+from gossamer.model.partition import OutboxUrl, WorkerShare
 from gossamer.workers.hub import HAS, KEPT, STATE, URLS, Doing
 
 LOT = 1000
@@ -19,10 +19,10 @@ LOT = 1000
 LOOK_SECONDS = 0.05
 
 
-class Exchange:
+class OutboxExchange:
     """Lives on the worker's event loop."""
 
-    def __init__(self, crawl: Crawl, part: Part, link: Link) -> None:
+    def __init__(self, crawl: Crawl, part: WorkerShare, link: Link) -> None:
         self._crawl = crawl
         self._link = link
         self._others = [number for number in range(part.of) if number != part.number]
@@ -53,7 +53,7 @@ class Exchange:
     async def _send_lot(self, owner: int) -> None:
         try:
             crawl = self._crawl
-            lot: list[Outgoing] = await crawl.reads.ask(crawl.loader.outgoing, owner, self._sent[owner], LOT)
+            lot: list[OutboxUrl] = await crawl.reads.ask(crawl.loader.outgoing, owner, self._sent[owner], LOT)
         finally:
             self._looking.discard(owner)
         if lot:
@@ -78,13 +78,13 @@ class Exchange:
 
     # --- in ------------------------------------------------------------------------------------------
 
-    def take_in(self, sender: int, lot: list[Outgoing]) -> None:
+    def take_in(self, sender: int, lot: list[OutboxUrl]) -> None:
         """What another worker has found for us."""
         self._taking += 1
         self._tell(Doing.WORKING)  # before the answer: whoever hears that all rest must not miss this
         self._later(self._take_in(sender, lot))
 
-    async def _take_in(self, sender: int, lot: list[Outgoing]) -> None:
+    async def _take_in(self, sender: int, lot: list[OutboxUrl]) -> None:
         crawl = self._crawl
         try:
             excluded: Counter[str] = Counter()

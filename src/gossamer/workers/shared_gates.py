@@ -31,7 +31,7 @@ def make_table() -> int:
     return table
 
 
-class Gates:
+class SharedGates:
     """The table as one worker sees it (`frontier.address_gate.OtherWorkers`); number 0 is the supervisor."""
 
     def __init__(self, table: int, worker: int) -> None:

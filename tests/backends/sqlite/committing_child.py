@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from gossamer.backends.sqlite.database import open_for_writing
-from gossamer.backends.sqlite.metadata import Facts
+from gossamer.backends.sqlite.metadata import Metadata
 from gossamer.backends.sqlite.writer import SqliteWriter
 from gossamer.backends.warc.captures import WarcCaptures
 from gossamer.backends.warc.record import RecordIds, Warcinfo
@@ -36,7 +36,7 @@ def main(directory: Path, seed: int, order: str) -> None:
     clock = SteadyClock()
     database = directory / "crawl.db"
     with_facts = open_for_writing(database)
-    committed = Facts(with_facts).warc_lengths()
+    committed = Metadata(with_facts).warc_lengths()
     found = with_facts.execute("SELECT coalesce(max(id), 0) FROM urls").fetchone()[0]
     with_facts.close()
     warcs = directory / "warc"

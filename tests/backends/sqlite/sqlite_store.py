@@ -11,7 +11,7 @@ from gossamer.errors import DiskFull
 from gossamer.frontier.orderings import Ordering
 from gossamer.model.facts import UrlFacts
 from gossamer.model.outcome import Response
-from gossamer.model.partition import Part
+from gossamer.model.partition import WorkerShare
 from gossamer.model.settlement import Capture, PageLinks, Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate, Via
@@ -84,7 +84,7 @@ class Store:
         path: Path,
         ordering: Ordering | None = None,
         targets_at_once: int = TARGETS_AT_ONCE,
-        part: Part | None = None,
+        part: WorkerShare | None = None,
     ) -> None:
         self.path = path
         self.clock = VirtualClock(START)

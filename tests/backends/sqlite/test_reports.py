@@ -16,8 +16,8 @@ from gossamer.errors import StoreFailed
 from gossamer.frontier.orderings import Ordering
 from gossamer.frontier.orderings.ordering import Novelty
 from gossamer.model.batch import Batch, SeedRecord
-from gossamer.model.facts import Standing, UrlFacts
-from gossamer.model.loads import HostWanted, LoadOrder
+from gossamer.model.facts import QueuePosition, UrlFacts
+from gossamer.model.loads import HostWanted, LoadRequest
 from gossamer.model.outcome import Response
 from gossamer.model.settlement import Capture, Settlement
 from gossamer.model.states import UrlState
@@ -57,8 +57,8 @@ class InTurn(Ordering):
     name = "in turn"
     fronts = 3
 
-    def standing(self, url: UrlFacts) -> Standing:
-        return Standing(2 - url.url_id % 2, 0.5)
+    def standing(self, url: UrlFacts) -> QueuePosition:
+        return QueuePosition(2 - url.url_id % 2, 0.5)
 
 
 ORDERING = InTurn()
@@ -289,7 +289,7 @@ def test_the_frontier_finds_requeued_letters_in_its_front_queues(database: Path)
     db.close()
     loader = SqliteLoader(database)
     wanted = HostWanted(HostId(2), True, ((1, (0.0, 0), 10), (2, (0.0, 0), 10)), Instant(NOW + 60))
-    (host,) = loader.load(LoadOrder((), (wanted,))).hosts
+    (host,) = loader.load(LoadRequest((), (wanted,))).hosts
     loader.close()
     assert [task.url for _, tasks, _ in host.classes for task in tasks] == ["http://b.test/7", "http://b.test/8"]
 

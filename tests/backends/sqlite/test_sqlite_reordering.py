@@ -6,7 +6,7 @@ import pytest
 
 from gossamer.backends.sqlite import reprioritise
 from gossamer.backends.sqlite.database import open_for_writing
-from gossamer.backends.sqlite.metadata import Facts
+from gossamer.backends.sqlite.metadata import Metadata
 from gossamer.backends.sqlite.reprioritise import reorder
 from gossamer.backends.sqlite.writer import SqliteWriter
 from gossamer.errors import StoreFailed
@@ -118,7 +118,7 @@ def test_a_reordering_that_was_cut_short_is_done_again_whatever_the_next_orderin
         reorder(store.path, "mercator", Mercator(), store.now, kill)
 
     db = open_for_writing(store.path)
-    assert Facts(db).order() is None
+    assert Metadata(db).order() is None
     db.close()
     assert reorder(store.path, "novelty", Novelty(), store.now)
     assert (queue(store.path), entries(store.path)) == before

@@ -15,7 +15,7 @@ from gossamer.errors import DiskFull, StoreFailed
 from gossamer.frontier.orderings import Ordering
 from gossamer.frontier.orderings.ordering import DepthFirst
 from gossamer.model.batch import Batch, HostClock, RetiredHost, RobotsRecord, SeedRecord
-from gossamer.model.loads import LoadOrder
+from gossamer.model.loads import LoadRequest
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostId, HostKey, Instant, Origin, Seconds, Url
 from tests.backends.sqlite.sqlite_store import FILE, START, Store, candidate, domain_of, settlement
@@ -373,7 +373,7 @@ def test_commits_are_numbered_without_a_gap_over_failures_and_restarts(store: St
     numbers.append(store.writer.commit(Batch(candidates=[candidate("a.test", 3)]), store.now).number)
 
     assert numbers == [1, 2, 3]
-    assert store.loader.load(LoadOrder((), ())).number == 3
+    assert store.loader.load(LoadRequest((), ())).number == 3
 
 
 def test_visits_count_answers_and_changes_count_other_content_than_before(store: Store) -> None:

@@ -5,15 +5,15 @@ import hashlib
 from collections.abc import Awaitable
 
 from gossamer.clock import VirtualClock
-from gossamer.crawl.document.admission import Intake
-from gossamer.crawl.document.processor import DocumentReader
-from gossamer.crawl.document.queue import HANDFUL, DeskLimits, ReadingDesk
+from gossamer.crawl.document.admission import Admission
+from gossamer.crawl.document.processor import DocumentProcessor
+from gossamer.crawl.document.queue import BATCH_DOCUMENTS, DocumentQueue, DocumentQueueLimits
 from gossamer.dedup.exact import ContentSeen
 from gossamer.extract.large_pages import LargePages
 from gossamer.filter.canonical import Canonicaliser
 from gossamer.filter.links import LinkResolver
 from gossamer.filter.rules import EntryRules
-from gossamer.model.document import Document, Read
+from gossamer.model.document import Document, ProcessedDocument
 from gossamer.model.outcome import Response
 from gossamer.model.states import UrlState
 from gossamer.model.task import Task, Visit
@@ -37,9 +37,9 @@ class Queue:
     """A queue with a real document reader, and what came out of it. `owners` is what the store knows; without it the
     store is empty and need not be asked."""
 
-    def __init__(self, limits: DeskLimits | None = None, owners: dict[bytes, int] | None = None) -> None:
+    def __init__(self, limits: DocumentQueueLimits | None = None, owners: dict[bytes, int] | None = None) -> None:
         canonicaliser = Canonicaliser()
-        intake = Intake(
+        intake = Admission(
             rules=EntryRules(),
             canonicaliser=canonicaliser,
             resolver=LinkResolver(canonicaliser),
@@ -51,14 +51,14 @@ class Queue:
             contents.warmed()
         self._owners = owners or {}
         self.asked: list[list[bytes]] = []
-        self.reads: list[Read] = []
+        self.reads: list[ProcessedDocument] = []
         self.batches: list[int] = []  # documents that were done at the end of each batch
         self.failures: list[BaseException] = []
         self._empty = asyncio.Event()
-        self.queue = ReadingDesk(
-            DocumentReader(intake, contents, LargePages(), 1_000_000),
+        self.queue = DocumentQueue(
+            DocumentProcessor(intake, contents, LargePages(), 1_000_000),
             VirtualClock(),
-            limits=limits or DeskLimits(),
+            limits=limits or DocumentQueueLimits(),
             on_read=self.reads.append,
             on_pause=self._batch_done,
             ask_owners=self._ask,
@@ -90,7 +90,7 @@ def drained(queue: Queue, *documents: Document) -> Queue:
 
 
 def test_a_queue_counts_documents_and_bytes_until_they_are_processed() -> None:
-    queue = Queue(DeskLimits(max_documents=10, max_bytes=1000))
+    queue = Queue(DocumentQueueLimits(max_documents=10, max_bytes=1000))
     queue.queue.put(document(1, bytes(100)))
 
     assert len(queue.queue) == 1
@@ -106,7 +106,7 @@ def test_a_queue_counts_documents_and_bytes_until_they_are_processed() -> None:
 
 
 def test_many_small_documents_fill_a_queue_by_their_number() -> None:
-    queue = Queue(DeskLimits(max_documents=4, max_bytes=1_000_000))
+    queue = Queue(DocumentQueueLimits(max_documents=4, max_bytes=1_000_000))
     for number in range(3):
         queue.queue.put(page(number))
 
@@ -114,9 +114,9 @@ def test_many_small_documents_fill_a_queue_by_their_number() -> None:
 
 
 def test_documents_are_processed_in_batches_of_bounded_size() -> None:
-    queue = drained(Queue(), *(page(number) for number in range(1, 2 * HANDFUL + 2)))
+    queue = drained(Queue(), *(page(number) for number in range(1, 2 * BATCH_DOCUMENTS + 2)))
 
-    assert queue.batches == [HANDFUL, 2 * HANDFUL, 2 * HANDFUL + 1]
+    assert queue.batches == [BATCH_DOCUMENTS, 2 * BATCH_DOCUMENTS, 2 * BATCH_DOCUMENTS + 1]
 
 
 def test_the_store_is_asked_once_for_a_whole_batch() -> None:

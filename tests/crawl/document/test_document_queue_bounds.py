@@ -11,19 +11,19 @@ from typing import Any
 import pytest
 
 from gossamer.clock import SteadyClock
-from gossamer.crawl.document.admission import Intake
-from gossamer.crawl.document.processor import DocumentReader, Opened
-from gossamer.crawl.document.queue import DeskLimits, ReadingDesk
+from gossamer.crawl.document.admission import Admission
+from gossamer.crawl.document.processor import DecodedDocument, DocumentProcessor
+from gossamer.crawl.document.queue import DocumentQueue, DocumentQueueLimits
 from gossamer.crawl.document.sitemaps import ListRead
 from gossamer.dedup.exact import ContentSeen
 from gossamer.dedup.near import NearDuplicates
-from gossamer.dedup.soft404 import SoftMissing
+from gossamer.dedup.soft404 import Soft404Detector
 from gossamer.extract.large_pages import LargePages
 from gossamer.fetch.http.body import LONG_WIRE_BODY, takes_long
 from gossamer.filter.canonical import Canonicaliser
 from gossamer.filter.links import LinkResolver
 from gossamer.filter.rules import EntryRules
-from gossamer.model.document import Document, Read
+from gossamer.model.document import Document, ProcessedDocument
 from gossamer.model.outcome import Response
 from gossamer.model.states import UrlState
 from gossamer.model.task import Task, Visit
@@ -66,7 +66,7 @@ class Desk:
     """A desk with a real reader on it, and what was read, in order."""
 
     def __init__(self, owners: dict[bytes, int] | None = None, near: NearDuplicates | None = None) -> None:
-        self.reads: list[Read] = []
+        self.reads: list[ProcessedDocument] = []
         self.failures: list[BaseException] = []
         self.pauses = 0
         self.contents: ContentSeen[int] = ContentSeen(capacity=1000)
@@ -75,18 +75,20 @@ class Desk:
             self.contents.warmed()
         self.large = LargePages()
         canonicaliser = Canonicaliser()
-        intake = Intake(
+        intake = Admission(
             rules=EntryRules(),
             canonicaliser=canonicaliser,
             resolver=LinkResolver(canonicaliser),
             seen=SeenTest(capacity=1000),
             key=1,
         )
-        self.reader = DocumentReader(intake, self.contents, self.large, 10_000_000, near=near, soft=SoftMissing())
-        self.desk = ReadingDesk(
+        self.reader = DocumentProcessor(
+            intake, self.contents, self.large, 10_000_000, near=near, soft=Soft404Detector()
+        )
+        self.desk = DocumentQueue(
             self.reader,
             SlowClock(),
-            limits=DeskLimits(),
+            limits=DocumentQueueLimits(),
             on_read=self.reads.append,
             on_pause=self._paused,
             ask_owners=self._ask,
@@ -125,7 +127,7 @@ def on_a_desk(do: Callable[[Desk], Awaitable[object]], owners: dict[bytes, int] 
     return asyncio.run(run())
 
 
-def ids(reads: list[Read]) -> list[int]:
+def ids(reads: list[ProcessedDocument]) -> list[int]:
     return [read.settlement.url_id for read in reads]
 
 
@@ -269,10 +271,10 @@ class SlowLists:
         self.go_on = asyncio.Event()
         self.lying_open = 0
 
-    def is_list(self, _: Opened) -> bool:
+    def is_list(self, _: DecodedDocument) -> bool:
         return True
 
-    async def read(self, _: Opened) -> ListRead:
+    async def read(self, _: DecodedDocument) -> ListRead:
         self.lying_open += 1
         await self.go_on.wait()
         self.lying_open -= 1
@@ -286,7 +288,7 @@ def test_lists_that_wait_for_their_turn_count_unpacked_and_no_more_are_opened_th
 
     async def wait_and_read(desk: Desk) -> None:
         real: Any = desk.desk
-        real._lists, real._limits = lists, DeskLimits(max_bytes=most)
+        real._lists, real._limits = lists, DocumentQueueLimits(max_bytes=most)
         reading = asyncio.create_task(desk.read_all(*documents))
         for _ in range(60_000):
             if desk.desk.saturation >= 1.0:

@@ -11,9 +11,9 @@ from gossamer.backends.sqlite.loader import SqliteLoader
 from gossamer.backends.sqlite.writer import SqliteWriter
 from gossamer.clock import SteadyClock
 from gossamer.config.sections import SitemapsSection
-from gossamer.crawl.counters import Tally
-from gossamer.crawl.document.admission import Intake
-from gossamer.crawl.document.processor import Opened
+from gossamer.crawl.counters import Counters
+from gossamer.crawl.document.admission import Admission
+from gossamer.crawl.document.processor import DecodedDocument
 from gossamer.crawl.document.sitemaps import LOT, STEP, ListRead, Sitemaps
 from gossamer.dedup.exact import payload_digest
 from gossamer.extract.sitemaps.reader import SLICE
@@ -32,7 +32,7 @@ from gossamer.model.task import Task, Via, Visit
 from gossamer.model.units import Domain, HostId, HostKey, Instant, Origin, Seconds, Url
 from gossamer.seen.tiers import SeenTest
 from gossamer.store.ports import Location
-from gossamer.store.threads import StoreThread
+from gossamer.store.threads import WriterThread
 
 HOST = HostKey("h.test")
 MAP = Url("http://h.test/map.xml")
@@ -67,11 +67,11 @@ class Stage:
         self.commits: list[Committed] = []
         self.writer = SqliteWriter(path, NoCaptures(), domain_of, ORDERINGS["mercator"](), self.clock)
         self.loader = SqliteLoader(path)
-        self.store = StoreThread(
+        self.store = WriterThread(
             self.writer, self.clock, before_commit=lambda batch: None, on_commit=self.commits.append, linger=0.001
         )
         canonicaliser = Canonicaliser()
-        self.intake = Intake(
+        self.intake = Admission(
             rules=EntryRules(),
             canonicaliser=canonicaliser,
             resolver=LinkResolver(canonicaliser),
@@ -81,7 +81,7 @@ class Stage:
         self.sitemaps = Sitemaps(
             intake=self.intake,
             store=self.store,
-            tally=Tally({}),
+            tally=Counters({}),
             wishes=wishes or SitemapsSection(),
             agent="gossamer",
             ask=self._facts,
@@ -119,11 +119,11 @@ class Stage:
         self.store.close()
 
 
-def opened(visit: Visit, body: bytes) -> Opened:
+def opened(visit: Visit, body: bytes) -> DecodedDocument:
     response = Response(
         visit.task.url, 200, b"", b"", body, {"content-type": "text/xml"}, "127.0.0.1", Instant(1e9), Seconds(0.0)
     )
-    return Opened(Document(visit, response, Instant(1e9)), payload(response), payload_digest(body))
+    return DecodedDocument(Document(visit, response, Instant(1e9)), payload(response), payload_digest(body))
 
 
 def urlset(number: int) -> bytes:
@@ -272,5 +272,8 @@ def test_what_is_read_as_a_list(path: Path, status: int, sitemap: int, content_t
         MAP, status, b"", b"", body, {"content-type": content_type}, "127.0.0.1", Instant(1e9), Seconds(0.0)
     )
 
-    assert stage.sitemaps.is_list(Opened(Document(visit, response, Instant(1e9)), payload(response), b"")) is is_list
+    assert (
+        stage.sitemaps.is_list(DecodedDocument(Document(visit, response, Instant(1e9)), payload(response), b""))
+        is is_list
+    )
     stage.close()

@@ -1,6 +1,6 @@
 """Recovery: after a crash, hosts and addresses are left alone as if the last request had just ended."""
 
-from gossamer.crawl.run.recovery import Rested, contacts_before_the_crash
+from gossamer.crawl.run.recovery import RecoveredContacts, contacts_before_the_crash
 from gossamer.frontier.politeness import PolitenessPolicy
 from gossamer.model.loads import LastContact
 from gossamer.model.units import HostId, Instant, Seconds
@@ -14,7 +14,7 @@ NEVER = Instant(0.0)
 
 def recovered(
     contacts: dict[HostId, LastContact], known: dict[HostId, tuple[Instant, Seconds | None]] | None = None
-) -> Rested:
+) -> RecoveredContacts:
     return contacts_before_the_crash(contacts, POLICY, NOW, lambda host_id: (known or {}).get(host_id, (NEVER, None)))
 
 
@@ -28,7 +28,7 @@ def in_flight(since: float, took: float = 0.0, address: str = HERE, next_contact
 
 
 def test_without_contacts_nothing_rests() -> None:
-    assert recovered({}) == Rested([], {})
+    assert recovered({}) == RecoveredContacts([], {})
 
 
 def test_a_contact_that_ended_keeps_the_gap_that_was_noted() -> None:

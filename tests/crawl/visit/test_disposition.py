@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from gossamer.crawl.visit.disposition import MAX_RATE_LIMITED, Fate, Landing
-from gossamer.dedup.soft404 import MANY_REDIRECTS, SOFT_404, SoftMissing
+from gossamer.crawl.visit.disposition import MAX_RATE_LIMITED, Disposition, FailureScope
+from gossamer.dedup.soft404 import MANY_REDIRECTS, SOFT_404, Soft404Detector
 from gossamer.frontier.retries import RETRY_RULES, RetryPolicy, StatusClass, status_class
 from gossamer.model.outcome import Failed, Failure, Truncation
 from gossamer.model.states import UrlState
@@ -29,8 +29,8 @@ def task(tries: int = 0, url: str = "http://a.test/p") -> Task:
     return Task(7, Fingerprint(1), Url(url), 2, 0.0, 0.2, 1, tries, 0)
 
 
-def landing(policy: RetryPolicy = POLICY, soft: SoftMissing | None = None) -> Landing:
-    return Landing(policy, random.Random(1), soft)
+def landing(policy: RetryPolicy = POLICY, soft: Soft404Detector | None = None) -> Disposition:
+    return Disposition(policy, random.Random(1), soft)
 
 
 def wait_of(available_at: Instant | None) -> float:
@@ -111,7 +111,7 @@ def test_a_host_whose_rest_is_over_already_is_tried_again_at_once() -> None:
 
 
 def test_a_url_is_dead_with_its_host_however_few_tries_it_had() -> None:
-    settled = landing().failed(HOST, task(), failed(Failure.CONN_REFUSED), NOW, Fate.GIVEN_UP)
+    settled = landing().failed(HOST, task(), failed(Failure.CONN_REFUSED), NOW, FailureScope.GIVEN_UP)
 
     assert (settled.state, settled.tries, settled.available_at) == (UrlState.DEAD, 1, None)
 
@@ -167,7 +167,7 @@ def test_retry_after_lengthens_the_rest_of_a_sick_host() -> None:
 
 
 def test_a_server_error_of_a_host_that_is_given_up_makes_the_url_dead() -> None:
-    settled = landing().bad_status(HOST, task(), response(500), Seconds(60.0), 0, NOW, Fate.GIVEN_UP)
+    settled = landing().bad_status(HOST, task(), response(500), Seconds(60.0), 0, NOW, FailureScope.GIVEN_UP)
 
     assert (settled.state, settled.available_at, settled.reason) == (UrlState.DEAD, None, "server_error")
 
@@ -234,7 +234,7 @@ def test_a_missing_page_is_recorded_with_its_size_and_type() -> None:
 
 
 def test_the_state_of_its_host_does_not_matter_for_a_missing_page() -> None:
-    settled = landing().bad_status(HOST, task(), response(404), None, 0, NOW, Fate.GIVEN_UP)
+    settled = landing().bad_status(HOST, task(), response(404), None, 0, NOW, FailureScope.GIVEN_UP)
 
     assert settled.state is UrlState.MISSING
 
@@ -300,7 +300,7 @@ def test_redirects_of_many_pages_to_the_home_page_are_soft_404s() -> None:
 
 
 def test_the_soft_404_evidence_that_is_passed_in_is_the_one_that_is_used() -> None:
-    soft = SoftMissing()
+    soft = Soft404Detector()
     for n in range(MANY_REDIRECTS):
         soft.leads_home(HOST, f"http://a.test/{n}", "http://a.test/")
 

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from gossamer.crawl.visit.host_context import Health, HostNotes, Notes
-from gossamer.frontier.breaker import BreakerPolicy, Silence, Trouble
+from gossamer.crawl.visit.host_context import HostContext, HostContexts, HostHealth
+from gossamer.frontier.breaker import BreakerPolicy, HostFailures, Silence
 from gossamer.model.batch import RobotsRecord
 from gossamer.model.facts import DomainFacts
 from gossamer.model.task import HostRecord
@@ -15,11 +15,11 @@ A, B = HostId(1), HostId(2)
 NOW = Instant(1_700_000_000.0)
 POLICY = BreakerPolicy()
 REFUSED = "conn_refused"
-TROUBLE = Trouble(3, NOW, Instant(NOW + 60.0), REFUSED)
+TROUBLE = HostFailures(3, NOW, Instant(NOW + 60.0), REFUSED)
 
 
-def health(policy: BreakerPolicy = POLICY, *, nothing_else_left: bool = False) -> Health:
-    return Health(policy, random.Random(1), lambda: nothing_else_left)
+def health(policy: BreakerPolicy = POLICY, *, nothing_else_left: bool = False) -> HostHealth:
+    return HostHealth(policy, random.Random(1), lambda: nothing_else_left)
 
 
 def later(seconds: float) -> Instant:
@@ -35,7 +35,7 @@ def robots(origin: str, body: bytes, status: int | None = 200) -> RobotsRecord:
     return RobotsRecord(Origin(origin), A, status, NOW, later(900.0), body)
 
 
-def fail(judge: Health, notes: HostNotes, times: int, *, unreached: bool = False) -> list[bool]:
+def fail(judge: HostHealth, notes: HostContext, times: int, *, unreached: bool = False) -> list[bool]:
     """Failures in a row, one a second. Whether the host is given up, after each."""
     return [judge.failed(notes, REFUSED, later(n), unreached=unreached) for n in range(times)]
 
@@ -44,7 +44,7 @@ def fail(judge: Health, notes: HostNotes, times: int, *, unreached: bool = False
 
 
 def test_a_host_is_sick_after_five_failures_in_a_row() -> None:
-    judge, notes = health(), HostNotes()
+    judge, notes = health(), HostContext()
 
     sick = []
     for n in range(POLICY.opens_after):
@@ -56,12 +56,12 @@ def test_a_host_is_sick_after_five_failures_in_a_row() -> None:
 
 
 def test_a_host_without_failures_is_neither_sick_nor_given_up() -> None:
-    assert not health().is_sick(HostNotes())
-    assert not health().is_given_up(HostNotes(), NOW)
+    assert not health().is_sick(HostContext())
+    assert not health().is_given_up(HostContext(), NOW)
 
 
 def test_a_host_that_answers_badly_rests_only_when_it_is_sick() -> None:
-    judge, notes = health(), HostNotes()
+    judge, notes = health(), HostContext()
 
     fail(judge, notes, POLICY.opens_after - 1)
     assert notes.trouble is not None
@@ -72,7 +72,7 @@ def test_a_host_that_answers_badly_rests_only_when_it_is_sick() -> None:
 
 
 def test_a_host_that_was_not_reached_rests_from_the_first_failure_on() -> None:
-    notes = HostNotes()
+    notes = HostContext()
 
     health().failed(notes, REFUSED, NOW, unreached=True)
 
@@ -82,7 +82,7 @@ def test_a_host_that_was_not_reached_rests_from_the_first_failure_on() -> None:
 
 
 def test_a_host_rests_as_long_as_it_asks_for() -> None:
-    notes = HostNotes()
+    notes = HostContext()
 
     health().failed(notes, REFUSED, NOW, unreached=True, asked=Seconds(500.0))
 
@@ -91,7 +91,7 @@ def test_a_host_rests_as_long_as_it_asks_for() -> None:
 
 
 def test_trouble_counts_from_its_first_failure() -> None:
-    judge, notes = health(), HostNotes()
+    judge, notes = health(), HostContext()
 
     fail(judge, notes, 3)
     judge.failed(notes, "server_error", later(100.0), unreached=False)
@@ -104,7 +104,7 @@ def test_trouble_counts_from_its_first_failure() -> None:
 
 
 def test_a_sick_host_is_given_up_when_patience_is_at_its_end() -> None:
-    judge, notes = health(), HostNotes()
+    judge, notes = health(), HostContext()
     assert not any(fail(judge, notes, POLICY.opens_after))
 
     assert not judge.failed(notes, REFUSED, later(POLICY.patience - 1.0), unreached=False)
@@ -112,14 +112,14 @@ def test_a_sick_host_is_given_up_when_patience_is_at_its_end() -> None:
 
 
 def test_a_host_that_fails_now_and_then_is_not_given_up() -> None:
-    judge, notes = health(), HostNotes()
+    judge, notes = health(), HostContext()
     judge.failed(notes, REFUSED, NOW, unreached=False)
 
     assert not judge.failed(notes, REFUSED, later(10 * POLICY.patience), unreached=False)
 
 
 def test_a_host_that_is_given_up_is_asked_again_when_its_rest_is_over() -> None:
-    judge, notes = health(), HostNotes()
+    judge, notes = health(), HostContext()
     fail(judge, notes, POLICY.opens_after)
     judge.failed(notes, REFUSED, later(POLICY.patience), unreached=False)
     assert notes.trouble is not None
@@ -129,14 +129,14 @@ def test_a_host_that_is_given_up_is_asked_again_when_its_rest_is_over() -> None:
 
 
 def test_a_sick_host_within_our_patience_is_not_given_up() -> None:
-    judge, notes = health(), HostNotes()
+    judge, notes = health(), HostContext()
     fail(judge, notes, POLICY.opens_after)
 
     assert not judge.is_given_up(notes, later(POLICY.opens_after))
 
 
 def test_a_hopeless_host_is_given_up_at_once_for_the_longest_rest() -> None:
-    judge, notes = health(), HostNotes()
+    judge, notes = health(), HostContext()
 
     judge.despair(notes, "tls_expired", NOW)
 
@@ -148,12 +148,12 @@ def test_a_hopeless_host_is_given_up_at_once_for_the_longest_rest() -> None:
     assert not judge.is_given_up(notes, later(POLICY.longest_rest))
 
 
-def unanswered(judge: Health, notes: HostNotes, *seconds: float) -> list[bool]:
+def unanswered(judge: HostHealth, notes: HostContext, *seconds: float) -> list[bool]:
     return [judge.failed(notes, REFUSED, later(at), unreached=True, unanswered=True) for at in seconds]
 
 
 def test_a_host_that_never_answered_is_given_up_early_if_nothing_else_is_left() -> None:
-    judge, notes = health(nothing_else_left=True), HostNotes()
+    judge, notes = health(nothing_else_left=True), HostContext()
 
     given_up = unanswered(judge, notes, 0.0, 1.0, POLICY.last_patience - 1.0, POLICY.last_patience)
 
@@ -163,19 +163,19 @@ def test_a_host_that_never_answered_is_given_up_early_if_nothing_else_is_left() 
 
 
 def test_a_host_that_never_answered_gets_three_tries_at_least() -> None:
-    judge, notes = health(nothing_else_left=True), HostNotes()
+    judge, notes = health(nothing_else_left=True), HostContext()
 
     assert unanswered(judge, notes, 0.0, POLICY.last_patience, 2 * POLICY.last_patience) == [False, False, True]
 
 
 def test_a_host_that_never_answered_is_waited_for_while_there_is_other_work() -> None:
-    judge, notes = health(nothing_else_left=False), HostNotes()
+    judge, notes = health(nothing_else_left=False), HostContext()
 
     assert not any(unanswered(judge, notes, 0.0, 1.0, 2.0, POLICY.last_patience, 2 * POLICY.last_patience))
 
 
 def test_a_host_that_has_answered_is_waited_for_with_full_patience() -> None:
-    judge, notes = health(nothing_else_left=True), HostNotes()
+    judge, notes = health(nothing_else_left=True), HostContext()
 
     assert not any(fail(judge, notes, 4, unreached=True))
     assert not judge.failed(notes, REFUSED, later(POLICY.patience - 1.0), unreached=True)
@@ -185,7 +185,7 @@ def test_a_host_that_has_answered_is_waited_for_with_full_patience() -> None:
 
 
 def test_hosts_are_known_from_begin_to_end() -> None:
-    notes = Notes("gossamer")
+    notes = HostContexts("gossamer")
     notes.begin(record(A), [])
     notes.begin(record(B), [])
 
@@ -197,7 +197,7 @@ def test_hosts_are_known_from_begin_to_end() -> None:
 
 
 def test_a_host_that_failed_before_a_restart_is_still_in_trouble() -> None:
-    notes = Notes("gossamer")
+    notes = HostContexts("gossamer")
 
     notes.begin(record(trouble=TROUBLE.to_text()), [])
 
@@ -206,7 +206,7 @@ def test_a_host_that_failed_before_a_restart_is_still_in_trouble() -> None:
 
 @pytest.mark.parametrize("text", [None, "", "nonsense", "1:2"])
 def test_a_row_that_says_nothing_of_trouble_is_a_host_without(text: str | None) -> None:
-    notes = Notes("gossamer")
+    notes = HostContexts("gossamer")
 
     notes.begin(record(trouble=text), [])
 
@@ -214,7 +214,7 @@ def test_a_row_that_says_nothing_of_trouble_is_a_host_without(text: str | None) 
 
 
 def test_rules_on_record_are_known_by_origin() -> None:
-    notes = Notes("gossamer")
+    notes = HostContexts("gossamer")
 
     notes.begin(record(), [robots("http://1.test", b"User-agent: *\nDisallow: /x"), robots("https://1.test", b"")])
 
@@ -226,7 +226,7 @@ def test_rules_on_record_are_known_by_origin() -> None:
 def test_rules_are_read_for_our_own_name() -> None:
     file = robots("http://1.test", b"User-agent: gossamer\nDisallow: /x\n\nUser-agent: *\nDisallow: /")
 
-    answer = Notes("gossamer").remembered(file)
+    answer = HostContexts("gossamer").remembered(file)
 
     assert not answer.verdict("/x").allowed
     assert answer.verdict("/y").allowed
@@ -235,7 +235,7 @@ def test_rules_are_read_for_our_own_name() -> None:
 def test_a_file_that_was_out_of_reach_keeps_the_host_closed_after_a_restart() -> None:
     unreachable = robots("http://1.test", b"", status=None)._replace(unreachable_since=NOW)
 
-    answer = Notes("gossamer").remembered(unreachable)
+    answer = HostContexts("gossamer").remembered(unreachable)
 
     assert answer.closed
     assert answer.unreachable_since == NOW
@@ -243,7 +243,7 @@ def test_a_file_that_was_out_of_reach_keeps_the_host_closed_after_a_restart() ->
 
 def test_the_last_answer_of_the_name_server_is_recalled() -> None:
     recalled = []
-    notes = Notes("gossamer", lambda host, text: recalled.append((host, text)))
+    notes = HostContexts("gossamer", lambda host, text: recalled.append((host, text)))
 
     notes.begin(record(A, resolved="1700000000:192.0.2.1"), [])
     notes.begin(record(B), [])
@@ -258,7 +258,7 @@ def test_the_longest_crawl_delay_of_a_host_counts() -> None:
         robots("http://1.test:81", b""),
         robots("http://1.test:82", b"", status=None),
     ]
-    notes = Notes("gossamer")
+    notes = HostContexts("gossamer")
 
     assert notes.longest_crawl_delay(files) == 7.0
     assert notes.longest_crawl_delay(files[2:]) is None
@@ -266,7 +266,7 @@ def test_the_longest_crawl_delay_of_a_host_counts() -> None:
 
 
 def test_hosts_are_counted_by_their_failures() -> None:
-    notes = Notes("gossamer")
+    notes = HostContexts("gossamer")
     notes.begin(record(A, trouble=TROUBLE.to_text()), [])
     notes.begin(record(B), [])
 
@@ -274,7 +274,7 @@ def test_hosts_are_counted_by_their_failures() -> None:
 
 
 def test_a_host_that_is_forgiven_has_no_trouble() -> None:
-    notes = Notes("gossamer")
+    notes = HostContexts("gossamer")
     notes.begin(record(A, trouble=TROUBLE.to_text()), [])
     notes.begin(record(B, trouble=TROUBLE.to_text()), [])
 
@@ -297,7 +297,7 @@ def test_a_host_that_is_forgiven_has_no_trouble() -> None:
     ],
 )
 def test_whether_no_host_has_answered(troubles: list[Silence | None], none_answered: bool) -> None:
-    notes = Notes("gossamer")
+    notes = HostContexts("gossamer")
     for number, silence in enumerate(troubles, 1):
         text = None if silence is None else TROUBLE._replace(silence=silence).to_text()
         notes.begin(record(HostId(number), trouble=text), [])
@@ -306,5 +306,5 @@ def test_whether_no_host_has_answered(troubles: list[Silence | None], none_answe
 
 
 def test_a_long_rest_is_explained_by_trouble_or_by_missing_rules() -> None:
-    assert HostNotes(trouble=TROUBLE).rest_reason == "conn_refused, 3 in a row"
-    assert HostNotes().rest_reason == "rules out of reach"
+    assert HostContext(trouble=TROUBLE).rest_reason == "conn_refused, 3 in a row"
+    assert HostContext().rest_reason == "rules out of reach"

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.crawl.visit.request import LOOK_AGAIN, ROBOTS_TIMEOUT, Way, port_of, wait_asked_for
+from gossamer.crawl.visit.request import LOOK_AGAIN, ROBOTS_TIMEOUT, Route, port_of, requested_wait
 from gossamer.fetch.dns.address_choice import UNREACHED
 from gossamer.fetch.dns.cache import Addresses, StoredAnswer
 from gossamer.fetch.dns.resolver import NotNow
 from gossamer.fetch.http.options import HostOptions, Proxy
 from gossamer.fetch.ports import Request
-from gossamer.frontier.breaker import Trouble
+from gossamer.frontier.breaker import HostFailures
 from gossamer.frontier.politeness import GapReason
 from gossamer.model.outcome import Failed, Failure, FetchOutcome, Truncation
 from gossamer.model.task import Visit
@@ -36,7 +36,7 @@ def rig(tmp_path: Path) -> Iterator[Rig]:
     rig.close()
 
 
-async def send(rig: Rig, visit: Visit, **more: object) -> tuple[Way, FetchOutcome]:
+async def send(rig: Rig, visit: Visit, **more: object) -> tuple[Route, FetchOutcome]:
     way = await rig.way_to(visit)
     outcome = await rig.contacting.ask(
         visit.host_id,
@@ -55,7 +55,7 @@ async def fetch_page(rig: Rig, crawl_delay: float | None = None, *, again: bool 
     visit = rig.wait_for_visit()
     way, outcome = await send(rig, visit)
     delay = None if crawl_delay is None else Seconds(crawl_delay)
-    wait = wait_asked_for(outcome, rig.now)
+    wait = requested_wait(outcome, rig.now)
     rig.contacting.ended(visit, rig.host_notes(), way, outcome, rig.now, delay, wait, again=again)
     return visit
 
@@ -63,7 +63,7 @@ async def fetch_page(rig: Rig, crawl_delay: float | None = None, *, again: bool 
 # --- the address -----------------------------------------------------------------------------------
 
 
-async def way_to(rig: Rig, host: HostKey = A, last: str | None = None) -> Way | Failed:
+async def way_to(rig: Rig, host: HostKey = A, last: str | None = None) -> Route | Failed:
     return await rig.contacting.way_to(host, last)
 
 
@@ -72,7 +72,7 @@ def test_a_host_is_contacted_at_its_first_address(rig: Rig) -> None:
 
     way = run_travelling(way_to(rig, C))
 
-    assert isinstance(way, Way)
+    assert isinstance(way, Route)
     assert way.address == "192.0.2.7"
     assert way.found is not None
     assert way.found.addresses == ("192.0.2.7", "192.0.2.8")
@@ -83,21 +83,21 @@ def test_a_host_is_contacted_where_it_was_contacted_last(rig: Rig) -> None:
 
     way = run_travelling(way_to(rig, C, "192.0.2.8"))
 
-    assert isinstance(way, Way)
+    assert isinstance(way, Route)
     assert way.address == "192.0.2.8"
 
 
 def test_an_address_that_the_host_no_longer_has_is_not_used(rig: Rig) -> None:
     way = run_travelling(way_to(rig, A, "198.51.100.1"))
 
-    assert isinstance(way, Way)
+    assert isinstance(way, Route)
     assert way.address == A_ADDRESS
 
 
 def test_an_ip_literal_is_its_own_address(rig: Rig) -> None:
     way = run_travelling(way_to(rig, HostKey("192.0.2.77")))
 
-    assert isinstance(way, Way)
+    assert isinstance(way, Route)
     assert way.address == "192.0.2.77"
 
 
@@ -107,7 +107,7 @@ def test_a_forbidden_address_is_passed_over(rig: Rig) -> None:
 
     way = run_travelling(way_to(rig, C, "10.0.0.1"))
 
-    assert isinstance(way, Way)
+    assert isinstance(way, Route)
     assert way.address == "192.0.2.8"
 
 
@@ -136,7 +136,7 @@ def test_a_visit_does_not_wait_for_a_slow_name_server(tmp_path: Path) -> None:
     silent.bind(("127.0.0.1", 0))
     rig = Rig(tmp_path, name_server=f"127.0.0.1:{silent.getsockname()[1]}")
 
-    async def look_up() -> list[Way | Failed]:
+    async def look_up() -> list[Route | Failed]:
         try:
             return [await way_to(rig, C), await way_to(rig, C)]
         finally:
@@ -156,7 +156,7 @@ def test_a_host_behind_a_proxy_is_not_looked_up(rig: Rig) -> None:
 
     way = run_travelling(way_to(rig, C))
 
-    assert way == Way(None, "proxy:c.test")
+    assert way == Route(None, "proxy:c.test")
     assert rig.resolver.statistics().queries == 0
 
 
@@ -249,7 +249,7 @@ def test_only_a_host_with_other_addresses_gets_little_time_to_connect(rig: Rig) 
     async def send_twice() -> None:
         way = await rig.way_to(visit)
         for found in (way.found, several):
-            await rig.contacting.ask(A_ID, A, 0.0, Way(found, A_ADDRESS), visit.task.url, ORIGIN)
+            await rig.contacting.ask(A_ID, A, 0.0, Route(found, A_ADDRESS), visit.task.url, ORIGIN)
 
     run_travelling(send_twice())
 
@@ -383,7 +383,7 @@ def test_a_rest_that_is_longer_than_the_gap_is_explained_by_the_state_of_the_hos
 
     async def fail() -> None:
         way, outcome = await send(rig, visit)
-        rig.host_notes().trouble = Trouble(5, rig.now, until, "server_error")
+        rig.host_notes().trouble = HostFailures(5, rig.now, until, "server_error")
         rig.frontier.delay(A_ID, until)
         rig.contacting.ended(visit, rig.host_notes(), way, outcome, rig.now, None, None)
 
@@ -392,7 +392,7 @@ def test_a_rest_that_is_longer_than_the_gap_is_explained_by_the_state_of_the_hos
     clock = rig.batch.hosts[A_ID]
     assert (clock.next_contact, clock.rest_reason) == (until, "server_error, 5 in a row")
     assert clock.trouble is not None
-    assert Trouble.from_text(clock.trouble) == rig.host_notes().trouble
+    assert HostFailures.from_text(clock.trouble) == rig.host_notes().trouble
 
 
 def test_a_host_without_trouble_is_recorded_without(rig: Rig) -> None:
@@ -428,7 +428,7 @@ def test_an_expired_answer_of_the_name_server_is_not_recorded(rig: Rig) -> None:
 
     async def visit_by_stale_answer() -> None:
         await rig.way_to(visit)
-        way = Way(Addresses((A_ADDRESS,), rig.now, stale=True), A_ADDRESS)
+        way = Route(Addresses((A_ADDRESS,), rig.now, stale=True), A_ADDRESS)
         outcome = await rig.contacting.ask(A_ID, A, 0.0, way, visit.task.url, ORIGIN)
         rig.contacting.ended(visit, rig.host_notes(), way, outcome, rig.now, None, None)
 
@@ -492,7 +492,7 @@ def test_the_five_slowest_hosts_are_remembered(rig: Rig) -> None:
     async def contact(host_id: HostId, host: HostKey, took: float) -> None:
         url, address = Url(f"http://{host}/"), f"192.0.2.{host_id}"
         rig.fetcher.on(url, response(took=took))
-        way = Way(Addresses((address,), rig.now), address)
+        way = Route(Addresses((address,), rig.now), address)
         outcome = await rig.contacting.ask(host_id, host, 0.0, way, url, Origin(f"http://{host}"))
         ended = rig.contacting.contact(host_id, host, outcome, rig.now, None, None)
         rig.contacting.note(host_id, host, way, ended, rig.now, None)
@@ -515,8 +515,8 @@ def test_if_an_address_cannot_be_reached_the_next_one_is_tried_at_once(rig: Rig,
 
     async def try_first() -> bool:
         way = await rig.way_to(visit)
-        outcome = await rig.contacting.ask(A_ID, A, 0.3, Way(both, way.address), visit.task.url, ORIGIN)
-        elsewhere = rig.contacting.is_elsewhere(A, Way(both, way.address), outcome, rig.now)
+        outcome = await rig.contacting.ask(A_ID, A, 0.3, Route(both, way.address), visit.task.url, ORIGIN)
+        elsewhere = rig.contacting.is_elsewhere(A, Route(both, way.address), outcome, rig.now)
         rig.contacting.unreached(visit, way, rig.now)
         return elsewhere
 
@@ -533,7 +533,7 @@ def test_if_an_address_cannot_be_reached_the_next_one_is_tried_at_once(rig: Rig,
 
 def test_if_the_only_address_cannot_be_reached_the_name_server_is_asked_before_the_next_try(rig: Rig) -> None:
     way = run_travelling(way_to(rig))
-    assert isinstance(way, Way)
+    assert isinstance(way, Route)
 
     assert not rig.contacting.is_elsewhere(A, way, failed(Failure.CONN_REFUSED), rig.now)
 
@@ -555,7 +555,7 @@ def test_an_address_that_was_reached_keeps_its_host_and_is_used_again(rig: Rig, 
     both = Addresses((A_ADDRESS, SECOND), Instant(rig.now + 60.0))
     rig.dialling.unreached(A_ADDRESS, rig.now)
 
-    assert not rig.contacting.is_elsewhere(A, Way(both, A_ADDRESS), outcome, rig.now)
+    assert not rig.contacting.is_elsewhere(A, Route(both, A_ADDRESS), outcome, rig.now)
 
     assert rig.dialling.choose(both, A_ADDRESS, rig.now) == A_ADDRESS
     assert rig.resolver.cached(A) is not None
@@ -564,7 +564,7 @@ def test_an_address_that_was_reached_keeps_its_host_and_is_used_again(rig: Rig, 
 def test_a_proxy_that_fails_is_waited_for_and_its_host_is_not_blamed(rig: Rig) -> None:
     rig.ask_with(A, HostOptions(proxy=PROXY))
     way = run_travelling(way_to(rig))
-    assert isinstance(way, Way)
+    assert isinstance(way, Route)
 
     down = failed(Failure.PROXY_FAILED, contacted=False)
     assert rig.contacting.is_elsewhere(A, way, down, rig.now)
@@ -580,18 +580,18 @@ def test_a_proxy_that_fails_is_waited_for_and_its_host_is_not_blamed(rig: Rig) -
 def test_a_proxy_that_answers_is_not_waited_for(rig: Rig) -> None:
     rig.ask_with(A, HostOptions(proxy=PROXY))
     way = run_travelling(way_to(rig))
-    assert isinstance(way, Way)
+    assert isinstance(way, Route)
 
     assert not rig.contacting.is_elsewhere(A, way, response(407), rig.now)
 
     assert not rig.contacting.proxy_failing
-    assert isinstance(run_travelling(way_to(rig)), Way)
+    assert isinstance(run_travelling(way_to(rig)), Route)
 
 
 def test_an_outcome_through_a_proxy_that_was_taken_away_is_an_ordinary_one(rig: Rig) -> None:
     rig.ask_with(A, HostOptions(proxy=PROXY))
     way = run_travelling(way_to(rig))
-    assert isinstance(way, Way)
+    assert isinstance(way, Route)
     rig.ask_with(A)
 
     assert not rig.contacting.is_elsewhere(A, way, failed(Failure.PROXY_FAILED, contacted=False), rig.now)
@@ -601,7 +601,7 @@ def test_an_outcome_through_a_proxy_that_was_taken_away_is_an_ordinary_one(rig: 
 
 
 def test_the_wait_that_a_refusal_asks_for_is_its_retry_after(rig: Rig) -> None:
-    assert wait_asked_for(response(503, headers={"Retry-After": "60"}), rig.now) == 60.0
+    assert requested_wait(response(503, headers={"Retry-After": "60"}), rig.now) == 60.0
 
 
 @pytest.mark.parametrize(
@@ -615,4 +615,4 @@ def test_the_wait_that_a_refusal_asks_for_is_its_retry_after(rig: Rig) -> None:
     ],
 )
 def test_nothing_else_asks_for_a_wait(rig: Rig, outcome: FetchOutcome) -> None:
-    assert wait_asked_for(outcome, rig.now) is None
+    assert requested_wait(outcome, rig.now) is None

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from gossamer.crawl.visit.host_context import is_current
-from gossamer.crawl.visit.robots import MAX_REDIRECTS, UNREACHABLE, RobotsAsking
+from gossamer.crawl.visit.robots import MAX_REDIRECTS, UNREACHABLE, RobotsFetcher
 from gossamer.fetch.robots import RobotsAnswer, RobotsPolicy
-from gossamer.frontier.breaker import Silence, Trouble
+from gossamer.frontier.breaker import HostFailures, Silence
 from gossamer.frontier.retries import RETRY_RULES
 from gossamer.model.batch import RobotsRecord
 from gossamer.model.loads import HostLoaded
@@ -50,7 +50,7 @@ def rig(tmp_path: Path) -> Iterator[Rig]:
     rig.close()
 
 
-async def visit_robots(rig: Rig, asking: RobotsAsking | None = None) -> tuple[Visit, str | None]:
+async def visit_robots(rig: Rig, asking: RobotsFetcher | None = None) -> tuple[Visit, str | None]:
     """The next visit asks for robots.txt, of its own host or where that was redirected to."""
     asking = asking or rig.asking
     visit = rig.wait_for_visit()
@@ -61,7 +61,7 @@ async def visit_robots(rig: Rig, asking: RobotsAsking | None = None) -> tuple[Vi
     return visit, await asking.ask(visit, notes, ORIGIN, await rig.way_to(visit))
 
 
-def ask(rig: Rig, *steps: Step, asking: RobotsAsking | None = None) -> str | None:
+def ask(rig: Rig, *steps: Step, asking: RobotsFetcher | None = None) -> str | None:
     """Ask `a.test` once, with these answers in the script. The reason for which the host is given up, if it is."""
     if not rig.fetcher.requests and rig.notes.get(A_ID) is None:
         rig.load(A)
@@ -197,7 +197,7 @@ def test_an_operator_may_read_a_forbidden_file_as_a_closed_host(rig: Rig, status
 
 def test_an_answer_ends_the_trouble_of_a_host(rig: Rig) -> None:
     rig.load(A)
-    rig.host_notes().trouble = Trouble(3, rig.now, rig.now, "conn_refused")
+    rig.host_notes().trouble = HostFailures(3, rig.now, rig.now, "conn_refused")
 
     ask(rig, response(404))
 

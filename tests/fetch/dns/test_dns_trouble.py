@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from gossamer.clock import VirtualClock
-from gossamer.fetch.dns.backoff import SetbackRules
+from gossamer.fetch.dns.backoff import BackoffRules
 from gossamer.fetch.dns.breaker import BreakerRules
 from gossamer.fetch.dns.cache import Addresses, StoredAnswer
 from gossamer.fetch.dns.resolver import NotNow, Resolver
@@ -36,7 +36,7 @@ def resolver_at(
         chance=random.Random(3),
         domain_of=(lambda host: Domain(".".join(host.split(".")[-2:]))) if domain_of else None,
         breaker=BreakerRules(calm=Seconds(calm)),
-        setbacks=SetbackRules(jitter=0.0),
+        setbacks=BackoffRules(jitter=0.0),
     )
 
 

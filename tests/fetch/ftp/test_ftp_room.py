@@ -3,7 +3,7 @@
 import asyncio
 
 from gossamer.fetch.ftp.fetcher import FtpFetcher
-from gossamer.fetch.http.body import BodyRoom
+from gossamer.fetch.http.body import BodyMemory
 from gossamer.fetch.ports import Request
 from gossamer.model.outcome import FetchOutcome, Response
 from gossamer.model.units import HostKey, Url
@@ -23,7 +23,7 @@ class Somebody:
 
 
 def test_a_file_waits_for_room_beyond_all_deadlines_and_arrives_whole() -> None:
-    room, somebody = BodyRoom(1000, free=100), Somebody()
+    room, somebody = BodyMemory(1000, free=100), Somebody()
 
     async def main() -> FetchOutcome:
         room.taken += 2000

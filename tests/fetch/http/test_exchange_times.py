@@ -1,6 +1,6 @@
 """Each part of an exchange is timed once, and only where it happened."""
 
-from gossamer.fetch.http.body import BodyRoom
+from gossamer.fetch.http.body import BodyMemory
 from gossamer.fetch.ports import ExchangeTimes
 from tests.fetch.http.scripted_server import (
     PAGE,
@@ -46,7 +46,7 @@ def test_tls_is_timed_by_itself() -> None:
 
 
 def test_waiting_counts_where_it_was_waited_for() -> None:
-    room = BodyRoom()
+    room = BodyMemory()
 
     async def slow(talk: Talk) -> None:
         await talk.request()

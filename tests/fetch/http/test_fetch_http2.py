@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import pytest
 
-from gossamer.fetch.http.body import BodyRoom
+from gossamer.fetch.http.body import BodyMemory
 from gossamer.fetch.http.curl import CurlFetcher
 from gossamer.fetch.http.options import HostOptions
 from gossamer.fetch.ports import FetchLimits
@@ -46,7 +46,7 @@ def with_site(
     reply: Reply,
     work: Callable[[CurlFetcher, Http2Site], Awaitable[T]],
     limits: FetchLimits = PATIENT,
-    room: BodyRoom | None = None,
+    room: BodyMemory | None = None,
 ) -> T:
     async def main() -> T:
         tls = authority().server_side("x.test", "y.test", alpn=("h2", "http/1.1"))
@@ -57,7 +57,7 @@ def with_site(
     return run(main())
 
 
-def response_to(reply: Reply, limits: FetchLimits = PATIENT, room: BodyRoom | None = None) -> Response:
+def response_to(reply: Reply, limits: FetchLimits = PATIENT, room: BodyMemory | None = None) -> Response:
     return with_site(reply, lambda f, s: answered(f, s.server.request("/a?b", scheme="https")), limits, room)
 
 
@@ -204,7 +204,7 @@ def test_a_stream_given_up_in_the_body_leaves_a_beginning() -> None:
         await until(lambda: room.taken == 5000)
         await asked.reset(2)
 
-    room = BodyRoom()
+    room = BodyMemory()
     response = response_to(reply, room=room)
 
     assert (response.wire_body, response.truncated) == (b"x" * 5000, Truncation.DISCONNECT)
@@ -217,7 +217,7 @@ def test_a_body_shorter_than_its_length_is_truncated() -> None:
         await until(lambda: room.taken == 50)
         asked.talk.writer.close()
 
-    room = BodyRoom()
+    room = BodyMemory()
     response = response_to(reply, room=room)
 
     assert (response.wire_body, response.truncated) == (b"x" * 50, Truncation.DISCONNECT)

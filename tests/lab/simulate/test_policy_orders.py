@@ -12,7 +12,7 @@ from gossamer.errors import UsageError
 from gossamer.frontier.orderings import ORDERINGS, Ordering
 from gossamer.frontier.orderings.ordering import Importance
 from gossamer.lab.simulate.graph import LinkGraph, make_graph
-from gossamer.lab.simulate.policies import POLICIES, Policy, Setting, policy_of
+from gossamer.lab.simulate.policies import POLICIES, CrawlFacts, Policy, policy_of
 from gossamer.lab.simulate.replay import crawl_order, reachable
 from gossamer.model.facts import UrlFacts
 from gossamer.model.units import Url
@@ -23,8 +23,8 @@ EXACT = ("bfs", "dfs", "novelty", "balance", "importance", "backlink")
 SEEDS = (0, 20, 40)
 
 
-def setting_of(graph: LinkGraph) -> Setting:
-    return Setting(graph.site_of, graph.suffix_of, graph.urls)
+def setting_of(graph: LinkGraph) -> CrawlFacts:
+    return CrawlFacts(graph.site_of, graph.suffix_of, graph.urls)
 
 
 @pytest.mark.parametrize("rest", [0, 3, 20])
@@ -199,7 +199,7 @@ def test_every_page_that_can_be_reached_is_fetched_once_and_no_resting_site_is_c
 def test_the_omniscient_order_takes_the_best_of_the_known_pages() -> None:
     graph = make_graph("line", [[1, 2], [3], [], []], [0, 0, 0, 0])
 
-    policy = POLICIES["omniscient"](Setting(graph.site_of, graph.suffix_of, None, [0.1, 0.2, 0.3, 0.4]))
+    policy = POLICIES["omniscient"](CrawlFacts(graph.site_of, graph.suffix_of, None, [0.1, 0.2, 0.3, 0.4]))
 
     assert list(crawl_order(graph, policy, [0])) == [0, 2, 1, 3]
 
@@ -207,7 +207,7 @@ def test_the_omniscient_order_takes_the_best_of_the_known_pages() -> None:
 def test_the_random_order_gives_every_waiting_page_the_same_chance() -> None:
     firsts: Counter[int] = Counter()
     for number in range(6000):
-        policy = POLICIES["random"](Setting([0, 0, 1, 2, 2, 2], [0, 0, 0], chance=random.Random(number)))
+        policy = POLICIES["random"](CrawlFacts([0, 0, 1, 2, 2, 2], [0, 0, 0], chance=random.Random(number)))
         for page in range(6):
             policy.found(page, None)
         firsts[policy.best() or 0] += 1

@@ -6,7 +6,7 @@ import pytest
 
 from gossamer.lab.simulate.baselines import Push
 from gossamer.lab.simulate.graph import LinkGraph, make_graph
-from gossamer.lab.simulate.policies import Setting
+from gossamer.lab.simulate.policies import CrawlFacts
 from gossamer.lab.simulate.replay import crawl_order
 from tests.lab.simulate.graph_samples import random_graph
 
@@ -28,7 +28,7 @@ def rank_of_known(graph: LinkGraph, fetched: list[int], known: list[int]) -> dic
 @pytest.mark.parametrize("number", range(5))
 def test_the_credit_of_a_waiting_page_is_its_pagerank_on_the_known_graph(number: int) -> None:
     graph = random_graph(number)
-    policy = Push(Setting(graph.site_of, graph.suffix_of), enough=UNIT // 10**5)
+    policy = Push(CrawlFacts(graph.site_of, graph.suffix_of), enough=UNIT // 10**5)
     seeds = random.Random(number).sample(range(graph.pages), 4)
     fetched: list[int] = []
     known = list(seeds)
@@ -48,14 +48,14 @@ def test_credit_stays_on_a_fetched_page_until_it_is_more_than_enough() -> None:
     # Page 0 links to 1, which links back to it and to 2.
     graph = make_graph("back", [[1], [0, 2], []], [0, 0, 0])
 
-    policy = Push(Setting([0, 0, 0], [0]), enough=UNIT)
+    policy = Push(CrawlFacts([0, 0, 0], [0]), enough=UNIT)
     list(crawl_order(graph, policy, [0]))
 
     handed = (0.15 + 0.85 * 0.15) * 0.85 / 2
     assert policy.credit[0] / UNIT == pytest.approx(handed)
     assert policy.handed_on == 3
 
-    eager = Push(Setting([0, 0, 0], [0]), enough=UNIT * 11 // 100)
+    eager = Push(CrawlFacts([0, 0, 0], [0]), enough=UNIT * 11 // 100)
     list(crawl_order(graph, eager, [0]))
 
     # Page 0 hands what it got back on to 1, which keeps it: it is less than 0.11.

@@ -15,7 +15,7 @@ from gossamer.config.plugins import ORDERINGS_GROUP, orderings
 from gossamer.errors import UsageError
 from gossamer.frontier.orderings import ORDERINGS, Ordering
 from gossamer.lab.simulate.graph import LinkGraph, graph_of_web, pagerank
-from gossamer.lab.simulate.policies import Setting, policy_of
+from gossamer.lab.simulate.policies import CrawlFacts, policy_of
 from gossamer.lab.simulate.replay import POINTS, crawl_order, seed_pages
 from gossamer.lab.simweb.config import preset
 
@@ -87,7 +87,7 @@ def test_the_example_of_the_documents_orders_a_crawl_as_its_formula_says(
     seeds = seed_pages(graph, 10, 1)
 
     for rest in (0, 5):
-        policy = policy_of(orderings()["short-first"])(Setting(graph.site_of, graph.suffix_of, graph.urls))
+        policy = policy_of(orderings()["short-first"])(CrawlFacts(graph.site_of, graph.suffix_of, graph.urls))
         assert list(crawl_order(graph, policy, seeds, rest=rest)) == shortest_first(graph, seeds, rest)
 
     assert main(["simulate", *WEB, "--order", "short-first", "--rest", "0", "--sets", "1", "--json"]) == 0

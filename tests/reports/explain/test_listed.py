@@ -6,7 +6,7 @@ from gossamer.filter.rules import EntryRules
 from gossamer.model.task import Via
 from gossamer.model.units import Instant, Url
 from gossamer.model.url_record import Facts, ListingFact
-from gossamer.reports.explain.build import tell
+from gossamer.reports.explain.build import build_story
 from gossamer.reports.explain.render import story_lines, story_object
 from gossamer.reports.explain.story import Story
 from tests.reports.explain.stories import FACTS, NOW, QUEUED, RULES, form
@@ -16,7 +16,7 @@ LISTED = ListingFact(MAP, Instant(NOW - 30 * 86_400.0), "daily", 0.8)
 
 
 def story_of(facts: Facts) -> Story:
-    return tell(form(), facts, RULES, now=NOW, running=True)
+    return build_story(form(), facts, RULES, now=NOW, running=True)
 
 
 def listed_lines(listing: ListingFact) -> list[str]:
@@ -53,7 +53,7 @@ def test_a_sitemap_tells_who_leads_to_it_and_is_judged_by_the_rules_for_sitemaps
         FACTS, url=replace(QUEUED, via=Via.SITEMAP), listing=ListingFact(sitemap=1, named_by="h.test other.test")
     )
     rules = replace(RULES, entry=EntryRules(excluded_extensions=frozenset({"b", ""})))
-    story = tell(form(), facts, rules, now=NOW, running=True)
+    story = build_story(form(), facts, rules, now=NOW, running=True)
 
     assert "  listed      it is a sitemap, which the robots.txt of h.test, other.test names or leads to" in story_lines(
         story

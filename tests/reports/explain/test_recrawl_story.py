@@ -5,16 +5,16 @@ from dataclasses import replace
 import pytest
 
 from gossamer.config.load import Config
-from gossamer.config.policies import Rulebook, recrawl_policy_for
+from gossamer.config.policies import PolicyCache, recrawl_policy_for
 from gossamer.config.sections import RecrawlRuleSection, RecrawlSection
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant, Seconds
 from gossamer.model.url_record import Facts, ListingFact, RecrawlFact
-from gossamer.recrawl.change_hints import HostChanging, HostTrust
+from gossamer.recrawl.change_hints import HostChangeHistory, HostTrust
 from gossamer.recrawl.estimate import HostRates
 from gossamer.recrawl.policy import DAY
 from gossamer.recrawl.price import Price, price_text
-from gossamer.reports.explain.build import tell
+from gossamer.reports.explain.build import build_story
 from gossamer.reports.explain.recrawl import RecrawlTerms
 from gossamer.reports.explain.render import story_lines, story_object
 from gossamer.reports.explain.story import Recrawl, Story
@@ -30,7 +30,7 @@ def story_of(
 ) -> Story:
     """Of a stored page that was visited four times, and is due a week after that."""
     config = config or Config()
-    changing = HostChanging(HostRates(20, 2.0), trust or HostTrust()).to_text()
+    changing = HostChangeHistory(HostRates(20, 2.0), trust or HostTrust()).to_text()
     fact = RecrawlFact(WEEK, 2.0, 60.0, changing, price_text(Price(1.0, 2.5)))._replace(**more)  # type: ignore[arg-type]
     facts: Facts = known(UrlState.STORED)
     assert facts.url is not None
@@ -40,9 +40,11 @@ def story_of(
     facts = replace(facts, url=url, recrawl=fact, listing=listing or ListingFact())
     rules = replace(
         RULES,
-        recrawl=RecrawlTerms(recrawl_policy_for(config), lambda known, facts: _basis(Rulebook(config), known, facts)),
+        recrawl=RecrawlTerms(
+            recrawl_policy_for(config), lambda known, facts: _basis(PolicyCache(config), known, facts)
+        ),
     )
-    return tell(form(), facts, rules, now=NOW, running=False)
+    return build_story(form(), facts, rules, now=NOW, running=False)
 
 
 def recrawl_of(story: Story) -> Recrawl:
@@ -129,7 +131,7 @@ def test_the_same_is_told_as_an_object() -> None:
 
 def test_the_price_of_a_host_that_allows_too_few_visits_is_told_beside_the_usual_one() -> None:
     budget = Config(recrawl=RecrawlSection(budget=100.0))
-    dear = story_of(config=budget, changing=HostChanging().to_text(5.0))
+    dear = story_of(config=budget, changing=HostChangeHistory().to_text(5.0))
     usual = story_of(config=budget)
 
     assert (recrawl_of(dear).price, recrawl_of(dear).usual_price) == (5.0, 2.5)

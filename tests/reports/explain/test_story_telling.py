@@ -8,14 +8,14 @@ from gossamer.filter.host_table import UrlPattern
 from gossamer.filter.rules import EntryRules
 from gossamer.frontier.orderings import ORDERINGS
 from gossamer.frontier.politeness import GapReason
-from gossamer.model.facts import HostOrder, UrlFacts
+from gossamer.model.facts import HostOverride, UrlFacts
 from gossamer.model.states import UrlState
 from gossamer.model.task import Via
 from gossamer.model.units import Domain, HostKey, Instant, Seconds, Url
 from gossamer.model.url_record import MOST_STEPS, DomainFact, Facts, FailureFact, RecordCheck, SeedPlace, Step
-from gossamer.reports.explain.build import CrawlRules, tell
+from gossamer.reports.explain.build import CrawlRules, build_story
 from gossamer.reports.explain.schedule import Caps
-from gossamer.reports.explain.story import Standing, Story
+from gossamer.reports.explain.story import Priority, Story
 from tests.reports.explain.stories import (
     DOMAIN,
     FACTS,
@@ -36,7 +36,7 @@ GOOD = RecordCheck(None, "response", URL, True, True)
 
 
 def story_of(facts: Facts, rules: CrawlRules = RULES, record: RecordCheck | None = None, text: str = URL) -> Story:
-    return tell(form(text), facts, rules, now=NOW, running=True, record=record)
+    return build_story(form(text), facts, rules, now=NOW, running=True, record=record)
 
 
 def step(number: int, via: Via = Via.LINK) -> Step:
@@ -163,7 +163,7 @@ def test_a_retry_says_which_try_it_is_and_after_what() -> None:
 
 
 def test_nothing_is_visited_while_the_crawl_is_at_rest() -> None:
-    story = tell(form(), FACTS, RULES, now=NOW, running=False)
+    story = build_story(form(), FACTS, RULES, now=NOW, running=False)
 
     assert story.next.why == "it is due: visited when its turn comes; the crawl is at rest"
 
@@ -189,7 +189,7 @@ def test_a_page_with_a_recrawl_date_says_so() -> None:
 # --- priority -------------------------------------------------------------------------------------------
 
 
-def standing_of(facts: Facts, order: str) -> Standing:
+def standing_of(facts: Facts, order: str) -> Priority:
     standing = story_of(facts, replace(RULES, ordering=ORDERINGS[order]())).standing
     assert standing is not None
     return standing
@@ -357,24 +357,24 @@ def test_text_without_canonical_form_has_a_short_story() -> None:
 
 
 def test_a_url_of_a_paused_host_waits_for_the_host_to_be_resumed() -> None:
-    rules = replace(RULES, ordered=HostOrder(paused=True))
+    rules = replace(RULES, ordered=HostOverride(paused=True))
 
     queued, stored = story_of(FACTS, rules), story_of(known(UrlState.STORED), rules)
 
     assert queued.next.due_at is None and "paused through the service" in queued.next.why
-    assert queued.ordered == stored.ordered == HostOrder(paused=True)
+    assert queued.ordered == stored.ordered == HostOverride(paused=True)
     assert "paused" not in stored.next.why
     assert story_of(FACTS).ordered is None
 
 
 def test_a_dropped_host_excludes_a_url_before_any_rule_does() -> None:
-    rules = replace(RULES, ordered=HostOrder(dropped=True), entry=EntryRules(max_depth=1))
+    rules = replace(RULES, ordered=HostOverride(dropped=True), entry=EntryRules(max_depth=1))
 
     assert "will be excluded: host_dropped (" in story_of(FACTS, rules).next.why
     assert "would enter, and be excluded when its turn comes: host_dropped" in story_of(NEVER_SEEN, rules).next.why
 
 
 def test_a_url_that_would_not_enter_is_told_by_the_rule_though_its_host_is_dropped() -> None:
-    rules = replace(RULES, ordered=HostOrder(dropped=True), entry=EntryRules(max_depth=0))
+    rules = replace(RULES, ordered=HostOverride(dropped=True), entry=EntryRules(max_depth=0))
 
     assert story_of(NEVER_SEEN, rules).next.why.startswith("it would not enter: depth_limit")

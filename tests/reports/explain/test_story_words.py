@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 from gossamer.frontier.orderings import ORDERINGS
-from gossamer.model.facts import HostOrder
+from gossamer.model.facts import HostOverride
 from gossamer.model.formats import LongLink
 from gossamer.model.states import UrlState
 from gossamer.model.task import Via
 from gossamer.model.units import Instant, Seconds, Url
 from gossamer.model.url_record import Bounded, Facts, FailureFact, QueueFact, RecordCheck, SeedPlace, Step
-from gossamer.reports.explain.build import tell
+from gossamer.reports.explain.build import build_story
 from gossamer.reports.explain.render import story_lines, story_object
 from gossamer.reports.explain.story import Story
 from tests.reports.explain.stories import FACTS, HOST, NEVER_SEEN, NOW, QUEUED, RULES, VISIT, form, known, robots
@@ -21,7 +21,7 @@ from tests.reports.explain.stories import FACTS, HOST, NEVER_SEEN, NOW, QUEUED, 
 
 def lines_of(facts: Facts, order: str = "mercator") -> list[str]:
     rules = replace(RULES, ordering=ORDERINGS[order]())
-    return story_lines(tell(form(), facts, rules, now=NOW, running=True))
+    return story_lines(build_story(form(), facts, rules, now=NOW, running=True))
 
 
 def part_of(facts: Facts, label: str, order: str = "mercator") -> list[str]:
@@ -151,7 +151,7 @@ def test_text_from_the_web_cannot_write_to_the_terminal() -> None:
 
 def test_the_object_has_every_part_and_moments_as_text() -> None:
     facts = replace(known(UrlState.STORED), seed=SeedPlace("argument 1", NOW))
-    story = tell(form(), facts, RULES, now=NOW, running=False, record=RecordCheck("cut"))
+    story = build_story(form(), facts, RULES, now=NOW, running=False, record=RecordCheck("cut"))
 
     found = json.loads(json.dumps(story_object(story)))
 
@@ -182,9 +182,9 @@ def test_what_is_to_be_known_about_a_document_is_told_with_it() -> None:
 
 
 def test_what_was_ordered_for_its_host_is_a_part_of_its_own() -> None:
-    ordered = HostOrder(paused=True, delay=Seconds(7.5))
+    ordered = HostOverride(paused=True, delay=Seconds(7.5))
 
-    story = tell(form(), FACTS, replace(RULES, ordered=ordered), now=NOW, running=True)
+    story = build_story(form(), FACTS, replace(RULES, ordered=ordered), now=NOW, running=True)
 
     lines = story_lines(story)
     at = lines.index("  ordered     its host is paused through the service")

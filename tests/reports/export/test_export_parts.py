@@ -10,7 +10,7 @@ import pytest
 
 from gossamer.errors import UsageError
 from gossamer.model.units import Instant
-from gossamer.reports.export.formats import Csv, JsonLines, Tabs, timestamp, writing
+from gossamer.reports.export.formats import Csv, JsonLines, Tabs, open_output, timestamp
 from gossamer.reports.export.rows import NodeTable
 from gossamer.reports.export.tables import Column, Kind, Row, Selection, mimes_from, moment_from, statuses_from
 
@@ -106,7 +106,7 @@ def test_a_moment_beyond_the_calendar_is_none() -> None:
 
 def test_a_file_appears_when_it_is_whole_and_packed_if_its_name_says_so(tmp_path: Path) -> None:
     path = tmp_path / "rows.gz"
-    with writing(str(path)) as stream:
+    with open_output(str(path)) as stream:
         stream.write(b"rows")
         assert not path.exists()
 
@@ -119,7 +119,7 @@ def test_a_file_whose_making_fails_leaves_nothing_and_the_older_one_stays(tmp_pa
     path.write_bytes(b"older")
 
     def fail() -> None:
-        with writing(str(path)) as stream:
+        with open_output(str(path)) as stream:
             stream.write(b"rows")
             raise RuntimeError
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from gossamer.backends.sqlite.database import read_rows, write_rows
 from gossamer.model.batch import Batch, RetiredHost
-from gossamer.model.requeue import Reported
+from gossamer.model.requeue import ReportedChange
 from gossamer.model.units import Domain, HostId, HostKey
 from gossamer.store.ports import WhenReported
 
@@ -174,7 +174,7 @@ def bring_forward(
     ]
     rows = []
     for planned, *row in read_rows(db, sql["reported"], told, stamp):
-        page = Reported(*row)
+        page = ReportedChange(*row)
         date = when(page)
         if date is not None and date < planned:
             rows.append((date, page.url_id))

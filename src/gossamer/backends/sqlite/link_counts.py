@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from gossamer.backends.sqlite.database import read_rows, write_rows
 from gossamer.backends.sqlite.host_rows import HostRows
-from gossamer.backends.sqlite.reprioritise import Moves
+from gossamer.backends.sqlite.reprioritise import Reprioritiser
 from gossamer.clock import Clock
 from gossamer.errors import StoreFailed
 from gossamer.model.batch import Linked, Moved
@@ -151,7 +151,7 @@ class LinkCounts:
         self._hosts = hosts
         self._at_once = prioritiser.by_score
         self._foresees = prioritiser.moved_by_links and not prioritiser.by_score
-        self._moves = Moves(db, sql, prioritiser)
+        self._moves = Reprioritiser(db, sql, prioritiser)
         self._clock = clock
         self._enough = targets_at_once
         self._counted_at = clock.monotonic()

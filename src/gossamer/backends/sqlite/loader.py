@@ -11,10 +11,10 @@ from gossamer.backends.sqlite.database import connect, named_queries, translated
 from gossamer.backends.sqlite.reports import RecrawlReport, recrawl_report
 from gossamer.model.batch import RobotsRecord
 from gossamer.model.facts import DomainFacts
-from gossamer.model.loads import FrontLoaded, FrontWanted, HostLoaded, HostWanted, Loaded, LoadOrder, SitemapFacts
-from gossamer.model.partition import Outgoing
+from gossamer.model.loads import FrontLoaded, FrontWanted, HostLoaded, HostWanted, Loaded, LoadRequest, SitemapFacts
+from gossamer.model.partition import OutboxUrl
 from gossamer.model.states import UrlState
-from gossamer.model.task import Before, HostRecord, Task
+from gossamer.model.task import HostRecord, PreviousVisit, Task
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant
 
 _MOST_NAMES = 16  # hosts whose robots.txt names one sitemap; more are a crowd, not a site
@@ -33,7 +33,7 @@ class SqliteLoader:
     def close(self) -> None:
         self._db.close()
 
-    def load(self, order: LoadOrder) -> Loaded:
+    def load(self, order: LoadRequest) -> Loaded:
         """Everything as of one commit, whose number is told."""
         try:
             self._db.execute("BEGIN")
@@ -73,7 +73,7 @@ class SqliteLoader:
         if not again:
             return tasks
         past = {
-            url_id: Before(visits, changes, UrlState(state), *rest)
+            url_id: PreviousVisit(visits, changes, UrlState(state), *rest)
             for url_id, visits, changes, state, *rest in self._db.execute(self._sql["before"], (json.dumps(again),))
         }
         return [task if task.before is None else task._replace(before=past.get(task.url_id)) for task in tasks]
@@ -116,12 +116,12 @@ class SqliteLoader:
         """How fresh the copies are, by a sample of them."""
         return recrawl_report(self._db, now)
 
-    def outgoing(self, part: int, after: int, most: int) -> list[Outgoing]:
+    def outgoing(self, part: int, after: int, most: int) -> list[OutboxUrl]:
         """The first URLs behind a number that wait for another part of the crawl."""
-        return outbox.outgoing(self._db, part, after, most)
+        return outbox.outbox_urls(self._db, part, after, most)
 
     def any_outgoing(self) -> bool:
-        return outbox.any_outgoing(self._db)
+        return outbox.any_outbox_urls(self._db)
 
     def counters(self) -> dict[str, int]:
         return dict(self._db.execute(self._sql["counters"]).fetchall())

@@ -12,13 +12,13 @@ from pathlib import Path
 
 from gossamer.backends.sqlite.database import connect, named_queries, our_errors, transaction, write_rows
 from gossamer.backends.sqlite.operator import MOST, carry_out_at_rest
-from gossamer.model.batch import Batch, LearntParameter, Order
+from gossamer.model.batch import Batch, BulkChange, LearntParameter
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostId, HostKey, Instant, Url
 from gossamer.store.ports import Prioritiser
 
 
-class Facts:
+class Metadata:
     """Reads (and once writes) the facts of a crawl. For the time before the writer exists."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
@@ -88,7 +88,7 @@ class Facts:
         return Instant(row[0] if row else 0.0), bodies
 
 
-def save_lessons(db: sqlite3.Connection, sql: Mapping[str, str], batch: Batch, now: float) -> None:
+def save_learned(db: sqlite3.Connection, sql: Mapping[str, str], batch: Batch, now: float) -> None:
     """The part of a commit that is about budgets, parameters and pages that stand for missing ones."""
     if batch.budgets:
         write_rows(db, sql["save_budget"], list(batch.budgets.items()))
@@ -103,7 +103,7 @@ def save_lessons(db: sqlite3.Connection, sql: Mapping[str, str], batch: Batch, n
             db.execute(sql["learn_parameter"], (host, place, name, pairs, contents, now))
 
 
-def learnt_parameters(db: sqlite3.Connection) -> list[LearntParameter]:
+def learned_parameters(db: sqlite3.Connection) -> list[LearntParameter]:
     """All that was learnt, and all of which that was wrong."""
     rows = db.execute(named_queries("queries.sql")["parameters"])
     return [LearntParameter._make(row)._replace(refuted=bool(row[5])) for row in rows]
@@ -120,7 +120,7 @@ def lift_cuts(path: Path, is_free: Callable[[HostKey], bool], prioritiser: Prior
         hosts = db.execute(sql["hosts_with_cuts"]).fetchall()
         for host_id in [host_id for host_id, host in hosts if is_free(HostKey(host))]:
             while rows := db.execute(sql["cut_urls"], (host_id, MOST)).fetchall():
-                order = Order(tuple(url_id for (url_id,) in rows), UrlState.EXCLUDED, UrlState.QUEUED)
+                order = BulkChange(tuple(url_id for (url_id,) in rows), UrlState.EXCLUDED, UrlState.QUEUED)
                 with transaction(db):
                     lifted += carry_out_at_rest(db, [order], prioritiser.standing, now)
     return lifted

@@ -17,8 +17,8 @@ from gossamer.backends.sqlite.database import (
     write_rows,
 )
 from gossamer.backends.sqlite.pages import DeadFilter, dead_ids
-from gossamer.model.batch import Order
-from gossamer.model.facts import Standing, UrlFacts
+from gossamer.model.batch import BulkChange
+from gossamer.model.facts import QueuePosition, UrlFacts
 from gossamer.model.states import UrlState, may_follow
 from gossamer.model.units import HostId, HostKey, Instant, Url
 
@@ -28,7 +28,7 @@ DROPPED = "dropped"
 """Exclusion reason of a dropped dead letter."""
 _SCANNED = 20_000
 
-Stands = Callable[[UrlFacts], Standing]
+Stands = Callable[[UrlFacts], QueuePosition]
 """Where a URL stands in the order of the queue."""
 Entry = tuple[HostId, int, float]
 """A new entry of a front queue: host, queue and place."""
@@ -37,7 +37,7 @@ Excluded = tuple[int, Url, HostKey, int, int]
 
 
 def carry_out(
-    db: sqlite3.Connection, order: Order, stands: Stands, stamp: Instant, counts: Counter[str]
+    db: sqlite3.Connection, order: BulkChange, stands: Stands, stamp: Instant, counts: Counter[str]
 ) -> list[Entry]:
     """Move the URLs of an order that are still where it says, and add to the counters what changes; in a transaction.
     The entries are for the front queues."""
@@ -67,7 +67,7 @@ def carry_out(
     return entries
 
 
-def carry_out_at_rest(db: sqlite3.Connection, orders: Iterable[Order], stands: Stands, now: Instant) -> int:
+def carry_out_at_rest(db: sqlite3.Connection, orders: Iterable[BulkChange], stands: Stands, now: Instant) -> int:
     """The same of a crawl that does not run, in a transaction, with the front queues and the counters. Returns how many
     URLs were moved."""
     sql = named_queries("queries.sql")
@@ -95,10 +95,12 @@ def drop_dead(db: sqlite3.Connection, wanted: DeadFilter, now: Instant, stands: 
         return carry_out_at_rest(db, _of_dead(db, wanted, UrlState.EXCLUDED, DROPPED), stands, now)
 
 
-def _of_dead(db: sqlite3.Connection, wanted: DeadFilter, to: UrlState, because: str | None = None) -> Iterator[Order]:
+def _of_dead(
+    db: sqlite3.Connection, wanted: DeadFilter, to: UrlState, because: str | None = None
+) -> Iterator[BulkChange]:
     after = 0
     while ids := dead_ids(db, wanted, after=after, most=MOST):
-        yield Order(tuple(ids), UrlState.DEAD, to, because=because)
+        yield BulkChange(tuple(ids), UrlState.DEAD, to, because=because)
         after = ids[-1]
 
 

@@ -8,17 +8,17 @@ import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 
 from gossamer.backends.sqlite.database import named_queries, read_rows, write_rows
-from gossamer.model.partition import Outgoing, Part
+from gossamer.model.partition import OutboxUrl, WorkerShare
 from gossamer.model.task import Candidate, Via
 from gossamer.model.units import HostKey
 
 _HOSTS_REMEMBERED = 100_000
 
 
-class Parting:
+class Outbox:
     """Sorts candidates by owner. Used from the store's thread only."""
 
-    def __init__(self, db: sqlite3.Connection, part: Part, partition_of: Callable[[HostKey], int]) -> None:
+    def __init__(self, db: sqlite3.Connection, part: WorkerShare, partition_of: Callable[[HostKey], int]) -> None:
         self._db = db
         self._part = part
         self._partition_of = partition_of
@@ -63,12 +63,12 @@ class Parting:
             self._db.execute(self._sql["delivered"], (owner, last))
 
 
-def outgoing(db: sqlite3.Connection, part: int, after: int, most: int) -> list[Outgoing]:
+def outbox_urls(db: sqlite3.Connection, part: int, after: int, most: int) -> list[OutboxUrl]:
     """The first URLs behind a number that wait for an owner."""
     rows = db.execute(named_queries("parting.sql")["outbox_window"], (part, after, most)).fetchall()
-    return [Outgoing(number, url, depth, hops, Via(via), *rest) for number, url, depth, hops, via, *rest in rows]
+    return [OutboxUrl(number, url, depth, hops, Via(via), *rest) for number, url, depth, hops, via, *rest in rows]
 
 
-def any_outgoing(db: sqlite3.Connection) -> bool:
+def any_outbox_urls(db: sqlite3.Connection) -> bool:
     """Whether any URL waits for its owner."""
     return bool(db.execute(named_queries("parting.sql")["any_outgoing"]).fetchone()[0])

@@ -20,7 +20,7 @@ from gossamer.backends.sqlite.database import (
     transaction,
     write_rows,
 )
-from gossamer.backends.sqlite.metadata import Facts
+from gossamer.backends.sqlite.metadata import Metadata
 from gossamer.model.batch import Moved
 from gossamer.model.units import Instant
 from gossamer.store.ports import Prioritiser
@@ -45,7 +45,7 @@ def reorder(
     `progress` is told how many of how many queued URLs are done. Raises StoreFailed, NotThisCrawl.
     """
     with closing(open_for_writing(path)) as db:
-        facts = Facts(db)
+        facts = Metadata(db)
         if (facts.order(), facts.order_settings()) == (order, settings):
             return False
         with our_errors(db):
@@ -93,7 +93,7 @@ def _standing(row: tuple[object, ...], prioritiser: Prioritiser, now: Instant) -
     return None if stood == [front, place, priority] else (front, place, priority, facts.url_id)
 
 
-class Moves:
+class Reprioritiser:
     """Keeps the queues as the ordering wants them while links are counted: moves URLs whose standing has changed."""
 
     def __init__(self, db: sqlite3.Connection, sql: Mapping[str, str], prioritiser: Prioritiser) -> None:

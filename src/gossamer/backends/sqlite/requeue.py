@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from gossamer.backends.sqlite.database import FACTS, facts_from, read_rows, write_rows
-from gossamer.model.requeue import Again, Due, Place
+from gossamer.model.requeue import DueCursor, DueUrl, RequeueOrder
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostId, Instant
 from gossamer.store.ports import PlanAnew, Prioritiser, WhenDue
@@ -28,29 +28,29 @@ _BOOST = 1e9  # added to the score of what does, where the score decides: no sco
 Touch = Callable[[HostId, int, float], None]
 
 
-class Queued(NamedTuple):
+class RequeueResult(NamedTuple):
     """What came of an order."""
 
     states: Sequence[tuple[UrlState, int]] = ()  # how many were queued, by the state in which they were
     hosts: Mapping[HostId, int] = MappingProxyType({})  # ... and by host
     put_off: Sequence[tuple[float | None, float | None]] = ()  # as `Committed` has it, and the next ones
     left_out: int = 0
-    to: Place | None = None
-    walked_to: Place | None = None
+    to: DueCursor | None = None
+    walked_to: DueCursor | None = None
 
 
-def queue_again(
+def requeue_due(
     db: sqlite3.Connection,
     sql: Mapping[str, str],
     prioritiser: Prioritiser,
-    order: Again,
+    order: RequeueOrder,
     stamp: float,
     touch: Touch,
     *,
     scheduled: bool = True,
     when_due: WhenDue = lambda page, before, now: None,
     plan_anew: PlanAnew = lambda page: None,
-) -> Queued:
+) -> RequeueResult:
     """Queue what is ordered, and tell `touch` of every place.
 
     What is due waits by the date at which it came due, among what was found since: the longest overdue is the first.
@@ -96,11 +96,11 @@ def queue_again(
     if order.walk is not None:
         gaps, walked_to = _planned_anew(db, sql, prioritiser, order.walk, stamp, plan_anew)
         put_off += gaps
-    return Queued(list(counts.items()), hosts, put_off, left_out, to, walked_to)
+    return RequeueResult(list(counts.items()), hosts, put_off, left_out, to, walked_to)
 
 
 def _with_room(
-    order: Again, due: list[tuple[Any, ...]]
+    order: RequeueOrder, due: list[tuple[Any, ...]]
 ) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]], dict[HostId, int]]:
     """What is queued without a question, the others, and the lines that come of it. Of most hosts nothing is asked."""
     lines: dict[HostId, int] = {}
@@ -123,7 +123,7 @@ def _in_line(
     db: sqlite3.Connection,
     sql: Mapping[str, str],
     prioritiser: Prioritiser,
-    order: Again,
+    order: RequeueOrder,
     doubtful: list[tuple[Any, ...]],
     lines: dict[HostId, int],
     stamp: float,
@@ -154,16 +154,16 @@ def _pages(
     prioritiser: Prioritiser,
     rows: Sequence[tuple[Any, ...]],
     stamp: float,
-) -> Iterator[Due]:
+) -> Iterator[DueUrl]:
     """What decides of each of them whether it is visited now."""
     known = {row[0]: row for row in read_rows(db, sql["due_there"], [(row[0],) for row in rows])}
     for row in rows:
         url_id, host_id, host, url, state, *facts = known[row[0]]
         priority = prioritiser.standing(facts_from(row, stamp)).priority
-        yield Due._make((url_id, host_id, host, url, UrlState(state), *facts, priority))
+        yield DueUrl._make((url_id, host_id, host, url, UrlState(state), *facts, priority))
 
 
-def _early(coming: Iterable[tuple[Any, ...]], order: Again) -> list[tuple[Any, ...]]:
+def _early(coming: Iterable[tuple[Any, ...]], order: RequeueOrder) -> list[tuple[Any, ...]]:
     """Of what comes due next, the pages that may be visited already: no sooner than half of their gap allows, and none
     of a dear host before which others stand in line."""
     found = []
@@ -181,10 +181,10 @@ def _planned_anew(
     db: sqlite3.Connection,
     sql: Mapping[str, str],
     prioritiser: Prioritiser,
-    walk: Place,
+    walk: DueCursor,
     stamp: float,
     plan_anew: PlanAnew,
-) -> tuple[list[tuple[float | None, float | None]], Place | None]:
+) -> tuple[list[tuple[float | None, float | None]], DueCursor | None]:
     """What comes after `walk` gets the date that it would have at the price of today, if that is sooner. The gaps,
     before and after; and how far was looked, None to the end."""
     coming = db.execute(sql["due_after"], (*walk, math.inf, LOOK_AHEAD)).fetchall()
@@ -199,11 +199,11 @@ def _planned_anew(
     return gaps, _place(coming[-1]) if len(coming) == LOOK_AHEAD else None
 
 
-def _place(row: Sequence[Any]) -> Place:
-    return Place(row[-1], row[-2], row[0])
+def _place(row: Sequence[Any]) -> DueCursor:
+    return DueCursor(row[-1], row[-2], row[0])
 
 
-def next_again(db: sqlite3.Connection, sql: Mapping[str, str], order: Again) -> float:
+def next_due(db: sqlite3.Connection, sql: Mapping[str, str], order: RequeueOrder) -> float:
     """When the next URL comes due; infinity: never."""
     dates = [db.execute(sql["next_again"]).fetchone()[0]]
     if order.missing:

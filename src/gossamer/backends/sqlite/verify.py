@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from gossamer.backends.sqlite.database import named_queries, our_errors
 from gossamer.backends.sqlite.operator import Stands, carry_out_at_rest
-from gossamer.model.batch import Order
+from gossamer.model.batch import BulkChange
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant
 
@@ -145,7 +145,7 @@ class Auditor:
             return int(self._db.execute(self._sql["totals"]).fetchone()[0])
 
 
-class Stray(NamedTuple):
+class OrphanRecord(NamedTuple):
     """A record that is to get a row: of its URL if that is known, else one that sets it aside."""
 
     file: str
@@ -157,7 +157,7 @@ class Stray(NamedTuple):
     payload_digest: bytes | None
 
 
-class Mending:
+class Repair:
     """One transaction of repairs: use it in a `with` block, which commits it. Raises StoreFailed; then nothing is done.
 
     `stands` says where a URL stands in the order of the queue.
@@ -170,7 +170,7 @@ class Mending:
         self._stands = stands
         self._queued: set[int] = set()
 
-    def __enter__(self) -> "Mending":
+    def __enter__(self) -> "Repair":
         with our_errors(self._db):
             self._db.execute("BEGIN IMMEDIATE")
         return self
@@ -192,7 +192,7 @@ class Mending:
             for url_id, state in self._db.execute(self._sql["states_of"], (json.dumps([*lost, *duplicates]),)):
                 if url_id not in self._queued:
                     of_state.setdefault(UrlState(state), []).append(url_id)
-            orders = [Order(tuple(ids), state, UrlState.QUEUED) for state, ids in of_state.items()]
+            orders = [BulkChange(tuple(ids), state, UrlState.QUEUED) for state, ids in of_state.items()]
             queued = carry_out_at_rest(self._db, orders, self._stands, self._now)
         for url_id in chain.from_iterable(of_state.values()):
             self._queued.add(url_id)
@@ -212,7 +212,7 @@ class Mending:
         self._do("forget_captures_from", file, length)
         self._do("set_length", length, file)
 
-    def add_rows(self, strays: list[Stray]) -> None:
+    def add_rows(self, strays: list[OrphanRecord]) -> None:
         """Rows for records that had none."""
         wanted = sorted({stray.url for stray in strays if stray.url is not None})
         with our_errors(self._db):

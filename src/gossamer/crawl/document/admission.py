@@ -10,7 +10,7 @@ from gossamer.filter.identity import Identities, IdentityRules
 from gossamer.filter.links import LinkResolver
 from gossamer.filter.rules import EntryRules
 from gossamer.model.formats import LongLink, long_link
-from gossamer.model.partition import Outgoing
+from gossamer.model.partition import OutboxUrl
 from gossamer.model.settlement import PageLinks
 from gossamer.model.task import Candidate, Task, Via, Visit
 from gossamer.model.units import Fingerprint, HostKey, Url
@@ -20,7 +20,7 @@ TOO_LONG = "url_too_long"
 _LINK = Via.LINK  # to look a member up costs as much as a call
 
 
-class Lookout(Protocol):
+class TrapObserver(Protocol):
     """Whoever looks for traps among the links of pages (`crawl.trap_accounts`)."""
 
     def looked(self, visit: Visit, urls: list[Url], hosts: list[HostKey], fresh: list[int]) -> None:
@@ -32,7 +32,7 @@ class Lookout(Protocol):
         ...
 
 
-class Intake:
+class Admission:
     """The only way into the task table. The seen test comes before the rules: most links of a page are known."""
 
     def __init__(
@@ -44,7 +44,7 @@ class Intake:
         seen: SeenTest,
         key: int,
         identities: Identities | None = None,
-        lookout: Lookout | None = None,
+        lookout: TrapObserver | None = None,
     ) -> None:
         self.rules = rules
         self.file_rules = rules.for_sitemaps()
@@ -161,7 +161,7 @@ class Intake:
                 entering.append(Candidate(url, host, prints[i], depth, 0, via, found_on, sitemap))
         return prints, entering
 
-    def brought(self, found: Sequence[Outgoing], excluded: Counter[str]) -> list[Candidate]:
+    def brought(self, found: Sequence[OutboxUrl], excluded: Counter[str]) -> list[Candidate]:
         """What other parts of the crawl have found for this one: what is new and may enter by our rules too."""
         targets = [(o, self._canonicaliser.canonicalise(o.url)) for o in found]
         known = [(o, target.host) for o, target in targets if isinstance(target, Canonical)]

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from gossamer.clock import Clock
-from gossamer.config.hosts import HostWishes
-from gossamer.crawl.document.admission import TOO_LONG, Intake
+from gossamer.config.hosts import HostSettingsTable
+from gossamer.crawl.document.admission import TOO_LONG, Admission
 from gossamer.dedup.exact import ContentSeen, Known, Unknown, payload_digest
 from gossamer.dedup.near import Near, NearDuplicates, NearMode
-from gossamer.dedup.soft404 import SOFT_404, SoftMissing
+from gossamer.dedup.soft404 import SOFT_404, Soft404Detector
 from gossamer.extract.content_types import UNWANTED_TYPE, is_html
 from gossamer.extract.crawl_page import PageContent, canonical_in_header, extract_page, is_large
 from gossamer.extract.large_pages import LargePages
@@ -17,14 +17,14 @@ from gossamer.extract.mime import RESOURCE_HEADER
 from gossamer.extract.page_meta import OUR_NAME
 from gossamer.fetch.http.body import Payload, payload, payload_in_slices
 from gossamer.filter.canonical import Canonical
-from gossamer.model.document import Document, Read
+from gossamer.model.document import Document, ProcessedDocument
 from gossamer.model.formats import LongLink
 from gossamer.model.outcome import Failure, Response
 from gossamer.model.settlement import Capture, PageLinks, Settlement
 from gossamer.model.states import NEAR_DUPLICATE, UrlState
 from gossamer.model.task import Candidate
 from gossamer.model.units import Url
-from gossamer.recrawl.planner import NEVER, Recrawling
+from gossamer.recrawl.planner import NEVER, RecrawlPlanner
 
 TOO_LONG_TO_READ = "parse_limit"
 # Looking a member up costs as much as a call, and these are asked for with every page.
@@ -32,7 +32,7 @@ _STORED, _DUPLICATE, _EXCLUDED = UrlState.STORED, UrlState.DUPLICATE, UrlState.E
 _MAX_VALIDATOR = 512  # characters of an ETag or Last-Modified worth keeping
 
 
-class Opened(NamedTuple):
+class DecodedDocument(NamedTuple):
     """A document without its codings, and the digest of what is in it."""
 
     document: Document
@@ -53,24 +53,24 @@ def without_records(response: Response, payload_digest: bytes, outlinks: Sequenc
     return Capture(response, payload_digest)
 
 
-class DocumentReader:
+class DocumentProcessor:
     """Opens, compares and reads documents. Everything but `large` ones fits on the event loop."""
 
     def __init__(
         self,
-        intake: Intake,
+        intake: Admission,
         contents: ContentSeen[int],
         large_pages: LargePages,
         max_body_bytes: int,
         archived: Archiving = without_records,
-        hosts: HostWishes | None = None,
+        hosts: HostSettingsTable | None = None,
         *,
         revisits: bool = False,
         outlinks: bool = False,
         near: NearDuplicates | None = None,
-        soft: SoftMissing | None = None,
+        soft: Soft404Detector | None = None,
         agent: str = OUR_NAME,
-        recrawling: Recrawling | None = None,
+        recrawling: RecrawlPlanner | None = None,
     ) -> None:
         """`hosts` say what is kept of each; `revisits` and `outlinks`, whether there are records of these; `near` and
         `soft` look for near-duplicates and soft 404s, if they are to be found; `agent` is the name under which pages
@@ -80,7 +80,7 @@ class DocumentReader:
         self._large_pages = large_pages
         self._max_body_bytes = max_body_bytes
         self._archived = archived
-        self._hosts = hosts or HostWishes()
+        self._hosts = hosts or HostSettingsTable()
         self._revisits = revisits
         self._outlinks = outlinks
         self.near = near
@@ -88,23 +88,23 @@ class DocumentReader:
         self._agent = agent
         self._recrawling = recrawling
 
-    def open(self, document: Document) -> Opened:
+    def open(self, document: Document) -> DecodedDocument:
         found = payload(document.response, self._max_body_bytes)
-        return Opened(document, found, payload_digest(found.body))
+        return DecodedDocument(document, found, payload_digest(found.body))
 
-    async def open_in_slices(self, document: Document, clock: Clock) -> Opened:
+    async def open_in_slices(self, document: Document, clock: Clock) -> DecodedDocument:
         """The same, letting the event loop work in between, for bodies that take long."""
         found = await payload_in_slices(document.response, clock, self._max_body_bytes)
-        return Opened(document, found, payload_digest(found.body))
+        return DecodedDocument(document, found, payload_digest(found.body))
 
-    def owner_of(self, opened: Opened) -> Known[int] | Unknown:
+    def owner_of(self, opened: DecodedDocument) -> Known[int] | Unknown:
         """The URL whose document this is already, as far as memory knows."""
         return self._contents.look(opened.digest)
 
-    def is_large(self, opened: Opened) -> bool:
+    def is_large(self, opened: DecodedDocument) -> bool:
         return is_large(opened.payload.body)
 
-    def extract(self, opened: Opened) -> PageContent | None:
+    def extract(self, opened: DecodedDocument) -> PageContent | None:
         """The page, if it is one."""
         if not self._is_page(opened) or not self._is_wanted(opened):
             return None
@@ -120,7 +120,7 @@ class DocumentReader:
             sign=self.near is not None,
         )
 
-    async def extract_elsewhere(self, opened: Opened) -> tuple[Opened, PageContent | None]:
+    async def extract_elsewhere(self, opened: DecodedDocument) -> tuple[DecodedDocument, PageContent | None]:
         """The same in another process, for documents that could hold up the event loop. One that takes too long is
         remarked upon."""
         if not self._is_page(opened) or not self._is_wanted(opened):
@@ -142,7 +142,7 @@ class DocumentReader:
         return opened, page
 
     @staticmethod
-    def _is_page(opened: Opened) -> bool:
+    def _is_page(opened: DecodedDocument) -> bool:
         """Plain HTML behind a wrong Content-Encoding is read all the same: `body` is then what was received. Behind a
         coding that we do not know it is not."""
         body = opened.payload.body
@@ -150,42 +150,42 @@ class DocumentReader:
             return False
         return bool(body) and is_html(opened.document.response.headers.get("content-type"), body[:1024])
 
-    def _is_wanted(self, opened: Opened) -> bool:
+    def _is_wanted(self, opened: DecodedDocument) -> bool:
         """By its first bytes: what the head declares was judged when it arrived."""
         kinds = self._hosts.of(opened.document.visit.host).kinds
         if kinds.everything or opened.document.visit.task.sitemap:
             return True
         return kinds.wants_document(opened.document.response.headers, opened.payload.body[:RESOURCE_HEADER])
 
-    def is_unchanged(self, opened: Opened) -> bool:
+    def is_unchanged(self, opened: DecodedDocument) -> bool:
         """Whether it is what its URL had at the visit before: then it need not be read."""
         before = opened.document.visit.task.before
         return before is not None and before.digest == opened.digest and before.has_document
 
-    def unchanged(self, opened: Opened) -> Read:
+    def unchanged(self, opened: DecodedDocument) -> ProcessedDocument:
         """Fetched, and what it was: neither stored nor read again."""
         document = opened.document
         before = document.visit.task.before
         assert before is not None and self._recrawling is not None
         capture = Capture(document.response, _wire_digest(opened)) if self._revisits else None
         kept = self._recrawling.unchanged(document.visit, before, document.response, document.finished, capture)
-        return Read(kept, [], None, Counter(), before)
+        return ProcessedDocument(kept, [], None, Counter(), before)
 
-    def duplicate(self, opened: Opened, owner: int) -> Read:
+    def duplicate(self, opened: DecodedDocument, owner: int) -> ProcessedDocument:
         """Fetched, but stored already under another URL: neither stored nor read again."""
         self._contents.learn(opened.digest, owner)
         capture = Capture(opened.document.response, _wire_digest(opened)) if self._revisits else None
         reason = self._soft_404(opened, None, owner)
         settlement = self._settle(opened, UrlState.DUPLICATE, capture, None, owner, reason)
-        return Read(settlement, [], None, Counter(), opened.document.visit.task.before)
+        return ProcessedDocument(settlement, [], None, Counter(), opened.document.visit.task.before)
 
-    def _soft_404(self, opened: Opened, title: str | None, same_as: int | None) -> str | None:
+    def _soft_404(self, opened: DecodedDocument, title: str | None, same_as: int | None) -> str | None:
         visit, size = opened.document.visit, len(opened.payload.body)
         if self._soft is None or not self._soft.is_soft(visit.host_id, visit.task.url_id, title, size, same_as):
             return None
         return SOFT_404
 
-    def stored(self, opened: Opened, page: PageContent | None) -> Read:
+    def stored(self, opened: DecodedDocument, page: PageContent | None) -> ProcessedDocument:
         """New content: to be archived, and its links let in; unless it turns out to be of a kind that nobody wants, or
         a near-duplicate where these are left out."""
         document, found, digest = opened
@@ -194,14 +194,14 @@ class DocumentReader:
         url_id, before = task.url_id, task.before
         if not self._is_wanted(opened):
             settlement = self._settle(opened, UrlState.EXCLUDED, reason=UNWANTED_TYPE)
-            return Read(settlement, [], None, Counter({UNWANTED_TYPE: 1}), before)
+            return ProcessedDocument(settlement, [], None, Counter({UNWANTED_TYPE: 1}), before)
         near: Near | None = None
         if page is not None and page.signature is not None and self.near is not None:
             near = self.near.judge(url_id, page.signature)
         soft = None if page is None else self._soft_404(opened, page.title, near and near.owner)
         if near is not None and self.near is not None and self.near.mode is NearMode.SKIP:
             left_out = self._settle(opened, UrlState.DUPLICATE, page=page, reason=soft or NEAR_DUPLICATE, near=near)
-            return Read(left_out, [], None, Counter(), before)
+            return ProcessedDocument(left_out, [], None, Counter(), before)
         self._contents.learn(digest, url_id)
         excluded: Counter[str] = Counter()
         candidates: list[Candidate] = []
@@ -217,7 +217,7 @@ class DocumentReader:
         capture = self._archived(response, _wire_digest(opened), outlinks)
         too_long = self._intake.too_long(visit, page) if page is not None and TOO_LONG in excluded else ()
         settlement = self._settle(opened, _STORED, capture, page, None, soft, near, too_long)
-        return Read(settlement, candidates, links, excluded, before)
+        return ProcessedDocument(settlement, candidates, links, excluded, before)
 
     def _canonical(self, response: Response, page: PageContent | None) -> Url | None:
         """The other address that a document wants to go by: what the page says counts before what its head does."""
@@ -229,7 +229,7 @@ class DocumentReader:
 
     def _settle(
         self,
-        opened: Opened,
+        opened: DecodedDocument,
         state: UrlState,
         capture: Capture | None = None,
         page: PageContent | None = None,
@@ -284,7 +284,7 @@ class DocumentReader:
         )
 
 
-def _wire_digest(opened: Opened) -> bytes:
+def _wire_digest(opened: DecodedDocument) -> bytes:
     """Of the body as it was received; where it had no coding that is the document's."""
     wire_body = opened.document.response.wire_body
     return opened.digest if wire_body is opened.payload.body else payload_digest(wire_body)

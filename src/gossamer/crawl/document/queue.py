@@ -13,33 +13,33 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from gossamer.clock import Clock
-from gossamer.crawl.document.processor import DocumentReader, Opened
+from gossamer.crawl.document.processor import DecodedDocument, DocumentProcessor
 from gossamer.crawl.document.sitemaps import ListRead, Sitemaps
 from gossamer.dedup.exact import Known, Unknown
 from gossamer.dedup.near import NearDuplicates
 from gossamer.extract.crawl_page import PageContent
 from gossamer.fetch.http.body import takes_long
-from gossamer.model.document import Document, Read
-from gossamer.model.queue_depth import Fill
+from gossamer.model.document import Document, ProcessedDocument
+from gossamer.model.queue_depth import QueueDepth
 from gossamer.sketch.durations import Durations
 
 _ASK = Unknown.ASK  # to look a member up costs as much as a call
 
 T = TypeVar("T")
 
-HANDFUL = 32  # documents at a time, and ...
+BATCH_DOCUMENTS = 32  # documents at a time, and ...
 HANDFUL_BYTES = 800_000  # ... no more than this, unless it is one document: some 20 ms of the event loop
 HANDFUL_UNPACKED = 1_200_000  # bytes of documents without their codings, after which a handful is full
 LONG_IN_HAND = 2  # bodies that take long: while one is read the next is unpacked, and no more lie unpacked in memory
 
 
 @dataclass(frozen=True, slots=True)
-class DeskLimits:
+class DocumentQueueLimits:
     max_documents: int = 256
     max_bytes: int = 64 * 1024 * 1024
 
 
-class ReadingDesk:
+class DocumentQueue:
     """Owns the documents between fetch and store.
 
     `on_read` is told what each came to, `on_pause` that a handful is done; `ask_owners` asks the store which URLs own
@@ -48,11 +48,11 @@ class ReadingDesk:
 
     def __init__(
         self,
-        reader: DocumentReader,
+        reader: DocumentProcessor,
         clock: Clock,
         *,
-        limits: DeskLimits,
-        on_read: Callable[[Read], None],
+        limits: DocumentQueueLimits,
+        on_read: Callable[[ProcessedDocument], None],
         on_pause: Callable[[], None],
         ask_owners: Callable[[list[bytes]], Awaitable[list[int | None]]],
         on_failure: Callable[[BaseException], None],
@@ -90,8 +90,8 @@ class ReadingDesk:
         return max(len(self) / self._limits.max_documents, (self._bytes + self._unpacked) / self._limits.max_bytes)
 
     @property
-    def fill(self) -> Fill:
-        return Fill(len(self), self._limits.max_documents, self._bytes + self._unpacked, self._limits.max_bytes)
+    def fill(self) -> QueueDepth:
+        return QueueDepth(len(self), self._limits.max_documents, self._bytes + self._unpacked, self._limits.max_bytes)
 
     def put(self, document: Document) -> None:
         self._waiting.append(document)
@@ -121,7 +121,7 @@ class ReadingDesk:
     def _take_handful(self) -> deque[Document]:
         documents = deque([self._waiting.popleft()])
         room = HANDFUL_BYTES - len(documents[0].response.wire_body)
-        while self._waiting and len(documents) < HANDFUL and len(self._waiting[0].response.wire_body) <= room:
+        while self._waiting and len(documents) < BATCH_DOCUMENTS and len(self._waiting[0].response.wire_body) <= room:
             documents.append(self._waiting.popleft())
             room -= len(documents[-1].response.wire_body)
         return documents
@@ -130,7 +130,7 @@ class ReadingDesk:
         documents = self._take_handful()
         self._in_hand += len(documents)
         reader = self._reader
-        opened: list[Opened] = []
+        opened: list[DecodedDocument] = []
         room = HANDFUL_UNPACKED
         while documents and room > 0:
             document = documents.popleft()
@@ -160,7 +160,7 @@ class ReadingDesk:
         for each, page in zip(small, self._extracted(small), strict=True):
             self._finish(each, page, None)
 
-    def _extracted(self, documents: list[Opened]) -> list[PageContent | None]:
+    def _extracted(self, documents: list[DecodedDocument]) -> list[PageContent | None]:
         extract, monotonic, note = self._reader.extract, self._clock.monotonic, self.times.note
         pages = []
         begun = monotonic()
@@ -174,7 +174,7 @@ class ReadingDesk:
         return pages
 
     def _finish(
-        self, opened: Opened, page: PageContent | None, owner: int | None, listed: ListRead | None = None
+        self, opened: DecodedDocument, page: PageContent | None, owner: int | None, listed: ListRead | None = None
     ) -> None:
         """Store the document, or find that it is stored: asked at the last moment, since its twin may have been in
         the same handful. `owner` is what the store knows, if it was asked."""
@@ -189,18 +189,18 @@ class ReadingDesk:
             read = listed.added_to(read)
         self._done(opened, read)
 
-    def _done(self, opened: Opened, read: Read) -> None:
+    def _done(self, opened: DecodedDocument, read: ProcessedDocument) -> None:
         self._in_hand -= 1
         self._bytes -= len(opened.document.response.wire_body)
         self._on_read(read)
 
-    async def _read_list(self, opened: Opened) -> None:
+    async def _read_list(self, opened: DecodedDocument) -> None:
         assert self._lists is not None
         with self._lying_open(opened):
             listed = await self._lists.read(opened)
         self._finish(opened, None, None, listed=listed)
 
-    async def _read_large(self, opened: Opened) -> None:
+    async def _read_large(self, opened: DecodedDocument) -> None:
         """In another process, one after the other."""
         with self._lying_open(opened):
             begun = self._clock.monotonic()
@@ -209,7 +209,7 @@ class ReadingDesk:
         self._finish(opened, page, None)
 
     @contextmanager
-    def _lying_open(self, opened: Opened) -> Iterator[None]:
+    def _lying_open(self, opened: DecodedDocument) -> Iterator[None]:
         """What waits for its turn lies here unpacked, and counts by that."""
         size = len(opened.payload.body)
         self._unpacked += size
@@ -252,7 +252,7 @@ class ReadingDesk:
             self._on_failure(error)
 
 
-def _is_anothers(opened: Opened, known: Known[int] | Unknown, stored_as: int | None) -> bool:
+def _is_anothers(opened: DecodedDocument, known: Known[int] | Unknown, stored_as: int | None) -> bool:
     """Whether another URL has this document. What a URL once had itself, and has again, is read like a new one."""
     owner = known.owner if isinstance(known, Known) else stored_as
     return owner is not None and owner != opened.document.visit.task.url_id

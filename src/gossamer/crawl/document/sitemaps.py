@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from gossamer.config.sections import SitemapsSection
-from gossamer.crawl.counters import Tally
-from gossamer.crawl.document.admission import Intake
-from gossamer.crawl.document.processor import Opened
-from gossamer.extract.page_meta import WishesFor
+from gossamer.crawl.counters import Counters
+from gossamer.crawl.document.admission import Admission
+from gossamer.crawl.document.processor import DecodedDocument
+from gossamer.extract.page_meta import DirectivesFor
 from gossamer.extract.sitemaps import (
     GZIP_MARK,
     Entry,
@@ -30,13 +30,13 @@ from gossamer.extract.sitemaps import (
 )
 from gossamer.filter.canonical import Canonical, Refusal
 from gossamer.model.batch import HintRecord, SitemapName, SitemapRecord
-from gossamer.model.document import Read
+from gossamer.model.document import ProcessedDocument
 from gossamer.model.loads import SitemapFacts
 from gossamer.model.outcome import Truncation
 from gossamer.model.settlement import PageLinks
 from gossamer.model.task import Candidate, Via, Visit
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Origin, Url
-from gossamer.store.threads import StoreThread
+from gossamer.store.threads import WriterThread
 
 LOT: Final = 1_000
 """URLs that are handed to the store before its commit is waited for: some tens of milliseconds of a commit."""
@@ -72,7 +72,7 @@ class _Lot(NamedTuple):
 class _Course:
     """One list while it is read."""
 
-    opened: Opened
+    opened: DecodedDocument
     base: str
     facts: SitemapFacts
     room: int  # entries that its host may still list
@@ -90,7 +90,7 @@ class ListRead(NamedTuple):
     excluded: Counter[str]
     outcome: Outcome | None
 
-    def added_to(self, read: Read) -> Read:
+    def added_to(self, read: ProcessedDocument) -> ProcessedDocument:
         """The same document with what it lists."""
         settlement = read.settlement
         if self.outcome is not None and self.outcome.fault is not None and settlement.reason is None:
@@ -98,7 +98,7 @@ class ListRead(NamedTuple):
             if settlement.truncated == Truncation.LENGTH.value and fault is Fault.BAD_XML:
                 fault = Fault.LIMIT  # it was we who cut it
             settlement = settlement._replace(reason=fault.value, detail=detail)
-        return Read(settlement, self.candidates, self.links, read.excluded + self.excluded, read.before)
+        return ProcessedDocument(settlement, self.candidates, self.links, read.excluded + self.excluded, read.before)
 
 
 class Sitemaps:
@@ -107,9 +107,9 @@ class Sitemaps:
     def __init__(
         self,
         *,
-        intake: Intake,
-        store: StoreThread,
-        tally: Tally,
+        intake: Admission,
+        store: WriterThread,
+        tally: Counters,
         wishes: SitemapsSection,
         agent: str,
         ask: AskFacts,
@@ -158,7 +158,7 @@ class Sitemaps:
 
     # --- reading -------------------------------------------------------------------------------------
 
-    def is_list(self, opened: Opened) -> bool:
+    def is_list(self, opened: DecodedDocument) -> bool:
         """Whether a document lists URLs: a sitemap that was named as one, or by its type or first element a list."""
         document = opened.document
         if not 200 <= document.response.status < 300 or opened.payload.unknown_coding:
@@ -171,13 +171,13 @@ class Sitemaps:
         start = opened.payload.body
         return is_feed(content_type, start) or (self._wishes.enabled and is_sitemap(content_type, start))
 
-    async def read(self, opened: Opened) -> ListRead:
+    async def read(self, opened: DecodedDocument) -> ListRead:
         """Read a list and let in what it lists, all but the last lot: that is the caller's, to be committed with the
         settlement."""
         visit, response = opened.document.visit, opened.document.response
         headers = response.headers
         robots_tag = headers.get("x-robots-tag")
-        if robots_tag is not None and WishesFor(self._agent, robots_tag).wishes().nofollow:
+        if robots_tag is not None and DirectivesFor(self._agent, robots_tag).wishes().nofollow:
             return ListRead([], None, Counter(), None)
         feed = not visit.task.sitemap and is_feed(headers.get("content-type"), opened.payload.body)
         async with AsyncExitStack() as stack:

@@ -13,7 +13,7 @@ from pathlib import Path
 from gossamer.backends.contactlog import ContactJournal, clear, replay
 from gossamer.backends.sqlite.database import open_for_writing
 from gossamer.backends.sqlite.loader import SqliteLoader
-from gossamer.backends.sqlite.metadata import Facts, learnt_parameters, lift_cuts
+from gossamer.backends.sqlite.metadata import Metadata, learned_parameters, lift_cuts
 from gossamer.backends.sqlite.reprioritise import reorder
 from gossamer.backends.sqlite.writer import SqliteWriter
 from gossamer.backends.warc.captures import WarcCaptures, WarcEncoder
@@ -21,17 +21,16 @@ from gossamer.backends.warc.record import RecordIds, Warcinfo
 from gossamer.backends.warc.writer import RepairKind, WarcWriter, cut_back
 from gossamer.clock import Clock
 from gossamer.config.fetchers import fetcher_for
-from gossamer.config.hosts import HostWishes, host_wishes_for
+from gossamer.config.hosts import HostSettingsTable, host_settings_for
 from gossamer.config.load import Config, shape_of
 from gossamer.config.policies import (
+    any_host_exempt,
     breaker_for,
     canonicaliser_for,
     check_config,
     domain_of,
-    frees_any,
     identity_rules_for,
     importance_for,
-    is_free_of_traps,
     opening_price_for,
     ordering_for,
     politeness_for,
@@ -39,39 +38,40 @@ from gossamer.config.policies import (
     recrawl_rules_of,
     retries_for,
     rules_for,
+    trap_exemption,
     trap_policy_for,
 )
-from gossamer.crawl.counters import Tally
-from gossamer.crawl.document.admission import Intake
-from gossamer.crawl.document.processor import DocumentReader
+from gossamer.crawl.counters import Counters
+from gossamer.crawl.document.admission import Admission
+from gossamer.crawl.document.processor import DocumentProcessor
 from gossamer.crawl.document.sitemaps import Sitemaps
-from gossamer.crawl.engine import Pipeline, PipelineLimits
-from gossamer.crawl.requeue import Refreshing
+from gossamer.crawl.engine import Engine, EngineLimits
+from gossamer.crawl.requeue import Requeue
 from gossamer.crawl.run.directory import CrawlDirectory
 from gossamer.crawl.run.recovery import contacts_before_the_crash
 from gossamer.crawl.run.time_lapse import clock_for, may_dial_for
-from gossamer.crawl.trap_accounts import Budgets, Lessons
-from gossamer.crawl.visit.disposition import Landing
-from gossamer.crawl.visit.host_context import Health, Notes
+from gossamer.crawl.trap_accounts import OutcomeFeedback, TrapAccounts
+from gossamer.crawl.visit.disposition import Disposition
+from gossamer.crawl.visit.host_context import HostContexts, HostHealth
 from gossamer.crawl.visit.host_settings import ORDERS, HostControls
-from gossamer.crawl.visit.request import Contacting
-from gossamer.crawl.visit.robots import RobotsAsking
+from gossamer.crawl.visit.request import Requester
+from gossamer.crawl.visit.robots import RobotsFetcher
 from gossamer.crawl.visit.visit import VisitLimits, Visitor
 from gossamer.dedup.exact import ContentSeen
 from gossamer.dedup.near import NearDuplicates, NearMode
-from gossamer.dedup.soft404 import SoftMissing
+from gossamer.dedup.soft404 import Soft404Detector
 from gossamer.errors import DirectoryError, NotThisCrawl
 from gossamer.extract.large_pages import LargePages
-from gossamer.fetch.dns.address_choice import Dialling
+from gossamer.fetch.dns.address_choice import AddressChoice
 from gossamer.fetch.dns.cache import StoredAnswer
 from gossamer.fetch.dns.policy import AddressPolicy
 from gossamer.fetch.dns.resolver import Resolver
-from gossamer.fetch.http.body import ROOM_BYTES, BodyRoom
+from gossamer.fetch.http.body import ROOM_BYTES, BodyMemory
 from gossamer.fetch.ports import SchemeFetcher
 from gossamer.fetch.robots import RobotsPolicy, parse_robots
 from gossamer.filter.canonical import Canonical, Canonicaliser
 from gossamer.filter.domains import registrable_domain
-from gossamer.filter.identity import Identities, Learnt
+from gossamer.filter.identity import Identities, LearnedParameter
 from gossamer.filter.links import LinkResolver
 from gossamer.filter.parameter_learner import LearningPolicy, ParameterLearner
 from gossamer.filter.scope import parse_scope
@@ -79,15 +79,15 @@ from gossamer.frontier.decisions import FrontierLimits
 from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.selector import SelectorRatios
 from gossamer.model.batch import Batch, LearntParameter, SeedRecord
-from gossamer.model.partition import Part
+from gossamer.model.partition import WorkerShare
 from gossamer.model.units import HostId, HostKey, Instant, Seconds, Url
 from gossamer.observe.audit import PolitenessAudit
 from gossamer.recrawl.budget import PACE, TOKENS
-from gossamer.recrawl.planner import Recrawling
+from gossamer.recrawl.planner import RecrawlPlanner
 from gossamer.recrawl.price import PRICE, price_from
 from gossamer.seed.lists import Seed
 from gossamer.seen.tiers import SeenTest
-from gossamer.store.threads import StoreReads, StoreThread
+from gossamer.store.threads import ReaderThread, WriterThread
 from gossamer.version import __version__
 
 
@@ -113,23 +113,25 @@ def captures_for(
     return WarcCaptures(writer, ids)
 
 
-def lessons_for(config: Config, parameters: list[LearntParameter]) -> tuple[Lessons, Identities]:
+def outcome_feedback_for(config: Config, parameters: list[LearntParameter]) -> tuple[OutcomeFeedback, Identities]:
     """What learns from outcomes, and what it knows of parameters from before."""
-    learnt = [Learnt(*known[:5]) for known in parameters if not known.refuted] if config.identity.learn else []
+    learnt = (
+        [LearnedParameter(*known[:5]) for known in parameters if not known.refuted] if config.identity.learn else []
+    )
     refuted = [known[:3] for known in parameters if known.refuted]
     identities = Identities(identity_rules_for(config), learnt)
     learner = ParameterLearner(LearningPolicy(), tuple(learnt), tuple(refuted)) if config.identity.learn else None
     budgets = None
     if config.traps.cut:
-        budgets = Budgets(trap_policy_for(config), domain_of=registrable_domain, is_free=is_free_of_traps(config))
-    return Lessons(identities, budgets, learner), identities
+        budgets = TrapAccounts(trap_policy_for(config), domain_of=registrable_domain, is_free=trap_exemption(config))
+    return OutcomeFeedback(identities, budgets, learner), identities
 
 
-def recrawling_for(config: Config, price: str | None, now: Instant) -> Recrawling:
+def recrawl_planner_for(config: Config, price: str | None, now: Instant) -> RecrawlPlanner:
     """What plans the next visits. `price`: what the crawl remembers of it."""
     wishes = config.recrawl
     known = price_from(price, wishes, opening_price_for(config), now)
-    return Recrawling(wishes, recrawl_policy_for(config), recrawl_rules_of(wishes), known, importance_for(config))
+    return RecrawlPlanner(wishes, recrawl_policy_for(config), recrawl_rules_of(wishes), known, importance_for(config))
 
 
 def recall(resolver: Resolver, host: HostKey, text: str) -> None:
@@ -159,30 +161,30 @@ class Crawl:
     """A crawl, ready to run: what the supervisor needs of it."""
 
     directory: CrawlDirectory
-    pipeline: Pipeline
+    pipeline: Engine
     frontier: Frontier
     visitor: Visitor
-    store: StoreThread
+    store: WriterThread
     loader: SqliteLoader
     fetcher: SchemeFetcher
     resolver: Resolver
     large_pages: LargePages
     journal: ContactJournal
     audit: PolitenessAudit
-    tally: Tally
+    tally: Counters
     clock: Clock
-    intake: Intake
-    hosts: HostWishes
+    intake: Admission
+    hosts: HostSettingsTable
     scope_seeds: set[HostKey]  # hosts of seeds, all of them
     controls: HostControls
-    notes: Notes
-    reads: StoreReads
-    bodies: BodyRoom
+    notes: HostContexts
+    reads: ReaderThread
+    bodies: BodyMemory
 
     def change_rules(self, config: Config) -> None:
         """Take the rules of entry from another configuration, at once and for queued URLs too, what it wishes for
         single hosts, and when pages are to be visited again. Raises ConfigError; then nothing was changed."""
-        hosts, recrawls = host_wishes_for(config, os.environ), recrawl_rules_of(config.recrawl)
+        hosts, recrawls = host_settings_for(config, os.environ), recrawl_rules_of(config.recrawl)
         self.intake.change_rules(rules_for(config, parse_scope(config.scope).with_seeds(self.scope_seeds)))
         self.hosts.change_to(hosts)
         refreshing = self.pipeline.refreshing
@@ -210,7 +212,7 @@ def assemble(
     *,
     add_seeds: bool = False,
     may_be_empty: bool = False,
-    part: Part | None = None,
+    part: WorkerShare | None = None,
     clock: Clock | None = None,
     fetcher: SchemeFetcher | None = None,
 ) -> Crawl:
@@ -221,7 +223,7 @@ def assemble(
     Must be called on the event loop. Raises UsageError or DirectoryError; then nothing was changed.
     """
     check_config(config)
-    hosts = host_wishes_for(config, os.environ)
+    hosts = host_settings_for(config, os.environ)
     seeds = list(seeds)
     directory = CrawlDirectory(Path(config.dir))
     try:
@@ -234,20 +236,20 @@ def assemble(
 
 def _assemble(
     config: Config,
-    hosts: HostWishes,
+    hosts: HostSettingsTable,
     seeds: list[Seed],
     directory: CrawlDirectory,
     clock: Clock,
     fetcher: SchemeFetcher | None,
     add_seeds: bool,
     may_be_empty: bool,
-    part: Part | None,
+    part: WorkerShare | None,
 ) -> Crawl:
     nothing = NotThisCrawl(f"there is no crawl in {directory.path} to resume; give it a URL or --seeds to start one")
     if directory.is_new and not seeds and not may_be_empty:
         raise nothing
     db = open_for_writing(directory.database)
-    facts = Facts(db)
+    facts = Metadata(db)
     facts.settle_identity(clock.now())
     known_seeds = facts.seeds()
     # Also where a process was killed before its seeds were committed.
@@ -275,9 +277,9 @@ def _assemble(
     committed = facts.warc_lengths()
     key = facts.fingerprint_key()
     facts.remember(shape_of(config))
-    parameters = learnt_parameters(db)
+    parameters = learned_parameters(db)
     facts.plan_by(config.recrawl.policy)
-    recrawling = recrawling_for(config, facts.fact(PRICE), clock.now())
+    recrawling = recrawl_planner_for(config, facts.fact(PRICE), clock.now())
     tokens, pace = facts.fact(TOKENS), facts.fact(PACE)
     db.close()
 
@@ -285,8 +287,8 @@ def _assemble(
     captures, encoder = captures_for(config, directory, committed, clock, ids), WarcEncoder(ids)
     ordering = ordering_for(config)
     reorder(directory.database, ordering.name, ordering, clock.now(), settings=ordering.settings)
-    if frees_any(config):
-        lift_cuts(directory.database, is_free_of_traps(config), ordering, clock.now())
+    if any_host_exempt(config):
+        lift_cuts(directory.database, trap_exemption(config), ordering, clock.now())
     writer = SqliteWriter(
         directory.database,
         captures,
@@ -298,13 +300,13 @@ def _assemble(
         part=part,
         plan_anew=recrawling.dates.plan_anew,
     )
-    loader, reads = SqliteLoader(directory.database), StoreReads()
+    loader, reads = SqliteLoader(directory.database), ReaderThread()
     canonicaliser = canonicaliser_for(config)
     scope_seeds = {*hosts_of(known_seeds, canonicaliser), *(seed.host for seed in seeds)}
     scope = parse_scope(config.scope).with_seeds(scope_seeds)
     seen = SeenTest(capacity=1_000_000)
-    lessons, identities = lessons_for(config, parameters)
-    intake = Intake(
+    lessons, identities = outcome_feedback_for(config, parameters)
+    intake = Admission(
         rules=rules_for(config, scope),
         canonicaliser=canonicaliser,
         resolver=LinkResolver(canonicaliser),
@@ -322,7 +324,7 @@ def _assemble(
     clear(directory.path)
     writer.ask_missing_again(clock.now())
 
-    tally = Tally(loader.counters())
+    tally = Counters(loader.counters())
     ratios = SelectorRatios(config.frontier.shares, config.frontier.shares_under_load)
     if ordering.fronts == 1:
         ratios = SelectorRatios((1,), (1,))
@@ -334,26 +336,26 @@ def _assemble(
     for address, until in resting:
         frontier.rest_address(address, min(until, longest))
     contents: ContentSeen[int] = ContentSeen(capacity=1_000_000)
-    mode, soft = config.content.near_duplicates, SoftMissing()
+    mode, soft = config.content.near_duplicates, Soft404Detector()
     lessons.soft = soft
     large_pages, journal = LargePages(), ContactJournal(directory.path)
     addresses = AddressPolicy(allow_private=config.allow_private, allowed_networks=config.allow_networks)
     may_dial = may_dial_for(clock, addresses.may_dial)
     chance = random.Random(key)
     resolver = Resolver(config.name_servers or None, clock, chance=chance, domain_of=registrable_domain)
-    notes = Notes(config.robots_agent, lambda host, text: recall(resolver, host, text))
-    bodies = BodyRoom(max(ROOM_BYTES, 2 * config.fetch.max_body_bytes))
+    notes = HostContexts(config.robots_agent, lambda host, text: recall(resolver, host, text))
+    bodies = BodyMemory(max(ROOM_BYTES, 2 * config.fetch.max_body_bytes))
     fetcher = fetcher or fetcher_for(config, clock, may_dial, bodies)
     audit = audit_for(config)
     for address, until in resting:
         audit.must_rest(None, address, min(until, longest))
-    store = StoreThread(
+    store = WriterThread(
         writer,
         clock,
         before_commit=lambda batch: pipeline.before_commit(batch),
         on_commit=lambda c: pipeline.on_commit(c),
     )
-    refreshing = Refreshing(config.recrawl, recrawling, store, tally, clock.now(), tokens, pace)
+    refreshing = Requeue(config.recrawl, recrawling, store, tally, clock.now(), tokens, pace)
     sitemaps = Sitemaps(
         intake=intake,
         store=store,
@@ -363,13 +365,13 @@ def _assemble(
         ask=lambda url_id, host_id: reads.ask(loader.sitemap_facts, url_id, host_id),
         believes=recrawling.believes_reports_of,
     )
-    pipeline = Pipeline(
+    pipeline = Engine(
         frontier=frontier,
         loader=loader,
         reads=reads,
         store=store,
         bodies=bodies,
-        reader=DocumentReader(
+        reader=DocumentProcessor(
             intake,
             contents,
             large_pages,
@@ -390,17 +392,17 @@ def _assemble(
         refreshing=refreshing,
         tally=tally,
         clock=clock,
-        limits=PipelineLimits(
+        limits=EngineLimits(
             concurrency=config.concurrency, max_pages=config.max_pages, max_hosts=config.frontier.max_hosts
         ),
         journal_turn_over=lambda: journal.turn_over([(h, *open_) for h, open_ in visitor.open_contacts.items()]),
         journal_forget=journal.forget,
         lists=sitemaps,
     )
-    contacting = Contacting(
+    contacting = Requester(
         frontier=frontier,
         resolver=resolver,
-        dialling=Dialling(may_dial),
+        dialling=AddressChoice(may_dial),
         fetcher=fetcher,
         journal=journal,
         audit=audit,
@@ -411,12 +413,12 @@ def _assemble(
         tally=tally,
     )
     breaker = breaker_for(config)
-    health = Health(breaker, chance, pipeline.only_silence_left)
+    health = HostHealth(breaker, chance, pipeline.only_silence_left)
     visitor = Visitor(
         frontier=frontier,
         notes=notes,
         contacting=contacting,
-        asking=RobotsAsking(
+        asking=RobotsFetcher(
             frontier=frontier,
             notes=notes,
             contacting=contacting,
@@ -435,7 +437,7 @@ def _assemble(
         store=store,
         tally=tally,
         intake=intake,
-        landing=Landing(retries_for(config), chance, soft),
+        landing=Disposition(retries_for(config), chance, soft),
         lessons=lessons,
         recrawling=recrawling,
         refreshing=refreshing,

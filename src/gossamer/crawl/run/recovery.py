@@ -16,7 +16,7 @@ from gossamer.seen.tiers import SeenTest
 from gossamer.store.ports import TaskSource
 
 
-class Rested(NamedTuple):
+class RecoveredContacts(NamedTuple):
     """How polite we still have to be."""
 
     clocks: list[HostClock]
@@ -28,7 +28,7 @@ def contacts_before_the_crash(
     policy: PolitenessPolicy,
     now: Instant,
     known: Callable[[HostId], tuple[Instant, Seconds | None]],
-) -> Rested:
+) -> RecoveredContacts:
     """The clocks of hosts that were contacted after the last commit, as the contact journal has
     them (`last_contacts`).
 
@@ -41,7 +41,7 @@ def contacts_before_the_crash(
         until = max(_until(last, policy, now, delay), next_contact)
         clocks.append(HostClock(host_id, until, last.took, last.address, "a contact before a crash"))
         addresses[last.address] = max(addresses.get(last.address, Instant(0.0)), until)
-    return Rested(clocks, addresses)
+    return RecoveredContacts(clocks, addresses)
 
 
 def _until(last: LastContact, policy: PolitenessPolicy, now: Instant, crawl_delay: Seconds | None) -> Instant:

@@ -12,14 +12,14 @@ from gossamer.clock import cpu_seconds
 from gossamer.config.load import Config
 from gossamer.crawl.hooks import Hook, HookRunner, hook_named
 from gossamer.crawl.run.assemble import Crawl, assemble
-from gossamer.crawl.status import max_rss_bytes, queues_of, workings_of
+from gossamer.crawl.status import internals_of, max_rss_bytes, queues_of
 from gossamer.errors import StoreFailed
 from gossamer.frontier.decisions import FrontierStatistics, selector_shares
-from gossamer.model.partition import Part
+from gossamer.model.partition import WorkerShare
 from gossamer.model.units import Instant
-from gossamer.observe.freshness import Freshening
+from gossamer.observe.freshness import FreshnessMetrics
 from gossamer.observe.log import EventLog
-from gossamer.observe.snapshot import Snapshot, Status, Workings, remove_live, write_live
+from gossamer.observe.snapshot import Internals, Snapshot, Status, remove_live, write_live
 from gossamer.observe.wait_reasons import Waits, waiting_for
 from gossamer.recrawl.freshness import freshness_of
 from gossamer.recrawl.planner import REFRESHING
@@ -58,7 +58,7 @@ async def session(
     *,
     hooks: Sequence[Hook] = (),
     may_be_empty: bool = False,
-    part: Part | None = None,
+    part: WorkerShare | None = None,
 ) -> AsyncIterator[Session]:
     """Open a crawl; the block runs it. Shows and logs what happens, and gives everything back at the end.
 
@@ -198,11 +198,11 @@ class Watch:
                 self._fresh, self._overdue = freshness_of(report.sample, now), report.overdue
             await asyncio.sleep(SAMPLE_SECONDS)
 
-    def _freshening(self, now: Instant) -> Freshening:
+    def _freshening(self, now: Instant) -> FreshnessMetrics:
         refreshing = self._crawl.pipeline.refreshing
         price, pace = refreshing.recrawling.price, refreshing.pace
         discoveries, refreshes = pace.a_day(now)
-        return Freshening(
+        return FreshnessMetrics(
             fresh=self._fresh,
             price=price.price,
             scheduled=price.pages,
@@ -215,12 +215,12 @@ class Watch:
             dear_hosts=len(refreshing.recrawling.lines.prices),
         )
 
-    def _workings(self) -> Workings:
+    def _workings(self) -> Internals:
         crawl = self._crawl
         if self._looks % LOOKS_AT_HOSTS == 0:
             self._failing = crawl.visitor.hosts_failing()
         self._looks += 1
-        return workings_of(
+        return internals_of(
             resolver=crawl.resolver,
             fetcher=crawl.fetcher,
             desk=crawl.pipeline.desk,

@@ -3,7 +3,7 @@
 import random
 from enum import Enum
 
-from gossamer.dedup.soft404 import SOFT_404, SoftMissing
+from gossamer.dedup.soft404 import SOFT_404, Soft404Detector
 from gossamer.frontier.retries import RetryPolicy, StatusClass, after_bad_status, after_failure, back_off, status_class
 from gossamer.model.outcome import Failed, Response
 from gossamer.model.settlement import Settlement
@@ -15,35 +15,35 @@ MAX_RATE_LIMITED = 10
 """Times in a row that a host may answer 429 before its URLs go to the dead letters: it does not want us."""
 
 
-class Fate(Enum):
+class FailureScope(Enum):
     """What becomes of a URL whose visit failed, where its host has no say, or the last."""
 
     OWN = "its own tries decide"
     GIVEN_UP = "it is given up with its host"
 
 
-class Landing:
+class Disposition:
     """Turns outcomes into settlements by the retry tables."""
 
-    def __init__(self, policy: RetryPolicy, chance: random.Random, soft: SoftMissing | None = None) -> None:
+    def __init__(self, policy: RetryPolicy, chance: random.Random, soft: Soft404Detector | None = None) -> None:
         self._policy = policy
         self._chance = chance
-        self._soft = soft or SoftMissing()
+        self._soft = soft or Soft404Detector()
 
     def failed(
-        self, host_id: HostId, task: Task, failed: Failed, now: Instant, fate: Fate | Instant = Fate.OWN
+        self, host_id: HostId, task: Task, failed: Failed, now: Instant, fate: FailureScope | Instant = FailureScope.OWN
     ) -> Settlement:
         """No usable answer: another try later, or the dead letters. With a moment as its fate the URL loses no try and
         waits until then: its host is sick."""
         tries, wait = self._another_try(task, now, fate)
-        if fate is Fate.OWN:
+        if fate is FailureScope.OWN:
             wait = after_failure(self._policy, failed.failure, tries, self._chance)
         return self._again_or_dead(
             host_id, task, tries, wait, failed.failure.value, failed.detail, now, took=failed.took
         )
 
-    def _another_try(self, task: Task, now: Instant, fate: Fate | Instant) -> tuple[int, Seconds | None]:
-        if isinstance(fate, Fate):
+    def _another_try(self, task: Task, now: Instant, fate: FailureScope | Instant) -> tuple[int, Seconds | None]:
+        if isinstance(fate, FailureScope):
             return task.tries + 1, None
         return task.tries, Seconds(max(0.0, fate - now))
 
@@ -55,7 +55,7 @@ class Landing:
         retry_after: Seconds | None,
         in_row: int,
         now: Instant,
-        fate: Fate | Instant = Fate.OWN,
+        fate: FailureScope | Instant = FailureScope.OWN,
     ) -> Settlement:
         """An answer that is neither a document nor a redirect. `fate` as in `failed`."""
         kind = status_class(response.status)
@@ -79,7 +79,7 @@ class Landing:
             again = Instant(now + self._policy.missing_delay)
             return self._answered(host_id, task, UrlState.MISSING, response, now, tries, again)
         tries, delay = self._another_try(task, now, fate)
-        if fate is Fate.OWN:
+        if fate is FailureScope.OWN:
             delay = after_bad_status(self._policy, tries, self._chance)
         if delay is not None and retry_after is not None:
             delay = Seconds(max(delay, retry_after))

@@ -11,8 +11,8 @@ from typing import NamedTuple
 from gossamer.fetch.robots import RobotsAnswer, remembered_answer
 from gossamer.frontier.breaker import (
     BreakerPolicy,
+    HostFailures,
     Silence,
-    Trouble,
     after_failure,
     is_given_up,
     is_open,
@@ -33,12 +33,12 @@ class Hop(NamedTuple):
 
 
 @dataclass(slots=True)
-class HostNotes:
+class HostContext:
     """One host: its robots answers by origin, and how it has behaved lately."""
 
     robots: dict[Origin, RobotsAnswer] = field(default_factory=dict)
     hops: dict[Origin, Hop] = field(default_factory=dict)  # robots.txt files that are being followed
-    trouble: Trouble | None = None
+    trouble: HostFailures | None = None
     rate_limited: int = 0  # in a row
     resolved_until: Instant = Instant(0.0)  # of the addresses that are on record
 
@@ -50,7 +50,7 @@ class HostNotes:
         return f"{self.trouble.reason}, {self.trouble.failures} in a row"
 
 
-class Notes:
+class HostContexts:
     """Notes on the hosts that have a back queue. Dropped with it, so bounded by the frontier's limits.
 
     `recall` is told where a host was found before, as the store has it.
@@ -59,12 +59,12 @@ class Notes:
     def __init__(self, robots_agent: str, recall: Callable[[HostKey, str], None] | None = None) -> None:
         self._agent = robots_agent
         self._recall = recall
-        self._hosts: dict[HostId, HostNotes] = {}
+        self._hosts: dict[HostId, HostContext] = {}
 
-    def __getitem__(self, host_id: HostId) -> HostNotes:
+    def __getitem__(self, host_id: HostId) -> HostContext:
         return self._hosts[host_id]
 
-    def get(self, host_id: HostId) -> HostNotes | None:
+    def get(self, host_id: HostId) -> HostContext | None:
         return self._hosts.get(host_id)
 
     def none_has_answered(self) -> bool:
@@ -81,8 +81,8 @@ class Notes:
 
     def begin(self, record: HostRecord, robots: list[RobotsRecord]) -> None:
         """A host has got a back queue; this is what the store remembers."""
-        trouble = Trouble.from_text(record.trouble) if record.trouble else None
-        self._hosts[record.host_id] = HostNotes({r.origin: self.remembered(r) for r in robots}, trouble=trouble)
+        trouble = HostFailures.from_text(record.trouble) if record.trouble else None
+        self._hosts[record.host_id] = HostContext({r.origin: self.remembered(r) for r in robots}, trouble=trouble)
         if record.resolved and self._recall is not None:
             self._recall(record.host, record.resolved)
 
@@ -118,7 +118,7 @@ def is_current(answer: RobotsAnswer | None, now: Instant) -> bool:
     return answer is not None and now < answer.expires_at
 
 
-class Health:
+class HostHealth:
     """Notes failures of hosts by the breaker's rules. The state is the notes'.
 
     `nothing_else_left` is asked whether all that is left of the crawl are hosts that never answered.
@@ -131,7 +131,7 @@ class Health:
 
     def failed(
         self,
-        notes: HostNotes,
+        notes: HostContext,
         reason: str,
         now: Instant,
         *,
@@ -154,10 +154,10 @@ class Health:
             notes.trouble = trouble._replace(silence=Silence.GIVEN_UP)
         return is_given_up(self._policy, notes.trouble, now)
 
-    def despair(self, notes: HostNotes, reason: str, now: Instant) -> None:
+    def despair(self, notes: HostContext, reason: str, now: Instant) -> None:
         """The host failed in a way that passes with time at best: it is given up at once, until the longest rest."""
         policy = self._policy
-        notes.trouble = Trouble(
+        notes.trouble = HostFailures(
             policy.opens_after, Instant(now - policy.patience), Instant(now + policy.longest_rest), reason
         )
 
@@ -166,10 +166,10 @@ class Health:
         """Failures in a row after which a host counts as sick."""
         return self._policy.opens_after
 
-    def is_sick(self, notes: HostNotes) -> bool:
+    def is_sick(self, notes: HostContext) -> bool:
         return is_open(self._policy, notes.trouble)
 
-    def is_given_up(self, notes: HostNotes, now: Instant) -> bool:
+    def is_given_up(self, notes: HostContext, now: Instant) -> bool:
         """Whether the host's URLs are not worth a request now. When its rest is over, the next one finds out."""
         trouble = notes.trouble
         return trouble is not None and now < trouble.until and is_given_up(self._policy, trouble, now)

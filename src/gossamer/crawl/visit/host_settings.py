@@ -3,7 +3,7 @@
 import json
 from typing import Final
 
-from gossamer.model.facts import HostOrder
+from gossamer.model.facts import HostOverride
 from gossamer.model.units import HostId, HostKey, Instant, Seconds
 
 HOST_DROPPED: Final = "host_dropped"
@@ -41,9 +41,9 @@ class HostControls:
             self.dropped.update(map(HostKey, found["dropped_hosts"]))
             self.delays.update((HostKey(host), Seconds(delay)) for host, delay in found["delays"].items())
 
-    def ordered_for(self, host: HostKey) -> HostOrder:
+    def ordered_for(self, host: HostKey) -> HostOverride:
         """What holds for a host."""
-        return HostOrder(host in self.paused, host in self.dropped, self.delays.get(host))
+        return HostOverride(host in self.paused, host in self.dropped, self.delays.get(host))
 
     def pause(self, host: HostKey) -> None:
         self.paused.add(host)

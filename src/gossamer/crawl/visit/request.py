@@ -5,10 +5,10 @@ from collections.abc import Coroutine
 from typing import Any, NamedTuple
 
 from gossamer.clock import Clock
-from gossamer.config.hosts import HostWishes, Wants
-from gossamer.crawl.counters import Tally
-from gossamer.crawl.visit.host_context import HostNotes
-from gossamer.fetch.dns.address_choice import UNREACHED, Dialling
+from gossamer.config.hosts import HostSettingsTable, Wants
+from gossamer.crawl.counters import Counters
+from gossamer.crawl.visit.host_context import HostContext
+from gossamer.fetch.dns.address_choice import UNREACHED, AddressChoice
 from gossamer.fetch.dns.cache import Addresses, StoredAnswer
 from gossamer.fetch.dns.resolver import NotNow, Resolver
 from gossamer.fetch.http.proxies import Proxies
@@ -22,7 +22,7 @@ from gossamer.model.task import Visit
 from gossamer.model.units import HostId, HostKey, Instant, Origin, Seconds, Url
 from gossamer.observe.audit import PolitenessAudit
 from gossamer.store.ports import Contacts
-from gossamer.store.threads import StoreThread
+from gossamer.store.threads import WriterThread
 
 ROBOTS_TIMEOUT = Seconds(20.0)
 """For the whole exchange of a robots.txt."""
@@ -34,7 +34,7 @@ _ROBOTS_BYTES = 512_000 + 65_536  # what is read of a robots.txt, and room for i
 _DEFAULT_PORTS = {"http": 80, "https": 443, "ftp": 21}
 
 
-class Way(NamedTuple):
+class Route(NamedTuple):
     """Where a host is, and which of its addresses is dialled. None is known where a proxy looks the host up; what
     stands for its address is then shared with nobody, and never dialled."""
 
@@ -42,7 +42,7 @@ class Way(NamedTuple):
     address: str
 
 
-class Contacting:
+class Requester:
     """Sends requests. Owns what is in flight: `open`, by host, as the journal must know it."""
 
     def __init__(
@@ -50,15 +50,15 @@ class Contacting:
         *,
         frontier: Frontier,
         resolver: Resolver,
-        dialling: Dialling,
+        dialling: AddressChoice,
         fetcher: Fetcher,
         journal: Contacts,
         audit: PolitenessAudit,
-        store: StoreThread,
+        store: WriterThread,
         politeness: PolitenessPolicy,
         clock: Clock,
-        hosts: HostWishes,
-        tally: Tally,
+        hosts: HostSettingsTable,
+        tally: Counters,
     ) -> None:
         self._frontier = frontier
         self._resolver = resolver
@@ -82,21 +82,21 @@ class Contacting:
 
     # --- where to ------------------------------------------------------------------------------------
 
-    async def way_to(self, host: HostKey, last: str | None) -> Way | Failed:
+    async def way_to(self, host: HostKey, last: str | None) -> Route | Failed:
         """The way to a host that was last reached at `last`, or why there is none."""
         proxy = self._hosts.of(host).options.proxy
         if proxy is not None:
             until = self._proxies.wait_for(proxy, self._clock.now())
             if until is not None:
                 return NotNow(Failure.PROXY_FAILED, "its proxy is down", Seconds(0.0), False, until)
-            return Way(None, f"proxy:{host}")
+            return Route(None, f"proxy:{host}")
         found = self._resolver.cached(host) or await self._look_up(host)
         if isinstance(found, Failed):
             return found
         address = self._dialling.choose(found, last, self._clock.now())
         if address is None:
             return Failed(Failure.BLOCKED_ADDRESS, ", ".join(found.addresses), Seconds(0.0), contacted=False)
-        return Way(found, address)
+        return Route(found, address)
 
     async def _look_up(self, host: HostKey) -> Addresses | Failed:
         """The addresses of a host, or why there are none; `NotNow` if that will be known later. Soon, whatever a name
@@ -117,7 +117,7 @@ class Contacting:
         host_id: HostId,
         host: HostKey,
         last_took: float,
-        way: Way,
+        way: Route,
         url: Url,
         origin: Origin,
         wants: Wants | None = None,
@@ -142,7 +142,7 @@ class Contacting:
         )
 
     async def ask_for_rules(
-        self, host_id: HostId, host: HostKey, last_took: float, way: Way, url: Url, origin: Origin
+        self, host_id: HostId, host: HostKey, last_took: float, way: Route, url: Url, origin: Origin
     ) -> FetchOutcome:
         """The same for a robots.txt: within a deadline of its own, and no more of it than is read."""
         try:
@@ -151,7 +151,7 @@ class Contacting:
         except TimeoutError:
             return Failed(Failure.TOTAL_TIMEOUT, "robots.txt took too long", ROBOTS_TIMEOUT, contacted=True)
 
-    def is_elsewhere(self, host: HostKey, way: Way, outcome: FetchOutcome, now: Instant) -> bool:
+    def is_elsewhere(self, host: HostKey, way: Route, outcome: FetchOutcome, now: Instant) -> bool:
         """Whether it was the address that failed, and another of the host's is worth dialling at once; or the proxy,
         and the visit waits for that one."""
         if way.found is None:
@@ -169,7 +169,7 @@ class Contacting:
         self._resolver.forget(host)  # it may have moved: the name server is asked before the next try
         return False
 
-    def unreached(self, visit: Visit, way: Way, now: Instant) -> None:
+    def unreached(self, visit: Visit, way: Route, now: Instant) -> None:
         """No connection to this address: the host saw nothing of us, and the visit comes again for the next one."""
         until = self._frontier.finish(visit, None, now, again=True)
         self._journal.finished(visit.host_id, until, visit.last_took, way.address)
@@ -194,8 +194,8 @@ class Contacting:
     def ended(
         self,
         visit: Visit,
-        notes: HostNotes,
-        way: Way,
+        notes: HostContext,
+        way: Route,
         outcome: FetchOutcome,
         now: Instant,
         crawl_delay: Seconds | None,
@@ -209,7 +209,7 @@ class Contacting:
         self.note(visit.host_id, visit.host, way, contact, until, notes)
 
     def note(
-        self, host_id: HostId, host: HostKey, way: Way, contact: Contact, until: Instant, notes: HostNotes | None
+        self, host_id: HostId, host: HostKey, way: Route, contact: Contact, until: Instant, notes: HostContext | None
     ) -> None:
         """Tell everybody that a contact is over and the host rests until then. `notes`: what is known of it."""
         address, took = way.address, contact.took
@@ -246,7 +246,7 @@ class Contacting:
         slowest[host] = took
 
 
-def _to_be_kept(found: Addresses | None, notes: HostNotes | None) -> str | None:
+def _to_be_kept(found: Addresses | None, notes: HostContext | None) -> str | None:
     """An answer that is not on record yet, as it is kept there."""
     if found is None or found.stale or (notes is not None and notes.resolved_until == found.expires):
         return None
@@ -255,7 +255,7 @@ def _to_be_kept(found: Addresses | None, notes: HostNotes | None) -> str | None:
     return StoredAnswer(found.addresses, found.expires).to_text()
 
 
-def wait_asked_for(outcome: FetchOutcome, now: Instant) -> Seconds | None:
+def requested_wait(outcome: FetchOutcome, now: Instant) -> Seconds | None:
     """The Retry-After of a refusal."""
     if isinstance(outcome, Failed) or "retry-after" not in outcome.headers or outcome.status < 400:
         return None

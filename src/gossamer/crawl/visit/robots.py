@@ -8,15 +8,15 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from gossamer.clock import Clock
-from gossamer.crawl.counters import Tally
-from gossamer.crawl.visit.host_context import Health, Hop, HostNotes, Notes
-from gossamer.crawl.visit.request import Contacting, Way, wait_asked_for
+from gossamer.crawl.counters import Counters
+from gossamer.crawl.visit.host_context import Hop, HostContext, HostContexts, HostHealth
+from gossamer.crawl.visit.request import Requester, Route, requested_wait
 from gossamer.fetch.dns.resolver import NotNow
 from gossamer.fetch.http.body import payload
 from gossamer.fetch.http.headers import location_of
 from gossamer.fetch.robots import RobotsAnswer, RobotsPolicy, max_age_of, rules_from_answer
 from gossamer.filter.canonical import Canonical, Canonicaliser
-from gossamer.frontier.breaker import Trouble
+from gossamer.frontier.breaker import HostFailures
 from gossamer.frontier.decisions import WaitUntil
 from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.retries import RETRY_RULES, StatusClass, status_class
@@ -25,7 +25,7 @@ from gossamer.model.loads import HostLoaded
 from gossamer.model.outcome import Failed, Failure, FetchOutcome, Response
 from gossamer.model.task import Visit
 from gossamer.model.units import HostId, HostKey, Instant, Origin, Seconds, Url
-from gossamer.store.threads import StoreThread
+from gossamer.store.threads import WriterThread
 
 MAX_REDIRECTS = 5
 UNREACHABLE = "robots_unreachable"
@@ -33,18 +33,18 @@ _KEPT_BYTES = 512_000
 _NO_ROW = 1 << 62  # the journal's numbers for hosts that have no row
 
 
-class RobotsAsking:
+class RobotsFetcher:
     """Makes the requests, and turns what comes of them into answers in the notes and in the store."""
 
     def __init__(
         self,
         *,
         frontier: Frontier,
-        notes: Notes,
-        contacting: Contacting,
-        health: Health,
-        store: StoreThread,
-        tally: Tally,
+        notes: HostContexts,
+        contacting: Requester,
+        health: HostHealth,
+        store: WriterThread,
+        tally: Counters,
         canonicaliser: Canonicaliser,
         clock: Clock,
         agent: str,
@@ -68,7 +68,7 @@ class RobotsAsking:
         self._find_host = find_host
         self._on_sitemaps = on_sitemaps
 
-    async def ask(self, visit: Visit, notes: HostNotes, origin: Origin, way: Way) -> str | None:
+    async def ask(self, visit: Visit, notes: HostContext, origin: Origin, way: Route) -> str | None:
         """Ask the visit's own host. None: its URL is back in its queue. A reason: the host is given up, and its URL is
         to be settled with that by the caller; the visit is over."""
         hop = notes.hops.pop(origin, None) or Hop(Url(origin + "/robots.txt"), origin, visit.host, 0)
@@ -81,7 +81,7 @@ class RobotsAsking:
             notes.hops[origin] = hop
             self._contacting.unreached(visit, way, now)
             return None
-        wait = wait_asked_for(outcome, now)
+        wait = requested_wait(outcome, now)
         if self._follows(notes, origin, hop, outcome):
             self._contacting.ended(visit, notes, way, outcome, now, None, wait, again=True)
             return None
@@ -93,7 +93,7 @@ class RobotsAsking:
         self._contacting.ended(visit, notes, way, outcome, now, delay, wait, again=given_up is None)
         return given_up
 
-    async def ask_elsewhere(self, visit: Visit, notes: HostNotes, origin: Origin, hop: Hop) -> str | None:
+    async def ask_elsewhere(self, visit: Visit, notes: HostContext, origin: Origin, hop: Hop) -> str | None:
         """Ask the other host that robots.txt was redirected to; as `ask`. No rules are needed for that, but the gaps of
         that host and of its address, and an address that may be dialled."""
         row = await self._find_host(hop.host)
@@ -125,7 +125,7 @@ class RobotsAsking:
         return None
 
     async def _errand(
-        self, visit: Visit, hop: Hop, host_id: HostId | None, last_took: float, way: Way, row: HostLoaded | None
+        self, visit: Visit, hop: Hop, host_id: HostId | None, last_took: float, way: Route, row: HostLoaded | None
     ) -> FetchOutcome:
         # Without a row of its own a host's contact is noted under a number that no row has: its address at least is
         # known to have been contacted, whatever happens to us.
@@ -134,7 +134,7 @@ class RobotsAsking:
         now = self._clock.now()
         self._tally.count(self._store.batch, "robots_fetched")
         delay = self._notes.longest_crawl_delay(row.robots) if row is not None else None
-        contact = self._contacting.contact(number, hop.host, outcome, now, delay, wait_asked_for(outcome, now))
+        contact = self._contacting.contact(number, hop.host, outcome, now, delay, requested_wait(outcome, now))
         until = self._frontier.errands.end(visit, hop.host, contact, now)
         self._contacting.note(number, hop.host, way, contact, until, None)
         return outcome
@@ -143,7 +143,7 @@ class RobotsAsking:
         self._frontier.delay(visit.host_id, until)
         self._frontier.finish(visit, None, self._clock.now(), again=True)
 
-    def _follows(self, notes: HostNotes, origin: Origin, hop: Hop, outcome: FetchOutcome) -> bool:
+    def _follows(self, notes: HostContext, origin: Origin, hop: Hop, outcome: FetchOutcome) -> bool:
         """Note where a redirect leads, if it leads anywhere and is not one too many."""
         if not isinstance(outcome, Response) or status_class(outcome.status) is not StatusClass.REDIRECT:
             return False
@@ -157,7 +157,7 @@ class RobotsAsking:
         return True
 
     def _not_to_be_had(
-        self, visit: Visit, notes: HostNotes, origin: Origin, failed: Failed, now: Instant
+        self, visit: Visit, notes: HostContext, origin: Origin, failed: Failed, now: Instant
     ) -> str | None:
         """Nobody was asked; the next try begins at the host itself."""
         del notes.hops[origin]
@@ -166,7 +166,7 @@ class RobotsAsking:
         return given_up
 
     def _conclude(
-        self, visit: Visit, notes: HostNotes, origin: Origin, outcome: FetchOutcome, now: Instant, *, own: bool
+        self, visit: Visit, notes: HostContext, origin: Origin, outcome: FetchOutcome, now: Instant, *, own: bool
     ) -> str | None:
         """What the last answer means; `own`: of the host itself. A reason if the host is given up."""
         status, body, max_age, truncated = None, b"", None, False
@@ -176,7 +176,7 @@ class RobotsAsking:
             max_age = max_age_of(outcome.headers.get("cache-control", ""))
         else:
             self._tally.count(self._store.batch, "error:" + outcome.failure.value)
-        wait = wait_asked_for(outcome, now)
+        wait = requested_wait(outcome, now)
         answer = rules_from_answer(
             status,
             body,
@@ -234,7 +234,7 @@ class RobotsAsking:
         return min(until, Instant(answer.fetched_at + self._policy.longest_kept))
 
 
-def _is_hopeless(failure: Failure, before: Trouble | None) -> bool:
+def _is_hopeless(failure: Failure, before: HostFailures | None) -> bool:
     """Whether another request would end the same way. A server that will not speak TLS with us is asked twice: every
     URL of it would fail like its robots.txt."""
     if failure is Failure.TLS_PROTOCOL:

@@ -4,16 +4,16 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from gossamer.clock import Clock
-from gossamer.config.hosts import HostWishes
-from gossamer.crawl.counters import Tally
-from gossamer.crawl.document.admission import TOO_LONG, Intake
-from gossamer.crawl.requeue import Refreshing
-from gossamer.crawl.trap_accounts import Lessons
-from gossamer.crawl.visit.disposition import Fate, Landing
-from gossamer.crawl.visit.host_context import Health, HostNotes, Notes, is_current
+from gossamer.config.hosts import HostSettingsTable
+from gossamer.crawl.counters import Counters
+from gossamer.crawl.document.admission import TOO_LONG, Admission
+from gossamer.crawl.requeue import Requeue
+from gossamer.crawl.trap_accounts import OutcomeFeedback
+from gossamer.crawl.visit.disposition import Disposition, FailureScope
+from gossamer.crawl.visit.host_context import HostContext, HostContexts, HostHealth, is_current
 from gossamer.crawl.visit.host_settings import HOST_DROPPED, PAUSED_LOOK, HostControls
-from gossamer.crawl.visit.request import Contacting, Way, wait_asked_for
-from gossamer.crawl.visit.robots import RobotsAsking
+from gossamer.crawl.visit.request import Requester, Route, requested_wait
+from gossamer.crawl.visit.robots import RobotsFetcher
 from gossamer.extract.content_types import UNWANTED_TYPE
 from gossamer.fetch.dns.resolver import NotNow
 from gossamer.fetch.http.headers import location_of
@@ -28,13 +28,13 @@ from gossamer.model.settlement import Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate, Visit
 from gossamer.model.units import Fingerprint, HostId, Instant, Seconds
-from gossamer.recrawl.planner import Recrawling
-from gossamer.store.threads import StoreThread
+from gossamer.recrawl.planner import RecrawlPlanner
+from gossamer.store.threads import WriterThread
 
 # Looking a member up costs as much as a call, and these are asked for after every fetch.
 _DOCUMENT, _REDIRECT, _RETRY = StatusClass.DOCUMENT, StatusClass.REDIRECT, StatusClass.RETRY
 _RATE_LIMITED, _DISCONNECT, _QUEUED = StatusClass.RATE_LIMITED, Truncation.DISCONNECT, UrlState.QUEUED
-_OWN = Fate.OWN
+_OWN = FailureScope.OWN
 
 _MAX_DETAIL = 200  # characters of a header field that are worth keeping
 
@@ -54,20 +54,20 @@ class Visitor:
         self,
         *,
         frontier: Frontier,
-        notes: Notes,
-        contacting: Contacting,
-        asking: RobotsAsking,
-        health: Health,
-        store: StoreThread,
-        tally: Tally,
-        intake: Intake,
-        landing: Landing,
-        lessons: Lessons,
-        recrawling: Recrawling,
-        refreshing: Refreshing,
+        notes: HostContexts,
+        contacting: Requester,
+        asking: RobotsFetcher,
+        health: HostHealth,
+        store: WriterThread,
+        tally: Counters,
+        intake: Admission,
+        landing: Disposition,
+        lessons: OutcomeFeedback,
+        recrawling: RecrawlPlanner,
+        refreshing: Requeue,
         clock: Clock,
         limits: VisitLimits,
-        hosts: HostWishes,
+        hosts: HostSettingsTable,
         controls: HostControls,
         redirects_to: Callable[[int, int], Awaitable[list[Fingerprint]]],
         on_document: Callable[[Document], None],
@@ -182,7 +182,7 @@ class Visitor:
     # --- pages -----------------------------------------------------------------------------------
 
     async def _fetch_page(
-        self, visit: Visit, notes: HostNotes, page: Canonical, way: Way, answer: RobotsAnswer
+        self, visit: Visit, notes: HostContext, page: Canonical, way: Route, answer: RobotsAnswer
     ) -> None:
         assert answer.rules is not None
         verdict = answer.verdict(path_of(page.url))
@@ -211,7 +211,7 @@ class Visitor:
             contacting.unreached(visit, way, now)
             return
         self._lessons.asked(visit)
-        wait = wait_asked_for(outcome, now)
+        wait = requested_wait(outcome, now)
         if isinstance(outcome, Failed):
             fate = self._judge(visit, notes, outcome.failure.value, now, RETRY_RULES[outcome.failure])
             contacting.ended(visit, notes, way, outcome, now, crawl_delay, wait)
@@ -248,7 +248,7 @@ class Visitor:
     def _tried_again(self, visit: Visit, response: Response, now: Instant) -> bool:
         """Whether a body that broke off is worth another try. After the last one, what there is of it is kept."""
         cut = Failed(Failure.INCOMPLETE_BODY, f"{len(response.wire_body)} bytes", response.took, contacted=True)
-        landed = self._landing.failed(visit.host_id, visit.task, cut, now, Fate.OWN)
+        landed = self._landing.failed(visit.host_id, visit.task, cut, now, FailureScope.OWN)
         if landed.state is _QUEUED:
             self._settle(visit, landed)
         return landed.state is _QUEUED
@@ -292,7 +292,7 @@ class Visitor:
 
     # --- endings ---------------------------------------------------------------------------------
 
-    def _no_way(self, visit: Visit, notes: HostNotes, failed: Failed, now: Instant) -> None:
+    def _no_way(self, visit: Visit, notes: HostContext, failed: Failed, now: Instant) -> None:
         """The host saw nothing of us: its name does not resolve, or not to an address that may be dialled."""
         if failed.failure is Failure.BLOCKED_ADDRESS:
             self._exclude(visit, Failure.BLOCKED_ADDRESS.value, failed.detail)
@@ -301,18 +301,20 @@ class Visitor:
         self._frontier.finish(visit, None, now)
         self._settle(visit, self._landing.failed(visit.host_id, visit.task, failed, now, fate))
 
-    def _judge(self, visit: Visit, notes: HostNotes, reason: str, now: Instant, rule: RetryRule) -> Fate | Instant:
+    def _judge(
+        self, visit: Visit, notes: HostContext, reason: str, now: Instant, rule: RetryRule
+    ) -> FailureScope | Instant:
         """What a failure means for its URL, beside the URL's own tries: that it is kept until a moment at which its
         host is asked again, or given up with its host. Sees to it that the host is left alone until then."""
         if not rule.blames_host:
-            return Fate.OWN
+            return FailureScope.OWN
         unreached = not rule.costs_try
         # A URL that fails again says more about itself than about its host.
         counts = unreached or visit.task.tries == 0 or self._health.is_sick(notes)
         if counts and self._health.failed(notes, reason, now, unreached=unreached):
-            return Fate.GIVEN_UP
+            return FailureScope.GIVEN_UP
         if notes.trouble is None or not (unreached or self._health.is_sick(notes)):
-            return Fate.OWN
+            return FailureScope.OWN
         self._frontier.delay(visit.host_id, notes.trouble.until)
         return notes.trouble.until
 

@@ -24,7 +24,7 @@ class DialRules:
     connect_with_others: Seconds = Seconds(1.0)
 
 
-class Dialling:
+class AddressChoice:
     """Chooses addresses, and remembers which could not be reached. `may_dial` is the address policy."""
 
     def __init__(self, may_dial: Callable[[str], bool], rules: DialRules | None = None) -> None:

@@ -14,7 +14,7 @@ _MOST_DOUBLINGS = 32
 
 
 @dataclass(frozen=True, slots=True)
-class SetbackRules:
+class BackoffRules:
     first: Seconds = Seconds(30.0)
     longest: Seconds = Seconds(3600.0)
     jitter: float = 0.2  # added at random, so that what failed together does not come back together
@@ -22,10 +22,10 @@ class SetbackRules:
     names: int = 20_000  # remembered; the least recently failed goes first
 
 
-class Setbacks:
+class NameBackoff:
     """Failures in a row by host and by domain. At most `rules.names` of each are known."""
 
-    def __init__(self, rules: SetbackRules, chance: random.Random) -> None:
+    def __init__(self, rules: BackoffRules, chance: random.Random) -> None:
         self._rules = rules
         self._chance = chance
         self._hosts: OrderedDict[HostKey, int] = OrderedDict()

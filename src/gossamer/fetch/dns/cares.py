@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pycares
 from pycares import errno as ares
 
-from gossamer.fetch.dns.answer import Reply, Trouble, read
+from gossamer.fetch.dns.answer import DnsFailure, Reply, read
 from gossamer.model.outcome import Failure
 from gossamer.model.units import Seconds
 
@@ -27,12 +27,12 @@ _MOST_RETIRED = 16
 _MEANINGS: dict[int, Reply] = {
     ares.ARES_ENOTFOUND: Failure.DNS_NXDOMAIN,
     ares.ARES_ENODATA: Failure.DNS_NO_ADDRESS,
-    ares.ARES_ETIMEOUT: Trouble.SILENT,
-    ares.ARES_ECONNREFUSED: Trouble.UNREACHABLE,
-    ares.ARES_ESERVFAIL: Trouble.SERVFAIL,
-    ares.ARES_EREFUSED: Trouble.REFUSED,
-    ares.ARES_ENOTIMP: Trouble.REFUSED,
-    ares.ARES_EFORMERR: Trouble.REFUSED,
+    ares.ARES_ETIMEOUT: DnsFailure.SILENT,
+    ares.ARES_ECONNREFUSED: DnsFailure.UNREACHABLE,
+    ares.ARES_ESERVFAIL: DnsFailure.SERVFAIL,
+    ares.ARES_EREFUSED: DnsFailure.REFUSED,
+    ares.ARES_ENOTIMP: DnsFailure.REFUSED,
+    ares.ARES_EFORMERR: DnsFailure.REFUSED,
 }
 
 
@@ -64,7 +64,7 @@ class _Channel:
             if result is not None:
                 on_reply(read(name, kind, result.answer))
             else:
-                on_reply(_MEANINGS.get(code or 0, Trouble.GARBLED))
+                on_reply(_MEANINGS.get(code or 0, DnsFailure.GARBLED))
 
         try:
             self._ares.query(name, kind, callback=callback)

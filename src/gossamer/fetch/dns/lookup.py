@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from gossamer.clock import Clock
 from gossamer.errors import ConfigError
-from gossamer.fetch.dns.answer import MOST_ALIASES, Alias, Found, Reply, Trouble, merged
+from gossamer.fetch.dns.answer import MOST_ALIASES, Alias, DnsFailure, Found, Reply, merged
 from gossamer.fetch.dns.cares import Upstream, system_servers
 from gossamer.model.outcome import Failure
 from gossamer.model.units import Instant, Seconds
@@ -123,7 +123,7 @@ class _Pair:
             timer.cancel()
 
     def _look(self, reply: Reply, other: Reply | None, grace: Seconds) -> None:
-        if other is not None or reply in (Failure.DNS_NXDOMAIN, Trouble.UNREACHABLE):
+        if other is not None or reply in (Failure.DNS_NXDOMAIN, DnsFailure.UNREACHABLE):
             self._settle()
         elif isinstance(reply, Found) and not self.settled.done():
             self._timers.append(self._loop.call_later(grace, self._settle))
@@ -133,7 +133,7 @@ class _Pair:
             self.settled.set_result(None)
 
 
-class Questions:
+class Lookups:
     """Asks the name servers. Belongs to one event loop.
 
     `servers` are "ADDRESS", "ADDRESS:PORT" or "[IPV6]:PORT"; None means the system's.
@@ -164,7 +164,7 @@ class Questions:
             elif isinstance(reply, Found):
                 return LookUp(Found(reply.addresses, Seconds(min(ttl, reply.ttl))), answered)
             else:
-                failure = reply.failure if isinstance(reply, Trouble) else reply
+                failure = reply.failure if isinstance(reply, DnsFailure) else reply
                 return LookUp(failure, answered, nobody_there)
 
     def reload(self) -> None:
@@ -199,27 +199,27 @@ class Questions:
                 nobody_there = False
                 break
             reply, answered = await self._ask(servers[index], name, left / (len(order) - asked_before))
-            if not isinstance(reply, Trouble):
+            if not isinstance(reply, DnsFailure):
                 health.worked(index)
                 for other in at_fault:
                     health.failed(other, self._clock.now())
                 return reply, True, False
             if answered:  # about one family of addresses: the server works, the name does not
                 return reply, True, False
-            if reply is Trouble.UNREACHABLE:
+            if reply is DnsFailure.UNREACHABLE:
                 health.failed(index, self._clock.now())
             else:
                 nobody_there = False
                 at_fault.append(index)
             trouble = reply if trouble is None else merged(trouble, reply)
-        return trouble or Trouble.SILENT, False, nobody_there
+        return trouble or DnsFailure.SILENT, False, nobody_there
 
     async def _ask(self, server: Upstream, name: str, within: float) -> tuple[Reply, bool]:
         """What one server says about a name, and whether it answered at least one question."""
         loop = asyncio.get_running_loop()
         end = loop.time() + within
         reply, answered = await self._ask_once(server, name, within, alone=False)
-        if reply is Trouble.GARBLED and loop.time() < end:
+        if reply is DnsFailure.GARBLED and loop.time() < end:
             # c-ares closes a socket on which it reads nonsense, and gives up all questions that wait there. This may
             # have been one of those; over a socket of its own it can only suffer from itself.
             reply, answered = await self._ask_once(server, name, end - loop.time(), alone=True)
@@ -235,12 +235,12 @@ class Questions:
             pair.close()
             done_with()
         four, six = pair.four, pair.six
-        answered = any(reply is not None and not isinstance(reply, Trouble) for reply in (four, six))
+        answered = any(reply is not None and not isinstance(reply, DnsFailure) for reply in (four, six))
         if four is None or six is None:
             known = four or six
-            if known is Trouble.UNREACHABLE or known is Failure.DNS_NXDOMAIN:
+            if known is DnsFailure.UNREACHABLE or known is Failure.DNS_NXDOMAIN:
                 return known, answered
-        return merged(four or Trouble.SILENT, six or Trouble.SILENT), answered
+        return merged(four or DnsFailure.SILENT, six or DnsFailure.SILENT), answered
 
 
 def server_address(text: str) -> str:

@@ -102,7 +102,7 @@ def status_of_refusal(reply: Reply) -> int:
 _MAX_REPLIES = 64  # a visit needs a dozen
 
 
-class Trouble(Exception):
+class FtpFailure(Exception):
     """Why a visit has no answer. Never leaves this package."""
 
     def __init__(self, failure: Failure, detail: str) -> None:
@@ -150,18 +150,18 @@ class ControlSession:
         """The next reply. Raises Trouble for silence, a lost connection, too much, and what is no reply."""
         self._replies += 1
         if self._replies > _MAX_REPLIES:
-            raise Trouble(Failure.PROTOCOL_ERROR, "too many replies")
+            raise FtpFailure(Failure.PROTOCOL_ERROR, "too many replies")
         try:
             async with asyncio.timeout(self._limits.head):
                 return await self._whole_reply()
         except TimeoutError:
-            raise Trouble(Failure.READ_TIMEOUT, "no reply") from None
+            raise FtpFailure(Failure.READ_TIMEOUT, "no reply") from None
         except asyncio.LimitOverrunError:
-            raise Trouble(Failure.HEADER_TOO_LARGE, "a line without end") from None
+            raise FtpFailure(Failure.HEADER_TOO_LARGE, "a line without end") from None
         except (asyncio.IncompleteReadError, OSError):
-            raise Trouble(Failure.CONNECTION_LOST, "the control connection broke") from None
+            raise FtpFailure(Failure.CONNECTION_LOST, "the control connection broke") from None
         except BadReply as bad:
-            raise Trouble(Failure.PROTOCOL_ERROR, f"not a reply: {bad}") from None
+            raise FtpFailure(Failure.PROTOCOL_ERROR, f"not a reply: {bad}") from None
 
     async def _whole_reply(self) -> Reply:
         reader = ReplyReader()
@@ -175,7 +175,7 @@ class ControlSession:
             reply = reader.feed(line)
             if reply is not None:
                 return reply
-        raise Trouble(Failure.HEADER_TOO_LARGE, "a reply without end")
+        raise FtpFailure(Failure.HEADER_TOO_LARGE, "a reply without end")
 
     def leave(self) -> None:
         """Say goodbye without waiting for the answer, and close: nobody is kept by a server that does not answer."""

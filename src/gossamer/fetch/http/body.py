@@ -21,7 +21,7 @@ from typing import Final, NamedTuple, Protocol
 from gossamer.clock import Clock
 from gossamer.fetch.http.codings import DECODERS, Ending, dechunk
 from gossamer.model.outcome import Response, Truncation
-from gossamer.model.queue_depth import Fill
+from gossamer.model.queue_depth import QueueDepth
 from gossamer.model.units import Seconds
 
 MAX_DECODED_BYTES = 10 * 1024 * 1024
@@ -172,7 +172,7 @@ class Arriving(Protocol):
         ...
 
 
-class BodyRoom:
+class BodyMemory:
     """Counts the bytes of bodies under way, and says who must wait. Belongs to one event loop.
 
     Invariants: `taken` is the bytes of all bodies under way; whoever is in `_held` is told to go on, or leaves.
@@ -197,8 +197,8 @@ class BodyRoom:
         """Bodies that wait."""
         return len(self._held)
 
-    def fill(self, under_way: int) -> Fill:
-        return Fill(under_way, 0, self.taken, self.most)
+    def fill(self, under_way: int) -> QueueDepth:
+        return QueueDepth(under_way, 0, self.taken, self.most)
 
     def must_wait(self, body: Arriving, so_far: int) -> bool:
         """Whether a body that has come so far has to stop here until `go_on`. Ask when `taken` exceeds `most`."""

@@ -7,7 +7,7 @@ here, on the bytes themselves.
 
 from collections.abc import Callable, Mapping
 
-from gossamer.fetch.http.body import BodyRoom, is_chunked
+from gossamer.fetch.http.body import BodyMemory, is_chunked
 from gossamer.fetch.http.codings import ChunkScanner
 from gossamer.fetch.http.headers import parse_fields
 from gossamer.fetch.ports import FetchLimits
@@ -51,9 +51,9 @@ class Exchange:
         "wants",
     )
 
-    def __init__(self, limits: FetchLimits, room: BodyRoom | None = None) -> None:
+    def __init__(self, limits: FetchLimits, room: BodyMemory | None = None) -> None:
         self._limits = limits
-        self._room = room or BodyRoom()
+        self._room = room or BodyMemory()
         self.resume: Callable[[], None] = lambda: None  # told when a piece that was not taken may come again
         self.body_bytes = 0
         self._lines: list[bytes] = []

@@ -4,7 +4,7 @@ from typing import Final
 
 import pycurl
 
-from gossamer.fetch.http.body import BodyRoom
+from gossamer.fetch.http.body import BodyMemory
 from gossamer.fetch.http.codings import ACCEPT_ENCODING
 from gossamer.fetch.http.deadlines import Pace, Progress
 from gossamer.fetch.http.exchange import Exchange
@@ -68,7 +68,7 @@ class Handle:
         "sessions",
     )
 
-    def __init__(self, limits: FetchLimits, ca_file: str | None, room: BodyRoom) -> None:
+    def __init__(self, limits: FetchLimits, ca_file: str | None, room: BodyMemory) -> None:
         self.exchange = Exchange(limits, room)
         self.exchange.resume = self._resume
         self.begun = 0.0

@@ -191,7 +191,7 @@ Place = tuple[HostKey, int, str]
 _CLEANED_AFTER = 1.1  # libcurl's own look is due once a second, before it picks a connection
 
 
-class RestingSockets:
+class IdleSockets:
     """The sockets that connections rest on, by place. At most `most` are remembered, the oldest forgotten first.
 
     A number may be stale: libcurl closes idle connections without telling. Then the connection is gone, and being

@@ -6,7 +6,7 @@ domain, or of a public suffix, share. The frontier adds them up and keeps what w
 The orderings by score: `dfs`, `novelty`, `balance` and `importance`.
 """
 
-from gossamer.model.facts import CREDIT_UNIT, DomainFacts, Standing, UrlFacts
+from gossamer.model.facts import CREDIT_UNIT, DomainFacts, QueuePosition, UrlFacts
 
 BY_SCORE_FRONTS = 2
 """Front queues of an ordering by score: 0 in order of score, 1 for what is not due yet, in order of date."""
@@ -57,12 +57,12 @@ class Ordering:
         """How many front queues the task table has under this ordering."""
         return BY_SCORE_FRONTS if self.by_score else self.fronts
 
-    def standing(self, url: UrlFacts) -> Standing:
+    def standing(self, url: UrlFacts) -> QueuePosition:
         """Where the URL waits when it is due."""
         score = self.score(url)
         if not self.by_score:
-            return Standing(self.front_of(score), score)
-        return Standing(0, score, -float(score))
+            return QueuePosition(self.front_of(score), score)
+        return QueuePosition(0, score, -float(score))
 
     @property
     def settings(self) -> str:

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Sequence
 
 from gossamer.lab.simulate.best_first import BestFirst
-from gossamer.lab.simulate.knowledge import Setting
+from gossamer.lab.simulate.knowledge import CrawlFacts
 from gossamer.model.facts import BIRTH_CREDIT, CREDIT_UNIT, credit_handed_on
 
 _RANK_UNITS = 10**15
@@ -18,7 +18,7 @@ _RANK_UNITS = 10**15
 class Queued:
     """A policy with one queue. By itself: the oldest entry first, whatever is learnt."""
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: CrawlFacts) -> None:
         self._queue = BestFirst(setting.site_of)
 
     def found(self, page: int, source: int | None) -> None:
@@ -47,7 +47,7 @@ class Backlink(Queued):
 class Omniscient(Queued):
     """`omniscient`: of the known pages the one of highest true PageRank. No crawler can; it shows what order can do."""
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: CrawlFacts) -> None:
         super().__init__(setting)
         self._ranks = setting.ranks
 
@@ -66,7 +66,7 @@ class Push(Queued):
     most what fetched pages have and have not handed on yet. Every hand-on uses credit up, so it ends.
     """
 
-    def __init__(self, setting: Setting, enough: int = ENOUGH) -> None:
+    def __init__(self, setting: CrawlFacts, enough: int = ENOUGH) -> None:
         self._enough = enough
         self._site_of = setting.site_of
         self._visits = [0] * len(setting.suffix_of)
@@ -107,7 +107,7 @@ class Push(Queued):
 class Shuffled:
     """Draws among all pages of sites that do not rest. A tree of counts finds the site in O(log sites)."""
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: CrawlFacts) -> None:
         self._site_of = setting.site_of
         self._chance = setting.chance
         self._pages: list[list[int]] = [[] for _ in setting.suffix_of]

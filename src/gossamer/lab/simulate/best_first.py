@@ -1,13 +1,13 @@
 """Hot: the queue of a best-first order (benchmarks/bench_orderings.py). Exact, though scores change while pages wait.
 
 A page's score is its own part plus a term that it shares with all pages of its site. Each site has a heap by the own
-part; `Promises` holds each site's best page with the term added. So a term that changes moves one entry, not thousands.
+part; `PromiseHeap` holds each site's best page with the term added. A changed term moves one entry, not thousands.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
 
-from gossamer.frontier.lazy_heap import LAST, Promises, entry_of, place_of
+from gossamer.frontier.lazy_heap import LAST, PromiseHeap, entry_of, place_of
 
 
 class BestFirst:
@@ -24,7 +24,7 @@ class BestFirst:
         self._place: dict[int, int] = {}  # by page
         self._page_at: dict[int, int] = {}  # by entry
         self._heaps: dict[int, list[int]] = {}  # by site
-        self._sites = Promises(self._offer)
+        self._sites = PromiseHeap(self._offer)
         self._resting: set[int] = set()
 
     def __contains__(self, page: int) -> bool:

@@ -38,7 +38,7 @@ class Policy(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class CrawlFacts:
     """What a policy may know before the crawl begins. Pages, sites and suffixes are numbers."""
 
     site_of: Sequence[int]  # by page
@@ -48,7 +48,7 @@ class Setting:
     chance: Random = field(default_factory=lambda: Random(0))
 
 
-PolicyMaker = Callable[[Setting], Policy]
+PolicyMaker = Callable[[CrawlFacts], Policy]
 
 
 _NAMELESS = Url("")
@@ -61,7 +61,7 @@ class Knowledge:
     New pages are `found` first, then all links of the page they were found on are counted (`fetched`).
     """
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: CrawlFacts) -> None:
         pages = len(setting.site_of)
         self._site_of = setting.site_of
         self._suffix_of = setting.suffix_of

@@ -16,12 +16,12 @@ Hot: an ordering of the crawl by score, carried out exactly (benchmarks/bench_or
 from collections.abc import Callable, Mapping, Sequence
 
 from gossamer.errors import UsageError
-from gossamer.frontier.lazy_heap import Promises, place_of
+from gossamer.frontier.lazy_heap import PromiseHeap, place_of
 from gossamer.frontier.orderings import ORDERINGS, Ordering
 from gossamer.frontier.selector import Selector, SelectorRatios
 from gossamer.lab.simulate.baselines import Backlink, Omniscient, Push, Shuffled
 from gossamer.lab.simulate.best_first import BestFirst
-from gossamer.lab.simulate.knowledge import Knowledge, Policy, PolicyMaker, Setting
+from gossamer.lab.simulate.knowledge import CrawlFacts, Knowledge, Policy, PolicyMaker
 
 
 class ByClass:
@@ -32,7 +32,7 @@ class ByClass:
     goes to the end of that queue. None is moved to a worse one.
     """
 
-    def __init__(self, ordering: Ordering, setting: Setting) -> None:
+    def __init__(self, ordering: Ordering, setting: CrawlFacts) -> None:
         self._ordering = ordering
         self._knowledge = Knowledge(setting)
         self._selector = Selector(_ratios(ordering.fronts))
@@ -109,7 +109,7 @@ class ByScore:
     which the terms of domains compete, and the suffix's own term is added where suffixes do.
     """
 
-    def __init__(self, ordering: Ordering, setting: Setting) -> None:
+    def __init__(self, ordering: Ordering, setting: CrawlFacts) -> None:
         self._ordering = ordering
         self._site_of = setting.site_of
         self._knowledge = Knowledge(setting)
@@ -118,7 +118,7 @@ class ByScore:
         self._has_suffix_term = type(ordering).suffix_term is not Ordering.suffix_term
         self._suffix_of = setting.suffix_of if self._has_suffix_term else [0] * len(setting.suffix_of)
         self._queues: dict[int, BestFirst] = {}  # by suffix; one for all where suffixes do not matter
-        self._suffixes = Promises(self._offer)
+        self._suffixes = PromiseHeap(self._offer)
         self._last_site: int | None = None
 
     def found(self, page: int, source: int | None) -> None:
@@ -198,7 +198,7 @@ class ByScore:
 def policy_of(make: Callable[[], Ordering]) -> PolicyMaker:
     """An ordering of the crawl as a policy that replays it."""
 
-    def policy(setting: Setting) -> Policy:
+    def policy(setting: CrawlFacts) -> Policy:
         ordering = make()
         return ByScore(ordering, setting) if ordering.by_score else ByClass(ordering, setting)
 
@@ -214,4 +214,4 @@ POLICIES: Mapping[str, PolicyMaker] = {
 }
 
 
-__all__ = ["POLICIES", "Policy", "PolicyMaker", "Setting", "policy_of"]
+__all__ = ["POLICIES", "CrawlFacts", "Policy", "PolicyMaker", "policy_of"]

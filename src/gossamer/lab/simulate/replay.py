@@ -10,7 +10,7 @@ from itertools import accumulate, islice
 from random import Random
 
 from gossamer.lab.simulate.graph import LinkGraph
-from gossamer.lab.simulate.policies import POLICIES, Policy, PolicyMaker, Setting
+from gossamer.lab.simulate.policies import POLICIES, CrawlFacts, Policy, PolicyMaker
 
 POINTS = (1.0, 5.0, 10.0, 25.0, 50.0)
 """Percent of the pages after which the gathered share is told."""
@@ -129,7 +129,7 @@ def compare(
                 gathered = []
                 for number, pages in seeds.items():
                     tell(f"{order}, rest {rest}, seed set {number}")
-                    setting = Setting(graph.site_of, graph.suffix_of, graph.urls, ranks, Random(f"{number}/{order}"))
+                    setting = CrawlFacts(graph.site_of, graph.suffix_of, graph.urls, ranks, Random(f"{number}/{order}"))
                     crawl = crawl_order(graph, policies[order](setting), pages, rest=rest)
                     gathered.append(_gathered((ranks[page] for page in islice(crawl, wanted)), wanted))
             curves.append(_curve(order, rest, gathered, graph.pages, plan))

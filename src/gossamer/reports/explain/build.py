@@ -9,7 +9,7 @@ from gossamer.filter.rules import EntryRules
 from gossamer.filter.trap_budget import TrapPolicy
 from gossamer.frontier.orderings import Ordering
 from gossamer.frontier.politeness import PolitenessPolicy
-from gossamer.model.facts import HostOrder
+from gossamer.model.facts import HostOverride
 from gossamer.model.formats import LongLink, sha1_text
 from gossamer.model.states import UrlState, meaning_of
 from gossamer.model.task import Via
@@ -21,9 +21,9 @@ from gossamer.reports.explain.schedule import (
     Caps,
     next_visit,
     politeness_of,
+    priority_if_admitted,
+    priority_of,
     reason_against,
-    stands,
-    would_stand,
 )
 from gossamer.reports.explain.story import (
     Archive,
@@ -56,10 +56,10 @@ class CrawlRules:
     identities: Identities = field(default_factory=lambda: Identities(IdentityRules()))
     traps: TrapPolicy | None = None  # None: nothing is cut on this host
     recrawl: RecrawlTerms | None = None
-    ordered: HostOrder = HostOrder()  # for this host; `politeness` goes by its delay already
+    ordered: HostOverride = HostOverride()  # for this host; `politeness` goes by its delay already
 
 
-def tell(
+def build_story(
     form: Form, facts: Facts, rules: CrawlRules, *, now: Instant, running: bool, record: RecordCheck | None = None
 ) -> Story:
     """The story of a URL. `running`: a crawl is at work in the directory. `record`: what the archive has of it."""
@@ -93,7 +93,7 @@ def tell(
             identity=Identity(False, rules.minimise, None, ignored),
             verdicts=verdicts,
             robots=robots,
-            standing=would_stand(url, facts, rules.ordering),
+            standing=priority_if_admitted(url, facts, rules.ordering),
             politeness=politeness,
             ordered=ordered or None,
             next=Next(None, _would_happen(refusing is not None, against)),
@@ -108,7 +108,7 @@ def tell(
         listing=_listing(facts.listing),
         verdicts=verdicts,
         robots=robots,
-        standing=stands(known, facts, rules.ordering),
+        standing=priority_of(known, facts, rules.ordering),
         place=facts.queue,
         politeness=politeness,
         ordered=ordered or None,

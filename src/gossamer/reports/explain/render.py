@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from enum import Enum
 from itertools import zip_longest
 
-from gossamer.model.facts import HostOrder
+from gossamer.model.facts import HostOverride
 from gossamer.model.url_record import Bounded, Step
 from gossamer.observe import formatting
 from gossamer.recrawl.policy import in_words
@@ -15,10 +15,10 @@ from gossamer.reports.explain.story import (
     Finding,
     Listing,
     Politeness,
+    Priority,
     Recrawl,
     Robots,
     Signals,
-    Standing,
     Story,
     Verdict,
 )
@@ -201,7 +201,7 @@ def _robots(robots: Robots) -> list[str]:
     return [f"{verdict}: {line}", f"{robots.origin}/robots.txt answered {robots.status} {age} ago, {kept}"]
 
 
-def _standing(standing: Standing) -> list[str]:
+def _standing(standing: Priority) -> list[str]:
     where = ", if a seed linked to it" if standing.assumed else ""
     place = "in order of score" if standing.by_score else f"class {standing.name} ({standing.front})"
     lines = [f"{standing.priority:.4f} by {standing.order}: {place}, depth {standing.depth}{where}"]
@@ -269,7 +269,7 @@ def _rest_reason(politeness: Politeness) -> str:
     return f"the reason is not recorded{longer}"
 
 
-def _ordered(ordered: HostOrder) -> list[str]:
+def _ordered(ordered: HostOverride) -> list[str]:
     """What a person asked for its host, which counts before everything else."""
     found = [f"{word} through the service" for word in ("paused", "dropped") if getattr(ordered, word)]
     if ordered.delay is not None:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from gossamer.frontier.orderings import Ordering
 from gossamer.frontier.politeness import Contact, PolitenessPolicy, gap_after
-from gossamer.model.facts import CREDIT_UNIT, HostOrder, UrlFacts
+from gossamer.model.facts import CREDIT_UNIT, HostOverride, UrlFacts
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant, Seconds, Url
 from gossamer.model.url_record import DomainFact, Facts, HostFact, UrlFact, VisitFact
-from gossamer.reports.explain.story import Next, Politeness, Robots, Standing, Verdict
+from gossamer.reports.explain.story import Next, Politeness, Priority, Robots, Verdict
 
 ASSUMED_DEPTH = 1
 """Of a URL never seen: as if a seed linked to it."""
@@ -23,7 +23,7 @@ _BY_SCORE = ("due", "later")
 _CLASSES = {1: ("only",), 3: ("high", "medium", "low")}
 
 
-def stands(known: UrlFact, facts: Facts, ordering: Ordering) -> Standing:
+def priority_of(known: UrlFact, facts: Facts, ordering: Ordering) -> Priority:
     """Where a URL on record stands. Its front queue is the one that it is in, if the queue stands by this ordering;
     it stands by none while it is put in order."""
     same = facts.order == ordering.name
@@ -41,7 +41,7 @@ def stands(known: UrlFact, facts: Facts, ordering: Ordering) -> Standing:
     )
 
 
-def would_stand(url: Url, facts: Facts, ordering: Ordering) -> Standing:
+def priority_if_admitted(url: Url, facts: Facts, ordering: Ordering) -> Priority:
     """Where a URL never seen would stand if a seed linked to it now."""
     learnt = UrlFacts(facts.next_id, url, ASSUMED_DEPTH, links=1)
     return _standing(ordering, learnt, facts.domain, ordering.standing(learnt).front, assumed=True)
@@ -56,11 +56,11 @@ def _standing(
     queued_with: float | None = None,
     queued_by: str | None = None,
     assumed: bool = False,
-) -> Standing:
+) -> Priority:
     score = ordering.score(url)
     if ordering.by_score:
         score += ordering.domain_term(domain.learnt) + ordering.suffix_term(domain.suffix_visits)
-    return Standing(
+    return Priority(
         ordering.name,
         ordering.by_score,
         score / ordering.unit,
@@ -130,7 +130,7 @@ def politeness_of(
 
 
 def reason_against(
-    refusing: Verdict | None, robots: Robots, politeness: Politeness | None, caps: Caps, ordered: HostOrder | None
+    refusing: Verdict | None, robots: Robots, politeness: Politeness | None, caps: Caps, ordered: HostOverride | None
 ) -> tuple[str, str] | None:
     """What would exclude the URL at its next visit: the reason and the value that decides, in the order of a visit."""
     if ordered is not None and ordered.dropped:
@@ -151,7 +151,7 @@ def next_visit(
     visit: VisitFact | None,
     against: tuple[str, str] | None,
     politeness: Politeness | None,
-    ordered: HostOrder,
+    ordered: HostOverride,
     *,
     running: bool,
     now: Instant,

@@ -6,7 +6,7 @@ Fields that end in `_at` are moments; `words` relies on it.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gossamer.model.facts import HostOrder
+from gossamer.model.facts import HostOverride
 from gossamer.model.units import HostKey, Instant, Origin, Seconds, Url
 from gossamer.model.url_record import QueueFact, SeedPlace, Step
 
@@ -84,7 +84,7 @@ class Robots:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Priority:
     """Its priority by an ordering, and what that is made of.
 
     By classes `priority` picks the class; by score it is the total that is compared. `queued_with` is the URL's own
@@ -263,10 +263,10 @@ class Story:
     listing: Listing | None = None
     verdicts: tuple[Verdict, ...] = ()
     robots: Robots | None = None
-    standing: Standing | None = None
+    standing: Priority | None = None
     place: QueueFact | None = None
     politeness: Politeness | None = None
-    ordered: HostOrder | None = None  # for its host, through the service
+    ordered: HostOverride | None = None  # for its host, through the service
     attempts: tuple[Attempt, ...] = ()
     earlier_attempts: bool = False
     tries: int = 0

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from gossamer.fetch.robots import path_of, rules_from_answer
 from gossamer.filter.canonical import Canonical, Canonicaliser, Refusal
 from gossamer.filter.domains import registrable_domain
-from gossamer.filter.identity import Identities, IdentityRules, Learnt
+from gossamer.filter.identity import Identities, IdentityRules, LearnedParameter
 from gossamer.filter.query_rules import minimised
 from gossamer.filter.rules import EntryRules
 from gossamer.filter.trap_budget import Cut, DomainBudget, HostBudget, TrapPolicy
@@ -208,4 +208,4 @@ def cuts_of(state: str | None) -> tuple[list[Cut], dict[str, int]]:
 
 def identities_with(rules: IdentityRules, learnt: Iterable[LearntFact]) -> Identities:
     """The identities of a crawl, as far as they rest on these parameters."""
-    return Identities(rules, (Learnt(*fact) for fact in learnt))
+    return Identities(rules, (LearnedParameter(*fact) for fact in learnt))

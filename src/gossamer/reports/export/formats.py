@@ -108,7 +108,7 @@ def _word(value: Value) -> str | None:
 
 
 @contextmanager
-def writing(name: str) -> Iterator[BinaryIO]:
+def open_output(name: str) -> Iterator[BinaryIO]:
     """A stream to the file `name`, or to standard output for `-`. Compressed if the name ends with `.gz`.
 
     The file appears when the block is done, in the place of an older one. If the block raises, nothing changes.

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from gossamer.backends.sqlite.verify import Auditor, Mending, Stray
+from gossamer.backends.sqlite.verify import Auditor, OrphanRecord, Repair
 from gossamer.backends.warc.reader import DamagedRecord, read_record
 from gossamer.backends.warc.writer import cut_file
 from gossamer.reports.verify.problems import Findings, Kind, Problem
@@ -18,7 +18,7 @@ _QUEUED_AGAIN = (
 _SET_ASIDE = (Kind.RECORD_DAMAGED, Kind.DIGEST_WRONG, Kind.URL_WRONG)
 
 
-def mend(findings: Findings, folder: Path, auditor: Auditor, mending: Mending) -> int:
+def repair(findings: Findings, folder: Path, auditor: Auditor, mending: Repair) -> int:
     """Put right what can be. Files are touched first: a cut that is not on record yet is one that a start makes anyway.
     Returns how many URLs are queued again."""
     of: dict[Kind, list[Problem]] = {kind: [] for kind in Kind}
@@ -51,7 +51,7 @@ def _mend_files(of: dict[Kind, list[Problem]], folder: Path) -> None:
         os.rename(folder / problem.file, folder / f"{problem.file}.unknown")
 
 
-def _mend_captures(of: dict[Kind, list[Problem]], folder: Path, mending: Mending) -> None:
+def _mend_captures(of: dict[Kind, list[Problem]], folder: Path, mending: Repair) -> None:
     for problem in of[Kind.FILE_MISSING]:
         mending.shorten(str(problem.file), 0)
     for problem in of[Kind.FILE_SHORT]:
@@ -66,7 +66,7 @@ def _mend_captures(of: dict[Kind, list[Problem]], folder: Path, mending: Mending
     mending.add_rows([_stray(p, folder, aside=False) for p in of[Kind.RECORD_WITHOUT_ROW]])
 
 
-def _stray(problem: Problem, folder: Path, *, aside: bool) -> Stray:
+def _stray(problem: Problem, folder: Path, *, aside: bool) -> OrphanRecord:
     """The row that a record should have; one that sets it aside where it cannot be read or is not wanted."""
     file, offset, length = str(problem.file), problem.offset, problem.length
     if not aside:
@@ -76,5 +76,7 @@ def _stray(problem: Problem, folder: Path, *, aside: bool) -> Stray:
             pass
         else:
             digest = record.payload_digest_bytes()
-            return Stray(file, offset, length, record.target_uri, record.kind == "revisit", record.moment(), digest)
-    return Stray(file, offset, length, None, False, None, None)
+            return OrphanRecord(
+                file, offset, length, record.target_uri, record.kind == "revisit", record.moment(), digest
+            )
+    return OrphanRecord(file, offset, length, None, False, None, None)
