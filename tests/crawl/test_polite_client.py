@@ -4,7 +4,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 import pytest
-from scripted_crawl import LoopTime, run_in_step
+from scripted_crawl import LoopTime, run_in_step, wait_for_names
 from scripted_fetcher import ScriptedFetcher, Step, failed, redirect, response
 
 from gossamer.crawl.beforehand import LONGEST_WAIT, PoliteAsker
@@ -59,6 +59,7 @@ def run_client(
             fetcher.on(url, step)
         async with name_server(zone) as server:
             resolver = Resolver([server.address], clock)
+            wait_for_names(resolver)
             asker = PoliteAsker(
                 fetcher=fetcher,
                 resolver=resolver,
