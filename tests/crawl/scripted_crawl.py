@@ -13,22 +13,20 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, TypeVarTuple
 from urllib.parse import urlsplit
 
-from scripted_fetcher import ScriptedFetcher, Step, response
-
-from gossamer.assemble import Crawl, assemble
 from gossamer.clock import VirtualClock
-from gossamer.config import make_config
-from gossamer.crawl.audience import Outcome
+from gossamer.config.load import make_config
+from gossamer.crawl.events import Outcome
+from gossamer.crawl.run.assemble import Crawl, assemble
 from gossamer.fetch.dns.resolver import Resolver
-from gossamer.fetch.http.ports import Request
-from gossamer.fetch.schemes import SchemeFetcher
+from gossamer.fetch.ports import Request, SchemeFetcher
 from gossamer.filter.canonical import canonicalise
-from gossamer.model.fill import Fill
+from gossamer.model.queue_depth import QueueDepth
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant
 from gossamer.seed.lists import read_arguments
-from name_server import NXDOMAIN, A, Reply, a, name_server
-from travelling import TravellingLoop
+from tests.crawl.scripted_fetcher import ScriptedFetcher, Step, response
+from tests.name_server import NXDOMAIN, A, Reply, a, name_server
+from tests.time_travel import TravellingLoop
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -110,7 +108,7 @@ class ScriptedCrawl:
     """A crawl that is open, what it requested and when, and what it committed, in order."""
 
     saturation = 0.0
-    fill = Fill(0)
+    fill = QueueDepth(0)
 
     def __init__(self, crawl: Crawl, fetcher: ScriptedFetcher, clock: LoopTime, database: Path) -> None:
         self.crawl = crawl

@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scripted_crawl import HOME, ScriptedCrawl, crawled, html, opened, run_in_step
-from scripted_fetcher import HANG, Step, response
 
 from gossamer.backends.sqlite.loader import SqliteLoader
 from gossamer.backends.sqlite.writer import SqliteWriter
-from gossamer.crawl.reading import DocumentReader
+from gossamer.crawl.document.processor import DocumentProcessor
 from gossamer.errors import DiskFull, GossamerError, StoreFailed
+from gossamer.model.batch import Batch, Committed
 from gossamer.model.units import HostKey, Instant, Url
-from gossamer.store.changes import Batch, Committed
+from tests.crawl.scripted_crawl import HOME, ScriptedCrawl, crawled, html, opened, run_in_step
+from tests.crawl.scripted_fetcher import HANG, Step, response
 
 HOSTS = [f"http://{name}.test/" for name in "abcdef"]
 TREE: dict[str, Step] = {
@@ -393,7 +393,7 @@ def test_a_document_that_cannot_be_processed_because_of_a_bug_ends_the_crawl(
     def fail(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(DocumentReader, "stored", fail)
+    monkeypatch.setattr(DocumentProcessor, "stored", fail)
 
     crawl = run_expecting(tmp_path, TREE, ZeroDivisionError)
 

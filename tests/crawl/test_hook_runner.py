@@ -6,9 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from gossamer.crawl.audience import Outcome
-from gossamer.crawl.hooks import FAILURES_TOLD, MAX_BYTES, MAX_WAITING, Hook, HookRunner
-from gossamer.crawl.page import Page
+from gossamer.crawl.events import Outcome
+from gossamer.crawl.hooks import FAILURES_TOLD, MAX_BYTES, MAX_WAITING, Hook, HookRunner, Page
 from gossamer.model.outcome import Response
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant, Seconds, Url

@@ -3,14 +3,12 @@
 import random
 from pathlib import Path
 
-from scripted_crawl import HOME, ScriptedCrawl, html, opened, run_in_step
-
-from gossamer.crawl.desk import DeskLimits
-from gossamer.crawl.limits import PipelineLimits
-from gossamer.crawl.memory import max_rss_bytes, own_use, rss_bytes
-from gossamer.crawl.workings import workings_of
-from gossamer.observe.workings import PHASES, Workings
+from gossamer.crawl.document.queue import DocumentQueueLimits
+from gossamer.crawl.engine import EngineLimits
+from gossamer.crawl.status import internals_of, max_rss_bytes, own_use, rss_bytes
+from gossamer.observe.snapshot import PHASES, Internals
 from gossamer.sketch.durations import Durations
+from tests.crawl.scripted_crawl import HOME, ScriptedCrawl, html, opened, run_in_step
 
 MEGABYTE = 1024 * 1024
 
@@ -40,16 +38,16 @@ def test_the_usage_of_a_process_has_its_cpu_time_and_its_memory() -> None:
 
 
 def test_by_default_a_crawl_has_no_page_limit_and_stops_fetching_before_a_queue_is_full() -> None:
-    limits = PipelineLimits()
+    limits = EngineLimits()
 
     assert limits.max_pages is None
     assert 0.0 < limits.high_water < 1.0
-    assert limits.desk == DeskLimits()
+    assert limits.desk == DocumentQueueLimits()
 
 
-def look(crawl: ScriptedCrawl, wakings: Durations) -> Workings:
+def look(crawl: ScriptedCrawl, wakings: Durations) -> Internals:
     parts = crawl.crawl
-    return workings_of(
+    return internals_of(
         resolver=parts.resolver,
         fetcher=parts.fetcher,
         desk=parts.pipeline.desk,
@@ -61,7 +59,7 @@ def look(crawl: ScriptedCrawl, wakings: Durations) -> Workings:
 
 
 def test_the_internals_of_a_crawl_are_reported_by_phase(tmp_path: Path) -> None:
-    async def main() -> tuple[Workings, Workings]:
+    async def main() -> tuple[Internals, Internals]:
         wakings = Durations()
         wakings.note(1000)
         script = {HOME: html("/x", "/x?y"), HOME + "x": html("/", title="x"), HOME + "x?y": html(title="y")}

@@ -1,0 +1,213 @@
+"""The part of a crawl that sends requests. Only the web is scripted: frontier, resolver, contact journal and politeness
+audit are the real ones, and batches are committed to a list. The clock is a virtual one."""
+
+import asyncio
+import math
+import random
+from pathlib import Path
+
+from gossamer.backends.contactlog import ContactJournal, replay
+from gossamer.clock import VirtualClock
+from gossamer.config.hosts import HostSettings, HostSettingsTable
+from gossamer.crawl.counters import Counters
+from gossamer.crawl.visit.host_context import HostContext, HostContexts, HostHealth
+from gossamer.crawl.visit.request import Requester, Route
+from gossamer.crawl.visit.robots import RobotsFetcher
+from gossamer.fetch.dns.address_choice import AddressChoice
+from gossamer.fetch.dns.cache import StoredAnswer
+from gossamer.fetch.dns.resolver import Resolver
+from gossamer.fetch.http.options import HostOptions
+from gossamer.fetch.robots import RobotsPolicy
+from gossamer.filter.canonical import Canonicaliser
+from gossamer.filter.host_table import HostTable
+from gossamer.frontier.breaker import BreakerPolicy
+from gossamer.frontier.decisions import WaitUntil
+from gossamer.frontier.frontier import Frontier
+from gossamer.frontier.politeness import PolitenessPolicy
+from gossamer.model.batch import Batch, Committed, RobotsRecord
+from gossamer.model.facts import DomainFacts
+from gossamer.model.loads import HostLoaded, LastContact
+from gossamer.model.outcome import Failed
+from gossamer.model.task import HostRecord, Task, Visit
+from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Origin, Seconds, Url
+from gossamer.observe.audit import PolitenessAudit
+from gossamer.store.threads import WriterThread
+from tests.crawl.scripted_fetcher import ScriptedFetcher
+
+A, B = HostKey("a.test"), HostKey("b.test")
+A_ID, B_ID = HostId(1), HostId(2)
+A_ADDRESS, B_ADDRESS = "192.0.2.1", "192.0.2.2"
+URLS_PER_HOST = 5
+POLITENESS = PolitenessPolicy()
+BREAKER = BreakerPolicy()
+ROBOTS = RobotsPolicy()
+MAX_CRAWL_DELAY = Seconds(600.0)
+_HELD = 365 * 86_400.0
+
+
+class _Writer:
+    """Commits to a list."""
+
+    def __init__(self) -> None:
+        self.commits: list[Batch] = []
+
+    def commit(self, batch: Batch, now: Instant) -> Committed:
+        self.commits.append(batch)
+        return Committed(len(self.commits), [], [], [], [], [], 0, 0, 0, 0.0)
+
+    def close(self) -> None: ...
+
+
+class Rig:
+    """A crawl that knows the hosts `a.test` and `b.test`. `load` gives them back queues."""
+
+    def __init__(
+        self,
+        directory: Path,
+        name_server: str = "127.0.0.1:1",
+        a_addresses: tuple[str, ...] = (A_ADDRESS,),
+        b_addresses: tuple[str, ...] = (B_ADDRESS,),
+    ) -> None:
+        self.directory = directory
+        self.clock = clock = VirtualClock()
+        self.fetcher = ScriptedFetcher(clock)
+        self.frontier = Frontier(POLITENESS)
+        self.resolver = Resolver([name_server], clock)
+        self.forbidden: set[str] = set()  # addresses that must not be dialled
+        self.dialling = AddressChoice(lambda address: address not in self.forbidden)
+        self.journal = ContactJournal(directory)
+        self.audit = PolitenessAudit(
+            min_delay=POLITENESS.min_delay,
+            factor=POLITENESS.load_factor,
+            max_adaptive_delay=POLITENESS.max_adaptive_delay,
+            max_retry_after=POLITENESS.max_retry_after,
+        )
+        writer = _Writer()
+        self.commits = writer.commits
+        self.committed = asyncio.Event()
+        self.store = WriterThread(
+            writer, clock, before_commit=lambda batch: None, on_commit=lambda committed: self.committed.set()
+        )
+        self.hosts = HostSettingsTable()
+        self.tally = Counters({})
+        self.contacting = Requester(
+            frontier=self.frontier,
+            resolver=self.resolver,
+            dialling=self.dialling,
+            fetcher=self.fetcher,
+            journal=self.journal,
+            audit=self.audit,
+            store=self.store,
+            politeness=POLITENESS,
+            clock=clock,
+            hosts=self.hosts,
+            tally=self.tally,
+        )
+        self.notes = HostContexts("gossamer")
+        self.nothing_else_left = False
+        self.health = HostHealth(BREAKER, random.Random(1), lambda: self.nothing_else_left)
+        self.sitemaps: list[tuple[Origin, tuple[str, ...]]] = []  # as robots.txt files name them
+        self.stored: dict[HostKey, HostLoaded] = {}  # hosts that have a row in the store
+        self.asking = self.asking_with(ROBOTS)
+        self.locate(A, *a_addresses)
+        self.locate(B, *b_addresses)
+
+    def asking_with(self, policy: RobotsPolicy) -> RobotsFetcher:
+        return RobotsFetcher(
+            frontier=self.frontier,
+            notes=self.notes,
+            contacting=self.contacting,
+            health=self.health,
+            store=self.store,
+            tally=self.tally,
+            canonicaliser=Canonicaliser(),
+            clock=self.clock,
+            agent="gossamer",
+            policy=policy,
+            max_crawl_delay=MAX_CRAWL_DELAY,
+            find_host=self._find_host,
+            on_sitemaps=lambda visit, origin, lines: self.sitemaps.append((origin, tuple(lines))),
+        )
+
+    async def _find_host(self, host: HostKey) -> HostLoaded | None:
+        return self.stored.get(host)
+
+    def close(self) -> None:
+        self.journal.close()
+
+    # --- set-up ------------------------------------------------------------------------------------
+
+    def locate(self, host: HostKey, *addresses: str) -> None:
+        """The name server's answer for a host, in the resolver's cache."""
+        self.resolver.recall(host, StoredAnswer(addresses, Instant(self.now + _HELD)))
+
+    def ask_with(self, host: HostKey, options: HostOptions | None = None, min_delay: Seconds | None = None) -> None:
+        """Settings of one host."""
+        wish = HostSettings(options or HostOptions(), min_delay)
+        self.hosts.change_to(HostSettingsTable(single=HostTable(((str(host), wish),))))
+
+    def load(self, *hosts: HostKey, robots: list[RobotsRecord] | None = None) -> None:
+        """Give these hosts back queues, each with a few URLs."""
+        records = {record.host_id: record for record in map(record_of, hosts)}
+        for record in records.values():
+            self.notes.begin(record, robots or [])
+        self.frontier.look_again()
+        while order := self.frontier.load_order(self.now):
+            for front in order.fronts:
+                entries = [(0.0, host_id) for host_id in records] if front.front == 0 else []
+                self.frontier.loaded_front(front.front, entries, math.inf, 0)
+            for wanted in order.hosts:
+                record = records[wanted.host_id]
+                classes = [(front, _tasks(record) if front == 0 else [], math.inf) for front, _, _ in wanted.classes]
+                self.frontier.loaded_host(wanted.host_id, record, classes, 0, self.now)
+            self.frontier.load_ends()
+
+    # --- steps -------------------------------------------------------------------------------------
+
+    @property
+    def now(self) -> Instant:
+        return self.clock.now()
+
+    @property
+    def batch(self) -> Batch:
+        return self.store.batch
+
+    @property
+    def journalled(self) -> dict[HostId, LastContact]:
+        """What a process that starts now would find in the contact journal."""
+        return replay(self.directory)
+
+    def host_notes(self, host_id: HostId = A_ID) -> HostContext:
+        return self.notes[host_id]
+
+    def wait_for_visit(self) -> Visit:
+        """The next visit, after as much time as it takes."""
+        for _ in range(100):
+            turn = self.frontier.next_turn(self.now)
+            if isinstance(turn, Visit):
+                return turn
+            assert isinstance(turn, WaitUntil), "the frontier is idle"
+            self.clock.advance(Seconds(turn.when - self.now))
+        raise AssertionError("the frontier only waits")
+
+    async def way_to(self, visit: Visit) -> Route:
+        """Choose the address of a visit, and pass its gate."""
+        way = await self.contacting.way_to(visit.host, visit.address)
+        assert not isinstance(way, Failed), way
+        assert self.frontier.enter_address(visit, way.address, self.now)
+        return way
+
+
+def record_of(host: HostKey, **more: object) -> HostRecord:
+    host_id = {A: A_ID, B: B_ID}[host]
+    usual = HostRecord(host_id, host, int(host_id), DomainFacts(), 1, Instant(0.0), 0.0, None)
+    return usual._replace(**more)  # type: ignore[arg-type]
+
+
+def _tasks(record: HostRecord) -> list[Task]:
+    """URLs of a host. They differ in nothing but their path."""
+    first = 100 * record.host_id
+    return [
+        Task(first + n, Fingerprint(first + n), Url(f"http://{record.host}/{n}"), 0, float(n), 0.5, 0, 0, 0)
+        for n in range(URLS_PER_HOST)
+    ]
