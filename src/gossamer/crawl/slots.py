@@ -1,4 +1,4 @@
-"""Who holds a fetch slot, and for how long: hosts that do not answer must not keep the others waiting (ADR 18).
+"""Who holds a fetch slot, and for how long: hosts that do not answer must not keep the others waiting (ADR 12).
 
 A visit that takes much longer than usual for its host steps *aside* when slots are wanted: it goes on, but its slot is
 free for another. There is a bound for those aside too. When it is reached, late visits stay in their slots, and then

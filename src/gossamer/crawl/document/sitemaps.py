@@ -1,4 +1,4 @@
-"""Sitemaps and feeds in a crawl: which are asked for, and how what they list enters (ADR 25).
+"""Sitemaps and feeds in a crawl: which are asked for, and how what they list enters (ADR 14).
 
 A sitemap is a URL of the task table like any other, and visited like any other. What it lists goes into the store a
 few hundred URLs at a time, each lot when the one before is committed; the sitemap is settled with the last of them. So
