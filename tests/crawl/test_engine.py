@@ -173,7 +173,7 @@ def test_visits_under_way_count_for_the_page_limit_as_if_each_were_a_page(tmp_pa
     async def main() -> int:
         script = {**site(HOSTS[:1]), **dict.fromkeys(HOSTS[1:], HANG)}
         async with opened(tmp_path, script, seeds=HOSTS, max_pages=4) as crawl:
-            running = asyncio.create_task(crawl.crawl.pipeline.run())
+            running = asyncio.create_task(crawl.crawl.engine.run())
             await asyncio.sleep(30.0)
             requests = len(crawl.requests)
             running.cancel()
@@ -186,7 +186,7 @@ def test_visits_under_way_count_for_the_page_limit_as_if_each_were_a_page(tmp_pa
 def test_a_crawl_that_is_cancelled_sends_no_further_request(tmp_path: Path) -> None:
     async def main() -> tuple[int, int]:
         async with opened(tmp_path, dict.fromkeys(HOSTS, HANG), seeds=HOSTS, concurrency=2, max_pages=2) as crawl:
-            running = asyncio.create_task(crawl.crawl.pipeline.run())
+            running = asyncio.create_task(crawl.crawl.engine.run())
             await asyncio.sleep(30.0)
             before = len(crawl.fetcher.requests)
             running.cancel()
