@@ -51,7 +51,7 @@ def test_what_is_given_back_is_not_counted_as_excluded_any_more(store: Store) ->
     order = BulkChange((1, 2, 3, 5), UrlState.EXCLUDED, UrlState.QUEUED, reasons=("depth_limit",))
 
     committed = store.writer.commit(Batch(orders=[order]), store.now)
-    tally.ordered(committed.ordered)
+    tally.committed(committed)
 
     assert order.done == 2
     assert committed.forgiven == {HostId(1)}
@@ -65,7 +65,7 @@ def test_what_is_dropped_is_counted_with_its_reason(store: Store) -> None:
     committed = store.writer.commit(
         Batch(orders=[BulkChange((4,), UrlState.DEAD, UrlState.EXCLUDED, (), "dropped")]), store.now
     )
-    tally.ordered(committed.ordered)
+    tally.committed(committed)
 
     expected = {"depth_limit": 2, "host_dropped": 1, "dropped": 1}
     assert check_counters(store)["excluded"] == expected == tally.by_reason("excluded")
