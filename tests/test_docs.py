@@ -218,15 +218,16 @@ def test_every_link_within_the_project_leads_somewhere(page: Path) -> None:
             assert anchor in anchors(path.read_text(encoding="utf-8")), target
 
 
-def test_every_decision_is_numbered_once_has_all_parts_and_is_listed() -> None:
+def test_decisions_are_numbered_without_gaps_have_all_parts_and_are_listed_in_order() -> None:
     records = sorted((DOCS / "adr").glob("*.md"))
-    listed = (DOCS / "ARCHITECTURE.md").read_text(encoding="utf-8")
-    numbers = [record.name[:4] for record in records]
-    assert len(numbers) == len(set(numbers))
+    listed = re.findall(r"^\| \[(\d+)\]\(adr/(.+?)\)", ARCHITECTURE.read_text(encoding="utf-8"), flags=re.MULTILINE)
 
-    for record in records:
-        assert set(ADR_PARTS) <= sections(record.read_text(encoding="utf-8")).keys(), record.name
-        assert f"(adr/{record.name})" in listed, record.name
+    assert [record.name[:4] for record in records] == [f"{number:04}" for number in range(1, len(records) + 1)]
+    assert listed == [(str(number), record.name) for number, record in enumerate(records, start=1)]
+    for number, record in enumerate(records, start=1):
+        text = record.read_text(encoding="utf-8")
+        assert text.startswith(f"# ADR {number}: "), record.name
+        assert set(ADR_PARTS) <= sections(text).keys(), record.name
 
 
 def test_the_glossary_has_every_word_of_the_literature_that_we_use() -> None:

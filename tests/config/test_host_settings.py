@@ -129,7 +129,7 @@ def test_a_dropped_host_is_no_longer_paused() -> None:
 
 def test_a_delay_alone_holds_no_visit_back() -> None:
     controls = HostControls()
-    controls.take_up(json.dumps({"paused_hosts": [], "dropped_hosts": [], "delays": {"a.test": 4.0}}))
+    controls.restore(json.dumps({"paused_hosts": [], "dropped_hosts": [], "delays": {"a.test": 4.0}}))
 
     assert not controls
     assert controls.ordered_for(A) == HostOverride(delay=Seconds(4.0))

@@ -107,7 +107,7 @@ class ScriptedCrawl:
         self.times: list[float] = []
         self._database = database
         self._orders: list[tuple[Callable[[], bool], Callable[[], None]]] = []
-        crawl.pipeline.audience.join(self)
+        crawl.engine.events.subscribe(self)
         fetcher.on_request = self._requested
 
     def when(self, holds: Callable[[], bool], act: Callable[[], None]) -> None:
@@ -120,7 +120,7 @@ class ScriptedCrawl:
             self._orders.remove(order)
             order[1]()
 
-    def tell(self, outcome: Outcome) -> None:
+    def publish(self, outcome: Outcome) -> None:
         """Called after each commit."""
         self.outcomes.append(outcome)
 
@@ -201,7 +201,7 @@ def crawled(
     async def main() -> ScriptedCrawl:
         async with opened(directory, script, **settings) as crawl:
             act(crawl)
-            await crawl.crawl.pipeline.run()
+            await crawl.crawl.engine.run()
             return crawl
 
     return run_in_step(main())

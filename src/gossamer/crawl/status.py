@@ -27,7 +27,7 @@ QUEUES: Final = ("hosts", "names", "visits", "bodies", "documents", "store_reads
 
 
 def queues_of(
-    pipeline: Engine,
+    engine: Engine,
     dns: ResolverStatistics,
     bodies: BodyMemory,
     reads: ReaderThread,
@@ -35,7 +35,7 @@ def queues_of(
     log: EventLog,
 ) -> dict[str, QueueDepth]:
     """One moment of them all. Costs some microseconds."""
-    (hosts, visits), documents = pipeline.fills, pipeline.desk.fill
+    (hosts, visits), documents = engine.fills, engine.documents.fill
     fills = (
         hosts,
         QueueDepth(dns.asking, MOST_ASKED),
@@ -44,7 +44,7 @@ def queues_of(
         documents,
         QueueDepth(reads.waiting, visits.most_items + documents.most_items),
         store.fill,
-        pipeline.audience.fill,
+        engine.events.fill,
         log.fill,
     )
     return dict(zip(QUEUES, fills, strict=True))
@@ -89,7 +89,7 @@ def internals_of(
     *,
     resolver: Resolver,
     fetcher: Timed,
-    desk: DocumentQueue,
+    documents: DocumentQueue,
     store: WriterThread,
     seen: SeenStatistics,
     wakings: Durations,
@@ -97,7 +97,7 @@ def internals_of(
 ) -> Internals:
     """Costs some ten microseconds, whatever the size of the crawl."""
     dns, times = resolver.statistics(), fetcher.times
-    phases = (resolver.times, times.connect, times.tls, times.first_byte, times.body, desk.times, store.times)
+    phases = (resolver.times, times.connect, times.tls, times.first_byte, times.body, documents.times, store.times)
     return Internals(
         phases={name: durations.spread() for name, durations in zip(PHASES, phases, strict=True)},
         wakings=wakings.spread(),

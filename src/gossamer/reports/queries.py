@@ -135,7 +135,7 @@ def orders_from(*texts: str | None) -> HostControls:
     """What was ordered for single hosts, as it is on record; nothing for None."""
     found = HostControls()
     for text in texts:
-        found.take_up(text)
+        found.restore(text)
     return found
 
 

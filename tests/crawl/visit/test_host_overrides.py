@@ -12,7 +12,7 @@ def test_the_crawl_takes_up_what_the_service_has_kept() -> None:
     kept = Overrides(paused_hosts={A}, dropped_hosts={B}, delays={A: 5.0, STAR: 2.0})
     controls = HostControls()
 
-    controls.take_up(kept.to_text())
+    controls.restore(kept.to_text())
 
     assert (controls.paused, controls.dropped, controls.delays) == ({A}, {B}, {A: 5.0, STAR: 2.0})
 
@@ -20,7 +20,7 @@ def test_the_crawl_takes_up_what_the_service_has_kept() -> None:
 def test_where_nothing_was_kept_nothing_is_ordered() -> None:
     controls = HostControls()
 
-    controls.take_up(None)
+    controls.restore(None)
 
     assert not controls and not controls.delays
 

@@ -365,8 +365,8 @@ def test_a_known_page_is_requested_conditionally_and_304_keeps_what_is_stored(tm
 
     async def main() -> ScriptedCrawl:
         async with opened(tmp_path, {HOME: [tagged, unchanged]}, recrawl=recrawl) as crawl:
-            crawl.when(lambda: len(crawl.requests) == 2, crawl.crawl.pipeline.stop)
-            await crawl.crawl.pipeline.run()
+            crawl.when(lambda: len(crawl.requests) == 2, crawl.crawl.engine.stop)
+            await crawl.crawl.engine.run()
             return crawl
 
     crawl = run_in_step(main())
@@ -375,7 +375,7 @@ def test_a_known_page_is_requested_conditionally_and_304_keeps_what_is_stored(tm
     assert "If-None-Match" not in first
     assert second["If-None-Match"] == '"one"'
     assert crawl.states() == {HOME: "stored"}
-    assert crawl.crawl.tally.total["not_modified"] == 1
+    assert crawl.crawl.counters.total["not_modified"] == 1
     earlier, later = crawl.request_times[HOME]
     assert later - earlier >= 1000.0
 

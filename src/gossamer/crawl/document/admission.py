@@ -44,7 +44,7 @@ class Admission:
         seen: SeenTest,
         key: int,
         identities: Identities | None = None,
-        lookout: TrapObserver | None = None,
+        trap_observer: TrapObserver | None = None,
     ) -> None:
         self.rules = rules
         self.file_rules = rules.for_sitemaps()
@@ -53,7 +53,7 @@ class Admission:
         self._seen = seen
         self._key = key
         self._identities = identities or Identities(IdentityRules())  # what makes two URLs the same
-        self._lookout = lookout
+        self._trap_observer = trap_observer
         self.admits: Callable[[Url, Url], bool] | None = None  # of hooks: whether a page may bring a URL in
 
     def seen_statistics(self) -> SeenStatistics:
@@ -99,8 +99,8 @@ class Admission:
             return [], links
         _, new, ask = self._seen.sort_out(prints)
         fresh = sorted(new + ask) if new and ask else new or ask
-        if self._lookout is not None:
-            self._lookout.looked(visit, urls, hosts, fresh)
+        if self._trap_observer is not None:
+            self._trap_observer.looked(visit, urls, hosts, fresh)
         if not fresh:
             return [], links
         may_enter, admits, via, found_on = self.rules.may_enter, self.admits, _LINK, task.url_id
@@ -110,8 +110,8 @@ class Admission:
             reason_against = may_enter(url, host, depth)
             if reason_against is not None:
                 excluded[reason_against] += 1
-                if self._lookout is not None and reason_against.startswith("trap"):
-                    self._lookout.refused(visit, host, reason_against)
+                if self._trap_observer is not None and reason_against.startswith("trap"):
+                    self._trap_observer.refused(visit, host, reason_against)
                 continue
             if admits is not None and not admits(own_url, url):
                 excluded["hook"] += 1
@@ -161,7 +161,7 @@ class Admission:
                 entering.append(Candidate(url, host, prints[i], depth, 0, via, found_on, sitemap))
         return prints, entering
 
-    def brought(self, found: Sequence[OutboxUrl], excluded: Counter[str]) -> list[Candidate]:
+    def admit_foreign(self, found: Sequence[OutboxUrl], excluded: Counter[str]) -> list[Candidate]:
         """What other parts of the crawl have found for this one: what is new and may enter by our rules too."""
         targets = [(o, self._canonicaliser.canonicalise(o.url)) for o in found]
         known = [(o, target.host) for o, target in targets if isinstance(target, Canonical)]

@@ -1,4 +1,4 @@
-"""One name server, spoken to through c-ares on the event loop (ADR 14)."""
+"""One name server, spoken to through c-ares on the event loop (ADR 9)."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Host names to addresses: what is remembered, what is asked, what is put off (ADR 14)."""
+"""Host names to addresses: what is remembered, what is asked, what is put off (ADR 9)."""
 
 import asyncio
 import ipaddress

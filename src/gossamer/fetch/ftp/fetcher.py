@@ -1,6 +1,6 @@
 """What a URL with the scheme `ftp` asks for. Pure.
 
-One visit over FTP: a file, or a directory as a page (ADR 16).
+One visit over FTP: a file, or a directory as a page (ADR 11).
 """
 
 import asyncio

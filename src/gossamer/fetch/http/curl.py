@@ -1,4 +1,4 @@
-"""Hot: HTTP/1.1, HTTP/2 and TLS on libcurl and the event loop (benchmarks/bench_fetch.py; ADR 15)."""
+"""Hot: HTTP/1.1, HTTP/2 and TLS on libcurl and the event loop (benchmarks/bench_fetch.py; ADR 10)."""
 
 import asyncio
 import ssl
@@ -21,7 +21,7 @@ from gossamer.model.outcome import Failed, Failure, FetchOutcome, Response, Trun
 from gossamer.model.units import HostKey, Seconds
 
 # libcurl walks all connections to one address to find the host's own. Hosts spread over several pools keep
-# that walk short where thousands of hosts share an address (ADR 15).
+# that walk short where thousands of hosts share an address (ADR 10).
 _POOLS: Final = 8
 _SESSION_STORES: Final = 64  # for the TLS sessions of 1,600 hosts
 _LONGEST_DETAIL: Final = 200

@@ -140,7 +140,7 @@ class Exchange:
         if protocol == "h2":
             if not self.secure:
                 return self._refuse(Failure.BAD_STATUS_LINE)
-            lines[0] = b"HTTP/1.1" + lines[0][6:]  # ADR 15
+            lines[0] = b"HTTP/1.1" + lines[0][6:]  # ADR 10
         head = b"".join(lines)
         if len(head) > self._head_room:
             return self._refuse(Failure.HEADER_TOO_LARGE)

@@ -1,4 +1,4 @@
-"""Hot: a libcurl handle, set up once and turned to one request after another (benchmarks/bench_fetch.py; ADR 15)."""
+"""Hot: a libcurl handle, set up once and turned to one request after another (benchmarks/bench_fetch.py; ADR 10)."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""A second reader, for heads that libcurl refuses to read (ADR 15).
+"""A second reader, for heads that libcurl refuses to read (ADR 10).
 
 A header line without a colon, or with a NUL, ends a transfer inside libcurl. Browsers drop the line. So the hosts that
 were met with such a head are read here at their next visit: a connection for each page, the head taken line by line,
