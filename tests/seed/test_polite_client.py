@@ -15,7 +15,7 @@ from gossamer.model.outcome import Failure
 from gossamer.model.units import Seconds, Url
 from gossamer.seed.polite_client import LONGEST_WAIT, PoliteClient
 from gossamer.seed.search import NoAnswer, SearchAnswer
-from tests.crawl.scripted_crawl import LoopTime, run_in_step
+from tests.crawl.scripted_crawl import LoopTime, run_in_step, wait_for_names
 from tests.crawl.scripted_fetcher import ScriptedFetcher, Step, failed, redirect, response
 from tests.name_server import NXDOMAIN, A, Reply, a, name_server
 
@@ -59,6 +59,7 @@ def run_client(
             fetcher.on(url, step)
         async with name_server(zone) as server:
             resolver = Resolver([server.address], clock)
+            wait_for_names(resolver)
             asker = PoliteClient(
                 fetcher=fetcher,
                 resolver=resolver,
