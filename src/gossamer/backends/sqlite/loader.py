@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gossamer.backends.sqlite import outbox
 from gossamer.backends.sqlite.database import connect, named_queries, translated
-from gossamer.backends.sqlite.reports import RecrawlReport, recrawl_report
+from gossamer.backends.sqlite.reports import recrawl_report
 from gossamer.model.batch import RobotsRecord
 from gossamer.model.facts import DomainFacts
 from gossamer.model.loads import FrontLoaded, FrontWanted, HostLoaded, HostWanted, Loaded, LoadRequest, SitemapFacts
@@ -16,6 +16,7 @@ from gossamer.model.partition import OutboxUrl
 from gossamer.model.states import UrlState
 from gossamer.model.task import HostRecord, PreviousVisit, Task
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant
+from gossamer.reports.records import RecrawlReport
 
 _MOST_NAMES = 16  # hosts whose robots.txt names one sitemap; more are a crowd, not a site
 _PLACE = Task._fields.index("place")

@@ -11,8 +11,8 @@ from contextlib import closing
 from pathlib import Path
 
 from gossamer.backends.sqlite.database import connect, named_queries, our_errors, transaction, write_rows
-from gossamer.backends.sqlite.operator import MOST, carry_out_at_rest
-from gossamer.model.batch import Batch, BulkChange, LearntParameter
+from gossamer.backends.sqlite.operator import carry_out_at_rest
+from gossamer.model.batch import MOST_AT_ONCE, Batch, BulkChange, LearntParameter
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostId, HostKey, Instant, Url
 from gossamer.store.ports import Prioritiser
@@ -119,7 +119,7 @@ def lift_cuts(path: Path, is_free: Callable[[HostKey], bool], prioritiser: Prior
     with closing(connect(path)) as db, our_errors(db):
         hosts = db.execute(sql["hosts_with_cuts"]).fetchall()
         for host_id in [host_id for host_id, host in hosts if is_free(HostKey(host))]:
-            while rows := db.execute(sql["cut_urls"], (host_id, MOST)).fetchall():
+            while rows := db.execute(sql["cut_urls"], (host_id, MOST_AT_ONCE)).fetchall():
                 order = BulkChange(tuple(url_id for (url_id,) in rows), UrlState.EXCLUDED, UrlState.QUEUED)
                 with transaction(db):
                     lifted += carry_out_at_rest(db, [order], prioritiser.standing, now)

@@ -16,24 +16,19 @@ from gossamer.backends.sqlite.database import (
     transaction,
     write_rows,
 )
-from gossamer.backends.sqlite.pages import DeadFilter, dead_ids
-from gossamer.model.batch import BulkChange
+from gossamer.backends.sqlite.pages import dead_ids
+from gossamer.model.batch import DROPPED, MOST_AT_ONCE, BulkChange
 from gossamer.model.facts import QueuePosition, UrlFacts
 from gossamer.model.states import UrlState, may_follow
-from gossamer.model.units import HostId, HostKey, Instant, Url
+from gossamer.model.units import HostId, Instant
+from gossamer.reports.records import DeadFilter, ExcludedUrl
 
-MOST = 1_000
-"""URLs of one order: a few milliseconds of a commit."""
-DROPPED = "dropped"
-"""Exclusion reason of a dropped dead letter."""
 _SCANNED = 20_000
 
 Stands = Callable[[UrlFacts], QueuePosition]
 """Where a URL stands in the order of the queue."""
 Entry = tuple[HostId, int, float]
 """A new entry of a front queue: host, queue and place."""
-Excluded = tuple[int, Url, HostKey, int, int]
-"""A URL that is excluded: its row, the URL, its host, its depth, and whether it is a sitemap."""
 
 
 def carry_out(
@@ -99,12 +94,14 @@ def _of_dead(
     db: sqlite3.Connection, wanted: DeadFilter, to: UrlState, because: str | None = None
 ) -> Iterator[BulkChange]:
     after = 0
-    while ids := dead_ids(db, wanted, after=after, most=MOST):
+    while ids := dead_ids(db, wanted, after=after, most=MOST_AT_ONCE):
         yield BulkChange(tuple(ids), UrlState.DEAD, to, because=because)
         after = ids[-1]
 
 
-def excluded_urls(db: sqlite3.Connection, reasons: Sequence[str], host: str | None = None) -> Iterator[list[Excluded]]:
+def excluded_urls(
+    db: sqlite3.Connection, reasons: Sequence[str], host: str | None = None
+) -> Iterator[list[ExcludedUrl]]:
     """The URLs that are excluded for one of these reasons, a chunk at a time. Raises StoreFailed."""
     sql = named_queries("orders.sql")
     host_id = None if host is None else host_row(db, host)
@@ -115,5 +112,5 @@ def excluded_urls(db: sqlite3.Connection, reasons: Sequence[str], host: str | No
         bounds = (after, after + _SCANNED) if host_id is None else (host_id, after, after + _SCANNED)
         with our_errors(db):
             rows = db.execute(statement, (*bounds, *reasons)).fetchall()
-        for at in range(0, len(rows), MOST):
-            yield rows[at : at + MOST]
+        for at in range(0, len(rows), MOST_AT_ONCE):
+            yield rows[at : at + MOST_AT_ONCE]
