@@ -139,12 +139,12 @@ class Rig:
 
     def locate(self, host: HostKey, *addresses: str) -> None:
         """The name server's answer for a host, in the resolver's cache."""
-        self.resolver.recall(host, StoredAnswer(addresses, Instant(self.now + _HELD)))
+        self.resolver.restore(host, StoredAnswer(addresses, Instant(self.now + _HELD)))
 
     def ask_with(self, host: HostKey, options: HostOptions | None = None, min_delay: Seconds | None = None) -> None:
         """Settings of one host."""
         wish = HostSettings(options or HostOptions(), min_delay)
-        self.hosts.change_to(HostSettingsTable(single=HostTable(((str(host), wish),))))
+        self.hosts.replace_with(HostSettingsTable(single=HostTable(((str(host), wish),))))
 
     def load(self, *hosts: HostKey, robots: list[RobotsRecord] | None = None) -> None:
         """Give these hosts back queues, each with a few URLs."""

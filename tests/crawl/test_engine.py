@@ -28,6 +28,10 @@ TREE: dict[str, Step] = {
 }
 
 
+NO_GAPS: dict[str, Any] = {"delay": 0.0, "delay_factor": 0.0}
+"""Every host is ready at every time, so that the order of visits depends on the frontier alone."""
+
+
 def site(urls: list[str]) -> dict[str, Step]:
     return {url: html(title=url) for url in urls}
 
@@ -99,6 +103,16 @@ def test_with_one_slot_visits_start_in_the_order_of_the_frontier_depth_first(tmp
     assert depths.index(2) < len(depths) - 1 - depths[::-1].index(1)  # a grandchild before the second child
 
 
+def test_with_one_slot_a_page_is_processed_before_the_next_visit_is_chosen(tmp_path: Path) -> None:
+    """Depth first, the link of a page comes before the other seed, which is ready all the time."""
+    script = {seed: html(seed + "child", title=seed) for seed in HOSTS[:2]}
+    script |= site([seed + "child" for seed in HOSTS[:2]])
+    crawl = crawled(tmp_path, script, seeds=HOSTS[:2], concurrency=1, order="dfs", **NO_GAPS)
+
+    first, second, *_ = crawl.requests
+    assert first in HOSTS and second == first + "child"
+
+
 @pytest.mark.parametrize("concurrency", [1, 2, 4])
 def test_no_more_visits_are_under_way_than_there_are_slots_and_all_slots_are_used(
     tmp_path: Path, concurrency: int
@@ -153,6 +167,36 @@ def test_the_page_limit_is_reached_and_not_exceeded(tmp_path: Path, concurrency:
     assert sorted(crawl.states().values()) == ["queued"] * 2 + ["stored"] * 4
     assert len(crawl.requests) == 4
     assert not crawl.crawl.engine.finished
+
+
+def test_visits_under_way_count_for_the_page_limit_as_if_each_were_a_page(tmp_path: Path) -> None:
+    async def main() -> int:
+        script = {**site(HOSTS[:1]), **dict.fromkeys(HOSTS[1:], HANG)}
+        async with opened(tmp_path, script, seeds=HOSTS, max_pages=4) as crawl:
+            running = asyncio.create_task(crawl.crawl.engine.run())
+            await asyncio.sleep(30.0)
+            requests = len(crawl.requests)
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+            return requests
+
+    assert run_in_step(main()) == 4
+
+
+def test_a_crawl_that_is_cancelled_sends_no_further_request(tmp_path: Path) -> None:
+    async def main() -> tuple[int, int]:
+        async with opened(tmp_path, dict.fromkeys(HOSTS, HANG), seeds=HOSTS, concurrency=2, max_pages=2) as crawl:
+            running = asyncio.create_task(crawl.crawl.engine.run())
+            await asyncio.sleep(30.0)
+            before = len(crawl.fetcher.requests)
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+            await asyncio.sleep(30.0)
+            return before, len(crawl.fetcher.requests)
+
+    before, after = run_in_step(main())
+
+    assert before == after
 
 
 def test_a_page_that_turns_out_to_be_none_does_not_count_for_the_page_limit(tmp_path: Path) -> None:

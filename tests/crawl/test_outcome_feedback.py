@@ -50,7 +50,7 @@ class Learner:
     def ignores_x(self) -> bool:
         """Whether `x` makes no difference, but for the few URLs that keep such parameters as a check."""
         urls = [Url(f"http://a.test/s?p=9&x={n}") for n in range(64)]
-        return len({self.identities.of(url, HOST) for url in urls}) < 16
+        return len({self.identities.identity_of(url, HOST) for url in urls}) < 16
 
     def changes(self) -> list[tuple[str, bool]]:
         """What is handed over to the store: the parameters by name, and whether they were refuted."""

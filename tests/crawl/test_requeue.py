@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.backends.sqlite.requeue import LOOK_AHEAD
-from gossamer.config.policies import recrawl_rules_of
+from gossamer.config.policies import recrawl_rules_for
 from gossamer.config.sections import RecrawlRuleSection, RecrawlSection
 from gossamer.crawl.counters import Counters
 from gossamer.crawl.requeue import AT_ONCE, LOW_MARK, STANDSTILL, Requeue
@@ -38,7 +38,7 @@ class Scene:
         self.counters = Counters(store.loader.counters())
         self.thread = WriterThread(store.writer, store.clock, before_commit=lambda _: None, on_commit=lambda _: None)
         price = price_from(None, wishes, 1.0, store.now)
-        plans = RecrawlPlanner(wishes, RECRAWL_POLICIES[policy](), recrawl_rules_of(wishes), price)
+        plans = RecrawlPlanner(wishes, RECRAWL_POLICIES[policy](), recrawl_rules_for(wishes), price)
         self.requeue = Requeue(wishes, plans, self.thread, self.counters, store.now, tokens)
 
     def step(self) -> int:

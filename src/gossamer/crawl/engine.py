@@ -416,6 +416,7 @@ class Engine:
             if self._failure is not None:
                 raise self._failure
         finally:
+            self.over.set()  # or visits that are cancelled would make room for new ones
             self._alarm.clear()
             tasks = (*side, *self._slots.all, storing)
             for task in tasks:

@@ -201,7 +201,7 @@ def host_object(row: HostRow, book: PolicyCache, now: Instant, ordered: HostOver
         "last_took": row.last_took,
         "trouble": _trouble(row.trouble),
         "excluded": dict(excluded.most_common()),
-        "cuts": [{"reason": cut.reason, "shape": cut.shape, "figures": cut.figures} for cut in shapes],
+        "cuts": [{"reason": cut.reason, "shape": cut.shape, "figures": cut.summary} for cut in shapes],
         **order_object(ordered),
     }
 

@@ -152,7 +152,7 @@ class DocumentProcessor:
 
     def _is_wanted(self, opened: DecodedDocument) -> bool:
         """By its first bytes: what the head declares was judged when it arrived."""
-        kinds = self._hosts.of(opened.document.visit.host).kinds
+        kinds = self._hosts.for_host(opened.document.visit.host).kinds
         if kinds.everything or opened.document.visit.task.sitemap:
             return True
         return kinds.wants_document(opened.document.response.headers, opened.payload.body[:RESOURCE_HEADER])

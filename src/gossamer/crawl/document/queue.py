@@ -18,7 +18,7 @@ from gossamer.crawl.document.sitemaps import ListRead, Sitemaps
 from gossamer.dedup.exact import Known, Unknown
 from gossamer.dedup.near import NearDuplicates
 from gossamer.extract.crawl_page import PageContent
-from gossamer.fetch.http.body import takes_long
+from gossamer.fetch.http.body import decodes_slowly
 from gossamer.model.document import Document, ProcessedDocument
 from gossamer.model.queue_depth import QueueDepth
 from gossamer.sketch.durations import Durations
@@ -134,7 +134,7 @@ class DocumentQueue:
         room = HANDFUL_UNPACKED
         while documents and room > 0:
             document = documents.popleft()
-            if takes_long(document.response):
+            if decodes_slowly(document.response):
                 self._set_aside(self._read_long, document)
             else:
                 opened.append(reader.open(document))

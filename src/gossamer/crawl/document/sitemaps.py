@@ -177,7 +177,7 @@ class Sitemaps:
         visit, response = opened.document.visit, opened.document.response
         headers = response.headers
         robots_tag = headers.get("x-robots-tag")
-        if robots_tag is not None and DirectivesFor(self._agent, robots_tag).wishes().nofollow:
+        if robots_tag is not None and DirectivesFor(self._agent, robots_tag).directives().nofollow:
             return ListRead([], None, Counter(), None)
         feed = not visit.task.sitemap and is_feed(headers.get("content-type"), opened.payload.body)
         async with AsyncExitStack() as stack:

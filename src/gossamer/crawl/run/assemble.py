@@ -35,7 +35,7 @@ from gossamer.config.policies import (
     ordering_for,
     politeness_for,
     recrawl_policy_for,
-    recrawl_rules_of,
+    recrawl_rules_for,
     retries_for,
     rules_for,
     trap_exemption,
@@ -66,7 +66,7 @@ from gossamer.fetch.dns.address_choice import AddressChoice
 from gossamer.fetch.dns.cache import StoredAnswer
 from gossamer.fetch.dns.policy import AddressPolicy
 from gossamer.fetch.dns.resolver import Resolver
-from gossamer.fetch.http.body import ROOM_BYTES, BodyMemory
+from gossamer.fetch.http.body import BODY_MEMORY_BYTES, BodyMemory
 from gossamer.fetch.ports import SchemeFetcher
 from gossamer.fetch.robots import RobotsPolicy, parse_robots
 from gossamer.filter.canonical import Canonical, Canonicaliser
@@ -131,14 +131,14 @@ def recrawl_planner_for(config: Config, price: str | None, now: Instant) -> Recr
     """What plans the next visits. `price`: what the crawl remembers of it."""
     wishes = config.recrawl
     known = price_from(price, wishes, opening_price_for(config), now)
-    return RecrawlPlanner(wishes, recrawl_policy_for(config), recrawl_rules_of(wishes), known, importance_for(config))
+    return RecrawlPlanner(wishes, recrawl_policy_for(config), recrawl_rules_for(wishes), known, importance_for(config))
 
 
 def recall(resolver: Resolver, host: HostKey, text: str) -> None:
     """Tell the resolver where a host was before the restart, as its row has it."""
     stored = StoredAnswer.from_text(text)
     if stored is not None:
-        resolver.recall(host, stored)
+        resolver.restore(host, stored)
 
 
 def hosts_of(urls: Iterable[Url], canonicaliser: Canonicaliser) -> list[HostKey]:
@@ -184,9 +184,9 @@ class Crawl:
     def change_rules(self, config: Config) -> None:
         """Take the rules of entry from another configuration, at once and for queued URLs too, what it wishes for
         single hosts, and when pages are to be visited again. Raises ConfigError; then nothing was changed."""
-        hosts, recrawls = host_settings_for(config, os.environ), recrawl_rules_of(config.recrawl)
+        hosts, recrawls = host_settings_for(config, os.environ), recrawl_rules_for(config.recrawl)
         self.admission.change_rules(rules_for(config, parse_scope(config.scope).with_seeds(self.scope_seeds)))
-        self.hosts.change_to(hosts)
+        self.hosts.replace_with(hosts)
         requeue = self.engine.requeue
         requeue.planner.change_to(config.recrawl, recrawls, opening_price_for(config))
         requeue.change_to(config.recrawl, self.clock.now())
@@ -270,7 +270,7 @@ def _assemble(
     def known_clock(host_id: HostId) -> tuple[Instant, Seconds | None]:
         next_contact, bodies = facts.clock_and_robots(host_id)
         delays = (parse_robots(body, config.robots_agent).crawl_delay for body in bodies)
-        known = [delay for delay in (*delays, hosts.of(facts.host(host_id)).min_delay) if delay is not None]
+        known = [delay for delay in (*delays, hosts.for_host(facts.host(host_id)).min_delay) if delay is not None]
         return next_contact, max(known, default=None)
 
     rested = contacts_before_the_crash(replay(directory.path), politeness, clock.now(), known_clock)
@@ -344,7 +344,7 @@ def _assemble(
     chance = random.Random(key)
     resolver = Resolver(config.name_servers or None, clock, chance=chance, domain_of=registrable_domain)
     host_contexts = HostContexts(config.robots_agent, lambda host, text: recall(resolver, host, text))
-    bodies = BodyMemory(max(ROOM_BYTES, 2 * config.fetch.max_body_bytes))
+    bodies = BodyMemory(max(BODY_MEMORY_BYTES, 2 * config.fetch.max_body_bytes))
     fetcher = fetcher or fetcher_for(config, clock, may_dial, bodies)
     audit = audit_for(config)
     for address, until in resting:

@@ -11,7 +11,7 @@ from gossamer.clock import Clock
 from gossamer.crawl.counters import Counters
 from gossamer.crawl.visit.host_context import Hop, HostContext, HostContexts, HostHealth
 from gossamer.crawl.visit.request import Requester, Route, requested_wait
-from gossamer.fetch.dns.resolver import NotNow
+from gossamer.fetch.dns.resolver import ResolveLater
 from gossamer.fetch.http.body import payload
 from gossamer.fetch.http.headers import location_of
 from gossamer.fetch.robots import RobotsAnswer, RobotsPolicy, max_age_of, rules_from_answer
@@ -99,7 +99,7 @@ class RobotsFetcher:
         row = await self._find_host(hop.host)
         route = await self._requester.route_to(hop.host, visit.address)
         now = self._clock.now()
-        if isinstance(route, NotNow):
+        if isinstance(route, ResolveLater):
             self._come_back(visit, route.until)
             return None
         if isinstance(route, Failed):

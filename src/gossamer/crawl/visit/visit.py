@@ -15,10 +15,10 @@ from gossamer.crawl.visit.host_settings import HOST_DROPPED, PAUSED_LOOK, HostCo
 from gossamer.crawl.visit.request import Requester, Route, requested_wait
 from gossamer.crawl.visit.robots import RobotsFetcher
 from gossamer.extract.content_types import UNWANTED_TYPE
-from gossamer.fetch.dns.resolver import NotNow
+from gossamer.fetch.dns.resolver import ResolveLater
 from gossamer.fetch.http.headers import location_of
 from gossamer.fetch.robots import RobotsAnswer, path_of
-from gossamer.filter.canonical import Canonical, Refusal, taken_apart
+from gossamer.filter.canonical import Canonical, Refusal, parse_canonical
 from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.retries import RETRY_RULES, SERVER_ERROR, RetryRule, StatusClass, status_class
 from gossamer.model.document import Document
@@ -131,7 +131,7 @@ class Visitor:
         if context.trouble is not None and self._health.is_given_up(context, now):
             self._give_up(visit, context.trouble.reason, now)
             return
-        canonical = taken_apart(task.url, host)
+        canonical = parse_canonical(task.url, host)
         origin = canonical.origin
         if context.hops and (hop := context.hops.get(origin)) is not None and hop.host != host:
             reason = await self._robots_fetcher.fetch_redirected(visit, context, origin, hop)
@@ -140,7 +140,7 @@ class Visitor:
             return
         route = await self._requester.route_to(host, visit.address)
         now = self._clock.now()
-        if isinstance(route, NotNow):  # nothing is known against the URL, nor against its host
+        if isinstance(route, ResolveLater):  # nothing is known against the URL, nor against its host
             self._frontier.delay(host_id, route.until)
             self._frontier.finish(visit, None, now, again=True)
         elif isinstance(route, Failed):
@@ -198,7 +198,7 @@ class Visitor:
             return
         self._frontier.count_visit(visit)
         self._store.batch.accesses[visit.domain_id] += 1
-        wants = None if visit.task.sitemap else self._hosts.of(visit.host).wants
+        wants = None if visit.task.sitemap else self._hosts.for_host(visit.host).wants
         requester = self._requester
         conditions = self._planner.conditions(visit) if visit.task.before is not None else ()
         outcome = await requester.ask(
