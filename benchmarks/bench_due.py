@@ -14,7 +14,7 @@ from email.utils import formatdate
 from pathlib import Path
 
 from gossamer.backends.sqlite.database import named_queries, open_for_writing
-from gossamer.backends.sqlite.writer import SqliteWriter
+from gossamer.backends.sqlite.driver import open_writer
 from gossamer.clock import VirtualClock
 from gossamer.config.policies import recrawl_rules_for
 from gossamer.config.sections import RecrawlSection
@@ -35,6 +35,7 @@ from gossamer.recrawl.policy import DAY
 from gossamer.recrawl.price import price_from
 from gossamer.recrawl.visit_value import value
 from gossamer.store.ports import Location
+from gossamer.store.table.writer import TableWriter
 
 NOW = Instant(1.8e9)
 SIZES = (1_000_000, 5_000_000)
@@ -77,7 +78,7 @@ def crawling(*, reporting: bool) -> tuple[RecrawlPlanner, list[Visit]]:
     for n in range(HOSTS):
         host = HostKey(f"h{n}.test")
         text = HostChangeHistory(HostRates(100, 10.0), trust).to_text()
-        plans.begin(HostRecord(HostId(n), host, n, DomainFacts(), 1, NOW, 0.1, None, changing=text))
+        plans.host_loaded(HostRecord(HostId(n), host, n, DomainFacts(), 1, NOW, 0.1, None, changing=text))
     chance = random.Random(1)
     visits = []
     for n in range(PAGES):
@@ -111,7 +112,7 @@ def per_decision(
             for visit, response in hundred:
                 act(plans, visit, response)
             now = Instant(now + 10.0)
-            plans.hand_over(Batch(), now, 0)
+            plans.before_commit(Batch(), now, 0)
             times.append((time.process_time() - start) / COMMIT * 1e6)
     return statistics.mean(map(min, took)), statistics.mean(map(statistics.median, took))
 
@@ -186,7 +187,7 @@ class Table:
         self.found: list[float] = []  # CPU microseconds for a URL
         self.queued: list[float] = []
         self._sql = named_queries("queries.sql")["due_again"]
-        self._writer = SqliteWriter(path, NoCaptures(), host_rows, Mercator(), VirtualClock(NOW))
+        self._writer = TableWriter(open_writer(path), NoCaptures(), host_rows, Mercator(), VirtualClock(NOW))
         self._db = open_for_writing(path)
 
     def plan(self) -> str:

@@ -150,7 +150,7 @@ class Rig:
         """Give these hosts back queues, each with a few URLs."""
         records = {record.host_id: record for record in map(record_of, hosts)}
         for record in records.values():
-            self.host_contexts.begin(record, robots or [])
+            self.host_contexts.host_loaded(record, robots or [])
         self.frontier.look_again()
         while order := self.frontier.load_order(self.now):
             for front in order.fronts:

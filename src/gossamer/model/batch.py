@@ -98,12 +98,6 @@ class SeedRecord(NamedTuple):
     where: str
 
 
-MOST_AT_ONCE = 1_000
-"""URLs of one bulk change: a few milliseconds of a commit."""
-DROPPED = "dropped"
-"""Exclusion reason of a dropped dead letter."""
-
-
 @dataclass(slots=True)
 class BulkChange:
     """What an operator wants done with URLs: those of `url_ids` that are in `state`, and for that reason if one is

@@ -20,13 +20,14 @@ from gossamer.crawl.visit.host_settings import HOST_DROPPED
 from gossamer.fetch.dns.policy import AddressPolicy
 from gossamer.filter.canonical import Canonical, Refusal, refusal
 from gossamer.filter.rules import EntryRules
-from gossamer.model.batch import DROPPED, MOST_AT_ONCE, BulkChange, Committed, SeedRecord
+from gossamer.model.batch import BulkChange, Committed, SeedRecord
 from gossamer.model.states import UrlState, meaning_of
 from gossamer.model.units import HostKey, Seconds, Url
 from gossamer.reports.ports import CrawlReader
 from gossamer.reports.records import DeadFilter, ExcludedUrl
 from gossamer.seed.lists import with_scheme
 from gossamer.service.overrides import FACT, Limits, Overrides
+from gossamer.store.table.bulk_changes import DROPPED, MOST
 
 LIMIT_REASONS = ("depth_limit", "url_too_long", "excluded_domain")
 """Why limits exclude: what returns when they are lifted."""
@@ -280,7 +281,7 @@ class Control:
                 ids = await asyncio.to_thread(letters.ids_of, self._canonical(urls))
                 return await self._order(ids, UrlState.DEAD, to, (), because)
             # As many as there are now: what dies again meanwhile is not asked a second time, since rows only grow.
-            while ids := await asyncio.to_thread(letters.ids, wanted, after=after, most=MOST_AT_ONCE):
+            while ids := await asyncio.to_thread(letters.ids, wanted, after=after, most=MOST):
                 after = ids[-1]
                 done += await self._order(ids, UrlState.DEAD, to, (), because)
         return done
@@ -318,8 +319,8 @@ class Control:
         self, ids: Sequence[int], state: UrlState, to: UrlState, reasons: tuple[str, ...], because: str | None = None
     ) -> int:
         done = 0
-        for at in range(0, len(ids), MOST_AT_ONCE):
-            order = BulkChange(tuple(ids[at : at + MOST_AT_ONCE]), state, to, reasons, because)
+        for at in range(0, len(ids), MOST):
+            order = BulkChange(tuple(ids[at : at + MOST]), state, to, reasons, because)
             self._opened.crawl.store.batch.orders.append(order)
             await self._committed()
             done += order.done

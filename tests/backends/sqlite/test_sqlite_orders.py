@@ -8,12 +8,13 @@ import pytest
 
 from gossamer.backends.sqlite import reports
 from gossamer.backends.sqlite.database import open_for_writing, transaction
-from gossamer.backends.sqlite.operator import carry_out_at_rest
+from gossamer.backends.sqlite.driver import SqliteDatabase
 from gossamer.crawl.counters import Counters
 from gossamer.model.batch import Batch, BulkChange
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostId, Instant
 from gossamer.reports.records import Json
+from gossamer.store.table.bulk_changes import carry_out_at_rest
 from tests.backends.sqlite.sqlite_store import START, Store, candidate, settlement
 
 REASONS = ("depth_limit", "depth_limit", "host_dropped")
@@ -52,7 +53,7 @@ def test_what_is_given_back_is_not_counted_as_excluded_any_more(store: Store) ->
     order = BulkChange((1, 2, 3, 5), UrlState.EXCLUDED, UrlState.QUEUED, reasons=("depth_limit",))
 
     committed = store.writer.commit(Batch(orders=[order]), store.now)
-    tally.ordered(committed.ordered)
+    tally.committed(committed)
 
     assert order.done == 2
     assert committed.forgiven == {HostId(1)}
@@ -66,7 +67,7 @@ def test_what_is_dropped_is_counted_with_its_reason(store: Store) -> None:
     committed = store.writer.commit(
         Batch(orders=[BulkChange((4,), UrlState.DEAD, UrlState.EXCLUDED, (), "dropped")]), store.now
     )
-    tally.ordered(committed.ordered)
+    tally.committed(committed)
 
     expected = {"depth_limit": 2, "host_dropped": 1, "dropped": 1}
     assert check_counters(store)["excluded"] == expected == tally.by_reason("excluded")
@@ -92,7 +93,7 @@ def test_an_order_at_rest_does_what_one_does_while_the_crawl_runs(store: Store, 
     )
     with closing(open_for_writing(copy)) as db:
         with transaction(db):
-            done = carry_out_at_rest(db, orders(), store.ordering.standing, Instant(float(str(stamp))))
+            done = carry_out_at_rest(SqliteDatabase(db), orders(), store.ordering.standing, Instant(float(str(stamp))))
 
         assert done == 3
         for rows in (columns, counters, fronts):

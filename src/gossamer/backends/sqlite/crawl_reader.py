@@ -5,8 +5,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from gossamer.backends.sqlite import operator, pages, reports
+from gossamer.backends.sqlite import pages, reports
 from gossamer.backends.sqlite.database import fact, last_url, open_for_reading, open_for_writing
+from gossamer.backends.sqlite.driver import SqliteDatabase
 from gossamer.backends.sqlite.explain_reader import SqliteUrlReader
 from gossamer.backends.sqlite.export_reader import SqliteLinkReader
 from gossamer.backends.sqlite.verify import SqliteAuditReader, SqliteRepair
@@ -27,6 +28,7 @@ from gossamer.reports.records import (
     RecrawlReport,
     Window,
 )
+from gossamer.store.table import bulk_changes
 
 
 class SqliteStatusReader:
@@ -110,7 +112,7 @@ class SqliteDeadLetterReader:
         return pages.ids_of(self._db, urls)
 
     def excluded(self, reasons: Sequence[str], host: str | None = None) -> Iterator[list[ExcludedUrl]]:
-        return operator.excluded_urls(self._db, reasons, host)
+        return bulk_changes.excluded_urls(SqliteDatabase(self._db), reasons, host)
 
 
 class SqliteCrawlReader:
@@ -134,10 +136,12 @@ class SqliteCrawlEditor(SqliteCrawlReader):
     """`reports.ports.CrawlEditor`. The caller holds the lock of the directory."""
 
     def requeue_dead(self, wanted: DeadFilter, now: Instant, position: PositionOf) -> int:
-        return operator.requeue_dead(self._db, wanted, now, position)
+        return bulk_changes.requeue_dead(
+            SqliteDatabase(self._db), now, position, host=wanted.host, reason=wanted.reason
+        )
 
     def drop_dead(self, wanted: DeadFilter, now: Instant, position: PositionOf) -> int:
-        return operator.drop_dead(self._db, wanted, now, position)
+        return bulk_changes.drop_dead(SqliteDatabase(self._db), now, position, host=wanted.host, reason=wanted.reason)
 
     def repair(self, now: Instant, position: PositionOf) -> AbstractContextManager[Repair]:
         return SqliteRepair(self._db, now, position)

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from gossamer.backends.sqlite.database import fact, host_row, last_url, named_queries, our_errors
-from gossamer.backends.sqlite.link_counts import fingerprints_from
 from gossamer.backends.sqlite.pages import WINDOW
 from gossamer.reports.records import GraphUrl, Nodes, PageEdges, Progress, Visited
+from gossamer.store.row_formats import unpack_numbers
 
 _CHUNK = 1000
 
@@ -26,7 +26,7 @@ class SqliteLinkReader:
 
     def edges(self, host: str | None = None, progress: Progress | None = None) -> Iterator[PageEdges]:
         for url_id, targets, *visited in self._windows("link_window", host, progress):
-            yield PageEdges(url_id, fingerprints_from(targets), Visited(*visited))
+            yield PageEdges(url_id, unpack_numbers(targets), Visited(*visited))
 
     def nodes(self) -> Nodes:
         ids, prints = array("q"), array("q")
@@ -50,7 +50,7 @@ class SqliteLinkReader:
 
     def targets(self) -> Iterator[tuple[int, list[int]]]:
         for url_id, targets in self._chunks("graph_links"):
-            yield url_id, fingerprints_from(targets)
+            yield url_id, unpack_numbers(targets)
 
     def _windows(self, query: str, host: str | None = None, progress: Progress | None = None) -> Iterator[Any]:
         """The rows of all URLs, or of those of a host, `WINDOW` ids at a time."""
