@@ -70,18 +70,18 @@ soak: $(READY)   ## long runs: thousands of kills, millions of hostile inputs an
 	GOSSAMER_CALLS=100000 $(BIN)/python -m pytest -q tests/service/test_generated_calls.py
 	GOSSAMER_SEEDS=1000000 GOSSAMER_HOSTS=100000 GOSSAMER_TRAP=1000000 GOSSAMER_SEED_KILLS=1000 \
 	  $(BIN)/python -m pytest -q tests/service/test_service_load.py tests/service/test_dashboard_scale.py
-	GOSSAMER_SEED_SETS=1 $(BIN)/python -m pytest -q tests/simulate/test_real_graph.py
+	GOSSAMER_SEED_SETS=1 $(BIN)/python -m pytest -q tests/lab/simulate/test_real_graph.py
 	$(BIN)/python -m benchmarks.bench_keep_fresh --seeds 5
 
 RUNS ?= 3
 steady: $(READY) ## the tests RUNS times under bad conditions: one busy core, random order, a small tmpfs; lists what failed
-	$(BIN)/python tests/steady.py --runs $(RUNS)
+	$(BIN)/python -m tests.steady --runs $(RUNS)
 
 docs: $(READY)   ## write the parts of docs/ that are made from the code
-	$(BIN)/python tests/test_docs.py
-	$(BIN)/python tests/hostile/hostile_table.py
-	$(BIN)/python tests/service/test_openapi.py
-	$(BIN)/python tests/service/test_metrics_docs.py
+	$(BIN)/python -m tests.test_docs
+	$(BIN)/python -m tests.hostile.hostile_table
+	$(BIN)/python -m tests.service.test_openapi
+	$(BIN)/python -m tests.service.test_metrics_docs
 
 lock: $(READY)   ## write constraints.txt anew from pyproject.toml
 	$(BIN)/python -m pip install --quiet pip-tools

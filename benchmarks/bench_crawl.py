@@ -28,19 +28,19 @@ from warcio.warcwriter import WARCWriter
 from benchmarks.crawling import a_core_each, scratch
 from gossamer.backends.sqlite.loader import SqliteLoader
 from gossamer.backends.sqlite.writer import SqliteWriter
-from gossamer.backends.warcfile.captures import WarcCaptures, WarcEncoder
-from gossamer.config import make_config
-from gossamer.crawl.intake import Intake
-from gossamer.crawl.reading import DocumentReader
-from gossamer.crawl.supervisor import run_crawl
+from gossamer.backends.warc.captures import WarcCaptures, WarcEncoder
+from gossamer.config.load import make_config
+from gossamer.crawl.document.admission import Admission
+from gossamer.crawl.document.processor import DocumentProcessor
+from gossamer.crawl.run.signals import run_crawl
 from gossamer.filter.canonical import canonicalise
 from gossamer.filter.links import LinkResolver
 from gossamer.frontier.frontier import Frontier
+from gossamer.lab.simweb.config import SimWebConfig, preset
+from gossamer.lab.simweb.run import SimwebProcess
 from gossamer.observe.display import NoDisplay
 from gossamer.seed.lists import read_arguments
 from gossamer.seen.tiers import SeenTest
-from gossamer.simweb.config import SimWebConfig, preset
-from gossamer.simweb.process import SimwebProcess
 
 PAGES = 8000
 BASELINE_PAGES = 1500
@@ -49,11 +49,11 @@ GOAL_PER_SECOND = 800
 GOAL_RATIO = 3.0
 
 STAGES: dict[str, list[tuple[type, str]]] = {
-    "open and digest": [(DocumentReader, "open")],
-    "extract": [(DocumentReader, "extract")],
+    "open and digest": [(DocumentProcessor, "open")],
+    "extract": [(DocumentProcessor, "extract")],
     "resolve": [(LinkResolver, "resolve_page")],
     "seen": [(SeenTest, "sort_out")],
-    "intake (with resolve and seen)": [(Intake, "links")],
+    "intake (with resolve and seen)": [(Admission, "links")],
     "frontier": [(Frontier, name) for name in ("next_turn", "finish", "committed", "loaded_host", "load_order")],
     "load (thread)": [(SqliteLoader, "load")],
     "WARC records": [(WarcEncoder, "capture")],

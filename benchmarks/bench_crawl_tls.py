@@ -9,8 +9,8 @@ from collections import Counter
 
 from benchmarks.bench_crawl import best_of_three, tell_stages
 from benchmarks.crawling import scratch
-from gossamer.simweb.config import SimWebConfig, preset
-from gossamer.simweb.record import read_log
+from gossamer.lab.simweb.config import SimWebConfig, preset
+from gossamer.lab.simweb.server import read_log
 
 PAGES = 8000
 PER_CONNECTION = 10

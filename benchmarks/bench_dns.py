@@ -20,8 +20,8 @@ import aiodns
 import uvloop
 
 from gossamer.clock import SteadyClock
+from gossamer.fetch.dns.address_choice import AddressChoice
 from gossamer.fetch.dns.cache import Addresses
-from gossamer.fetch.dns.dialling import Dialling
 from gossamer.fetch.dns.policy import AddressPolicy
 from gossamer.fetch.dns.resolver import Resolver
 from gossamer.model.units import HostKey
@@ -104,7 +104,7 @@ def addresses() -> None:
         few = some[:1000]
         again = least(lambda few=few, policy=policy: [policy.may_dial(address) for address in few], 1000)  # type: ignore[misc]
         print(f"address {what:<16}  first time   {fresh:8.2f} µs   again {again:6.3f} µs   ratio {fresh / again:.0f}")
-    dialling, clock = Dialling(AddressPolicy().may_dial), SteadyClock()
+    dialling, clock = AddressChoice(AddressPolicy().may_dial), SteadyClock()
     found = Addresses(tuple(public[:4]), clock.now())
     now = clock.now()
     choosing = least(lambda: [dialling.choose(found, public[0], now) for _ in range(CHECKS)], CHECKS)

@@ -13,29 +13,27 @@ from collections.abc import Callable
 from email.utils import formatdate
 from pathlib import Path
 
-from gossamer.backends.sqlite.database import open_for_writing
-from gossamer.backends.sqlite.queries import named_queries
+from gossamer.backends.sqlite.database import named_queries, open_for_writing
 from gossamer.backends.sqlite.writer import SqliteWriter
 from gossamer.clock import VirtualClock
-from gossamer.crawl.prices import price_from
-from gossamer.crawl.recrawl_rules import recrawl_rules_of
-from gossamer.crawl.recrawling import Recrawling
-from gossamer.crawl.signals import HostChanging
+from gossamer.config.policies import recrawl_rules_of
+from gossamer.config.sections import RecrawlSection
 from gossamer.frontier.orderings.mercator import Mercator
-from gossamer.frontier.turns import Visit
+from gossamer.model.batch import Batch
 from gossamer.model.facts import DomainFacts
 from gossamer.model.outcome import Response
+from gossamer.model.requeue import RequeueOrder
+from gossamer.model.settlement import Capture
 from gossamer.model.states import UrlState
-from gossamer.model.task import Before, HostRecord, Task
+from gossamer.model.task import HostRecord, PreviousVisit, Task, Visit
 from gossamer.model.units import Domain, Fingerprint, HostId, HostKey, Instant, Seconds, Url
-from gossamer.recrawl.estimate import USUAL
-from gossamer.recrawl.index import value
+from gossamer.recrawl.change_hints import HostChangeHistory, HostTrust
+from gossamer.recrawl.estimate import USUAL, HostRates
+from gossamer.recrawl.planner import RecrawlPlanner
 from gossamer.recrawl.policies import RECRAWL_POLICIES
 from gossamer.recrawl.policy import DAY
-from gossamer.recrawl.prior import HostRates
-from gossamer.recrawl.trust import HostTrust
-from gossamer.sections import RecrawlSection
-from gossamer.store.changes import Again, Batch, Capture
+from gossamer.recrawl.price import price_from
+from gossamer.recrawl.visit_value import value
 from gossamer.store.ports import Location
 
 NOW = Instant(1.8e9)
@@ -70,22 +68,22 @@ def host_rows(host: HostKey) -> tuple[Domain, int, str]:
 # --- the decision ---------------------------------------------------------------------------------------------
 
 
-def crawling(*, reporting: bool) -> tuple[Recrawling, list[Visit]]:
+def crawling(*, reporting: bool) -> tuple[RecrawlPlanner, list[Visit]]:
     """A crawl with a budget, and pages that were visited before; `reporting`: in sitemaps that are believed."""
     wishes = RecrawlSection(budget=1_000.0)
     price = price_from(None, wishes, value(USUAL, 1.0, 14.0), NOW)
-    plans = Recrawling(wishes, RECRAWL_POLICIES["optimal"](), recrawl_rules_of(wishes), price)
+    plans = RecrawlPlanner(wishes, RECRAWL_POLICIES["optimal"](), recrawl_rules_of(wishes), price)
     trust = HostTrust(50, 0, 40, 40, 50, 40) if reporting else HostTrust()
     for n in range(HOSTS):
         host = HostKey(f"h{n}.test")
-        text = HostChanging(HostRates(100, 10.0), trust).to_text()
+        text = HostChangeHistory(HostRates(100, 10.0), trust).to_text()
         plans.begin(HostRecord(HostId(n), host, n, DomainFacts(), 1, NOW, 0.1, None, changing=text))
     chance = random.Random(1)
     visits = []
     for n in range(PAGES):
         gap = 10 ** chance.uniform(-1, 2) * DAY
         one, two = chance.uniform(0.5, 8), 10 ** chance.uniform(0, 3)
-        before = Before(5, 2, UrlState.STORED, None, Instant(NOW - gap), b"d" * 20, "text/html", '"e"', date(n))
+        before = PreviousVisit(5, 2, UrlState.STORED, None, Instant(NOW - gap), b"d" * 20, "text/html", '"e"', date(n))
         before = before._replace(planned=gap, one=one, two=two)
         modified = Instant(NOW - 2 * gap) if reporting else None
         task = Task(n, Fingerprint(n), Url(f"http://h.test/{n}"), 0, 0.0, 0.2, 1, 0, 0, 0, before, modified)
@@ -94,7 +92,11 @@ def crawling(*, reporting: bool) -> tuple[Recrawling, list[Visit]]:
 
 
 def per_decision(
-    act: Callable[[Recrawling, Visit, Response], object], status: int, *, reporting: bool, rounds: int = DECISION_ROUNDS
+    act: Callable[[RecrawlPlanner, Visit, Response], object],
+    status: int,
+    *,
+    reporting: bool,
+    rounds: int = DECISION_ROUNDS,
 ) -> tuple[float, float]:
     """CPU microseconds with the share of a commit for every hundred visits: the best for each hundred of some rounds,
     and the median. How far the two are apart tells how busy the machine was."""
@@ -125,11 +127,11 @@ def answer(status: int, page: int) -> Response:
     return Response(Url("http://h.test/"), status, b"", b"", b"", fields, "127.0.0.1", NOW, Seconds(0.1))
 
 
-def after_unchanged(plans: Recrawling, visit: Visit, response: Response) -> object:
+def after_unchanged(plans: RecrawlPlanner, visit: Visit, response: Response) -> object:
     return plans.not_modified(visit, response, NOW, False)
 
 
-def after_change(plans: Recrawling, visit: Visit, response: Response) -> object:
+def after_change(plans: RecrawlPlanner, visit: Visit, response: Response) -> object:
     return plans.document(visit, response, NOW, "text/html", b"y" * 20, None)
 
 
@@ -196,7 +198,7 @@ class Table:
         start = time.process_time()
         found = self._db.execute(self._sql, (NOW, AT_ONCE)).fetchall()
         found_at = time.process_time()
-        committed = self._writer.commit(Batch(again=Again(NOW, AT_ONCE)), NOW)
+        committed = self._writer.commit(Batch(again=RequeueOrder(NOW, AT_ONCE)), NOW)
         queued = sum(n for _, n in committed.again)
         if not queued == len(found) == AT_ONCE:
             raise RuntimeError(f"{len(found)} found and {queued} queued of {AT_ONCE}")

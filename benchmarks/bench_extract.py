@@ -13,8 +13,8 @@ import time
 from collections.abc import Callable
 from html.parser import HTMLParser
 
-from gossamer.extract.links import extract_page
-from gossamer.extract.page import Wanted, read_page
+from gossamer.extract.crawl_page import extract_page
+from gossamer.extract.full_page import Wanted, read_page
 
 _HTML = "text/html; charset=utf-8"
 _URL = "https://www.example/"

@@ -30,7 +30,7 @@ from gossamer.fetch.dns.policy import AddressPolicy
 from gossamer.fetch.http.body import payload
 from gossamer.fetch.http.curl import CurlFetcher
 from gossamer.fetch.http.options import HostOptions
-from gossamer.fetch.http.ports import FetchLimits, Request
+from gossamer.fetch.ports import FetchLimits, Request
 from gossamer.model.outcome import Response
 from gossamer.model.units import HostKey, Url
 

@@ -23,14 +23,13 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple
 
-from gossamer.frontier.front_queue import LoadOrder
+from gossamer.frontier.decisions import FrontierLimits, WaitUntil
 from gossamer.frontier.frontier import Frontier
-from gossamer.frontier.orderings.by_score import Importance
-from gossamer.frontier.orderings.ordering import Ordering
+from gossamer.frontier.orderings.ordering import Importance, Ordering
 from gossamer.frontier.politeness import Contact, PolitenessPolicy
-from gossamer.frontier.turns import FrontierLimits, Visit, WaitUntil
 from gossamer.model.facts import DomainFacts
-from gossamer.model.task import HostRecord, Task
+from gossamer.model.loads import LoadRequest
+from gossamer.model.task import HostRecord, Task, Visit
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Seconds, Url
 
 _PER_HOST = 20
@@ -50,7 +49,7 @@ class _Table:
     cpu: float = 0.0
     given: dict[tuple[int, int], int] = field(default_factory=dict)  # (host, class) -> URLs handed out
 
-    def answer(self, order: LoadOrder, frontier: Frontier, now: Instant) -> float:
+    def answer(self, order: LoadRequest, frontier: Frontier, now: Instant) -> float:
         """Deliver what is asked for; returns the CPU time that the frontier took to take it in."""
         began = time.process_time()
         fronts, hosts = [], []
@@ -200,7 +199,7 @@ def main() -> None:
     arguments.add_argument("--hosts", type=int, default=50_000)
     hosts: int = arguments.parse_args().hosts
     everything = 10 * hosts
-    # As a crawl has it (crawl/supervisor.py): objects that live long are not looked through again and again.
+    # As a crawl has it (crawl/run/signals.py): objects that live long are not looked through again and again.
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
 

@@ -11,11 +11,11 @@ from statistics import mean
 
 from benchmarks.crawling import scratch
 from benchmarks.keeping import KILL, SPEED, STOP, Kept, Rehearsal, changing_web, rehearse
-from gossamer.recrawl.optimum import optimum
+from gossamer.lab.simulate.recrawl_compare import optimum
+from gossamer.lab.simulate.recrawl_world import capped
+from gossamer.lab.simulate.time_travel import travel
 from gossamer.recrawl.policies import RECRAWL_POLICIES
 from gossamer.recrawl.policy import DAY
-from gossamer.simulate.freshness.travel import travel
-from gossamer.simulate.freshness.world import capped
 
 MOST = 2.0  # points between measured and predicted, on average over the seeds
 OF_OPTIMUM = 91.0  # percent of the optimum under the caps, likewise

@@ -15,11 +15,11 @@ from pathlib import Path
 
 from benchmarks.crawling import scratch
 from gossamer.backends.sqlite.database import open_for_writing
-from gossamer.backends.sqlite.facts import Facts
+from gossamer.backends.sqlite.metadata import Metadata
+from gossamer.lab.simweb.config import preset
+from gossamer.lab.simweb.run import SimwebProcess
+from gossamer.lab.simweb.server import read_log
 from gossamer.model.units import Instant
-from gossamer.simweb.config import preset
-from gossamer.simweb.process import SimwebProcess
-from gossamer.simweb.record import read_log
 
 HOSTS = 100_000
 SIZES = (1_000_000, 5_000_000)
@@ -29,7 +29,7 @@ SECONDS = 12.0
 def generate(path: Path, names: Sequence[str], port: int, urls: int) -> None:
     """A task table as a crawl would have left it: every URL queued, in three classes, on hosts of its own domain."""
     db = open_for_writing(path)
-    Facts(db).settle_identity(Instant(1.0))
+    Metadata(db).settle_identity(Instant(1.0))
     db.execute("PRAGMA synchronous = OFF")
     indexes = db.execute(
         "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name = 'urls' AND sql IS NOT NULL"

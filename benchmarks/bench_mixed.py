@@ -15,12 +15,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
-from pathlib import Path
 
 from benchmarks.crawling import scratch
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "hostile"))
-from mixed_web import HOSTILE, MixedWeb
+from tests.hostile.mixed_web import HOSTILE, MixedWeb
 
 TARGET = 0.9
 WEBS: Mapping[str, tuple[int, int, Mapping[str, int]]] = {

@@ -13,7 +13,7 @@ import tracemalloc
 
 from benchmarks.bench_extract import make_page
 from gossamer.dedup.near import WINDOW, NearDuplicates, NearMode
-from gossamer.extract.links import page_signature
+from gossamer.extract.crawl_page import page_signature
 from gossamer.extract.tree import page_tree
 from gossamer.sketch.minhash import BINS, signature
 

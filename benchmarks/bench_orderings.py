@@ -12,16 +12,11 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from gossamer.simulate.drawing import svg
-from gossamer.simulate.graph import LinkGraph
-from gossamer.simulate.pagerank import pagerank
-from gossamer.simulate.plot import plot
-from gossamer.simulate.policies import POLICIES, Setting
-from gossamer.simulate.reading import read_graph
-from gossamer.simulate.replay import Curve, Plan, compare, crawl_order, seed_pages
-from gossamer.simulate.tables import heading
-from gossamer.simulate.web import graph_of_web
-from gossamer.simweb.config import preset
+from gossamer.lab.simulate.graph import LinkGraph, graph_of_web, pagerank, read_graph
+from gossamer.lab.simulate.plot import plot, svg
+from gossamer.lab.simulate.policies import POLICIES, CrawlFacts
+from gossamer.lab.simulate.replay import Curve, Plan, compare, crawl_order, heading, seed_pages
+from gossamer.lab.simweb.config import preset
 
 RESULTS = Path(__file__).parent / "results"
 PAGE = RESULTS / "orderings.md"
@@ -54,7 +49,7 @@ def costs(graph: LinkGraph, ranks: Sequence[float]) -> list[tuple[str, float, fl
     seeds = seed_pages(graph, 10, 1)
     found = []
     for order, make in POLICIES.items():
-        policy = make(Setting(graph.site_of, graph.suffix_of, graph.urls, ranks, random.Random(1)))
+        policy = make(CrawlFacts(graph.site_of, graph.suffix_of, graph.urls, ranks, random.Random(1)))
         start = time.process_time()
         fetched = sum(1 for _ in crawl_order(graph, policy, seeds))
         took = (time.process_time() - start) * 1e6

@@ -13,18 +13,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from gossamer.lab.simulate.plot import svg
+from gossamer.lab.simulate.recrawl_compare import Comparison, compare
+from gossamer.lab.simulate.recrawl_report import plot
+from gossamer.lab.simulate.recrawl_world import Drawn, World, drawn_world, recorded_world
 from gossamer.model.units import Instant, Seconds
-from gossamer.recrawl.estimate import Estimate, changed
-from gossamer.recrawl.index import gap_until, gap_until_unflagged
-from gossamer.recrawl.policies import RECRAWL_POLICIES
-from gossamer.recrawl.policies.optimal import estimate_of
+from gossamer.recrawl.estimate import Estimate, HostRates, changed
+from gossamer.recrawl.policies import RECRAWL_POLICIES, estimate_of
 from gossamer.recrawl.policy import DAY, Memory, RecrawlPolicy, Terms, Visited
 from gossamer.recrawl.price import Price
-from gossamer.recrawl.prior import HostRates
-from gossamer.simulate.drawing import svg
-from gossamer.simulate.freshness.compare import Comparison, compare
-from gossamer.simulate.freshness.plot import plot
-from gossamer.simulate.freshness.world import Drawn, World, drawn_world, recorded_world
+from gossamer.recrawl.visit_value import gap_until, gap_until_unflagged
 
 RESULTS = Path(__file__).parent / "results"
 PAGE = RESULTS / "recrawl.md"

@@ -4,7 +4,7 @@ Each figure is a ratio to the ideal of its own run, with the crawler's CPU besid
 """
 
 from benchmarks.crawling import crawl, rate
-from gossamer.simweb.config import preset
+from gossamer.lab.simweb.config import preset
 
 GAP = "1.0"
 

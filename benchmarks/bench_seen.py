@@ -12,8 +12,7 @@ import time
 import tracemalloc
 from collections.abc import Callable
 
-from gossamer.seen.fingerprint import fingerprints
-from gossamer.seen.tiers import SeenTest
+from gossamer.seen.tiers import SeenTest, fingerprints
 
 _BATCH = 500
 _NEW_PER_BATCH = 100

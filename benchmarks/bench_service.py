@@ -21,8 +21,8 @@ from urllib.parse import quote
 
 from benchmarks.calling import Callers
 from benchmarks.crawling import scratch
-from gossamer.simweb.config import preset
-from gossamer.simweb.process import SimwebProcess
+from gossamer.lab.simweb.config import preset
+from gossamer.lab.simweb.run import SimwebProcess
 
 RATE = 50.0
 SECONDS = 20.0

@@ -18,12 +18,11 @@ from pathlib import Path
 
 import uvloop
 
+from gossamer.lab.simweb.config import preset
+from gossamer.lab.simweb.hosts import HostPlan, path_of
+from gossamer.lab.simweb.run import SimwebProcess
+from gossamer.lab.simweb.web import SimWeb
 from gossamer.model.units import Instant
-from gossamer.simweb.config import preset
-from gossamer.simweb.hosts import HostPlan
-from gossamer.simweb.paths import path_of
-from gossamer.simweb.process import SimwebProcess
-from gossamer.simweb.web import SimWeb
 
 SEED = 1
 CONNECTIONS = 64

@@ -29,20 +29,18 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 
-from gossamer.backends.sqlite.database import open_for_writing
+from gossamer.backends.sqlite.database import named_queries, open_for_writing, write_rows
 from gossamer.backends.sqlite.loader import SqliteLoader
-from gossamer.backends.sqlite.queries import named_queries
-from gossamer.backends.sqlite.rows import write_rows
 from gossamer.backends.sqlite.writer import SqliteWriter
 from gossamer.clock import VirtualClock
-from gossamer.frontier.front_queue import HostWanted, LoadOrder
-from gossamer.frontier.orderings.by_score import Novelty
 from gossamer.frontier.orderings.mercator import Mercator
-from gossamer.frontier.orderings.ordering import Ordering
+from gossamer.frontier.orderings.ordering import Novelty, Ordering
+from gossamer.model.batch import Batch, HostClock, RetiredHost
+from gossamer.model.loads import HostWanted, LoadRequest
+from gossamer.model.settlement import Capture, PageLinks, Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate, Via
 from gossamer.model.units import Domain, Fingerprint, HostId, HostKey, Instant, Seconds, Url
-from gossamer.store.changes import Batch, Capture, HostClock, PageLinks, RetiredHost, Settlement
 from gossamer.store.ports import Location
 
 _NEW, _KNOWN = 12, 4
@@ -221,7 +219,7 @@ def _loads(directory: str, per_batch: int) -> tuple[float, float]:
     start = (-1.0, 0)
     first = [HostWanted(HostId(h), True, ((0, start, 4), (1, start, 4), (2, start, 4)), now) for h in range(1, 1001)]
     after = [HostWanted(HostId(h), False, ((0, (1.0, 0), 32),), now) for h in range(1, 1001)]
-    chunks = [LoadOrder((), tuple(part[at : at + 250])) for part in (first, after) for at in range(0, 1000, 250)]
+    chunks = [LoadRequest((), tuple(part[at : at + 250])) for part in (first, after) for at in range(0, 1000, 250)]
     met = _microseconds(lambda: [loader.load(order) for order in chunks[:4]], 1000)
     fed = _microseconds(lambda: [loader.load(order) for order in chunks[4:]], 1000)
     loader.close()

@@ -16,14 +16,14 @@ from collections.abc import Callable
 
 from benchmarks.crawling import crawl
 from gossamer.filter.identity import Identities, IdentityRules
-from gossamer.filter.learning import LearningPolicy, ParameterLearner
-from gossamer.filter.shapes import shape_of
-from gossamer.filter.traps import repeats_itself
-from gossamer.filter.traps_budget import HostBudget, TrapPolicy, Worth
+from gossamer.filter.parameter_learner import LearningPolicy, ParameterLearner
+from gossamer.filter.rules import repeats_itself
+from gossamer.filter.trap_budget import HostBudget, PageValue, TrapPolicy
+from gossamer.filter.url_shape import shape_of
+from gossamer.lab.simweb.config import preset
+from gossamer.lab.simweb.endless import EndlessHosts
+from gossamer.lab.simweb.server import Request
 from gossamer.model.units import HostKey, Url
-from gossamer.simweb.config import preset
-from gossamer.simweb.endless import EndlessHosts
-from gossamer.simweb.record import Request
 
 MOST = 1_000
 HOST = HostKey("h.test")
@@ -95,11 +95,11 @@ def costs() -> bool:
     def statistics() -> None:
         budget = HostBudget(pages=policy.grace)
         for url in urls:
-            budget.count(shape_of(url, start), Worth.NEW, policy)
+            budget.count(shape_of(url, start), PageValue.NEW, policy)
 
     def links() -> None:
         budget = HostBudget(pages=policy.grace)
-        budget.count(shapes[0], Worth.NEW, policy)
+        budget.count(shapes[0], PageValue.NEW, policy)
         for first in range(0, 4500, 90):
             some = urls[first : first + 90 : 4]
             budget.looks(shapes[0], iter([(shape_of(url, start), True) for url in some]), policy)

@@ -14,7 +14,7 @@ from pathlib import Path
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from gossamer.backends.warcfile import (
+from gossamer.backends.warc import (
     Original,
     RecordIds,
     Warcinfo,

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from hashlib import sha1
 from typing import NamedTuple
 
+from gossamer.lab.simulate.recrawl_world import World
+from gossamer.lab.simulate.time_travel import Journey
+from gossamer.lab.simweb.config import SimWebConfig
+from gossamer.lab.simweb.web import SimWeb
 from gossamer.model.units import Instant
 from gossamer.recrawl.policy import DAY
-from gossamer.simulate.freshness.travel import Journey
-from gossamer.simulate.freshness.world import World
-from gossamer.simweb.config import SimWebConfig
-from gossamer.simweb.web import SimWeb
 
 _SLACK = 2.0  # seconds by which the dates of a visit may differ on the two sides of it
 

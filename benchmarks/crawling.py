@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from gossamer.simweb.config import SimWebConfig
-from gossamer.simweb.process import SimwebProcess
-from gossamer.simweb.record import Request, read_log
+from gossamer.lab.simweb.config import SimWebConfig
+from gossamer.lab.simweb.run import SimwebProcess
+from gossamer.lab.simweb.server import Request, read_log
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,8 +107,8 @@ def measure(workload: Workload, place: Path) -> float:
     def count(size: int, *, counted: bool = True) -> int:
         if workload.name != "whole_path":
             return run(workload.name, [str(size)], place, counted=counted)
-        from gossamer.simweb.config import preset
-        from gossamer.simweb.process import SimwebProcess
+        from gossamer.lab.simweb.config import preset
+        from gossamer.lab.simweb.run import SimwebProcess
 
         folder = place / "crawl"
         with SimwebProcess(preset("bench", hosts=HOSTS, pages=20_000, seed_hosts=HOSTS)) as web:
@@ -130,7 +130,7 @@ def whole_path(arguments: list[str]) -> None:
     batches that are not full: under valgrind, how often that is depends on how busy the machine is."""
     import uvloop
 
-    from gossamer.cli import main as gossamer
+    from gossamer.cli.main import main as gossamer
 
     class SlowedLoop(uvloop.Loop):
         def call_later(self, delay, callback, *args, context=None):  # type: ignore[no-untyped-def, override]

@@ -15,20 +15,19 @@ from typing import Any
 
 from benchmarks.copies import Copy, journey_of
 from gossamer.clock import CLOCK_FILE, SharedClock
-from gossamer.config import Config
+from gossamer.config.load import Config
+from gossamer.config.policies import importance_for
+from gossamer.lab.simulate.recrawl_compare import share_fresh
+from gossamer.lab.simulate.recrawl_world import World, served_world
+from gossamer.lab.simulate.time_travel import Journey, travel
+from gossamer.lab.simweb.audit import Violation, audit
+from gossamer.lab.simweb.config import SimWebConfig, preset
+from gossamer.lab.simweb.run import SimwebProcess
+from gossamer.lab.simweb.server import Request
+from gossamer.lab.simweb.web import SimWeb
 from gossamer.model.units import Instant, Seconds
 from gossamer.recrawl.policies import RECRAWL_POLICIES
 from gossamer.recrawl.policy import DAY
-from gossamer.simulate.freshness.compare import share_fresh
-from gossamer.simulate.freshness.served import served_world
-from gossamer.simulate.freshness.travel import Journey, travel
-from gossamer.simulate.freshness.world import World
-from gossamer.simweb.audit import Violation, audit
-from gossamer.simweb.config import SimWebConfig, preset
-from gossamer.simweb.process import SimwebProcess
-from gossamer.simweb.record import Request
-from gossamer.simweb.web import SimWeb
-from gossamer.wishes import importance_for
 
 SPEED = 400_000.0
 """While the crawl waits, so many times as fast as in the world. A date is then missed by 200 seconds at most."""

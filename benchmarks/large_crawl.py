@@ -6,17 +6,16 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from gossamer.backends.sqlite.database import open_for_writing
-from gossamer.backends.sqlite.queries import named_queries
-from gossamer.backends.warcfile import RecordIds, Warcinfo, WarcWriter
-from gossamer.backends.warcfile.captures import WarcCaptures
+from gossamer.backends.sqlite.database import named_queries, open_for_writing
+from gossamer.backends.warc import RecordIds, Warcinfo, WarcWriter
+from gossamer.backends.warc.captures import WarcCaptures
 from gossamer.clock import VirtualClock
 from gossamer.model.outcome import Response
+from gossamer.model.settlement import Capture
 from gossamer.model.states import UrlState
 from gossamer.model.task import Via
 from gossamer.model.units import Instant, Seconds, Url
-from gossamer.seen.fingerprint import fingerprints
-from gossamer.store.changes import Capture
+from gossamer.seen.tiers import fingerprints
 
 KEY = 0x5EED
 BIG, STORY = 1, 2  # hosts: one with a tenth of all URLs, and the one of the prepared situations

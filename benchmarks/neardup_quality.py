@@ -10,14 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gossamer.dedup.near import MAX_DISTANCE, NearDuplicates, NearMode
-from gossamer.extract.links import extract_page
+from gossamer.extract.crawl_page import extract_page
+from gossamer.lab.simweb.config import SimWebConfig, preset
+from gossamer.lab.simweb.hosts import Kind, path_of
+from gossamer.lab.simweb.page import VARIATIONS, Variation, near_copy
+from gossamer.lab.simweb.web import SimWeb
+from gossamer.lab.simweb.words import SLUGS, paragraphs
 from gossamer.model.units import Instant
-from gossamer.simweb.config import SimWebConfig, preset
-from gossamer.simweb.hosts import Kind
-from gossamer.simweb.paths import path_of
-from gossamer.simweb.variants import VARIATIONS, Variation, near_copy
-from gossamer.simweb.web import SimWeb
-from gossamer.simweb.words import SLUGS, paragraphs
 from gossamer.sketch.minhash import distance
 
 DOCUMENT = Path(__file__).parent / "results" / "neardup.md"

@@ -13,14 +13,13 @@ from itertools import islice
 from pathlib import Path
 
 from gossamer.dedup.near import WINDOW, NearDuplicates, NearMode
-from gossamer.extract.links import page_signature
+from gossamer.extract.crawl_page import page_signature
 from gossamer.extract.tree import page_tree
+from gossamer.lab.simweb.config import preset
+from gossamer.lab.simweb.graph import Place
+from gossamer.lab.simweb.hosts import HostPlan, Kind, path_of
+from gossamer.lab.simweb.web import SimWeb
 from gossamer.model.units import Instant
-from gossamer.simweb.config import preset
-from gossamer.simweb.graph import Place
-from gossamer.simweb.hosts import HostPlan, Kind
-from gossamer.simweb.paths import path_of
-from gossamer.simweb.web import SimWeb
 from gossamer.sketch.minhash import BINS
 
 _HTML = "text/html; charset=utf-8"

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Browser, Page, sync_playwright
-from running import wait_until
 
-from debian import apt, only_one
+from tests.debian import apt, only_one
+from tests.integration.crawl_process import wait_until
 
 PATIENCE = 60.0
 """Seconds after which what a page should show is taken for lost. No test measures time by it."""

@@ -1,6 +1,5 @@
 """Set-up that all tests share."""
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,12 +8,6 @@ from hypothesis import HealthCheck, settings
 
 TESTS = Path(__file__).parent
 HOSTILE = TESTS / "hostile"
-# One namespace: scripted servers and running crawls are used by tests in other folders too.
-FOLDERS = (
-    *(TESTS, TESTS / "fetch" / "http", TESTS / "fetch" / "ftp", TESTS / "seed", TESTS / "integration", HOSTILE),
-    *(TESTS / "service", TESTS / "cli", TESTS / "workers"),
-)
-sys.path[:0] = map(str, FOLDERS)
 
 # The same examples in every run, and none is judged by how long it takes. `make soak` looks for others.
 settings.register_profile("fixed", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -57,7 +50,7 @@ def rules_of_the_hostile_web(request: pytest.FixtureRequest) -> Iterator[None]:
     if request.path.parent != HOSTILE:
         yield
         return
-    from survival import surviving
+    from tests.hostile.survival import surviving
 
     folder = request.getfixturevalue("tmp_path") if "tmp_path" in request.fixturenames else None
     with surviving(folder):

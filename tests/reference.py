@@ -11,10 +11,10 @@ from typing import Annotated, Literal, Union, get_args, get_origin, get_type_hin
 
 import msgspec
 
-from gossamer.commands import COMMANDS
-from gossamer.commands.arguments import Parser
-from gossamer.config import Config, HostSection
-from gossamer.sections import RecrawlRuleSection, Section
+from gossamer.cli import COMMANDS
+from gossamer.cli.argparse_types import Parser
+from gossamer.config.load import Config
+from gossamer.config.sections import HostSection, RecrawlRuleSection, Section
 
 HEAD = """\
 # Reference
@@ -39,7 +39,7 @@ _WORDS = {str: "string", int: "integer", float: "number", bool: "boolean", NoneT
 
 
 def parser_of(command: str) -> argparse.ArgumentParser:
-    module = importlib.import_module(f"gossamer.commands.{command}")
+    module = importlib.import_module(f"gossamer.cli.{command}")
     parser = Parser(f"gossamer {command}", module.USAGE, module.DESCRIPTION, module.EXAMPLE)
     module.configure(parser)
     return parser

@@ -16,10 +16,10 @@ import yaml  # type: ignore[import-untyped]
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from debian import unpacked
-from gossamer.config import make_config, underscored
+from gossamer.config.load import make_config, underscored
 from gossamer.service.metric_table import METRICS, Metric
-from test_docs import options_of
+from tests.debian import unpacked
+from tests.test_docs import options_of
 
 DEPLOY = Path(__file__).resolve().parents[1] / "deploy"
 ROOT = DEPLOY.parent

@@ -11,13 +11,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gossamer.commands import COMMANDS
-from gossamer.config import Config, make_config, underscored
+from gossamer.cli import COMMANDS
+from gossamer.config.load import Config, make_config, underscored
+from gossamer.config.sections import Section
 from gossamer.model.outcome import Failure
 from gossamer.model.states import TRANSITIONS, UrlState
-from gossamer.sections import Section
-from reference import documented, keys, parser_of, reference
-from reference import sections as key_sections
+from tests.reference import documented, keys, parser_of, reference
+from tests.reference import sections as key_sections
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -116,7 +116,7 @@ def test_every_failure_is_documented_and_every_documented_reason_is_given_by_the
     documented = {unquoted(row[0]) for row in rows(OPERATING["Reasons"])}
     failures = {failure.value for failure in Failure}
     sql = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.sql"))
-    stages = ("crawl", "dedup", "filter", "extract", "backends")
+    stages = ("model", "crawl", "dedup", "filter", "extract", "backends")
     in_code = set(re.findall(r"'(\w+)'", sql)).union(*map(strings_of, stages))
 
     assert failures <= documented
@@ -126,7 +126,7 @@ def test_every_failure_is_documented_and_every_documented_reason_is_given_by_the
 def reasons_in_calls() -> set[str]:
     """Reasons that the crawl gives when it settles a URL: what is passed where a reason is expected."""
     found = set()
-    for path in (ROOT / "src" / "gossamer" / "crawl").glob("*.py"):
+    for path in (ROOT / "src" / "gossamer" / "crawl").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call):
                 called = ast.unparse(node.func).rpartition(".")[2]

@@ -1,6 +1,6 @@
 """Work that grows with the square of its input is told from work that grows with the input."""
 
-from effort import growth, lines_run
+from tests.effort import growth, lines_run
 
 
 def linear(size: int) -> int:

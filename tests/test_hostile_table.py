@@ -3,8 +3,9 @@
 import re
 
 import pytest
-from hostile_cases import DIFFERENCES, GROUPS, NOT_YET
-from hostile_table import PAGE, evidence, ids_in, page
+
+from tests.hostile.hostile_cases import DIFFERENCES, GROUPS, NOT_YET
+from tests.hostile.hostile_table import PAGE, evidence, ids_in, page
 
 CASES = [case for group in GROUPS for case in group.cases]
 

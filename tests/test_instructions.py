@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from benchmarks import instructions
 from benchmarks.instructions import WORKLOADS, CannotCount, Workload, beyond, main, rows, total
 

@@ -81,7 +81,7 @@ def test_what_is_said_of_a_requirement_is_true(requirement: Requirement) -> None
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("| F9 | the end | works | `crawl/pipeline.py` |  |  |", "held by which test"),
+        ("| F9 | the end | works | `crawl/engine.py` |  |  |", "held by which test"),
         (
             "| F9 | the end | works |  | `test_requirements.py::test_every_id_is_listed_exactly_once` |  |",
             "which module",
@@ -90,12 +90,12 @@ def test_what_is_said_of_a_requirement_is_true(requirement: Requirement) -> None
             "| F9 | the end | works | `crawl/nowhere.py` | `test_requirements.py::test_x` |  |",
             "no module crawl/nowhere.py",
         ),
-        ("| F9 | the end | works | `cli.py` | `test_requirements.py::test_x` |  |", "no test"),
-        ("| F9 | the end | works | `cli.py` | `test_requirements.py::problems` |  |", "no test"),
-        ("| F9 | the end | works | `cli.py` | `nowhere/test_x.py::test_x` |  |", "no test"),
-        ("| F9 | the end | partly | `cli.py` | `test_x.py::test_x` |  |", "what is missing"),
-        ("| F9 | the end | works | `cli.py` | `test_x.py::test_x` | a lot |", "something is missing"),
-        ("| F9 | the end | open | `cli.py` |  |  |", "there is something"),
+        ("| F9 | the end | works | `cli/main.py` | `test_requirements.py::test_x` |  |", "no test"),
+        ("| F9 | the end | works | `cli/main.py` | `test_requirements.py::problems` |  |", "no test"),
+        ("| F9 | the end | works | `cli/main.py` | `nowhere/test_x.py::test_x` |  |", "no test"),
+        ("| F9 | the end | partly | `cli/main.py` | `test_x.py::test_x` |  |", "what is missing"),
+        ("| F9 | the end | works | `cli/main.py` | `test_x.py::test_x` | a lot |", "something is missing"),
+        ("| F9 | the end | open | `cli/main.py` |  |  |", "there is something"),
         ("| F9 | the end | nearly |  |  |  |", "no status"),
     ],
 )

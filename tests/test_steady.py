@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-import steady
+from tests import steady
 
 SUITE = """
 import os

@@ -11,7 +11,9 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
-from survival import (
+
+from gossamer.model.states import UrlState
+from tests.hostile.survival import (
     LONGEST_HOLD,
     MIB,
     SECRET,
@@ -23,8 +25,6 @@ from survival import (
     surviving,
     under_watch,
 )
-
-from gossamer.model.states import UrlState
 
 
 async def hold_the_loop() -> None:

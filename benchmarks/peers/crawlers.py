@@ -12,7 +12,7 @@ from pathlib import Path
 
 import gossamer
 from benchmarks.peers.wishes import Wishes
-from gossamer.archived import document_in, read_response
+from gossamer.reports.readback import document_in, read_response
 from gossamer.version import __version__
 
 HERE = Path(__file__).parent

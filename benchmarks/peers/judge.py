@@ -10,7 +10,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-from gossamer.simweb.record import Request
+from gossamer.lab.simweb.server import Request
 
 ROBOTS = "/robots.txt"
 LENIENCE = 0.8

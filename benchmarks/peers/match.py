@@ -15,7 +15,7 @@ from benchmarks.peers.running import Usage, run
 from benchmarks.peers.serving import Served
 from benchmarks.peers.trouble import DAMAGED, DAMAGES, FAILING, LOOPS, SILENT, pages
 from benchmarks.peers.wishes import Wishes
-from gossamer.simweb.record import Request
+from gossamer.lab.simweb.server import Request
 
 
 @dataclass(frozen=True, slots=True)

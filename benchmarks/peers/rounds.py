@@ -6,8 +6,8 @@ from enum import Enum
 from benchmarks.peers.judge import Expected
 from benchmarks.peers.trouble import DAMAGED, FAILING, LOOPS, SILENT, TroubledWeb, pages
 from benchmarks.peers.wishes import AGENT
-from gossamer.simweb.config import SimWebConfig, preset
-from gossamer.simweb.truth import ground_truth
+from gossamer.lab.simweb.audit import ground_truth
+from gossamer.lab.simweb.config import SimWebConfig, preset
 
 
 class Stop(Enum):

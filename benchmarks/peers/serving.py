@@ -14,10 +14,9 @@ import uvloop
 
 from benchmarks.peers.trouble import ADDRESSES, TroubledWeb
 from gossamer.clock import SteadyClock
-from gossamer.simweb.config import SimWebConfig, at, from_json, to_json
-from gossamer.simweb.dns import NameServer
-from gossamer.simweb.record import Recorder, Request, read_log
-from gossamer.simweb.server import HttpServer, listening_socket
+from gossamer.lab.simweb.config import SimWebConfig, at, from_json, to_json
+from gossamer.lab.simweb.dns import NameServer
+from gossamer.lab.simweb.server import HttpServer, Recorder, Request, listening_socket, read_log
 
 _READY_SECONDS = 30.0
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from gossamer.lab.simweb.web import SimResponse, SimWeb
 from gossamer.model.units import Instant, Seconds
-from gossamer.simweb.web import SimResponse, SimWeb
 
 FAILING, SILENT, LOOPS, DAMAGED = "failing.test", "silent.test", "loops.test", "damaged.test"
 ADDRESSES = MappingProxyType(

@@ -2,7 +2,7 @@
 
 Read the packages in the order a URL passes through them: `seed`, `filter`, `seen`, `frontier`,
 `fetch`, `extract`, `dedup`, `store`. The values that travel between them are in `model`;
-`crawl.pipeline` joins the stages, `assemble` chooses the backends.
+`crawl.engine` joins the stages, `assemble` chooses the backends.
 
 For use from Python: `Crawl`, `crawl_pages`, `Page`, `Outcome` and `Hook` (docs/EXTENDING.md).
 """
@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING
 from gossamer.version import __version__
 
 if TYPE_CHECKING:
-    from gossamer.crawl.audience import Outcome
-    from gossamer.crawl.hooks import Hook
-    from gossamer.crawl.page import Page
+    from gossamer.crawl.events import Outcome
+    from gossamer.crawl.hooks import Hook, Page
     from gossamer.library.blocking import crawl_pages
     from gossamer.library.crawl import Crawl
+
 
 __all__ = ["Crawl", "Hook", "Outcome", "Page", "__version__", "crawl_pages"]
 
 _PLACES = {
     "Crawl": "gossamer.library.crawl",
     "Hook": "gossamer.crawl.hooks",
-    "Outcome": "gossamer.crawl.audience",
-    "Page": "gossamer.crawl.page",
+    "Outcome": "gossamer.crawl.events",
+    "Page": "gossamer.crawl.hooks",
     "crawl_pages": "gossamer.library.blocking",
 }
 

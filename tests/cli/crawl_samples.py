@@ -3,17 +3,17 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from gossamer.backends.sqlite.database import open_for_writing
-from gossamer.backends.sqlite.queries import named_queries
+from gossamer.backends.sqlite.database import named_queries, open_for_writing
 from gossamer.backends.sqlite.writer import SqliteWriter
 from gossamer.clock import VirtualClock
 from gossamer.frontier.orderings import Ordering
+from gossamer.model.batch import Batch
 from gossamer.model.facts import UrlFacts
+from gossamer.model.settlement import Capture, Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate, Via
 from gossamer.model.units import Domain, Fingerprint, HostId, HostKey, Instant, Url
-from gossamer.service.standing import FACT, StandingOrders
-from gossamer.store.changes import Batch, Capture, Settlement
+from gossamer.service.overrides import FACT, Overrides
 from gossamer.store.ports import Location
 
 NOW = Instant(1_700_000_000.0)
@@ -77,7 +77,7 @@ def order(
     delays: Mapping[str, float] | None = None,
 ) -> None:
     """Orders on record as the service leaves them: `whole` pauses the crawl, the rest is for single hosts."""
-    found = StandingOrders(
+    found = Overrides(
         paused=whole,
         paused_hosts=set(map(HostKey, paused)),
         dropped_hosts=set(map(HostKey, dropped)),

@@ -6,16 +6,16 @@ import sys
 from pathlib import Path
 
 import pytest
-from crawl_samples import small_crawl
 
 from gossamer import __version__
-from gossamer.cli import main
-from gossamer.commands import COMMANDS
-from gossamer.commands.crawl import seeds_for, tell_results
-from gossamer.config import Config
-from gossamer.crawl.directory import CrawlDirectory
+from gossamer.cli import COMMANDS
+from gossamer.cli.crawl import print_results, seeds_for
+from gossamer.cli.main import main
+from gossamer.config.load import Config
+from gossamer.crawl.run.directory import CrawlDirectory
 from gossamer.model.units import Instant
 from gossamer.observe.snapshot import Snapshot
+from tests.cli.crawl_samples import small_crawl
 
 
 @pytest.fixture(autouse=True)
@@ -112,7 +112,7 @@ def test_an_interrupt_ends_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("gossamer.commands.status.run", interrupted)
+    monkeypatch.setattr("gossamer.cli.status.run", interrupted)
 
     assert main(["status"]) == 130
 
@@ -135,7 +135,7 @@ def test_seeds_of_arguments_and_file_are_joined_each_once(tmp_path: Path) -> Non
 def test_with_json_the_last_line_of_output_is_one_object(quiet: bool, report_on_err: bool) -> None:
     out, err = io.StringIO(), io.StringIO()
 
-    tell_results(Config(json=True, quiet=quiet), Snapshot(at=Instant(0.0), pages=5), out, err)
+    print_results(Config(json=True, quiet=quiet), Snapshot(at=Instant(0.0), pages=5), out, err)
 
     assert json.loads(out.getvalue())["pages"] == 5
     assert out.getvalue().count("\n") == 1
@@ -145,7 +145,7 @@ def test_with_json_the_last_line_of_output_is_one_object(quiet: bool, report_on_
 def test_without_json_the_report_is_the_output() -> None:
     out, err = io.StringIO(), io.StringIO()
 
-    tell_results(Config(), Snapshot(at=Instant(0.0), pages=5), out, err)
+    print_results(Config(), Snapshot(at=Instant(0.0), pages=5), out, err)
 
     assert "pages stored" in out.getvalue()
     assert err.getvalue() == ""
@@ -226,7 +226,7 @@ def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
     os.close(reading)
 
     done = subprocess.run(
-        [sys.executable, "-m", "gossamer.cli", "pages"], stdout=writing, stderr=subprocess.PIPE, check=False
+        [sys.executable, "-m", "gossamer.cli.main", "pages"], stdout=writing, stderr=subprocess.PIPE, check=False
     )
 
     os.close(writing)

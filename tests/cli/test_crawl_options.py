@@ -3,13 +3,13 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.commands import crawl, serve
-from gossamer.commands.arguments import Parser
-from gossamer.commands.options import OPTIONS, Option, config_from, keys_of, unsaid
-from gossamer.config import CHANGED_KEYS, Config, known_shape, make_config, shape_of
+from gossamer.cli import crawl, serve
+from gossamer.cli.argparse_types import Parser
+from gossamer.cli.config_options import OPTIONS, Option, config_from, keys_of, unsaid
+from gossamer.config.load import CHANGED_KEYS, Config, known_shape, make_config, shape_of
+from gossamer.config.policies import canonicaliser_for, identity_rules_for
+from gossamer.config.sections import Section
 from gossamer.errors import UsageError
-from gossamer.sections import Section
-from gossamer.wishes import canonicaliser_for, identity_rules_for
 
 CONTRACT = {
     *("--dir", "--seeds", "--scope", "--max-pages", "--max-depth", "--order", "--delay", "--delay-factor"),

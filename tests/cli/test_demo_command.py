@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.cli import main
-from gossamer.commands.demo import MARK, demo_config, demo_web, hints, prepare
-from gossamer.crawl.directory import CrawlDirectory
+from gossamer.cli.demo import MARK, demo_config, demo_web, hints, prepare
+from gossamer.cli.main import main
+from gossamer.crawl.run.directory import CrawlDirectory
 from gossamer.errors import DirectoryError, DirectoryInUse, UsageError
 
 

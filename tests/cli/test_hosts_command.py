@@ -4,13 +4,13 @@ import json
 from pathlib import Path
 
 import pytest
-from crawl_samples import NOW, change, order, small_crawl
 
-from gossamer.cli import main
-from gossamer.filter.shapes import Shape
-from gossamer.filter.traps_budget import HostBudget, TrapPolicy, Worth
-from gossamer.frontier.breaker import Trouble
+from gossamer.cli.main import main
+from gossamer.filter.trap_budget import HostBudget, PageValue, TrapPolicy
+from gossamer.filter.url_shape import Shape
+from gossamer.frontier.breaker import HostFailures
 from gossamer.model.units import Instant
+from tests.cli.crawl_samples import NOW, change, order, small_crawl
 
 Captured = pytest.CaptureFixture[str]
 
@@ -36,7 +36,7 @@ def cut_budget() -> str:
     policy = TrapPolicy(patience=3, grace=0)
     budget = HostBudget(refused={"trap:repeats": 2})
     for _ in range(3):
-        budget.count(Shape("/cal?m&y", "/cal?*"), Worth.SAME, policy)
+        budget.count(Shape("/cal?m&y", "/cal?*"), PageValue.SAME, policy)
     return budget.to_text()
 
 
@@ -52,7 +52,7 @@ def test_a_host_is_told_with_its_counts_its_delay_and_its_state(crawl: Path, cap
 
 
 def test_every_state_has_its_word(crawl: Path, capsys: Captured) -> None:
-    trouble = Trouble(4, Instant(1.0), Instant(2.0), "conn_refused")
+    trouble = HostFailures(4, Instant(1.0), Instant(2.0), "conn_refused")
     another(crawl, "done.test", 2, next_contact=NOW)
     another(crawl, "failing.test", 3, next_contact=9e9, trouble=trouble.to_text())
     states = {str(host["host"]): host["state"] for host in hosts(capsys)}

@@ -5,14 +5,13 @@ import os
 from pathlib import Path
 
 import pytest
-from crawl_samples import change, order, small_crawl
 
-from gossamer.cli import main
+from gossamer.cli.main import main
 from gossamer.clock import SteadyClock
-from gossamer.crawl.directory import CrawlDirectory
+from gossamer.crawl.run.directory import CrawlDirectory
 from gossamer.model.units import Instant
-from gossamer.observe.live import Status, write_live
-from gossamer.observe.snapshot import Snapshot
+from gossamer.observe.snapshot import Snapshot, Status, write_live
+from tests.cli.crawl_samples import change, order, small_crawl
 
 Captured = pytest.CaptureFixture[str]
 

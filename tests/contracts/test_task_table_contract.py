@@ -1,24 +1,19 @@
 """The task table in SQLite and its slow, obvious twin answer every question alike."""
 
 import random
-import sys
 from pathlib import Path
 
 import pytest
 
-TESTS = Path(__file__).resolve().parents[1]
-sys.path += [str(TESTS / "frontier"), str(TESTS / "backends" / "sqlite")]
-
-from frontier_table import Changes, Outcome, TaskTable  # noqa: E402
-from sqlite_store import Store, candidate, links_of, settlement  # noqa: E402
-
-from gossamer.frontier.front_queue import FrontWanted, HostWanted, LoadOrder  # noqa: E402
-from gossamer.frontier.orderings import Ordering  # noqa: E402
-from gossamer.model.facts import Standing, UrlFacts  # noqa: E402
-from gossamer.model.states import UrlState  # noqa: E402
-from gossamer.model.task import Task  # noqa: E402
-from gossamer.model.units import HostId, Instant, Seconds  # noqa: E402
-from gossamer.store.changes import Batch, HostClock, RetiredHost  # noqa: E402
+from gossamer.frontier.orderings import Ordering
+from gossamer.model.batch import Batch, HostClock, RetiredHost
+from gossamer.model.facts import QueuePosition, UrlFacts
+from gossamer.model.loads import FrontWanted, HostWanted, LoadRequest
+from gossamer.model.states import UrlState
+from gossamer.model.task import Task
+from gossamer.model.units import HostId, Instant, Seconds
+from tests.backends.sqlite.sqlite_store import Store, candidate, links_of, settlement
+from tests.frontier.frontier_table import Changes, Outcome, TaskTable
 
 HOSTS = 5
 START = (-1e300, 0)
@@ -33,8 +28,8 @@ class ByClass(Ordering):
     def score(self, url: UrlFacts) -> float:
         return 0.5
 
-    def standing(self, url: UrlFacts) -> Standing:
-        return Standing(max(0, int(url.url.split("/")[3]) - (url.links > 3)), 0.5)
+    def standing(self, url: UrlFacts) -> QueuePosition:
+        return QueuePosition(max(0, int(url.url.split("/")[3]) - (url.links > 3)), 0.5)
 
 
 class ByScore(Ordering):
@@ -55,13 +50,13 @@ def compare_reads(store: Store, table: TaskTable, chance: random.Random) -> None
         cursor = chance.choice([START, (chance.choice(places), chance.randrange(HOSTS + 1))])
         cursor = min(cursor, (due_by, 0))
         wanted = FrontWanted(front, cursor, chance.choice((1, 3, 100)), due_by)
-        found = store.loader.load(LoadOrder((wanted,), ())).fronts[0]
+        found = store.loader.load(LoadRequest((wanted,), ())).fronts[0]
         assert (found.entries, found.next_due) == table.read_front(wanted)
     host_id = HostId(chance.randint(1, HOSTS))
     cursor = min((chance.choice(places), chance.randrange(len(table.rows) + 1)), (due_by, 0))
     classes = tuple((front, chance.choice([START, cursor]), chance.choice((1, 4, 64))) for front in range(fronts))
     asked = HostWanted(host_id, True, classes, due_by)
-    loaded = store.loader.load(LoadOrder((), (asked,)))
+    loaded = store.loader.load(LoadRequest((), (asked,)))
     assert loaded.number == table.number
     read = loaded.hosts[0]
     record, expected = table.read_host(asked)

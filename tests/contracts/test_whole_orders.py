@@ -6,7 +6,6 @@ page, which is what a crawl with a single slot does.
 """
 
 import random
-import sys
 from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -14,20 +13,17 @@ from pathlib import Path
 
 import pytest
 
-TESTS = Path(__file__).resolve().parents[1]
-sys.path += [str(TESTS / "backends" / "sqlite")]
-
-from sqlite_store import Store, domain_of  # noqa: E402
-
-from gossamer.frontier.frontier import Frontier  # noqa: E402
-from gossamer.frontier.orderings import ORDERINGS, Ordering  # noqa: E402
-from gossamer.frontier.politeness import PolitenessPolicy  # noqa: E402
-from gossamer.frontier.turns import FrontierLimits, Idle, Visit  # noqa: E402
-from gossamer.model.facts import UrlFacts  # noqa: E402
-from gossamer.model.states import UrlState  # noqa: E402
-from gossamer.model.task import Candidate, Via  # noqa: E402
-from gossamer.model.units import Fingerprint, HostKey, Instant, Seconds, Url  # noqa: E402
-from gossamer.store.changes import Batch, PageLinks, RetiredHost, Settlement  # noqa: E402
+from gossamer.frontier.decisions import FrontierLimits, Idle
+from gossamer.frontier.frontier import Frontier
+from gossamer.frontier.orderings import ORDERINGS, Ordering
+from gossamer.frontier.politeness import PolitenessPolicy
+from gossamer.model.batch import Batch, RetiredHost
+from gossamer.model.facts import UrlFacts
+from gossamer.model.settlement import PageLinks, Settlement
+from gossamer.model.states import UrlState
+from gossamer.model.task import Candidate, Via, Visit
+from gossamer.model.units import Fingerprint, HostKey, Instant, Seconds, Url
+from tests.backends.sqlite.sqlite_store import Store, domain_of
 
 HOSTS = (
     *("a.one.com", "b.one.com", "c.one.com", "www.two.com", "three.com", "x.four.org", "y.four.org", "five.org"),

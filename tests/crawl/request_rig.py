@@ -6,35 +6,33 @@ import math
 import random
 from pathlib import Path
 
-from scripted_fetcher import ScriptedFetcher
-
-from gossamer.backends.contactlog.journal import ContactJournal, replay
+from gossamer.backends.contactlog import ContactJournal, replay
 from gossamer.clock import VirtualClock
-from gossamer.crawl.asking import RobotsAsking
-from gossamer.crawl.contacting import Contacting, Way
-from gossamer.crawl.health import Health
-from gossamer.crawl.hosts import HostWish, HostWishes
-from gossamer.crawl.notes import HostNotes, Notes
-from gossamer.crawl.ports import HostLoaded, LastContact
-from gossamer.crawl.tally import Tally
-from gossamer.fetch.dns.dialling import Dialling
+from gossamer.config.hosts import HostSettings, HostSettingsTable
+from gossamer.crawl.counters import Counters
+from gossamer.crawl.visit.host_context import HostContext, HostContexts, HostHealth
+from gossamer.crawl.visit.request import Requester, Route
+from gossamer.crawl.visit.robots import RobotsFetcher
+from gossamer.fetch.dns.address_choice import AddressChoice
+from gossamer.fetch.dns.cache import StoredAnswer
 from gossamer.fetch.dns.resolver import Resolver
-from gossamer.fetch.dns.stored import StoredAnswer
 from gossamer.fetch.http.options import HostOptions
 from gossamer.fetch.robots import RobotsPolicy
 from gossamer.filter.canonical import Canonicaliser
-from gossamer.filter.hosts import HostTable
+from gossamer.filter.host_table import HostTable
 from gossamer.frontier.breaker import BreakerPolicy
+from gossamer.frontier.decisions import WaitUntil
 from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.politeness import PolitenessPolicy
-from gossamer.frontier.turns import Visit, WaitUntil
+from gossamer.model.batch import Batch, Committed, RobotsRecord
 from gossamer.model.facts import DomainFacts
+from gossamer.model.loads import HostLoaded, LastContact
 from gossamer.model.outcome import Failed
-from gossamer.model.task import HostRecord, Task
+from gossamer.model.task import HostRecord, Task, Visit
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Origin, Seconds, Url
 from gossamer.observe.audit import PolitenessAudit
-from gossamer.store.changes import Batch, Committed, RobotsRecord
-from gossamer.store.thread import StoreThread
+from gossamer.store.threads import WriterThread
+from tests.crawl.scripted_fetcher import ScriptedFetcher
 
 A, B = HostKey("a.test"), HostKey("b.test")
 A_ID, B_ID = HostId(1), HostId(2)
@@ -76,7 +74,7 @@ class Rig:
         self.frontier = Frontier(POLITENESS)
         self.resolver = Resolver([name_server], clock)
         self.forbidden: set[str] = set()  # addresses that must not be dialled
-        self.dialling = Dialling(lambda address: address not in self.forbidden)
+        self.dialling = AddressChoice(lambda address: address not in self.forbidden)
         self.journal = ContactJournal(directory)
         self.audit = PolitenessAudit(
             min_delay=POLITENESS.min_delay,
@@ -87,12 +85,12 @@ class Rig:
         writer = _Writer()
         self.commits = writer.commits
         self.committed = asyncio.Event()
-        self.store = StoreThread(
+        self.store = WriterThread(
             writer, clock, before_commit=lambda batch: None, on_commit=lambda committed: self.committed.set()
         )
-        self.hosts = HostWishes()
-        self.tally = Tally({})
-        self.contacting = Contacting(
+        self.hosts = HostSettingsTable()
+        self.tally = Counters({})
+        self.contacting = Requester(
             frontier=self.frontier,
             resolver=self.resolver,
             dialling=self.dialling,
@@ -105,17 +103,17 @@ class Rig:
             hosts=self.hosts,
             tally=self.tally,
         )
-        self.notes = Notes("gossamer")
+        self.notes = HostContexts("gossamer")
         self.nothing_else_left = False
-        self.health = Health(BREAKER, random.Random(1), lambda: self.nothing_else_left)
+        self.health = HostHealth(BREAKER, random.Random(1), lambda: self.nothing_else_left)
         self.sitemaps: list[tuple[Origin, tuple[str, ...]]] = []  # as robots.txt files name them
         self.stored: dict[HostKey, HostLoaded] = {}  # hosts that have a row in the store
         self.asking = self.asking_with(ROBOTS)
         self.locate(A, *a_addresses)
         self.locate(B, *b_addresses)
 
-    def asking_with(self, policy: RobotsPolicy) -> RobotsAsking:
-        return RobotsAsking(
+    def asking_with(self, policy: RobotsPolicy) -> RobotsFetcher:
+        return RobotsFetcher(
             frontier=self.frontier,
             notes=self.notes,
             contacting=self.contacting,
@@ -145,8 +143,8 @@ class Rig:
 
     def ask_with(self, host: HostKey, options: HostOptions | None = None, min_delay: Seconds | None = None) -> None:
         """Settings of one host."""
-        wish = HostWish(options or HostOptions(), min_delay)
-        self.hosts.change_to(HostWishes(single=HostTable(((str(host), wish),))))
+        wish = HostSettings(options or HostOptions(), min_delay)
+        self.hosts.change_to(HostSettingsTable(single=HostTable(((str(host), wish),))))
 
     def load(self, *hosts: HostKey, robots: list[RobotsRecord] | None = None) -> None:
         """Give these hosts back queues, each with a few URLs."""
@@ -179,7 +177,7 @@ class Rig:
         """What a process that starts now would find in the contact journal."""
         return replay(self.directory)
 
-    def host_notes(self, host_id: HostId = A_ID) -> HostNotes:
+    def host_notes(self, host_id: HostId = A_ID) -> HostContext:
         return self.notes[host_id]
 
     def wait_for_visit(self) -> Visit:
@@ -192,7 +190,7 @@ class Rig:
             self.clock.advance(Seconds(turn.when - self.now))
         raise AssertionError("the frontier only waits")
 
-    async def way_to(self, visit: Visit) -> Way:
+    async def way_to(self, visit: Visit) -> Route:
         """Choose the address of a visit, and pass its gate."""
         way = await self.contacting.way_to(visit.host, visit.address)
         assert not isinstance(way, Failed), way

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Final
 
 from gossamer.clock import VirtualClock
-from gossamer.fetch.http.ports import Request
+from gossamer.fetch.ports import Request
 from gossamer.model.outcome import Failed, Failure, FetchOutcome, Response, Truncation
 from gossamer.model.units import Instant, Seconds, Url
 

@@ -7,26 +7,23 @@ from math import exp, log
 
 import pytest
 
-from ageing import aged
-from gossamer.crawl.prices import price_from
-from gossamer.crawl.recrawl_rules import recrawl_rules_of
-from gossamer.crawl.recrawling import Planned, Recrawling
-from gossamer.crawl.signals import HUB_WEIGHT, HostChanging
-from gossamer.fetch.http.headers import http_date
-from gossamer.frontier.turns import Visit
+from gossamer.config.policies import recrawl_rules_of
+from gossamer.config.sections import RecrawlSection
+from gossamer.model.batch import Batch
+from gossamer.model.http_dates import http_date
 from gossamer.model.outcome import Response
 from gossamer.model.states import UrlState
-from gossamer.model.task import Before, Task
+from gossamer.model.task import PreviousVisit, Task, Visit
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Seconds, Url
-from gossamer.recrawl.estimate import USUAL, Estimate, changed, changed_at, flagged, not_flagged, unchanged
-from gossamer.recrawl.index import gap_of_hub, value, value_unflagged
-from gossamer.recrawl.policies.optimal import Optimal
+from gossamer.recrawl.change_hints import HUB_WEIGHT, HostChangeHistory, HostTrust, reported_change, usable_modified
+from gossamer.recrawl.estimate import USUAL, WEIGHT, Estimate, changed, changed_at, flagged, not_flagged, unchanged
+from gossamer.recrawl.planner import Planned, RecrawlPlanner
+from gossamer.recrawl.policies import Optimal
 from gossamer.recrawl.policy import DAY
-from gossamer.recrawl.prior import WEIGHT
+from gossamer.recrawl.price import price_from
 from gossamer.recrawl.rules import prior_of
-from gossamer.recrawl.trust import HostTrust, reported_change, usable_modified
-from gossamer.sections import RecrawlSection
-from gossamer.store.changes import Batch
+from gossamer.recrawl.visit_value import gap_of_hub, value, value_unflagged
+from tests.aged_crawls import aged
 
 HOSTS, PAGES, VISITS = 6, 12, 4_000
 START = Instant(1_700_000_000.0)
@@ -133,7 +130,7 @@ class Plain:
 
 def visit_to(page: Page, lastmod: Instant | None) -> Visit:
     plan = page.planned
-    before = Before(
+    before = PreviousVisit(
         page.visits,
         0,
         UrlState.STORED,
@@ -170,7 +167,7 @@ def seen_at(chance: random.Random, page: Page, now: Instant) -> Seen:
 def test_decisions_are_those_of_the_plain_definition() -> None:
     chance = random.Random(12)
     opening = price_from(None, LIMITS, value(USUAL, 1.0, LIMITS.interval / DAY), START)
-    plans = Recrawling(LIMITS, Optimal(), recrawl_rules_of(LIMITS), opening, lambda priority: priority)
+    plans = RecrawlPlanner(LIMITS, Optimal(), recrawl_rules_of(LIMITS), opening, lambda priority: priority)
     changefreqs = [None, None, "daily", "yearly"]
     pages = [
         Page(n % HOSTS, n, 10 ** chance.uniform(-1, 1), n % 13 == 7, chance.choice(changefreqs))
@@ -204,7 +201,7 @@ def test_decisions_are_those_of_the_plain_definition() -> None:
         page.at, page.modified, page.planned, page.visits = seen.now, seen.modified, plan, page.visits + 1
     batch = Batch()
     plans.hand_over(batch, START, 0)
-    assert [HostChanging.from_text(batch.changing[HostId(host)]).trust for host in range(HOSTS)] == plain.trust
+    assert [HostChangeHistory.from_text(batch.changing[HostId(host)]).trust for host in range(HOSTS)] == plain.trust
     assert [trust.believes_modified for trust in plain.trust] == [True, True, False, False, False, False]
     assert [trust.recall > 0.5 for trust in plain.trust] == [False, False, False, True, True, False]
     assert between > VISITS / 2

@@ -6,11 +6,10 @@ import os
 from pathlib import Path
 from typing import cast
 
-from gossamer.crawl.session import Watch, _tick
+from gossamer.crawl.run.session import Watch, _tick
 from gossamer.model.units import Instant
-from gossamer.observe.live import FILE
 from gossamer.observe.log import EventLog
-from gossamer.observe.snapshot import Snapshot
+from gossamer.observe.snapshot import FILE, Snapshot
 
 
 class OneMoment:

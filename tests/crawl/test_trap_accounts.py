@@ -2,23 +2,23 @@
 
 from collections import Counter
 
-from gossamer.crawl.budgets import Budgets
-from gossamer.crawl.reading import Read
-from gossamer.dedup.soft import SOFT_404
+from gossamer.crawl.trap_accounts import TrapAccounts
+from gossamer.dedup.soft404 import SOFT_404
 from gossamer.filter.domains import registrable_domain
-from gossamer.filter.traps_budget import HostBudget, TrapPolicy
-from gossamer.frontier.turns import Visit
+from gossamer.filter.trap_budget import HostBudget, TrapPolicy
+from gossamer.model.batch import Batch, RetiredHost
+from gossamer.model.document import ProcessedDocument
 from gossamer.model.facts import DomainFacts
+from gossamer.model.settlement import PageLinks, Settlement
 from gossamer.model.states import UrlState
-from gossamer.model.task import HostRecord, Task
+from gossamer.model.task import HostRecord, Task, Visit
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Url
-from gossamer.store.changes import Batch, PageLinks, RetiredHost, Settlement
 
 POLICY = TrapPolicy(patience=30, hosts_per_domain=40, grace=5)
 
 
-def budgets(**wishes: int) -> Budgets:
-    return Budgets(POLICY, domain_of=registrable_domain, **wishes)  # type: ignore[arg-type]
+def budgets(**wishes: int) -> TrapAccounts:
+    return TrapAccounts(POLICY, domain_of=registrable_domain, **wishes)  # type: ignore[arg-type]
 
 
 def record(number: int = 1, host: str = "h.test", contacted: bool = True, budget: str | None = None) -> HostRecord:
@@ -37,12 +37,12 @@ def settled(number: int, state: UrlState = UrlState.STORED, **more: object) -> S
     return Settlement(HostId(1), number, 0, state, Instant(2.0), **more)  # type: ignore[arg-type]
 
 
-def read(settlement: Settlement, links: int = 3) -> Read:
+def read(settlement: Settlement, links: int = 3) -> ProcessedDocument:
     page_links = PageLinks(settlement.url_id, 7, [Fingerprint(n) for n in range(links)], [HostKey("h.test")] * links)
-    return Read(settlement, [], page_links, Counter())
+    return ProcessedDocument(settlement, [], page_links, Counter())
 
 
-def pages_until_cut(kept: Budgets, settlement: Settlement, most: int = 400) -> int:
+def pages_until_cut(kept: TrapAccounts, settlement: Settlement, most: int = 400) -> int:
     """How many pages with this outcome are asked for."""
     for number in range(most):
         asked = visit(number, f"/item/{number}")
@@ -80,7 +80,7 @@ def test_every_outcome_has_its_worth() -> None:
 
 
 def test_nothing_is_cut_on_a_host_that_is_free() -> None:
-    kept = Budgets(POLICY, domain_of=registrable_domain, is_free=lambda host: host == "h.test")
+    kept = TrapAccounts(POLICY, domain_of=registrable_domain, is_free=lambda host: host == "h.test")
     kept.begin(record())
 
     assert pages_until_cut(kept, settled(1, UrlState.DUPLICATE)) == 400

@@ -4,11 +4,11 @@ import math
 
 import pytest
 
-from gossamer.crawl.session import waits_of
+from gossamer.crawl.run.session import waits_of
+from gossamer.frontier.decisions import FrontierStatistics
 from gossamer.frontier.selector import Load
-from gossamer.frontier.turns import FrontierStatistics
 from gossamer.model.units import Instant
-from gossamer.observe.waits import waiting_for
+from gossamer.observe.wait_reasons import waiting_for
 
 NOW = Instant(1_700_000_000.0)
 

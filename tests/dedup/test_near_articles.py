@@ -1,8 +1,8 @@
 """The labelled set of near-identical articles: recall and precision of the whole test, signatures and index."""
 
-from conformance import shared_data
 from gossamer.dedup.near import NearDuplicates, NearMode
 from gossamer.sketch.minhash import signature
+from tests.conformance import shared_data
 
 
 def articles() -> dict[str, str]:

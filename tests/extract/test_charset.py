@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conformance import shared_data
 from gossamer.extract.charset import (
+    NAME_OF_LABEL,
     charset_parameter,
     choose_encoding,
     declared_encoding,
     encoding_of_label,
     replaced_in_utf8,
 )
-from gossamer.extract.encodings import NAME_OF_LABEL
-from gossamer.extract.links import extract_page
+from gossamer.extract.crawl_page import extract_page
+from tests.conformance import shared_data
 
 _PRESCAN = json.loads(shared_data("conformance/encoding/prescan.json").read_text())["cases"]
 

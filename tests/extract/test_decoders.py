@@ -13,9 +13,9 @@ import turbohtml.detect  # noqa: F401  (it registers the codecs)
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conformance import shared_data
-from gossamer.extract.encodings import NAME_OF_LABEL
+from gossamer.extract.charset import NAME_OF_LABEL
 from gossamer.extract.tree import page_tree
+from tests.conformance import shared_data
 
 pytestmark = pytest.mark.library
 

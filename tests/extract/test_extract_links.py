@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.extract.links import LARGE_BODY, MAX_HREF, MAX_LINKS, MAX_TITLE, PageContent, extract_page, is_large
+from gossamer.extract.crawl_page import LARGE_BODY, MAX_HREF, MAX_LINKS, MAX_TITLE, PageContent, extract_page, is_large
 
 URL = "http://x.test/dir/page.html"
 

@@ -6,10 +6,9 @@ from typing import Any
 import ada_url
 import pytest
 
-from conformance import shared_data
-from gossamer.extract.links import extract_page
-from gossamer.extract.page import Page, Wanted, read_page
-from gossamer.extract.refresh import refresh_target
+from gossamer.extract.crawl_page import extract_page, refresh_target
+from gossamer.extract.full_page import Page, Wanted, read_page
+from tests.conformance import shared_data
 
 _HTML = "text/html; charset=utf-8"
 _LINKS = json.loads(shared_data("conformance/html/link-extraction.json").read_text())["cases"]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.extract.language import header_language, language_tag
+from gossamer.extract.page_meta import header_language, language_tag
 
 
 @pytest.mark.parametrize(

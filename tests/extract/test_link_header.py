@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from effort import Cost, by_cost, growth
-from gossamer.extract.link_header import canonical_in_header
+from gossamer.extract.crawl_page import canonical_in_header
+from tests.effort import Cost, by_cost, growth
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from conformance import shared_data
 from gossamer.extract.charset import encoding_of_label
 from gossamer.extract.mime import declared_type, nosniff, parse_mime_type
+from tests.conformance import shared_data
 
 
 def cases(name: str) -> list[dict[str, Any]]:

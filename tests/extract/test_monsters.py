@@ -5,11 +5,10 @@ import random
 
 import pytest
 
-from effort import Cost, by_cost, growth
 from gossamer.extract.charset import guess_encoding
-from gossamer.extract.links import MAX_LINKS, PageContent, extract_page
-from gossamer.extract.page import Wanted, read_page
-from gossamer.extract.srcset import srcset_candidates
+from gossamer.extract.crawl_page import MAX_LINKS, PageContent, extract_page
+from gossamer.extract.full_page import Wanted, read_page, srcset_candidates
+from tests.effort import Cost, by_cost, growth
 
 
 def read(body: bytes) -> PageContent:

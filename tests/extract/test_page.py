@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.extract.links import MAX_HREF, MAX_LINKS, extract_page
-from gossamer.extract.page import MAX_DESCRIPTION, Alternate, Link, LinkKind, Page, Wanted, read_page
+from gossamer.extract.crawl_page import MAX_HREF, MAX_LINKS, extract_page
+from gossamer.extract.full_page import MAX_DESCRIPTION, Alternate, Link, LinkKind, Page, Wanted, read_page
 
 URL = "http://x.test/dir/page.html"
 

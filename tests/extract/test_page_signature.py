@@ -2,7 +2,7 @@
 
 import random
 
-from gossamer.extract.links import extract_page
+from gossamer.extract.crawl_page import extract_page
 from gossamer.sketch.minhash import signature
 
 

@@ -9,10 +9,10 @@ from urllib.parse import urljoin
 
 import pytest
 
-from conformance import shared_data
 from gossamer.extract.sitemaps import Entry, Outcome, read_list
-from gossamer.extract.sitemaps.dates import any_date, rfc822_date, w3c_date
+from gossamer.extract.sitemaps.entries import any_date, rfc822_date, w3c_date
 from gossamer.model.units import Instant
+from tests.conformance import shared_data
 
 NOW = Instant(datetime(2026, 1, 1, tzinfo=UTC).timestamp())
 

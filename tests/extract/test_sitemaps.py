@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from effort import Cost, by_cost, growth, lines_run
 from gossamer.extract.sitemaps import Entry, Fault, ListKind, Outcome, ReadLimits, Related, is_feed, read_list
-from gossamer.extract.sitemaps.dates import any_date
+from gossamer.extract.sitemaps.entries import any_date
 from gossamer.model.units import Instant
+from tests.effort import Cost, by_cost, growth, lines_run
 
 NOW = Instant(1_760_000_000.0)
 

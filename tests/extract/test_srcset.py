@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conformance import shared_data
-from gossamer.extract.srcset import Candidate, srcset_candidates
+from gossamer.extract.full_page import Candidate, srcset_candidates
+from tests.conformance import shared_data
 
 _CASES = json.loads(shared_data("conformance/html/srcset.json").read_text())["cases"]
 

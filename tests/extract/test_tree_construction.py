@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from turbohtml import CData, Comment, Doctype, Document, Element, Namespace, Node, ProcessingInstruction, Text
 
-from conformance import shared_data
 from gossamer.extract.tree import page_tree
+from tests.conformance import shared_data
 
 pytestmark = pytest.mark.library
 

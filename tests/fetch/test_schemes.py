@@ -4,8 +4,7 @@ import asyncio
 
 import pytest
 
-from gossamer.fetch.http.ports import Request
-from gossamer.fetch.schemes import SchemeFetcher
+from gossamer.fetch.ports import Request, SchemeFetcher
 from gossamer.model.outcome import Failed, Failure, FetchOutcome
 from gossamer.model.units import HostKey, Seconds, Url
 

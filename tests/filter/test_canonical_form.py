@@ -4,12 +4,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from effort import lines_run
-from examples import examples
-from gossamer.filter.authority import BLOCKED_PORTS
+from gossamer.filter.authority import BLOCKED_PORTS, fold_escapes
 from gossamer.filter.canonical import Canonical, Canonicaliser, Refusal, canonicalise
-from gossamer.filter.percent import fold_escapes
 from gossamer.filter.query_rules import CanonicalRules
+from tests.effort import lines_run
+from tests.examples import examples
 
 
 def url_of(text: str, base: str | None = None) -> str:

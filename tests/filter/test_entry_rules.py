@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from examples import examples
 from gossamer.errors import ConfigError
-from gossamer.filter.patterns import UrlPattern
+from gossamer.filter.host_table import UrlPattern
 from gossamer.filter.rules import EXCLUDED_EXTENSIONS, EntryRules
 from gossamer.filter.scope import Scope, parse_domains, parse_scope
 from gossamer.model.units import Domain, HostKey, Url
+from tests.examples import examples
 
 HERE = Url("http://www.h.test/a/page.html")
 HOST = HostKey("www.h.test")

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.filter.growing import GrowingSet
+from gossamer.filter.scope import LayeredSet
 
 LOTS = st.lists(st.lists(st.text("abc", max_size=3), max_size=10), max_size=20)
 
@@ -11,8 +11,8 @@ LOTS = st.lists(st.lists(st.text("abc", max_size=3), max_size=10), max_size=20)
 @given(LOTS)
 def test_it_holds_every_name_once_and_earlier_sets_stay_as_they_were(lots: list[list[str]]) -> None:
     plain: set[str] = set()
-    grown = GrowingSet[str]()
-    before: list[tuple[GrowingSet[str], set[str]]] = []
+    grown = LayeredSet[str]()
+    before: list[tuple[LayeredSet[str], set[str]]] = []
     for lot in lots:
         before.append((grown, set(plain)))
         plain.update(lot)
@@ -24,13 +24,13 @@ def test_it_holds_every_name_once_and_earlier_sets_stay_as_they_were(lots: list[
 
 
 def test_what_changes_nothing_gives_the_same_set() -> None:
-    some = GrowingSet(["a", "b"])
+    some = LayeredSet(["a", "b"])
 
     assert some.with_more(["b"]) is some
 
 
 def test_many_small_lots_leave_few_layers() -> None:
-    grown = GrowingSet[str]()
+    grown = LayeredSet[str]()
     for number in range(1000):
         grown = grown.with_more([str(number)])
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.filter.identity import Identities, IdentityRules, Learnt
+from gossamer.filter.identity import Identities, IdentityRules, LearnedParameter
 from gossamer.model.units import HostKey, Url
 
 HOST = HostKey("h.test")
@@ -101,7 +101,7 @@ def test_an_identity_is_its_own(target: str) -> None:
 
 # --- what is learnt --------------------------------------------------------------------------------------
 
-LEARNT = Learnt(HOST, "/view?*", "ref", 24, 6)
+LEARNT = LearnedParameter(HOST, "/view?*", "ref", 24, 6)
 
 
 def keeping(identities: Identities) -> list[int]:

@@ -2,8 +2,8 @@
 
 import random
 
-from gossamer.filter.identity import Learnt
-from gossamer.filter.learning import LearningPolicy, ParameterLearner, Refuted
+from gossamer.filter.identity import LearnedParameter
+from gossamer.filter.parameter_learner import LearningPolicy, ParameterLearner, Refuted
 from gossamer.model.units import HostKey, Url
 
 HOST = HostKey("h.test")
@@ -11,11 +11,13 @@ START = len("http://h.test")
 POLICY = LearningPolicy(pairs=20, contents=5)
 
 
-def document(learner: ParameterLearner, target: str, content: str, host: str = "h.test") -> list[Learnt | Refuted]:
+def document(
+    learner: ParameterLearner, target: str, content: str, host: str = "h.test"
+) -> list[LearnedParameter | Refuted]:
     return learner.page(Url(f"http://{host}{target}"), HostKey(host), len(f"http://{host}"), content.encode())
 
 
-def taught(learner: ParameterLearner, pages: int = 40, contents: int = 10) -> list[Learnt | Refuted]:
+def taught(learner: ParameterLearner, pages: int = 40, contents: int = 10) -> list[LearnedParameter | Refuted]:
     """What follows from pages of so many contents, each met under many values of `ref`."""
     news = []
     for n in range(pages):
@@ -25,7 +27,7 @@ def taught(learner: ParameterLearner, pages: int = 40, contents: int = 10) -> li
 
 
 def test_a_parameter_is_learnt_after_enough_pairs_over_enough_documents() -> None:
-    assert taught(ParameterLearner(POLICY)) == [Learnt(HOST, "/view?*", "ref", 20, 5)]
+    assert taught(ParameterLearner(POLICY)) == [LearnedParameter(HOST, "/view?*", "ref", 20, 5)]
 
 
 def test_too_few_pairs_teach_nothing() -> None:
@@ -80,11 +82,11 @@ def test_the_order_of_parameters_does_not_matter() -> None:
     document(learner, "/view?ref=1&id=2", "two")
     document(learner, "/view?id=1&ref=2", "one")
 
-    assert document(learner, "/view?id=2&ref=2", "two") == [Learnt(HOST, "/view?*", "ref", 2, 2)]
+    assert document(learner, "/view?id=2&ref=2", "two") == [LearnedParameter(HOST, "/view?*", "ref", 2, 2)]
 
 
 def test_what_was_learnt_before_a_restart_is_known_and_can_be_refuted() -> None:
-    known = Learnt(HOST, "/view?*", "ref", 20, 5)
+    known = LearnedParameter(HOST, "/view?*", "ref", 20, 5)
     learner = ParameterLearner(POLICY, (known,), ((HOST, "/list?*", "ref"),))
     document(learner, "/view?id=1&ref=1", "a")
 

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from conformance import shared_data
-from examples import examples
 from gossamer.filter.canonical import Canonical, Canonicaliser, Refusal, canonicalise
 from gossamer.filter.links import MAX_SITES, LinkResolver
 from gossamer.filter.query_rules import CanonicalRules
+from tests.conformance import shared_data
+from tests.examples import examples
 
 NOISE_RULES = CanonicalRules(drop_tracking=True, drop_sessions=True, sort_query=True)
 

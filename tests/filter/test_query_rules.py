@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.filter.canonical import Canonical, Canonicaliser
-from gossamer.filter.legacy_query import with_encoded_query
+from gossamer.filter.links import with_encoded_query
 from gossamer.filter.query_rules import CanonicalRules, minimised
 from gossamer.model.units import Url
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gossamer.filter.shapes import Shape, kind_of, shape_of
+from gossamer.filter.url_shape import Shape, kind_of, shape_of
 
 START = len("http://h.test")
 

@@ -2,9 +2,8 @@
 
 import pytest
 
-from gossamer.filter.hosts import HostTable
-from gossamer.filter.rules import EntryRules
-from gossamer.filter.traps import REPEATS, repeats_itself
+from gossamer.filter.host_table import HostTable
+from gossamer.filter.rules import REPEATS, EntryRules, repeats_itself
 from gossamer.model.units import HostKey, Url
 
 HOST = HostKey("h.test")

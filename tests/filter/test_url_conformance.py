@@ -7,9 +7,9 @@ from typing import TypedDict, cast
 import pytest
 from ada_url import URL
 
-from conformance import shared_data
 from gossamer.filter.canonical import Canonical, canonicalise, parse
-from gossamer.filter.legacy_query import with_encoded_query
+from gossamer.filter.links import with_encoded_query
+from tests.conformance import shared_data
 
 
 class UrlCase(TypedDict, total=False):

@@ -8,9 +8,9 @@ from typing import TypedDict
 
 import pytest
 
-from conformance import shared_data
 from gossamer.filter.canonical import Canonical, Canonicaliser, canonicalise, parse
 from gossamer.filter.query_rules import CanonicalRules
+from tests.conformance import shared_data
 
 
 class Case(TypedDict, total=False):

@@ -7,8 +7,8 @@ import math
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from gossamer.frontier.front_queue import FrontWanted, HostWanted
 from gossamer.model.facts import DomainFacts
+from gossamer.model.loads import FrontWanted, HostWanted
 from gossamer.model.task import HostRecord, Task
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Url
 

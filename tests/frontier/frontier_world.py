@@ -7,18 +7,17 @@ at every step, from records of the world's own.
 
 from typing import NamedTuple, TypeVar
 
-from frontier_table import Changes, Outcome, Report, TaskTable, record_of
-
 from gossamer.frontier.back_queue import HostQueue, HostState
-from gossamer.frontier.front_queue import LoadOrder
+from gossamer.frontier.decisions import FrontierLimits, Idle, WaitUntil
 from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.orderings.ordering import Ordering
 from gossamer.frontier.politeness import Contact, PolitenessPolicy, next_contact, next_contact_of_address
-from gossamer.frontier.rests import PolitenessHeap
-from gossamer.frontier.turns import FrontierLimits, Idle, Visit, WaitUntil
+from gossamer.frontier.politeness_heap import PolitenessHeap
 from gossamer.model.facts import DomainFacts
-from gossamer.model.task import HostRecord, Task
+from gossamer.model.loads import LoadRequest
+from gossamer.model.task import HostRecord, Task, Visit
 from gossamer.model.units import HostId, HostKey, Instant, Seconds
+from tests.frontier.frontier_table import Changes, Outcome, Report, TaskTable, record_of
 
 START = 1000.0
 POLICY = PolitenessPolicy(min_delay=Seconds(1.0), load_factor=10.0, max_adaptive_delay=Seconds(8.0))
@@ -70,7 +69,7 @@ class World:
         self.batch = Changes()
         self.dated: tuple[Changes, float] | None = None
         self.applied: Report | None = None
-        self.order: LoadOrder | None = None
+        self.order: LoadRequest | None = None
         self.answer: Answer | None = None
         self.out: list[Visit] = []
         self.at: dict[HostId, str] = {}  # the address that a visit is busy with

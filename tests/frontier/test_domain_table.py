@@ -1,6 +1,6 @@
 """What is known of the domains whose hosts are in memory, and how little of it."""
 
-from gossamer.frontier.domains import DomainTable
+from gossamer.frontier.domain_counts import DomainTable
 from gossamer.model.facts import DomainFacts
 from gossamer.model.task import HostRecord
 from gossamer.model.units import HostId, HostKey, Instant

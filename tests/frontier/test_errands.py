@@ -1,9 +1,9 @@
 """A visit that has to ask another host than its own is polite to that host."""
 
-from frontier_world import World
-
-from gossamer.frontier.turns import FrontierLimits, Visit, WaitUntil
+from gossamer.frontier.decisions import FrontierLimits, WaitUntil
+from gossamer.model.task import Visit
 from gossamer.model.units import HostId, Instant
+from tests.frontier.frontier_world import World
 
 HERE, THERE = "10.0.0.1", "10.0.0.2"
 A, B, STRANGER = HostId(1), HostId(2), HostId(9)

@@ -1,11 +1,12 @@
 """Hosts that share an address share a gap."""
 
 import pytest
-from frontier_world import World
 
 from gossamer.frontier.address_gate import AddressGates
-from gossamer.frontier.turns import FrontierLimits, Visit, WaitUntil
+from gossamer.frontier.decisions import FrontierLimits, WaitUntil
+from gossamer.model.task import Visit
 from gossamer.model.units import HostId, Instant
+from tests.frontier.frontier_world import World
 
 HERE, THERE = "10.0.0.1", "10.0.0.2"
 

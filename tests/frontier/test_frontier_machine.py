@@ -6,13 +6,14 @@ many runs there are.
 
 import os
 
-from frontier_world import MovingClasses, Points, World
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from gossamer.frontier.decisions import FrontierLimits
 from gossamer.frontier.orderings.ordering import Ordering
-from gossamer.frontier.turns import FrontierLimits, Visit
+from gossamer.model.task import Visit
+from tests.frontier.frontier_world import MovingClasses, Points, World
 
 HOSTS = st.integers(1, 5)
 FRONTS = st.integers(0, 2)

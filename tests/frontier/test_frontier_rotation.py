@@ -1,11 +1,12 @@
 """More hosts than back queues: who keeps one, who makes room?"""
 
 import pytest
-from frontier_world import START, World
 
+from gossamer.frontier.decisions import FrontierLimits, Idle, WaitUntil
 from gossamer.frontier.politeness import PolitenessPolicy
-from gossamer.frontier.turns import FrontierLimits, Idle, Visit, WaitUntil
+from gossamer.model.task import Visit
 from gossamer.model.units import HostId, Seconds
+from tests.frontier.frontier_world import START, World
 
 
 def crowd(hosts: int, urls: int, limits: FrontierLimits, policy: PolitenessPolicy | None = None) -> World:

@@ -1,13 +1,14 @@
 """Turns: who goes, when, and what the frontier answers when nobody may."""
 
 import pytest
-from frontier_table import Report, Row, record_of, task_of
-from frontier_world import POLICY, START, World
 
+from gossamer.frontier.decisions import FrontierLimits, Idle, WaitUntil, selector_shares
 from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.selector import Load
-from gossamer.frontier.turns import FrontierLimits, Idle, Visit, WaitUntil, selector_shares
+from gossamer.model.task import Visit
 from gossamer.model.units import HostId, Instant
+from tests.frontier.frontier_table import Report, Row, record_of, task_of
+from tests.frontier.frontier_world import POLICY, START, World
 
 
 def world_with(*urls: tuple[int, int], **limits: int) -> World:

@@ -7,10 +7,11 @@ import os
 import random
 
 import pytest
-from frontier_world import MovingClasses, Points, World
 
-from gossamer.frontier.turns import FrontierLimits, Visit
+from gossamer.frontier.decisions import FrontierLimits
+from gossamer.model.task import Visit
 from gossamer.model.units import HostId
+from tests.frontier.frontier_world import MovingClasses, Points, World
 
 WALKS = int(os.environ.get("GOSSAMER_WALKS", "400"))
 BLOCK = 50

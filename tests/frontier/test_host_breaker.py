@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from gossamer.frontier.breaker import (
     BreakerPolicy,
+    HostFailures,
     Silence,
-    Trouble,
     after_failure,
     is_given_up,
     is_open,
@@ -21,10 +21,10 @@ POLICY = BreakerPolicy()
 NOW = Instant(1_000_000.0)
 
 
-def failing(times: int, *, unreached: bool, now: Instant = NOW, policy: BreakerPolicy = POLICY) -> Trouble:
+def failing(times: int, *, unreached: bool, now: Instant = NOW, policy: BreakerPolicy = POLICY) -> HostFailures:
     """So many failures, each as soon as the host may be asked again."""
     chance = random.Random(1)
-    trouble: Trouble | None = None
+    trouble: HostFailures | None = None
     for _ in range(times):
         trouble = after_failure(policy, trouble, "conn_refused", now, chance, unreached=unreached)
         now = trouble.until
@@ -48,7 +48,7 @@ def test_a_host_that_is_not_reached_rests_from_the_first_failure_on() -> None:
 @pytest.mark.parametrize("unreached", [True, False])
 def test_rt_06_a_host_that_is_down_for_ten_minutes_is_asked_at_most_twenty_times(unreached: bool) -> None:
     chance, now, asked = random.Random(1), NOW, 0
-    trouble: Trouble | None = None
+    trouble: HostFailures | None = None
     while now < NOW + 600.0:
         asked += 1
         trouble = after_failure(POLICY, trouble, "x", now, chance, unreached=unreached)
@@ -62,7 +62,7 @@ def test_rt_06_a_host_that_is_down_for_ten_minutes_is_asked_at_most_twenty_times
 def test_rt_05_a_host_that_is_back_within_ten_minutes_is_noticed_within_one(
     failures: int, unreached: bool, age: float, seed: int
 ) -> None:
-    before = Trouble(failures, NOW, NOW, "x")
+    before = HostFailures(failures, NOW, NOW, "x")
     now = Instant(NOW + age)
 
     trouble = after_failure(POLICY, before, "x", now, random.Random(seed), unreached=unreached)
@@ -73,7 +73,10 @@ def test_rt_05_a_host_that_is_back_within_ten_minutes_is_noticed_within_one(
 def test_trouble_that_has_lasted_long_is_looked_at_ever_more_rarely_up_to_an_hour() -> None:
     def rest(age: float) -> float:
         now = Instant(NOW + age)
-        return after_failure(POLICY, Trouble(9, NOW, NOW, "x"), "x", now, random.Random(1), unreached=True).until - now
+        return (
+            after_failure(POLICY, HostFailures(9, NOW, NOW, "x"), "x", now, random.Random(1), unreached=True).until
+            - now
+        )
 
     assert 8 * 60 * 0.8 <= rest(4800.0) <= 480.0
     assert 0.8 * 3600 <= rest(1e6) <= 3600.0
@@ -86,7 +89,7 @@ def test_a_host_that_says_how_long_is_left_alone_for_that_long() -> None:
 
 
 def test_a_host_is_given_up_when_it_has_been_sick_for_longer_than_our_patience() -> None:
-    sick, seldom = Trouble(5, NOW, NOW, "x"), Trouble(4, NOW, NOW, "x")
+    sick, seldom = HostFailures(5, NOW, NOW, "x"), HostFailures(4, NOW, NOW, "x")
 
     assert not is_given_up(POLICY, sick, Instant(NOW + 899.0))
     assert is_given_up(POLICY, sick, Instant(NOW + 900.0))
@@ -96,14 +99,14 @@ def test_a_host_is_given_up_when_it_has_been_sick_for_longer_than_our_patience()
 
 @given(st.integers(1, 10**6), st.floats(0, 1e10), st.floats(0, 1e10), st.sampled_from(["conn_refused", "server_error"]))
 def test_trouble_survives_a_restart_as_text(failures: int, since: float, until: float, reason: str) -> None:
-    trouble = Trouble(failures, Instant(since), Instant(until), reason)
+    trouble = HostFailures(failures, Instant(since), Instant(until), reason)
 
-    assert Trouble.from_text(trouble.to_text()) == trouble
+    assert HostFailures.from_text(trouble.to_text()) == trouble
 
 
 @pytest.mark.parametrize("text", ["", "x", "1:2:3", "a:1:2:x", "1:x:2:y", "::::"])
 def test_what_is_no_trouble_is_none(text: str) -> None:
-    assert Trouble.from_text(text) is None
+    assert HostFailures.from_text(text) is None
 
 
 # --- hosts that have never answered ----------------------------------------------------------------------
@@ -139,7 +142,7 @@ def test_a_host_that_has_answered_at_all_is_worth_waiting_for(at: int) -> None:
 
 
 def test_a_host_that_was_given_up_is_given_up_again_when_it_fails_the_next_time() -> None:
-    before = Trouble(4, NOW, NOW, "x", Silence.GIVEN_UP)
+    before = HostFailures(4, NOW, NOW, "x", Silence.GIVEN_UP)
 
     again = after_failure(POLICY, before, "x", NOW, random.Random(1), unreached=True, unanswered=True)
     answered = after_failure(POLICY, before, "x", NOW, random.Random(1), unreached=True)
@@ -150,11 +153,13 @@ def test_a_host_that_was_given_up_is_given_up_again_when_it_fails_the_next_time(
 
 @pytest.mark.parametrize("silence", Silence)
 def test_silence_survives_a_restart(silence: Silence) -> None:
-    trouble = Trouble(3, NOW, Instant(NOW + 7.5), "robots_unreachable", silence)
+    trouble = HostFailures(3, NOW, Instant(NOW + 7.5), "robots_unreachable", silence)
 
-    assert Trouble.from_text(trouble.to_text()) == trouble
+    assert HostFailures.from_text(trouble.to_text()) == trouble
 
 
 def test_trouble_that_was_noted_before_silence_was_is_read() -> None:
-    assert Trouble.from_text("5:1.0:2.0:conn_refused") == Trouble(5, Instant(1.0), Instant(2.0), "conn_refused")
-    assert Trouble.from_text("5:1.0:2.0:conn_refused:nonsense") is None
+    assert HostFailures.from_text("5:1.0:2.0:conn_refused") == HostFailures(
+        5, Instant(1.0), Instant(2.0), "conn_refused"
+    )
+    assert HostFailures.from_text("5:1.0:2.0:conn_refused:nonsense") is None

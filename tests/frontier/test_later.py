@@ -2,14 +2,14 @@
 
 import math
 
-from gossamer.frontier.later import Later
+from gossamer.frontier.front_queue import DueTimers
 from gossamer.model.units import HostId, Instant
 
 A, B = HostId(1), HostId(2)
 
 
 def test_queues_come_back_at_their_dates_the_nearest_first() -> None:
-    later = Later()
+    later = DueTimers()
     later.note(20.0, A, 0)
     later.note(10.0, B, 2)
     later.note(15.0, None, 1)
@@ -21,7 +21,7 @@ def test_queues_come_back_at_their_dates_the_nearest_first() -> None:
 
 
 def test_of_several_dates_of_a_queue_only_the_nearest_counts() -> None:
-    later = Later()
+    later = DueTimers()
     later.note(20.0, A, 0)
     later.note(10.0, A, 0)
     later.note(30.0, A, 0)
@@ -30,7 +30,7 @@ def test_of_several_dates_of_a_queue_only_the_nearest_counts() -> None:
 
 
 def test_a_queue_without_later_urls_is_not_noted() -> None:
-    later = Later()
+    later = DueTimers()
     later.note(math.inf, A, 0)
 
     assert len(later) == 0
@@ -38,7 +38,7 @@ def test_a_queue_without_later_urls_is_not_noted() -> None:
 
 
 def test_a_forgotten_host_does_not_come_back() -> None:
-    later = Later()
+    later = DueTimers()
     later.note(10.0, A, 1)
     later.note(11.0, B, 1)
     later.forget(A, 3)
@@ -48,7 +48,7 @@ def test_a_forgotten_host_does_not_come_back() -> None:
 
 
 def test_memory_is_bounded_by_the_queues_however_often_they_are_read() -> None:
-    later = Later()
+    later = DueTimers()
     for n in range(100_000):
         later.note(1e9 - n, A, 0)
         later.note(1e9, HostId(n), 1)

@@ -6,14 +6,13 @@ import random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from url_samples import url_facts
 
-from gossamer.frontier import signals
+from gossamer.frontier.orderings import signals
 from gossamer.frontier.orderings.mercator import DEFAULT_BOUNDS, DEFAULT_WEIGHTS, Mercator
-from gossamer.frontier.signals import BORNE_BY_LINKS, SIGNALS
-from gossamer.frontier.trusted import TrustedDomains
+from gossamer.frontier.orderings.signals import BORNE_BY_LINKS, SIGNALS, TrustedDomains
 from gossamer.model.facts import BIRTH_CREDIT, CREDIT_UNIT, DomainFacts, UrlFacts
 from gossamer.model.units import Url
+from tests.frontier.url_samples import url_facts
 
 PATTERNS = ("a", "*.b", "c.*", "example.org")
 WEIGHTS = st.fixed_dictionaries(

@@ -2,10 +2,9 @@
 
 import pytest
 
-from gossamer.simulate.pagerank import pagerank
-from gossamer.simulate.replay import Plan, compare
-from gossamer.simulate.web import graph_of_web
-from gossamer.simweb.config import preset
+from gossamer.lab.simulate.graph import graph_of_web, pagerank
+from gossamer.lab.simulate.replay import Plan, compare
+from gossamer.lab.simweb.config import preset
 
 
 @pytest.mark.parametrize("seed", [3, 8])

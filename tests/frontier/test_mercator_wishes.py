@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.config import Config, make_config, read_toml
+from gossamer.config.load import Config, make_config, read_toml
+from gossamer.config.policies import ordering_for
+from gossamer.config.sections import WeightsSection
 from gossamer.errors import ConfigError
 from gossamer.frontier.orderings.mercator import DEFAULT_BOUNDS, DEFAULT_WEIGHTS, Mercator
-from gossamer.frontier.trusted import TrustedDomains
-from gossamer.sections import WeightsSection
-from gossamer.wishes import ordering_for
+from gossamer.frontier.orderings.signals import TrustedDomains
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 

@@ -1,11 +1,10 @@
 """Who of the ready hosts is served next?"""
 
-from frontier_table import Row, task_of
-
 from gossamer.frontier.back_queue import HostQueue, HostState
-from gossamer.frontier.ready_classes import ReadyClasses
+from gossamer.frontier.ready import ReadyClasses
 from gossamer.frontier.selector import Selector, SelectorRatios
 from gossamer.model.units import HostId
+from tests.frontier.frontier_table import Row, task_of
 
 
 def always_open(host: HostQueue) -> bool:

@@ -5,11 +5,11 @@ import random
 from itertools import pairwise
 
 import pytest
-from frontier_world import noted_in
 
 from gossamer.frontier.back_queue import HostQueue, HostState
-from gossamer.frontier.rests import PolitenessHeap
+from gossamer.frontier.politeness_heap import PolitenessHeap
 from gossamer.model.units import HostId, Instant, Seconds
+from tests.frontier.frontier_world import noted_in
 
 NOW = Instant(1000.0)
 

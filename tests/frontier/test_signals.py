@@ -5,13 +5,12 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from url_samples import COUNTS, CREDITS, HOSTS, url_facts
 
-from gossamer.frontier import signals
-from gossamer.frontier.signals import ARTICLE, ASSET, HOME, INDEX, SIGNALS
-from gossamer.frontier.trusted import TrustedDomains
+from gossamer.frontier.orderings import signals
+from gossamer.frontier.orderings.signals import ARTICLE, ASSET, HOME, INDEX, SIGNALS, TrustedDomains
 from gossamer.model.facts import BIRTH_CREDIT, CREDIT_UNIT, UrlFacts
 from gossamer.model.units import Url
+from tests.frontier.url_samples import COUNTS, CREDITS, HOSTS, url_facts
 
 
 @given(url=url_facts())
@@ -191,7 +190,7 @@ def test_a_pattern_that_is_none_is_refused_by_name(pattern: str) -> None:
 
 
 def test_no_more_hosts_are_remembered_than_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gossamer.frontier.trusted.HOSTS_KEPT", 100)
+    monkeypatch.setattr("gossamer.frontier.orderings.signals.HOSTS_KEPT", 100)
     domains = TrustedDomains(["*.test"])
 
     answers = [domains.of_host(f"h{n % 150}.test") for n in range(1000)]

@@ -10,13 +10,17 @@ from dataclasses import dataclass
 
 import brotli  # type: ignore[import-untyped]
 import zstandard
-from corpus import FEED, HTML_PAGES, LISTINGS, LONG_URLS, ROBOTS, SEARCH_PAGES, SITEMAPS, URLS
 
 from gossamer.errors import SearchFailed
-from gossamer.extract.charset import charset_parameter, choose_encoding, declared_encoding, encoding_of_label
-from gossamer.extract.encodings import NAME_OF_LABEL
-from gossamer.extract.kinds import Kinds, is_html
-from gossamer.extract.links import MAX_LINKS, extract_page
+from gossamer.extract.charset import (
+    NAME_OF_LABEL,
+    charset_parameter,
+    choose_encoding,
+    declared_encoding,
+    encoding_of_label,
+)
+from gossamer.extract.content_types import Kinds, is_html
+from gossamer.extract.crawl_page import MAX_LINKS, extract_page
 from gossamer.extract.mime import (
     RESOURCE_HEADER,
     computed_type,
@@ -28,23 +32,24 @@ from gossamer.extract.mime import (
 )
 from gossamer.extract.sitemaps import Entry, ListKind, Outcome, ReadLimits, read_list
 from gossamer.extract.sitemaps.entries import CHANGE_FREQUENCIES, MAX_HREF
-from gossamer.fetch.ftp.index_page import index_page
-from gossamer.fetch.ftp.listing import MAX_ENTRIES, read_listing
-from gossamer.fetch.ftp.paths import ftp_path
-from gossamer.fetch.ftp.replies import BadReply, ReplyReader, extended_port, passive_port, status_of_refusal
+from gossamer.fetch.ftp.fetcher import ftp_path
+from gossamer.fetch.ftp.listing import MAX_ENTRIES, index_page, read_listing
+from gossamer.fetch.ftp.session import BadReply, ReplyReader, extended_port, passive_port, status_of_refusal
 from gossamer.fetch.http.body import payload
-from gossamer.fetch.http.chunked import ChunkScanner, dechunk
+from gossamer.fetch.http.codings import ChunkScanner, dechunk
 from gossamer.fetch.http.exchange import Exchange
-from gossamer.fetch.http.headers import http_date, parse_fields, retry_after
-from gossamer.fetch.http.ports import FetchLimits
+from gossamer.fetch.http.headers import parse_fields
+from gossamer.fetch.ports import FetchLimits
 from gossamer.fetch.robots import max_age_of, parse_robots, rules_from_answer
 from gossamer.filter.canonical import Canonical, canonicalise
 from gossamer.filter.links import LinkResolver
 from gossamer.filter.query_rules import CanonicalRules
+from gossamer.model.http_dates import http_date, retry_after
 from gossamer.model.outcome import Response
 from gossamer.model.units import Instant, Seconds, Url
-from gossamer.seed.duckduckgo import DuckDuckGo
+from gossamer.seed.engines import DuckDuckGo
 from gossamer.seed.search import SearchAnswer
+from tests.fuzz.corpus import FEED, HTML_PAGES, LISTINGS, LONG_URLS, ROBOTS, SEARCH_PAGES, SITEMAPS, URLS
 
 NOW = Instant(1_700_000_000.0)
 _MAX_DECODED = 1 << 18

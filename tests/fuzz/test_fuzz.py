@@ -12,10 +12,11 @@ from collections.abc import Iterator
 from types import FrameType
 
 import pytest
-from fuzz_targets import TARGETS, Target
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from mutations import Mutator
+
+from tests.fuzz.fuzz_targets import TARGETS, Target
+from tests.fuzz.mutations import Mutator
 
 _SHORT_RUN = 12_000
 _ALL_INPUTS = int(os.environ.get("GOSSAMER_FUZZ") or _SHORT_RUN)

@@ -4,9 +4,9 @@ import gc
 import os
 
 import pytest
-from fuzz_targets import TARGETS, Target
 
-from effort import Cost, cpu_seconds, lines_run
+from tests.effort import Cost, cpu_seconds, lines_run
+from tests.fuzz.fuzz_targets import TARGETS, Target
 
 _FACTOR = 8
 _SLACK = 3.0  # linear work may be this much slower than linear: caches, allocation

@@ -14,19 +14,18 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
-from survival import on_a_loop, under_watch
-
 from gossamer.clock import SteadyClock, VirtualClock
+from gossamer.fetch.dns.address_choice import UNREACHED, AddressChoice
 from gossamer.fetch.dns.cache import Addresses
-from gossamer.fetch.dns.dialling import UNREACHED, Dialling
 from gossamer.fetch.dns.policy import AddressPolicy
 from gossamer.fetch.dns.resolver import Resolver
 from gossamer.fetch.http.curl import CurlFetcher
-from gossamer.fetch.http.ports import FetchLimits, Request
+from gossamer.fetch.ports import FetchLimits, Request
 from gossamer.model.outcome import Failed, Failure, FetchOutcome
 from gossamer.model.units import Domain, HostKey, Seconds, Url
-from name_server import NameServer, Zone, name_server
-from travelling import TravellingLoop
+from tests.hostile.survival import on_a_loop, under_watch
+from tests.name_server import NameServer, Zone, name_server
+from tests.time_travel import TravellingLoop
 
 T = TypeVar("T")
 AGENT = "gossamer-test/1.0 (+mailto:crawl@example.test)"
@@ -50,7 +49,7 @@ class Stage:
     resolver: Resolver
     names: NameServer
     clock: VirtualClock
-    dialling: Dialling
+    dialling: AddressChoice
     fetcher: CurlFetcher
 
     async def visit(self, host: str, port: int, path: str = "/") -> FetchOutcome:
@@ -90,7 +89,7 @@ async def stage(zone: Zone, *permitted: str, answer_time: float = 1.0) -> AsyncI
         policy = AddressPolicy(allowed_networks=permitted)
         fetcher = CurlFetcher(AGENT, LIMITS, SteadyClock(), allow=policy.may_dial)
         try:
-            yield Stage(resolver, names, clock, Dialling(policy.may_dial), fetcher)
+            yield Stage(resolver, names, clock, AddressChoice(policy.may_dial), fetcher)
         finally:
             await fetcher.close()
             await resolver.close()

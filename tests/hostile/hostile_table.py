@@ -8,7 +8,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from hostile_cases import DIFFERENCES, GROUPS, NOT_YET
+from tests.hostile.hostile_cases import DIFFERENCES, GROUPS, NOT_YET
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "HOSTILE.md"

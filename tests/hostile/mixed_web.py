@@ -77,7 +77,12 @@ class MixedWeb:
     def __enter__(self) -> "MixedWeb":
         self._log.write_bytes(b"")
         self._process = subprocess.Popen(
-            [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, process_group=0
+            [sys.executable, "-m", __name__],
+            cwd=Path(__file__).parents[2],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            process_group=0,
         )
         assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdin.write(json.dumps(self.plan.__dict__) + "\n")
@@ -315,7 +320,7 @@ def listening(backlog: int = 1024) -> socket.socket:
 
 
 def expired_certificate() -> ssl.SSLContext:
-    from trusting import authority
+    from tests.fetch.http.tls_trust import authority
 
     return authority().server_side("*.test", expired=True)
 
@@ -342,5 +347,4 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "fetch" / "http"))
     asyncio.run(main())

@@ -11,14 +11,13 @@ from collections.abc import Awaitable, Callable, Iterator
 from ssl import SSLContext
 from typing import TypeVar
 
-from scripted_server import PAGE, PATIENT, Script, Scripted, always, fetching, serving
-from survival import MIB, on_a_loop, under_watch
-
 from gossamer.clock import Clock
 from gossamer.fetch.http.curl import CurlFetcher
 from gossamer.fetch.http.options import HostOptions
-from gossamer.fetch.http.ports import FetchLimits
+from gossamer.fetch.ports import FetchLimits
 from gossamer.model.outcome import Failed, Failure, FetchOutcome, Response
+from tests.fetch.http.scripted_server import PAGE, PATIENT, Script, Scripted, always, fetching, serving
+from tests.hostile.survival import MIB, on_a_loop, under_watch
 
 T = TypeVar("T")
 LATE = {Failure.CONNECT_TIMEOUT, Failure.READ_TIMEOUT, Failure.TOO_SLOW}

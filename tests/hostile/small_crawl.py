@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from running import GIVEN_UP_AT_ONCE, Constants, Ended, Json, gossamer
-from small_server import SmallServer, links, page
-from survival import check_memory
 from warcio.archiveiterator import ArchiveIterator
+
+from tests.hostile.survival import check_memory
+from tests.integration.crawl_process import GIVEN_UP_AT_ONCE, Constants, Ended, Json, gossamer
+from tests.integration.small_server import SmallServer, links, page
 
 RETRY = "[retry]\ndelay = 0.05\n"
 """Scaled down: what comes again comes soon."""

@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import TypeVar
 
 import uvloop
-from forking import standing
 from warcio.archiveiterator import ArchiveIterator
 
 from gossamer.model.states import UrlState
-from warc_checking import check_by_warcio
+from tests.integration.fork_client import standing
+from tests.warc_checking import check_by_warcio
 
 T = TypeVar("T")
 MIB = 1 << 20

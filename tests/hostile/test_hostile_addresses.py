@@ -1,11 +1,11 @@
 """Addresses that are written into URLs and redirects: read as what they mean, then judged. UR-08, UR-09, RD-07."""
 
 import pytest
-from dns_stage import listening, stage, survive
 
 from gossamer.filter.canonical import Canonical, Refusal, canonicalise
 from gossamer.model.outcome import Failed, Failure
-from name_server import NXDOMAIN, Reply
+from tests.hostile.dns_stage import listening, stage, survive
+from tests.name_server import NXDOMAIN, Reply
 
 LOOPBACK = ["2130706433", "0177.0.0.1", "0x7f.1", "127.1", "0x7F000001", "017700000001", "127.0.0.1.", "localhost"]
 NOWHERE = ["0", "0.0.0.0", "[::]"]

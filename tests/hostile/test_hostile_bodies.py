@@ -11,21 +11,21 @@ from pathlib import Path
 import brotli  # type: ignore[import-untyped]
 import pytest
 import zstandard
-from running import gossamer
-from scripted import GOOD_PAGE, drive, page, site
-from scripted_server import HEAD, PATIENT, Script, StepClock, Talk, always, answered, failed, hasty
-from small_crawl import NEIGHBOUR, RETRY, SmallCrawl, archived
-from survival import MIB
 
-from effort import lines_run
 from gossamer.extract.charset import encoding_of_label
-from gossamer.extract.elsewhere import LargePages
-from gossamer.extract.kinds import is_html
-from gossamer.extract.links import MAX_LINKS, PageContent, extract_page, is_large
+from gossamer.extract.content_types import is_html
+from gossamer.extract.crawl_page import MAX_LINKS, PageContent, extract_page, is_large
+from gossamer.extract.large_pages import LargePages
 from gossamer.fetch.http.body import MAX_DECODED_BYTES, Payload, payload, payload_in_slices, takes_long
 from gossamer.fetch.http.curl import CurlFetcher
-from gossamer.fetch.http.ports import FetchLimits
+from gossamer.fetch.ports import FetchLimits
 from gossamer.model.outcome import Failed, Failure, Response, Truncation
+from tests.effort import lines_run
+from tests.fetch.http.scripted_server import HEAD, PATIENT, Script, StepClock, Talk, always, answered, failed, hasty
+from tests.hostile.scripted import GOOD_PAGE, drive, page, site
+from tests.hostile.small_crawl import NEIGHBOUR, RETRY, SmallCrawl, archived
+from tests.hostile.survival import MIB
+from tests.integration.crawl_process import gossamer
 
 KIB = 1024
 LINKS = b"<!DOCTYPE html><title>t</title>" + b"".join(b"<p>text %d <a href='/%d'>x</a>\n" % (n, n) for n in range(3000))

@@ -3,16 +3,16 @@
 import asyncio
 
 import pytest
-from dns_stage import listening, resolver_at, stage, survive, swallowing
 
 from gossamer.clock import VirtualClock
+from gossamer.fetch.dns.address_choice import DialRules
 from gossamer.fetch.dns.cache import Addresses
-from gossamer.fetch.dns.dialling import DialRules
 from gossamer.fetch.dns.resolver import NotNow, Resolver
 from gossamer.frontier.retries import RETRY_RULES
 from gossamer.model.outcome import Failed, Failure, FetchOutcome, Response
 from gossamer.model.units import HostKey, Seconds
-from name_server import AAAA, CNAME, NXDOMAIN, SERVFAIL, A, Reply, a, aaaa, name_server, only
+from tests.hostile.dns_stage import listening, resolver_at, stage, survive, swallowing
+from tests.name_server import AAAA, CNAME, NXDOMAIN, SERVFAIL, A, Reply, a, aaaa, name_server, only
 
 SILENT = Reply(silent=True)
 HERE = "127.0.7.1"  # where pages are; permitted by the cases that fetch

@@ -7,14 +7,14 @@ from collections.abc import Callable
 
 import pytest
 import uvloop
-from dns_stage import stage, survive
 
 from gossamer.fetch.dns.answer import MOST_ADDRESSES
 from gossamer.fetch.dns.cache import Addresses
 from gossamer.fetch.dns.resolver import NotNow
 from gossamer.model.outcome import Failed, Failure
 from gossamer.model.units import Seconds
-from name_server import ANSWER, POINTER_TO_QUESTION, A, Reply, Zone, a, encoded, only, question_of, record
+from tests.hostile.dns_stage import stage, survive
+from tests.name_server import ANSWER, POINTER_TO_QUESTION, A, Reply, Zone, a, encoded, only, question_of, record
 
 HERE, EVIL = "192.0.2.1", "192.0.2.66"
 TROUBLE = {Failure.DNS_TIMEOUT, Failure.DNS_SERVFAIL}

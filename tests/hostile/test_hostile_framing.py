@@ -4,18 +4,18 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from running import Json
-from scripted import GOOD_PAGE, drive, fetched, page, site
-from scripted_server import HEAD, Script, Talk, always, answered, failed, hasty
-from small_crawl import SmallCrawl
-from survival import MIB
 
-from gossamer.backends.warcfile.reader import read_record
+from gossamer.backends.warc.reader import read_record
 from gossamer.clock import VirtualClock
 from gossamer.fetch.http.body import payload
 from gossamer.fetch.http.curl import CurlFetcher
-from gossamer.fetch.http.ports import FetchLimits
+from gossamer.fetch.ports import FetchLimits
 from gossamer.model.outcome import Failed, Failure, Response, Truncation
+from tests.fetch.http.scripted_server import HEAD, Script, Talk, always, answered, failed, hasty
+from tests.hostile.scripted import GOOD_PAGE, drive, fetched, page, site
+from tests.hostile.small_crawl import SmallCrawl
+from tests.hostile.survival import MIB
+from tests.integration.crawl_process import Json
 
 KIB = 1024
 OK = b"HTTP/1.1 200 OK\r\n"

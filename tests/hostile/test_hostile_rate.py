@@ -14,12 +14,12 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from running import Command, Constants, gossamer, wait_until
-from small_crawl import SmallCrawl
-from small_server import NOTHING, Answer, Site, SmallServer, links, page
 
-from gossamer.fetch.http.headers import RETRY_AFTER_CAP, retry_after
+from gossamer.model.http_dates import RETRY_AFTER_CAP, retry_after
 from gossamer.model.units import Instant
+from tests.hostile.small_crawl import SmallCrawl
+from tests.integration.crawl_process import Command, Constants, gossamer, wait_until
+from tests.integration.small_server import NOTHING, Answer, Site, SmallServer, links, page
 
 NOW = Instant(1_800_000_000.0)
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -43,7 +43,7 @@ def asctime(moment: float) -> str:
 
 
 TOML = f"[retry]\ndelay = {BASE}\n"
-AT_ONCE = Constants({"gossamer.wishes.HOST_PATIENCE": 0.0})
+AT_ONCE = Constants({"gossamer.config.policies.HOST_PATIENCE": 0.0})
 
 
 def asked_at(server: SmallServer, path: str) -> list[float]:

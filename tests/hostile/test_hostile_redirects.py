@@ -11,15 +11,15 @@ import signal
 from pathlib import Path
 
 import pytest
-from dns_stage import naming
-from running import Command, Json, gossamer, wait_until
-from scripted import site as scripted_site
-from scripted_server import Talk
-from small_crawl import SmallCrawl
-from small_server import NOTHING, Answer, SmallServer, links, page
-from survival import SECRET
 
-from name_server import NXDOMAIN, A, Reply, a
+from tests.fetch.http.scripted_server import Talk
+from tests.hostile.dns_stage import naming
+from tests.hostile.scripted import site as scripted_site
+from tests.hostile.small_crawl import SmallCrawl
+from tests.hostile.survival import SECRET
+from tests.integration.crawl_process import Command, Json, gossamer, wait_until
+from tests.integration.small_server import NOTHING, Answer, SmallServer, links, page
+from tests.name_server import NXDOMAIN, A, Reply, a
 
 pytestmark = pytest.mark.service
 

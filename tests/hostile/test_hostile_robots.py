@@ -13,22 +13,22 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from dns_stage import naming
-from running import GIVEN_UP_AT_ONCE, Command, Constants, Json, gossamer, wait_until
-from scripted import site as scripted_site
-from scripted_server import Scripted, Talk
-from small_crawl import RETRY, SmallCrawl
-from small_server import NOTHING, Answer, Site, SmallServer, links, page
-from trusting import authority
 
-from effort import growth, lines_run
 from gossamer.fetch.robots import parse_robots
 from gossamer.filter.canonical import Canonical, canonicalise
-from name_server import NXDOMAIN, SERVFAIL, A, Reply, a
+from tests.effort import growth, lines_run
+from tests.fetch.http.scripted_server import Scripted, Talk
+from tests.fetch.http.tls_trust import authority
+from tests.hostile.dns_stage import naming
+from tests.hostile.scripted import site as scripted_site
+from tests.hostile.small_crawl import RETRY, SmallCrawl
+from tests.integration.crawl_process import GIVEN_UP_AT_ONCE, Command, Constants, Json, gossamer, wait_until
+from tests.integration.small_server import NOTHING, Answer, Site, SmallServer, links, page
+from tests.name_server import NXDOMAIN, SERVFAIL, A, Reply, a
 
 pytestmark = pytest.mark.service
 
-PATIENT = Constants({"gossamer.wishes.MAX_RETRY_DELAY": 0.5})
+PATIENT = Constants({"gossamer.config.policies.MAX_RETRY_DELAY": 0.5})
 """A host that is down is waited for."""
 HOME = links("/open", "/private")
 PRIVATE = "User-agent: *\nDisallow: /private\n"
@@ -231,7 +231,7 @@ def test_rb_17_a_file_that_drips_is_unreachable_when_its_time_is_up(tmp_path: Pa
             await talk.say(b"#")
             await asyncio.sleep(0.05)
 
-    constants = Constants(GIVEN_UP_AT_ONCE | {"gossamer.crawl.contacting.ROBOTS_TIMEOUT": 0.4})
+    constants = Constants(GIVEN_UP_AT_ONCE | {"gossamer.crawl.visit.request.ROBOTS_TIMEOUT": 0.4})
     crawl = SmallCrawl(tmp_path, constants=constants)
     with scripted_site(script) as server:
         crawl.run(f"http://127.0.0.1:{server.port}/")  # another host is crawled meanwhile

@@ -6,9 +6,10 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from running import Json, gossamer
-from small_crawl import RETRY, SmallCrawl
-from small_server import Answer, SmallServer, links, page
+
+from tests.hostile.small_crawl import RETRY, SmallCrawl
+from tests.integration.crawl_process import Json, gossamer
+from tests.integration.small_server import Answer, SmallServer, links, page
 
 pytestmark = pytest.mark.service
 

@@ -7,13 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from running import Command, gossamer, wait_until
-from serving import Service
-from small_crawl import SmallCrawl
-from small_server import NOTHING, Answer, SmallServer
-from test_hostile_bodies import brotli_bomb, gzip_bomb, zstd_bomb
 
-from effort import cpu_seconds
 from gossamer.extract.charset import encoding_of_label
 from gossamer.extract.sitemaps import ReadLimits, read_list
 from gossamer.fetch.http.body import payload
@@ -21,6 +15,12 @@ from gossamer.fetch.robots import parse_robots
 from gossamer.filter.canonical import canonicalise
 from gossamer.model.outcome import Response
 from gossamer.model.units import Instant, Seconds, Url
+from tests.effort import cpu_seconds
+from tests.hostile.small_crawl import SmallCrawl
+from tests.hostile.test_hostile_bodies import brotli_bomb, gzip_bomb, zstd_bomb
+from tests.integration.crawl_process import Command, gossamer, wait_until
+from tests.integration.small_server import NOTHING, Answer, SmallServer
+from tests.service.service_process import Service
 
 pytestmark = pytest.mark.timed
 

@@ -5,16 +5,16 @@ import ssl
 from pathlib import Path
 
 import pytest
-from running import Constants, gossamer
-from scripted import GOOD_PAGE, drive, page, site
-from scripted_server import PATIENT, Script, Talk, always, answered, failed, hasty
-from small_crawl import NEIGHBOUR, RETRY, SmallCrawl, archived
-from trusting import authority, stranger
 
 from gossamer.fetch.http.curl import CurlFetcher
 from gossamer.fetch.http.options import HostOptions
-from gossamer.fetch.http.ports import FetchLimits
+from gossamer.fetch.ports import FetchLimits
 from gossamer.model.outcome import Failed, Failure, Response
+from tests.fetch.http.scripted_server import PATIENT, Script, Talk, always, answered, failed, hasty
+from tests.fetch.http.tls_trust import authority, stranger
+from tests.hostile.scripted import GOOD_PAGE, drive, page, site
+from tests.hostile.small_crawl import NEIGHBOUR, RETRY, SmallCrawl, archived
+from tests.integration.crawl_process import Constants, gossamer
 
 ALERT = b"\x15\x03\x03\x00\x02\x02"  # a record with a fatal alert; its number follows
 UNRECOGNIZED_NAME, PROTOCOL_VERSION = b"\x70", b"\x46"
@@ -165,7 +165,7 @@ def test_tl_07_a_host_that_does_so_from_the_first_request_on_is_asked_twice(tmp_
     tls = authority().server_side("127.0.0.1")
     tls.sni_callback = never
     # A host is also given up for the longest delay: on a busy machine the next URL comes later than some seconds.
-    patient = Constants({"gossamer.wishes.MAX_RETRY_DELAY": 600.0})
+    patient = Constants({"gossamer.config.policies.MAX_RETRY_DELAY": 600.0})
     crawl = SmallCrawl(tmp_path, f'{RETRY}[fetch]\nca_bundle = "{authority().ca_file}"\n', patient)
     with site(always(page()), tls=tls) as server:
         crawl.run(*(f"https://127.0.0.1:{server.port}/{n}" for n in range(3)))

@@ -4,13 +4,13 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from dns_stage import naming
-from running import gossamer, wait_until
-from serving import Service
-from small_crawl import SmallCrawl
-from small_server import Answer, SmallServer, links
 
-from name_server import NXDOMAIN, A, Reply, a
+from tests.hostile.dns_stage import naming
+from tests.hostile.small_crawl import SmallCrawl
+from tests.integration.crawl_process import gossamer, wait_until
+from tests.integration.small_server import Answer, SmallServer, links
+from tests.name_server import NXDOMAIN, A, Reply, a
+from tests.service.service_process import Service
 
 pytestmark = pytest.mark.service
 

@@ -11,24 +11,23 @@ import re
 from pathlib import Path
 
 import pytest
-from dns_stage import naming
-from running import Json, gossamer
-from scripted import site
-from scripted_server import Scripted, Talk
-from small_crawl import SmallCrawl
-from small_server import Answer, SmallServer, links
-from survival import SECRET
 
-from effort import lines_run
-from gossamer.extract.links import extract_page
+from gossamer.extract.crawl_page import extract_page
 from gossamer.filter.canonical import Canonical, Canonicaliser, Refusal, canonicalise
-from gossamer.filter.growing import GrowingSet
 from gossamer.filter.links import LinkResolver
 from gossamer.filter.rules import EntryRules
-from gossamer.filter.scope import Scope
+from gossamer.filter.scope import LayeredSet, Scope
 from gossamer.model.units import HostKey
-from gossamer.seen.fingerprint import fingerprint
-from name_server import NXDOMAIN, A, Reply, a
+from gossamer.seen.tiers import fingerprint
+from tests.effort import lines_run
+from tests.fetch.http.scripted_server import Scripted, Talk
+from tests.hostile.dns_stage import naming
+from tests.hostile.scripted import site
+from tests.hostile.small_crawl import SmallCrawl
+from tests.hostile.survival import SECRET
+from tests.integration.crawl_process import Json, gossamer
+from tests.integration.small_server import Answer, SmallServer, links
+from tests.name_server import NXDOMAIN, A, Reply, a
 
 PAGE = "http://page.test/dir/"
 HERE = "127.0.8.1"
@@ -88,7 +87,7 @@ def test_ur_02_ports_that_are_none_and_ports_of_other_services_are_refused() -> 
 
 
 def test_ur_03_the_scope_judges_the_true_host_and_userinfo_is_dropped() -> None:
-    rules = EntryRules(scope=Scope(hosts=GrowingSet([HostKey("h.test")])))
+    rules = EntryRules(scope=Scope(hosts=LayeredSet([HostKey("h.test")])))
 
     offered = Offered(f"http://a:{SECRET}@h.test/", "http://h.test@evil.test/", "//h.test:x@evil.test/", rules=rules)
 

@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
-from running import Ended, gossamer
-from small_server import NOTHING, Answer, SmallServer
 from warcio.archiveiterator import ArchiveIterator
+
+from tests.integration.crawl_process import Ended, gossamer
+from tests.integration.small_server import NOTHING, Answer, SmallServer
 
 
 class Validators(Enum):

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from debian import unpacked
+from tests.debian import unpacked
 
 _CONFIGURATION = """\
 daemon off;

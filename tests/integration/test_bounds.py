@@ -9,18 +9,19 @@ from pathlib import Path
 
 import pytest
 import uvloop
-from checking import check_everything
-from running import Scene, scene, small_web
 
-from gossamer.assemble import assemble
 from gossamer.backends.sqlite.database import connect
-from gossamer.config import make_config
-from gossamer.crawl.desk import DeskLimits
+from gossamer.config.load import make_config
+from gossamer.crawl.document.queue import DocumentQueueLimits
+from gossamer.crawl.run.assemble import assemble
 from gossamer.filter.canonical import canonicalise
+from gossamer.model.batch import Batch, Committed
+from gossamer.model.settlement import Settlement
 from gossamer.model.units import Instant
 from gossamer.seed.lists import read_arguments
-from gossamer.store.changes import Batch, Committed, Settlement
 from gossamer.store.ports import BatchWriter
+from tests.integration.crawl_checks import check_everything
+from tests.integration.crawl_process import Scene, scene, small_web
 
 pytestmark = pytest.mark.service
 
@@ -80,7 +81,7 @@ async def crawl_slowly(stage: Scene, *, max_settlements: int, max_weight: int) -
     store._writer = held = HeldWriter(store._writer, stage.dir / "crawl.db")
     store.slow_after = 3600.0
     store._max_settlements, store._max_weight = max_settlements, max_weight
-    desk._limits = DeskLimits(max_documents=max_settlements)
+    desk._limits = DocumentQueueLimits(max_documents=max_settlements)
     settle = Batch.settle
 
     def watched(batch: Batch, settlement: Settlement) -> None:

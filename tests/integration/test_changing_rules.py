@@ -3,12 +3,14 @@
 import os
 import signal
 import threading
+from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from running import Command, Constants, Ended, Scene, answered, gossamer, scene, small_web, wait_until
-from small_server import Answer, SmallServer, links, page
+
+from tests.integration.crawl_process import Command, Constants, Ended, Scene, gossamer, scene, small_web, wait_until
+from tests.integration.small_server import Answer, SmallServer, links, page
 
 pytestmark = pytest.mark.service
 
@@ -75,15 +77,17 @@ def test_rules_that_cannot_be_used_change_nothing(tmp_path: Path) -> None:
 
 def test_a_missing_url_is_asked_again_after_its_delay_and_is_gone_in_the_end(tmp_path: Path) -> None:
     toml = "[retry]\ndelay = 1.0\nmissing_delay = 0.01\n"
-    constants = Constants({"gossamer.wishes.MISSING_TRIES": 2})
+    constants = Constants({"gossamer.config.policies.MISSING_TRIES": 2})
     with scene(tmp_path, small_web(missing_rate=0.1, fault_rate=0.0), toml=toml) as crawl:
         first = gossamer(*crawl.command, constants)
         missing = by_state(crawl)["missing"]
-        before = answered(crawl.log)
         second = gossamer(*crawl.command, constants)
+        gone = by_state(crawl)["gone"]
+        base_of = {host.name: host.base for host in crawl.web.web().hosts}
+    visits = Counter(base_of[request.host] + request.target for request in crawl.web.requests())
 
-        assert first.report["missing"] == len(missing) > 0
-        assert second.report["gone"] == len(missing)
-        assert by_state(crawl)["gone"] == missing
-        assert answered(crawl.log) == before + len(missing)
-        assert second.report["finished"] is True
+    assert first.report["missing"] == len(missing) > 0
+    assert second.report["gone"] == len(missing)
+    assert gone == missing
+    assert {url: n for url, n in visits.items() if n > 1} == dict.fromkeys(missing, 2)
+    assert second.report["finished"] is True

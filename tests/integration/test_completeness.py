@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from checking import PAGE_KEYS, check_archive, check_outcomes, check_report
-from running import Ended, Json, gossamer, scene, side_by_side, small_web
 
-from gossamer.simweb.audit import forbidden_requests
-from gossamer.simweb.config import SimWebConfig
-from gossamer.simweb.record import Request
-from gossamer.simweb.truth import Truth, ground_truth
-from gossamer.simweb.web import SimWeb
+from gossamer.lab.simweb.audit import Truth, forbidden_requests, ground_truth
+from gossamer.lab.simweb.config import SimWebConfig
+from gossamer.lab.simweb.server import Request
+from gossamer.lab.simweb.web import SimWeb
+from tests.integration.crawl_checks import PAGE_KEYS, check_archive, check_outcomes, check_report
+from tests.integration.crawl_process import Ended, Json, gossamer, scene, side_by_side, small_web
 
 pytestmark = pytest.mark.service
 

@@ -14,13 +14,13 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from checking import check_everything
-from dns_stage import free_port
-from running import Command, Scene, now, scene, small_web, wait_until
 
-from gossamer.cli import main
-from gossamer.simweb.process import SimwebProcess
-from gossamer.simweb.record import Request, read_log
+from gossamer.cli.main import main
+from gossamer.lab.simweb.run import SimwebProcess
+from gossamer.lab.simweb.server import Request, read_log
+from tests.hostile.dns_stage import free_port
+from tests.integration.crawl_checks import check_everything
+from tests.integration.crawl_process import Command, Scene, now, scene, small_web, wait_until
 
 pytestmark = pytest.mark.service
 

@@ -4,14 +4,14 @@ import json
 from pathlib import Path
 
 import pytest
-from dns_stage import free_port
-from explaining import Explained, ask, part, parts, read, refusals, why
-from running import GIVEN_UP_AT_ONCE, gossamer
-from small_server import Answer, SmallServer, links, page
 
-from gossamer.cli import main
+from gossamer.cli.main import main
 from gossamer.frontier.orderings.mercator import Mercator
-from gossamer.model.reasons import meaning_of
+from gossamer.model.states import meaning_of
+from tests.hostile.dns_stage import free_port
+from tests.integration.crawl_process import GIVEN_UP_AT_ONCE, gossamer
+from tests.integration.explain_cases import Explained, ask, part, parts, read, refusals, why
+from tests.integration.small_server import Answer, SmallServer, links, page
 
 pytestmark = pytest.mark.service
 

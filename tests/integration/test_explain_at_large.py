@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from explaining import Explained, ask, part, parts, why
-from running import Command, gossamer, scene, small_web, wait_until
-from small_server import Answer, SmallServer, links, page
 
 from gossamer.frontier.orderings.mercator import Mercator
+from tests.integration.crawl_process import Command, gossamer, scene, small_web, wait_until
+from tests.integration.explain_cases import Explained, ask, part, parts, why
+from tests.integration.small_server import Answer, SmallServer, links, page
 
 pytestmark = pytest.mark.service
 

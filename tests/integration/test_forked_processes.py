@@ -5,7 +5,8 @@ import signal
 from pathlib import Path
 
 import pytest
-from running import Command, Ended, gossamer
+
+from tests.integration.crawl_process import Command, Ended, gossamer
 
 pytestmark = pytest.mark.service
 

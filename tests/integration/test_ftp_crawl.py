@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 from fastwarc.warc import ArchiveIterator as FastIterator
-from ftp_server import real_server
-from running import gossamer
-from small_server import SmallServer, links, page
 from warcio.archiveiterator import ArchiveIterator
+
+from tests.fetch.ftp.ftp_server import real_server
+from tests.integration.crawl_process import gossamer
+from tests.integration.small_server import SmallServer, links, page
 
 pytestmark = pytest.mark.service
 

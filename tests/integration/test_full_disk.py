@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from checking import check_archive, check_outcomes
-from running import Ended, Json, gossamer, scene, side_by_side, small_web, wait_until
 
-from gossamer.simweb.truth import Truth, ground_truth
-from gossamer.simweb.web import SimWeb
+from gossamer.lab.simweb.audit import Truth, ground_truth
+from gossamer.lab.simweb.web import SimWeb
+from tests.integration.crawl_checks import check_archive, check_outcomes
+from tests.integration.crawl_process import Ended, Json, gossamer, scene, side_by_side, small_web, wait_until
 
 pytestmark = pytest.mark.service
 

@@ -10,9 +10,10 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from running import Command, Ended, gossamer, side_by_side, wait_until
-from small_server import NOTHING, Answer, Asked, SmallServer, links, page
-from trusting import authority, stranger
+
+from tests.fetch.http.tls_trust import authority, stranger
+from tests.integration.crawl_process import Command, Ended, gossamer, side_by_side, wait_until
+from tests.integration.small_server import NOTHING, Answer, Asked, SmallServer, links, page
 
 pytestmark = pytest.mark.service
 

@@ -7,12 +7,12 @@ import threading
 from pathlib import Path
 
 import pytest
-from dns_stage import free_port
-from running import Command, Constants, Json, gossamer, wait_until
-from small_server import NOTHING, Answer, Site, SmallServer, links, page
 
 from gossamer.backends.sqlite.database import connect
-from gossamer.frontier.breaker import Trouble
+from gossamer.frontier.breaker import HostFailures
+from tests.hostile.dns_stage import free_port
+from tests.integration.crawl_process import Command, Constants, Json, gossamer, wait_until
+from tests.integration.small_server import NOTHING, Answer, Site, SmallServer, links, page
 
 pytestmark = pytest.mark.service
 
@@ -26,7 +26,7 @@ class Place:
         (folder / "gossamer.toml").write_text("[retry]\n" + retry)
         self.dir = folder / "crawl"
         self.options = ["--dir", self.dir, "--config", folder / "gossamer.toml", "--delay", 0.02, "--json", "--quiet"]
-        self.constants = Constants({f"gossamer.wishes.{name}": value for name, value in constants.items()})
+        self.constants = Constants({f"gossamer.config.policies.{name}": value for name, value in constants.items()})
 
     def command(self, *seeds: str) -> list[object]:
         return ["crawl", *seeds, "--allow-private", *self.options, self.constants]
@@ -45,10 +45,10 @@ class Place:
         found = re.search(r"robots_unreachable, (\d+) in a row", self.why(url))
         return int(found[1]) if found is not None else 0
 
-    def trouble(self) -> Trouble:
+    def trouble(self) -> HostFailures:
         """The same of the only host, as it is on record."""
         with contextlib.closing(connect(self.dir / "crawl.db", read_only=True)) as db:
-            found = Trouble.from_text(db.execute("SELECT trouble FROM hosts").fetchone()[0])
+            found = HostFailures.from_text(db.execute("SELECT trouble FROM hosts").fetchone()[0])
         assert found is not None
         return found
 
@@ -170,7 +170,7 @@ def test_what_is_known_of_a_sick_host_survives_a_killed_process(tmp_path: Path) 
         crawler.process.wait()
     before = place.trouble()
     with Command(*place.command(down)) as crawler:
-        seen: list[Trouble] = []
+        seen: list[HostFailures] = []
 
         def one_more() -> bool:
             seen.append(place.trouble())

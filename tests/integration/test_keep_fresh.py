@@ -4,7 +4,6 @@ kill and a stop on the way: nothing is lost, nothing repeated without need, and 
 How fresh its copies are is measured by benchmarks/bench_keep_fresh.py, over several webs.
 """
 
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from hashlib import sha1
@@ -13,18 +12,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from running import gossamer
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
 from benchmarks.copies import Copy
 from benchmarks.keeping import KILL, STOP, Kept, Rehearsal, changing_web, rehearse
-
-from gossamer.crawl.conditions import PROBE
+from gossamer.lab.simweb.audit import ground_truth
+from gossamer.lab.simweb.server import Request
+from gossamer.lab.simweb.web import SimWeb
 from gossamer.model.units import HostKey, Seconds
+from gossamer.recrawl.planner import PROBE
 from gossamer.recrawl.policy import DAY
-from gossamer.simweb.record import Request
-from gossamer.simweb.truth import ground_truth
-from gossamer.simweb.web import SimWeb
+from tests.integration.crawl_process import gossamer
 
 pytestmark = pytest.mark.service
 

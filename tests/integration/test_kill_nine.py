@@ -15,14 +15,24 @@ from pathlib import Path
 from threading import Event
 
 import pytest
-from checking import archived_urls, check_archive, check_outcomes
-from running import Command, Ended, Json, Scene, answered, gossamer, now, scene, small_web, wait_until
 
+from gossamer.lab.simweb.audit import Truth, Violation, audit, forbidden_requests, ground_truth
+from gossamer.lab.simweb.server import Request
+from gossamer.lab.simweb.web import SimWeb
 from gossamer.model.units import Seconds
-from gossamer.simweb.audit import Violation, audit, forbidden_requests
-from gossamer.simweb.record import Request
-from gossamer.simweb.truth import Truth, ground_truth
-from gossamer.simweb.web import SimWeb
+from tests.integration.crawl_checks import archived_urls, check_archive, check_outcomes
+from tests.integration.crawl_process import (
+    Command,
+    Ended,
+    Json,
+    Scene,
+    answered,
+    gossamer,
+    now,
+    scene,
+    small_web,
+    wait_until,
+)
 
 pytestmark = pytest.mark.service
 

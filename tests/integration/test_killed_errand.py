@@ -4,8 +4,9 @@ import threading
 from pathlib import Path
 
 import pytest
-from running import Command, gossamer, wait_until
-from small_server import NOTHING, Answer, SmallServer, links, page
+
+from tests.integration.crawl_process import Command, gossamer, wait_until
+from tests.integration.small_server import NOTHING, Answer, SmallServer, links, page
 
 pytestmark = pytest.mark.service
 

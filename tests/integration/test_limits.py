@@ -6,14 +6,14 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from checking import archived_urls, check_everything, walked
-from running import Scene, gossamer, scene, small_web
-from small_server import SmallServer, links, page
 
 from gossamer.filter.domains import registrable_domain
+from gossamer.lab.simweb.run import SimwebProcess
+from gossamer.lab.simweb.server import Request
 from gossamer.model.units import HostKey
-from gossamer.simweb.process import SimwebProcess
-from gossamer.simweb.record import Request
+from tests.integration.crawl_checks import archived_urls, check_everything, walked
+from tests.integration.crawl_process import Scene, gossamer, scene, small_web
+from tests.integration.small_server import SmallServer, links, page
 
 pytestmark = pytest.mark.service
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from dns_stage import free_port, naming, swallowing
-from running import Command, Ended, Json, gossamer, wait_until
-from small_server import NOTHING, Answer, SmallServer, links, page
 
-from name_server import AAAA, A, Reply, Zone, a, aaaa
+from tests.hostile.dns_stage import free_port, naming, swallowing
+from tests.integration.crawl_process import Command, Ended, Json, gossamer, wait_until
+from tests.integration.small_server import NOTHING, Answer, SmallServer, links, page
+from tests.name_server import AAAA, A, Reply, Zone, a, aaaa
 
 pytestmark = pytest.mark.service
 

@@ -12,15 +12,15 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from mixed_web import HOSTILE, MixedWeb
-from running import Command, Constants, Ended, Json, gossamer, wait_until
-from survival import MIB, check_crawl, check_memory, on_a_loop, under_watch
 
-from gossamer.assemble import assemble
 from gossamer.backends.sqlite.database import connect
-from gossamer.config import make_config
+from gossamer.config.load import make_config
+from gossamer.crawl.run.assemble import assemble
 from gossamer.filter.canonical import Canonical, Canonicaliser
 from gossamer.seed.lists import Seed
+from tests.hostile.mixed_web import HOSTILE, MixedWeb
+from tests.hostile.survival import MIB, check_crawl, check_memory, on_a_loop, under_watch
+from tests.integration.crawl_process import Command, Constants, Ended, Json, gossamer, wait_until
 
 HEALTHY, PAGES = 200, 5
 TOML = """
@@ -33,7 +33,7 @@ max_body_bytes = 1000000
 [retry]
 delay = 0.2
 """
-SOON = Constants({"gossamer.fetchers.TLS_TIMEOUT": 1.0, "gossamer.wishes.MAX_RETRY_DELAY": 1.0})
+SOON = Constants({"gossamer.config.fetchers.TLS_TIMEOUT": 1.0, "gossamer.config.policies.MAX_RETRY_DELAY": 1.0})
 
 
 def crawled(folder: Path) -> tuple[Ended, MixedWeb]:
@@ -90,7 +90,7 @@ def test_healthy_hosts_are_crawled_while_more_hosts_than_there_are_slots_say_not
         seeds.write_text("\n".join(web.seeds))
         fixed = ["--dir", tmp_path / "crawl", "--config", toml, "--dns", web.dns_address, "--allow-private"]
         options = ["--seeds", seeds, "--delay", 0.05, "--delay-factor", 0, "--concurrency", 4, "--json", "--quiet"]
-        constants = Constants({"gossamer.crawl.contacting.ROBOTS_TIMEOUT": 100.0})
+        constants = Constants({"gossamer.crawl.visit.request.ROBOTS_TIMEOUT": 100.0})
         with Command("crawl", *fixed, *options, constants) as crawler:
             wait_until(lambda: web.is_done or not crawler.runs, "the healthy hosts")
             given_up = [row for row in web.requests() if row[0].startswith("silent") and row[3] - row[2] > 50.0]

@@ -4,12 +4,12 @@ import random
 from pathlib import Path
 
 import pytest
-from running import RETRY, Command, Json, gossamer, scene, small_web, wait_for_requests
-from small_server import Answer, SmallServer, links, page
 
 from gossamer.dedup.near import MAX_DISTANCE
-from gossamer.dedup.soft import MANY_PAGES, MANY_REDIRECTS
-from gossamer.simweb.truth import Truth, ground_truth
+from gossamer.dedup.soft404 import MANY_PAGES, MANY_REDIRECTS
+from gossamer.lab.simweb.audit import Truth, ground_truth
+from tests.integration.crawl_process import RETRY, Command, Json, gossamer, scene, small_web, wait_for_requests
+from tests.integration.small_server import Answer, SmallServer, links, page
 
 pytestmark = pytest.mark.service
 

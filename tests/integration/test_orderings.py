@@ -1,19 +1,15 @@
 """Whole crawls under every ordering: complete, and with a single slot in exactly the order of the formula."""
 
 import sqlite3
-import sys
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from running import gossamer, scene, small_web
 
-from gossamer.commands.simulate import graph_of_crawl
-from gossamer.simweb.truth import ground_truth
-
-sys.path.append(str(Path(__file__).resolve().parents[1] / "contracts"))
-
-from test_whole_orders import MODELS, Web
+from gossamer.cli.simulate import graph_of_crawl
+from gossamer.lab.simweb.audit import ground_truth
+from tests.contracts.test_whole_orders import MODELS, Web
+from tests.integration.crawl_process import gossamer, scene, small_web
 
 pytestmark = pytest.mark.service
 

@@ -10,11 +10,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from raw_site import RawSite, answer, chunked
-from running import Command, Json, gossamer, scene, small_web, wait_for_requests
 from warcio.archiveiterator import ArchiveIterator
 
-from warc_checking import check_warcs
+from tests.integration.crawl_process import Command, Json, gossamer, scene, small_web, wait_for_requests
+from tests.integration.raw_site import RawSite, answer, chunked
+from tests.warc_checking import check_warcs
 
 pytestmark = pytest.mark.service
 

@@ -3,8 +3,9 @@
 from pathlib import Path
 
 import pytest
-from running import gossamer
-from small_server import Answer, SmallServer, links
+
+from tests.integration.crawl_process import gossamer
+from tests.integration.small_server import Answer, SmallServer, links
 
 pytestmark = pytest.mark.service
 

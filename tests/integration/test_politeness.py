@@ -8,20 +8,19 @@ from pathlib import Path
 
 import pytest
 import uvloop
-from running import Ended, gossamer, scene, small_web
 
-from gossamer.assemble import assemble
-from gossamer.config import Config, make_config
-from gossamer.fetch.http.ports import Fetcher
-from gossamer.fetch.http.ports import Request as FetchRequest
+from gossamer.config.load import Config, make_config
+from gossamer.crawl.run.assemble import assemble
+from gossamer.fetch.ports import Fetcher
+from gossamer.fetch.ports import Request as FetchRequest
 from gossamer.filter.canonical import canonicalise
+from gossamer.lab.simweb.audit import Violation, audit, ground_truth
+from gossamer.lab.simweb.server import Request
+from gossamer.lab.simweb.web import SimWeb
 from gossamer.model.outcome import Failed, FetchOutcome
 from gossamer.model.units import Instant, Seconds
 from gossamer.seed.lists import read_arguments
-from gossamer.simweb.audit import Violation, audit
-from gossamer.simweb.record import Request
-from gossamer.simweb.truth import ground_truth
-from gossamer.simweb.web import SimWeb
+from tests.integration.crawl_process import Ended, gossamer, scene, small_web
 
 pytestmark = pytest.mark.service
 

@@ -16,16 +16,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from checking import archived_urls
-from running import Ended, Json, gossamer
-from small_server import Answer, SmallServer
 
-from gossamer.backends.warcfile.reader import read_record
-from gossamer.crawl.directory import CrawlDirectory
+from gossamer.backends.warc.reader import read_record
+from gossamer.crawl.run.directory import CrawlDirectory
+from gossamer.lab.simweb.audit import ground_truth
+from gossamer.lab.simweb.config import preset
+from gossamer.lab.simweb.web import SimWeb
 from gossamer.model.units import Instant
-from gossamer.simweb.config import preset
-from gossamer.simweb.truth import ground_truth
-from gossamer.simweb.web import SimWeb
+from tests.integration.crawl_checks import archived_urls
+from tests.integration.crawl_process import Ended, Json, gossamer
+from tests.integration.small_server import Answer, SmallServer
 
 pytestmark = pytest.mark.service
 

@@ -5,9 +5,10 @@ import socket
 from pathlib import Path
 
 import pytest
-from dns_stage import free_port
-from running import Command, Constants, gossamer, wait_until
-from small_server import Answer, SmallServer, links, page
+
+from tests.hostile.dns_stage import free_port
+from tests.integration.crawl_process import Command, Constants, gossamer, wait_until
+from tests.integration.small_server import Answer, SmallServer, links, page
 
 pytestmark = pytest.mark.service
 
@@ -17,7 +18,7 @@ THROUGH = {
     **{f"{far}/": links(*(far + path for path in PATHS)) for far in FAR},
     **{far + path: page(far + path) for far in FAR for path in PATHS},
 }
-AT_ONCE = Constants({"gossamer.wishes.HOST_PATIENCE": 0.0})
+AT_ONCE = Constants({"gossamer.config.policies.HOST_PATIENCE": 0.0})
 
 
 def test_nothing_is_lost_while_a_proxy_is_down(tmp_path: Path) -> None:
@@ -84,7 +85,7 @@ def test_a_proxy_that_takes_requests_and_says_nothing_is_waited_for(tmp_path: Pa
     )
     arguments = ["--dir", directory, "--config", settings, "--allow-private", "--delay", 0.02, "--json", "--quiet"]
 
-    constants = Constants(AT_ONCE | {"gossamer.crawl.contacting.ROBOTS_TIMEOUT": 1.0})
+    constants = Constants(AT_ONCE | {"gossamer.crawl.visit.request.ROBOTS_TIMEOUT": 1.0})
     with Command("crawl", *(f"{far}/" for far in FAR), "--scope", "any", *arguments, constants) as crawler:
         with socket.create_server(("127.0.0.1", port), backlog=64):
             wait_until(lambda: errors_so_far(directory) >= 2 or not crawler.runs, "word that the proxy is down")

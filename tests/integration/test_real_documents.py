@@ -10,10 +10,10 @@ from pathlib import Path
 from urllib.parse import urldefrag, urljoin
 
 import pytest
-from nginx import nginx_serving
-from running import gossamer
 
-from debian import unpacked
+from tests.debian import unpacked
+from tests.integration.crawl_process import gossamer
+from tests.integration.nginx import nginx_serving
 
 pytestmark = pytest.mark.service
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from changing_site import SOON, ChangingSite, Copy, Document, Validators
-from running import Command, Json, gossamer, wait_until
+
+from tests.integration.changing_site import SOON, ChangingSite, Copy, Document, Validators
+from tests.integration.crawl_process import Command, Json, gossamer, wait_until
 
 pytestmark = pytest.mark.service
 

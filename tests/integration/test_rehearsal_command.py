@@ -5,9 +5,9 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from running import Command, gossamer, wait_until
 
 from gossamer.clock import CLOCK_FILE, SteadyClock, clock_of
+from tests.integration.crawl_process import Command, gossamer, wait_until
 
 pytestmark = pytest.mark.service
 

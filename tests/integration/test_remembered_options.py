@@ -3,8 +3,9 @@
 from pathlib import Path
 
 import pytest
-from running import Json, gossamer
-from small_server import Answer, SmallServer, links, page
+
+from tests.integration.crawl_process import Json, gossamer
+from tests.integration.small_server import Answer, SmallServer, links, page
 
 pytestmark = pytest.mark.service
 

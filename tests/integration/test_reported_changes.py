@@ -6,15 +6,14 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from running import Ended, gossamer
-from small_server import NOTHING, Answer, SmallServer, links, page
-from test_sitemap_crawl import LOCAL, robots, rows, urlset
 
 from gossamer.clock import CLOCK_FILE, SharedClock
-from gossamer.crawl.signals import HostChanging
 from gossamer.model.units import Seconds
+from gossamer.recrawl.change_hints import ENOUGH, HostChangeHistory, HostTrust
 from gossamer.recrawl.policy import DAY
-from gossamer.recrawl.trust import ENOUGH, HostTrust
+from tests.integration.crawl_process import Ended, gossamer
+from tests.integration.small_server import NOTHING, Answer, SmallServer, links, page
+from tests.integration.test_sitemap_crawl import LOCAL, robots, rows, urlset
 
 pytestmark = pytest.mark.service
 
@@ -80,7 +79,7 @@ class Place:
         query = (
             f"SELECT h.changing FROM hosts h JOIN urls u ON u.host_id = h.id WHERE u.url LIKE '%:{self.server.port}/1'"
         )
-        return HostChanging.from_text(str(rows(self.folder, query)[0][0])).trust
+        return HostChangeHistory.from_text(str(rows(self.folder, query)[0][0])).trust
 
 
 @pytest.mark.parametrize("truthful", [True, False])

@@ -8,13 +8,23 @@ from pathlib import Path
 
 import pytest
 import uvloop
-from running import Command, Ended, Scene, gossamer, now, scene, side_by_side, small_web, wait_until
-from small_server import Answer, Asked, Site, SmallServer, links, page
 
-from gossamer.assemble import assemble
 from gossamer.backends.sqlite.database import connect
-from gossamer.config import make_config
-from gossamer.simweb.config import preset
+from gossamer.config.load import make_config
+from gossamer.crawl.run.assemble import assemble
+from gossamer.lab.simweb.config import preset
+from tests.integration.crawl_process import (
+    Command,
+    Ended,
+    Scene,
+    gossamer,
+    now,
+    scene,
+    side_by_side,
+    small_web,
+    wait_until,
+)
+from tests.integration.small_server import Answer, Asked, Site, SmallServer, links, page
 
 pytestmark = pytest.mark.service
 

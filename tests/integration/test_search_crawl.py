@@ -4,10 +4,11 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from engine_pages import BLOCKED, CHANGED, NO_RESULTS, advertisement, result
-from engine_pages import page as results_page
-from running import Ended, gossamer
-from small_server import NOTHING, Answer, Asked, SmallServer, page
+
+from tests.integration.crawl_process import Ended, gossamer
+from tests.integration.small_server import NOTHING, Answer, Asked, SmallServer, page
+from tests.seed.engine_pages import BLOCKED, CHANGED, NO_RESULTS, advertisement, result
+from tests.seed.engine_pages import page as results_page
 
 pytestmark = pytest.mark.service
 

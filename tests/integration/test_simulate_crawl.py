@@ -4,11 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-from running import gossamer, scene, small_web
 
-from gossamer.commands.simulate import graph_of_crawl
-from gossamer.simulate.graph import LinkGraph
-from gossamer.simulate.web import graph_of_web
+from gossamer.cli.simulate import graph_of_crawl
+from gossamer.lab.simulate.graph import LinkGraph, graph_of_web
+from tests.integration.crawl_process import gossamer, scene, small_web
 
 pytestmark = pytest.mark.service
 

@@ -5,7 +5,8 @@ import ssl
 from pathlib import Path
 
 import pytest
-from running import Command, Json, gossamer
+
+from tests.integration.crawl_process import Command, Json, gossamer
 
 pytestmark = pytest.mark.service
 

@@ -8,8 +8,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from running import Constants, Ended, gossamer
-from small_server import Answer, SmallServer, page
+
+from tests.integration.crawl_process import Constants, Ended, gossamer
+from tests.integration.small_server import Answer, SmallServer, page
 
 pytestmark = pytest.mark.service
 
@@ -117,7 +118,9 @@ def test_a_large_sitemap_enters_in_lots_and_only_as_far_as_the_limit(tmp_path: P
     entries = [f"<loc>/{number}</loc>" for number in range(6_000)]
     site = {"/robots.txt": robots("Sitemap: /map.xml"), "/": page("home"), "/map.xml": urlset(*entries)}
     with SmallServer(site) as server:
-        ended = crawl(server, tmp_path, "--max-pages", 2, Constants({"gossamer.crawl.sitemaps.MAX_URLS": 5_000}))
+        ended = crawl(
+            server, tmp_path, "--max-pages", 2, Constants({"gossamer.crawl.document.sitemaps.MAX_URLS": 5_000})
+        )
 
     assert ended.report["discovered"] == 5_002
     assert ended.report["excluded"] == {"sitemap_limit": 1_000}
@@ -132,7 +135,7 @@ def test_a_host_may_list_so_many_urls_and_no_more(tmp_path: Path) -> None:
         "/b.xml": urlset(*(f"<loc>/b{number}</loc>" for number in range(30))),
     }
     with SmallServer(site) as server:
-        ended = crawl(server, tmp_path, Constants({"gossamer.crawl.sitemaps.MAX_URLS": 40}))
+        ended = crawl(server, tmp_path, Constants({"gossamer.crawl.document.sitemaps.MAX_URLS": 40}))
 
     assert ended.report["sitemap_urls"] == 40
     assert ended.report["excluded"] == {"sitemap_limit": 20}

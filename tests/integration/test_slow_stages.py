@@ -8,18 +8,18 @@ from typing import Any, NamedTuple, TypeVar
 
 import pytest
 import uvloop
-from checking import check_everything
-from running import scene
-from slowing import MAX_DOCUMENTS, MAX_OUT, MAX_SETTLEMENTS, WEB, Brake, Watcher, play
 
-from gossamer.crawl.audience import Outcome, PageQueue
+from gossamer.crawl.document.processor import DecodedDocument
+from gossamer.crawl.events import Outcome, PageQueue
 from gossamer.crawl.hooks import MAX_WAITING, Hook
-from gossamer.crawl.reading import Opened
-from gossamer.crawl.session import Session
-from gossamer.extract.links import PageContent
+from gossamer.crawl.run.session import Session
+from gossamer.extract.crawl_page import PageContent
+from gossamer.model.batch import Batch, Committed
 from gossamer.model.units import Instant
-from gossamer.store.changes import Batch, Committed
 from gossamer.store.ports import BatchWriter
+from tests.integration.crawl_checks import check_everything
+from tests.integration.crawl_process import scene
+from tests.integration.slow_stages import MAX_DOCUMENTS, MAX_OUT, MAX_SETTLEMENTS, WEB, Brake, Watcher, play
 
 pytestmark = pytest.mark.service
 T = TypeVar("T")
@@ -57,13 +57,13 @@ class AllLarge(Slowed):
         super().__init__(real, "", brake)
         self._turn = asyncio.Lock()
 
-    def is_large(self, _: Opened) -> bool:
+    def is_large(self, _: DecodedDocument) -> bool:
         return True
 
-    async def extract_elsewhere(self, opened: Opened) -> tuple[Opened, PageContent | None]:
+    async def extract_elsewhere(self, opened: DecodedDocument) -> tuple[DecodedDocument, PageContent | None]:
         async with self._turn:
             await asyncio.to_thread(self._brake.around, lambda: None)
-            found: tuple[Opened, PageContent | None] = await self._real.extract_elsewhere(opened)
+            found: tuple[DecodedDocument, PageContent | None] = await self._real.extract_elsewhere(opened)
             return found
 
 

@@ -14,18 +14,18 @@ from typing import Any
 
 import pytest
 import uvloop
-from checking import check_everything
-from running import PATIENCE, Scene, gossamer, scene, wait_until
-from slowing import CONCURRENCY, MAX_OUT, WEB, Brake, Watcher, play
-from test_slow_stages import SlowWriter
 
-from gossamer.config import make_config
-from gossamer.crawl.session import session
+from gossamer.config.load import make_config
+from gossamer.crawl.run.session import session
 from gossamer.filter.canonical import canonicalise
 from gossamer.observe.display import NoDisplay
 from gossamer.observe.snapshot import to_contract
 from gossamer.seed.lists import read_arguments
-from name_server import Reply, a, name_server
+from tests.integration.crawl_checks import check_everything
+from tests.integration.crawl_process import PATIENCE, Scene, gossamer, scene, wait_until
+from tests.integration.slow_stages import CONCURRENCY, MAX_OUT, WEB, Brake, Watcher, play
+from tests.integration.test_slow_stages import SlowWriter
+from tests.name_server import Reply, a, name_server
 
 pytestmark = pytest.mark.service
 MB = 1024 * 1024

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import pytest
-from checking import archived_urls
-from running import Command, Ended, Json, gossamer, side_by_side, wait_until
-from small_server import NOTHING, Answer, Asked, SmallServer, links, page
 
-from gossamer.crawl.supervisor import GRACE_SECONDS
+from gossamer.crawl.run.signals import GRACE_SECONDS
+from tests.integration.crawl_checks import archived_urls
+from tests.integration.crawl_process import Command, Ended, Json, gossamer, side_by_side, wait_until
+from tests.integration.small_server import NOTHING, Answer, Asked, SmallServer, links, page
 
 pytestmark = pytest.mark.service
 

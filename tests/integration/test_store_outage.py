@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from running import gossamer
-from small_server import Answer, SmallServer
 
-from gossamer.config import make_config
-from gossamer.crawl.session import session
+from gossamer.config.load import make_config
+from gossamer.config.policies import canonicaliser_for
+from gossamer.crawl.run.session import session
 from gossamer.observe.display import NoDisplay
 from gossamer.seed.lists import read_arguments
-from gossamer.wishes import canonicaliser_for
+from tests.integration.crawl_process import gossamer
+from tests.integration.small_server import Answer, SmallServer
 
 pytestmark = pytest.mark.service
 PAGES = 1200

@@ -8,13 +8,13 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from running import PATIENCE, Command, Constants, Ended, Json, Scene, gossamer, scene
 
-from gossamer.filter.traps_budget import HOSTS_PER_DOMAIN
-from gossamer.simweb.config import SimWebConfig, preset
-from gossamer.simweb.endless import EndlessHosts
-from gossamer.simweb.record import Request
-from gossamer.simweb.traps import KINDS, MANY_HOSTS
+from gossamer.filter.trap_budget import HOSTS_PER_DOMAIN
+from gossamer.lab.simweb.config import SimWebConfig, preset
+from gossamer.lab.simweb.endless import EndlessHosts
+from gossamer.lab.simweb.server import Request
+from gossamer.lab.simweb.traps import KINDS, MANY_HOSTS
+from tests.integration.crawl_process import PATIENCE, Command, Constants, Ended, Json, Scene, gossamer, scene
 
 pytestmark = pytest.mark.service
 
@@ -23,7 +23,7 @@ SCALE = 3
 """By which patience is smaller here than by default: the crawl is as much shorter, and so is what a trap gets."""
 
 SCALED = f"[traps]\npatience = {150 // SCALE}\n"
-FEW_HOSTS = Constants({"gossamer.wishes.HOSTS_PER_DOMAIN": HOSTS_PER_DOMAIN // SCALE})
+FEW_HOSTS = Constants({"gossamer.config.policies.HOSTS_PER_DOMAIN": HOSTS_PER_DOMAIN // SCALE})
 FEW = "calendar,sids,repeats,pairs,orders,facets,anything,hosts,paging"
 
 

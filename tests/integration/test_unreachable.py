@@ -7,9 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from dns_stage import free_port
-from running import GIVEN_UP_AT_ONCE, Json, gossamer, scene, small_web
-from small_server import Answer, SmallServer, links, page
+
+from tests.hostile.dns_stage import free_port
+from tests.integration.crawl_process import GIVEN_UP_AT_ONCE, Json, gossamer, scene, small_web
+from tests.integration.small_server import Answer, SmallServer, links, page
 
 pytestmark = pytest.mark.service
 

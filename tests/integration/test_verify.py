@@ -9,10 +9,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from running import Json, gossamer
-from small_server import Answer, SmallServer, links, page
 
-from warc_checking import check_warcs
+from tests.integration.crawl_process import Json, gossamer
+from tests.integration.small_server import Answer, SmallServer, links, page
+from tests.warc_checking import check_warcs
 
 pytestmark = pytest.mark.service
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from running import gossamer
-from small_server import Answer, SmallServer, links, page
+
+from tests.integration.crawl_process import gossamer
+from tests.integration.small_server import Answer, SmallServer, links, page
 
 pytestmark = pytest.mark.service
 

@@ -4,9 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-from explaining import Explained, ask, part, why
-from running import Command, gossamer, wait_until
-from small_server import Answer, SmallServer, links, page
+
+from tests.integration.crawl_process import Command, gossamer, wait_until
+from tests.integration.explain_cases import Explained, ask, part, why
+from tests.integration.small_server import Answer, SmallServer, links, page
 
 pytestmark = pytest.mark.service
 

@@ -8,10 +8,10 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
-from running import Command, Ended, gossamer, scene, small_web, wait_for_requests, wait_until
-from small_server import Answer, SmallServer, links, page
 
 from gossamer.backends.sqlite.database import open_for_writing
+from tests.integration.crawl_process import Command, Ended, gossamer, scene, small_web, wait_for_requests, wait_until
+from tests.integration.small_server import Answer, SmallServer, links, page
 
 pytestmark = pytest.mark.service
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_server import Answer, SmallServer
 
 from gossamer import Crawl, Hook, Outcome, Page, crawl_pages
 from gossamer.errors import GossamerError, UsageError
+from tests.integration.small_server import Answer, SmallServer
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "EXTENDING.md"
 

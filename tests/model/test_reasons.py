@@ -1,7 +1,7 @@
 """Reasons in words: one table, which the operator's page repeats."""
 
-from gossamer.model.reasons import MEANINGS, meaning_of
-from test_docs import OPERATING, rows, unquoted
+from gossamer.model.states import MEANINGS, meaning_of
+from tests.test_docs import OPERATING, rows, unquoted
 
 
 def test_the_operators_page_says_of_every_reason_what_we_say() -> None:

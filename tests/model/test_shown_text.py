@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.model.shown import SHOWN_BYTES, long_link, shown
+from gossamer.model.formats import SHOWN_BYTES, long_link, shown
 
 
 @pytest.mark.parametrize(

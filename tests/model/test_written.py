@@ -2,7 +2,7 @@
 
 import pytest
 
-from gossamer.model.written import iso_moment, sha1_text
+from gossamer.model.formats import iso_moment, sha1_text
 
 
 @pytest.mark.parametrize(

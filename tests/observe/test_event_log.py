@@ -5,11 +5,10 @@ import string
 from pathlib import Path
 
 import pytest
-from running import wait_until
 
 from gossamer.clock import VirtualClock
-from gossamer.observe.log import MAX_LINE_BYTES, EventLog, format_event
-from gossamer.observe.secrets import without_secrets
+from gossamer.observe.log import MAX_LINE_BYTES, EventLog, format_event, without_secrets
+from tests.integration.crawl_process import wait_until
 
 
 def lines_of(path: Path) -> list[dict[str, object]]:

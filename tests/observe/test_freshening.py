@@ -4,15 +4,14 @@ import json
 from typing import Any
 
 import pytest
-from snapshots import busy_snapshot
-from test_live_display import picture
 
 from gossamer.observe.display import plain_line
-from gossamer.observe.freshening import Freshening, budget_words, freshening_object, pace_words
-from gossamer.observe.rates import Rates
-from gossamer.observe.snapshot import Snapshot, to_contract
+from gossamer.observe.freshness import FreshnessMetrics, budget_words, freshness_object, pace_words
+from gossamer.observe.snapshot import Rates, Snapshot, to_contract
+from tests.observe.snapshots import busy_snapshot
+from tests.observe.test_live_display import picture
 
-FIGURES = Freshening(
+FIGURES = FreshnessMetrics(
     fresh=0.877,
     price=2.31,
     scheduled=12_000,
@@ -33,24 +32,24 @@ def refreshing(**changes: Any) -> Snapshot:
 def test_budget_and_shares_are_those_of_late() -> None:
     assert FIGURES.budget_used == pytest.approx(0.81)
     assert FIGURES.refresh_share == pytest.approx(0.81)
-    assert Freshening(refreshes=5.0).budget_used is None
-    assert Freshening().refresh_share is None
+    assert FreshnessMetrics(refreshes=5.0).budget_used is None
+    assert FreshnessMetrics().refresh_share is None
 
 
 def test_the_object_has_a_name_for_every_figure_and_null_for_what_is_unknown() -> None:
-    told = freshening_object(FIGURES)
+    told = freshness_object(FIGURES)
 
     assert told["freshness"] == 0.877
     assert (told["budget"], told["budget_used"], told["refresh_share"]) == (1_000.0, 0.81, 0.81)
     assert (told["refreshes_a_day"], told["discoveries_a_day"]) == (810.0, 190.0)
     assert (told["overdue"], told["waiting"], told["scheduled"], told["visits_a_day"]) == (7, 30, 12_000, 857.1)
-    unknown = freshening_object(Freshening())
+    unknown = freshness_object(FreshnessMetrics())
     assert [unknown[name] for name in ("freshness", "price", "budget", "budget_used", "refresh_share")] == [None] * 5
 
 
 def test_the_words_say_what_is_used_of_a_budget_and_without_one_what_is_asked_for() -> None:
     assert budget_words(FIGURES) == "81 % of a budget of 1,000 a day"
-    assert budget_words(Freshening(asked=0.5)) == "0.5 a day are asked for"
+    assert budget_words(FreshnessMetrics(asked=0.5)) == "0.5 a day are asked for"
     assert pace_words(FIGURES) == "810 refreshes and 190 discoveries a day"
 
 
@@ -78,6 +77,6 @@ def test_a_crawl_that_visits_nothing_again_shows_nothing_of_it() -> None:
 
 def test_a_line_and_the_report_have_it_too() -> None:
     assert "again 500 (88 % fresh)" in plain_line(refreshing(), Rates())
-    assert "again 500  " in plain_line(refreshing(freshening=Freshening()), Rates())
+    assert "again 500  " in plain_line(refreshing(freshening=FreshnessMetrics()), Rates())
     told = json.loads(json.dumps(to_contract(refreshing())))
     assert (told["reported"], told["recrawl"]["freshness"]) == (12, 0.877)

@@ -1,9 +1,9 @@
 """What several workers tell, as people read it of one crawl."""
 
 from gossamer.model.units import Instant
-from gossamer.observe.freshening import Freshening, joined_freshening
-from gossamer.observe.waits import Waits, joined_waits, or_more
-from gossamer.verify.problems import Findings, Kind, Problem, joined_findings
+from gossamer.observe.freshness import FreshnessMetrics, merge_freshness
+from gossamer.observe.wait_reasons import Waits, joined_waits, or_more
+from gossamer.reports.verify.problems import Findings, Kind, Problem, joined_findings
 
 
 def test_waits_add_up_and_the_nearest_date_counts() -> None:
@@ -39,17 +39,17 @@ def test_the_waits_of_one_worker_are_left_as_they_are() -> None:
 
 
 def test_freshness_is_the_mean_over_all_pages_and_budgets_add_up() -> None:
-    large = Freshening(fresh=0.9, price=2.0, scheduled=30, budget=100.0, refreshes=4.0)
-    small = Freshening(fresh=0.5, price=4.0, scheduled=10, budget=100.0, refreshes=1.0)
+    large = FreshnessMetrics(fresh=0.9, price=2.0, scheduled=30, budget=100.0, refreshes=4.0)
+    small = FreshnessMetrics(fresh=0.5, price=4.0, scheduled=10, budget=100.0, refreshes=1.0)
 
-    found = joined_freshening([(large, 30), (small, 10), (Freshening(), 0)])
+    found = merge_freshness([(large, 30), (small, 10), (FreshnessMetrics(), 0)])
 
     assert found.fresh == 0.8
     assert (found.price, found.scheduled, found.budget, found.refreshes) == (2.5, 40, 200.0, 5.0)
 
 
 def test_prices_before_the_first_page_are_a_plain_mean() -> None:
-    found = joined_freshening([(Freshening(price=2.0), 0), (Freshening(price=4.0), 0)])
+    found = merge_freshness([(FreshnessMetrics(price=2.0), 0), (FreshnessMetrics(price=4.0), 0)])
 
     assert (found.fresh, found.price) == (None, 3.0)
 

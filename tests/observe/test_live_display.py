@@ -4,15 +4,13 @@ from collections.abc import Callable
 
 import pytest
 from rich.console import Console
-from snapshots import busy_snapshot
 
-from gossamer.config import Config
+from gossamer.config.load import Config
 from gossamer.model.units import Instant
-from gossamer.observe.display import Display, LiveDisplay, NoDisplay, PlainLines, choose_display, plain_line
-from gossamer.observe.picture import Shares, draw
-from gossamer.observe.rates import Rates
-from gossamer.observe.snapshot import Snapshot
-from gossamer.observe.terminal import Terminal
+from gossamer.observe.display import Display, LiveDisplay, NoDisplay, PlainLines, Terminal, choose_display, plain_line
+from gossamer.observe.snapshot import Rates, Snapshot
+from gossamer.observe.terminal_view import Shares, draw
+from tests.observe.snapshots import busy_snapshot
 
 SHARES = Shares((60, 30, 10), (80, 15, 5))
 

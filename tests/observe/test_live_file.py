@@ -5,15 +5,22 @@ import os
 from pathlib import Path
 
 import pytest
-from snapshots import busy_snapshot
 
-from gossamer.model.fill import Fill
+from gossamer.model.queue_depth import QueueDepth
 from gossamer.model.units import Instant
-from gossamer.observe.freshening import Freshening
-from gossamer.observe.live import FILE, STALE_AFTER, Status, read_live, remove_live, write_live
-from gossamer.observe.snapshot import ProcessUse
-from gossamer.observe.workings import Workings
+from gossamer.observe.freshness import FreshnessMetrics
+from gossamer.observe.snapshot import (
+    FILE,
+    STALE_AFTER,
+    Internals,
+    ProcessUse,
+    Status,
+    read_live,
+    remove_live,
+    write_live,
+)
 from gossamer.sketch.durations import Spread
+from tests.observe.snapshots import busy_snapshot
 
 SNAPSHOT = busy_snapshot(
     20.0,
@@ -21,9 +28,9 @@ SNAPSHOT = busy_snapshot(
     load="high",
     load_reason="all fetch slots busy",
     front=ProcessUse(1.5, 2, 3),
-    freshening=Freshening(fresh=0.75, price=None, budget=1000.0),
-    queues={"batch": Fill(1, 2, 3, 4)},
-    workings=Workings(phases={"dns": Spread((1, 2, 3), 400)}, links_new=5),
+    freshening=FreshnessMetrics(fresh=0.75, price=None, budget=1000.0),
+    queues={"batch": QueueDepth(1, 2, 3, 4)},
+    workings=Internals(phases={"dns": Spread((1, 2, 3), 400)}, links_new=5),
 )
 NOW = Instant(SNAPSHOT.at + 1)
 BY_AN_OLDER_VERSION = (

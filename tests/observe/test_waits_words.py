@@ -3,7 +3,7 @@
 import pytest
 
 from gossamer.model.units import Instant
-from gossamer.observe.waits import Waits, waiting_for
+from gossamer.observe.wait_reasons import Waits, waiting_for
 
 NOW = Instant(1_700_000_000.0)
 

@@ -4,6 +4,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+
 from benchmarks.peers.crawlers import HashedFiles
 from benchmarks.peers.judge import LENIENCE, ROBOTS, Expected, Finding, judge, tally
 from benchmarks.peers.match import Result
@@ -11,9 +12,8 @@ from benchmarks.peers.report import COLUMNS, as_json, markdown, plain
 from benchmarks.peers.rounds import ROUNDS
 from benchmarks.peers.running import End, Usage
 from benchmarks.peers.trouble import DAMAGED, DAMAGES, SILENT, TroubledWeb, pages
-
+from gossamer.lab.simweb.server import Request
 from gossamer.model.units import HostKey, Instant, Seconds
-from gossamer.simweb.record import Request
 
 HOST = "a.test"
 URL = f"http://{HOST}:8080"

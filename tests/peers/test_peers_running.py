@@ -6,6 +6,7 @@ import threading
 from pathlib import Path
 
 import pytest
+
 from benchmarks.peers.running import End, Usage, run
 
 BUSY = "import time\nwhile time.process_time() < 0.3: pass\n"

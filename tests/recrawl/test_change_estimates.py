@@ -6,17 +6,8 @@ from math import exp, expm1, inf, isfinite, lgamma, log
 
 import pytest
 
-from ageing import aged
-from gossamer.recrawl.estimate import (
-    MAX_SHAPE,
-    USUAL,
-    Estimate,
-    changed,
-    changed_at,
-    flagged,
-    not_flagged,
-    unchanged,
-)
+from gossamer.recrawl.estimate import MAX_SHAPE, USUAL, Estimate, changed, changed_at, flagged, not_flagged, unchanged
+from tests.aged_crawls import aged
 
 PRIORS = [Estimate(0.5, 5.0), Estimate(1.0, 1.0), Estimate(0.1, 300.0), Estimate(12.0, 80.0), Estimate(400.0, 2.0)]
 GAPS = [0.001, 0.5, 14.0, 400.0]

@@ -4,16 +4,14 @@ from math import inf
 
 import pytest
 
-from conformance import shared_data
-from gossamer.recrawl.optimum import optimum
-from gossamer.recrawl.policies import RECRAWL_POLICIES
-from gossamer.recrawl.policies.optimal import Optimal
+from gossamer.lab.simulate import time_travel as travelling
+from gossamer.lab.simulate.recrawl_compare import Comparison, Freshness, compare, optimum, share_fresh
+from gossamer.lab.simulate.recrawl_world import Drawn, World, drawn_world, recorded_world
+from gossamer.lab.simulate.time_travel import Journey, travel
+from gossamer.recrawl.policies import RECRAWL_POLICIES, Optimal
 from gossamer.recrawl.policy import Memory, Plan, RecrawlPolicy, Terms, Visited
 from gossamer.recrawl.price import opening_price
-from gossamer.simulate.freshness import travel as travelling
-from gossamer.simulate.freshness.compare import Comparison, Freshness, compare, share_fresh
-from gossamer.simulate.freshness.travel import Journey, travel
-from gossamer.simulate.freshness.world import Drawn, World, drawn_world, recorded_world
+from tests.conformance import shared_data
 
 PAGES, CYCLE = 1_000, 14.0
 

@@ -4,11 +4,11 @@ from math import log
 
 import pytest
 
-from gossamer.recrawl.host_price import LATE, HostPrices
-from gossamer.recrawl.policies.optimal import Optimal
-from gossamer.simulate.freshness.compare import share_fresh
-from gossamer.simulate.freshness.travel import travel
-from gossamer.simulate.freshness.world import Drawn, drawn_world
+from gossamer.lab.simulate.recrawl_compare import share_fresh
+from gossamer.lab.simulate.recrawl_world import Drawn, drawn_world
+from gossamer.lab.simulate.time_travel import travel
+from gossamer.recrawl.policies import Optimal
+from gossamer.recrawl.price import LATE, HostPrices
 
 USUAL = 2.0
 

@@ -5,8 +5,8 @@ import random
 import pytest
 
 from gossamer.model.units import Instant
-from gossamer.recrawl.change import Content, Verdict, verdict_on
-from gossamer.recrawl.trust import ENOUGH, HostTrust, reported_change, usable_modified
+from gossamer.recrawl.change_hints import ENOUGH, HostTrust, reported_change, usable_modified
+from gossamer.recrawl.estimate import Content, Verdict, verdict_on
 from gossamer.sketch.minhash import signature
 
 DAY = 86_400.0

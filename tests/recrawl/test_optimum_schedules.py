@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from gossamer.recrawl.optimum import freshness, optimum
+from gossamer.lab.simulate.recrawl_compare import freshness, optimum
 
 
 def test_five_pages_get_the_visits_of_the_published_example() -> None:

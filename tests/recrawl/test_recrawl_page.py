@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from gossamer.lab.simulate.recrawl_compare import KNOWN
 from gossamer.model.units import Instant, Seconds
 from gossamer.recrawl.policies import RECRAWL_POLICIES, RecrawlPolicy
 from gossamer.recrawl.policy import NOTHING, Terms, Visited
-from gossamer.simulate.freshness.compare import KNOWN
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS, RESULTS = ROOT / "docs", ROOT / "benchmarks" / "results"

@@ -5,17 +5,21 @@ from importlib.metadata import EntryPoint, EntryPoints
 
 import pytest
 
-from ageing import aged
-from gossamer import plugins
+from gossamer.config import plugins
 from gossamer.errors import UsageError
 from gossamer.model.units import Instant, Seconds
 from gossamer.recrawl.estimate import USUAL, Estimate, changed, unchanged
-from gossamer.recrawl.index import value
-from gossamer.recrawl.policies import RECRAWL_POLICIES, RecrawlPolicy
-from gossamer.recrawl.policies.nutch import NutchAdaptive
-from gossamer.recrawl.policies.optimal import Optimal, estimate_of
-from gossamer.recrawl.policies.stormcrawler import StormCrawlerAdaptive
+from gossamer.recrawl.policies import (
+    RECRAWL_POLICIES,
+    NutchAdaptive,
+    Optimal,
+    RecrawlPolicy,
+    StormCrawlerAdaptive,
+    estimate_of,
+)
 from gossamer.recrawl.policy import DAY, NOTHING, Memory, Plan, Terms, Visited, Why
+from gossamer.recrawl.visit_value import value
+from tests.aged_crawls import aged
 
 START = 1_700_000_000.0
 

@@ -9,8 +9,8 @@ from gossamer.model.units import Instant, Seconds
 from gossamer.recrawl.estimate import USUAL, Estimate
 from gossamer.recrawl.policies import RECRAWL_POLICIES
 from gossamer.recrawl.policy import DAY, NOTHING, Visited, Why
-from gossamer.recrawl.rules import GAPS, PageFacts, RecrawlRule, RecrawlRules, Standing, prior_of
-from gossamer.recrawl.turns import share_of_refresh
+from gossamer.recrawl.price import share_of_refresh
+from gossamer.recrawl.rules import GAPS, PageFacts, PageStatus, RecrawlRule, RecrawlRules, prior_of
 
 NEWS = RecrawlRule("news", host="*.news.test", gap=Seconds(300.0))
 IMAGES = RecrawlRule("images", media_type="image/*", shortest=Seconds(30 * DAY))
@@ -27,7 +27,7 @@ RULES = RecrawlRules((NEWS, IMAGES, DAILY))
         (PageFacts("x.test", "http://x.test/i", "image/PNG"), "images"),
         (PageFacts("x.test", "http://x.test/today/i", "image/png"), "images"),
         (PageFacts("x.test", "http://x.test/today/", "text/html"), "daily"),
-        (PageFacts("x.test", "http://x.test/", standing=Standing.GONE), "gone"),
+        (PageFacts("x.test", "http://x.test/", standing=PageStatus.GONE), "gone"),
     ],
 )
 def test_the_first_rule_that_fits_decides(page: PageFacts, rule: str | None) -> None:
@@ -35,20 +35,20 @@ def test_the_first_rule_that_fits_decides(page: PageFacts, rule: str | None) -> 
 
 
 def test_a_rule_by_standing_fits_only_what_stands_so() -> None:
-    rules = RecrawlRules((RecrawlRule("missing", standing=Standing.NOT_FOUND, gap=Seconds(5 * DAY)),))
+    rules = RecrawlRules((RecrawlRule("missing", standing=PageStatus.NOT_FOUND, gap=Seconds(5 * DAY)),))
 
-    assert rules.ruling(PageFacts("x.test", "", standing=Standing.NOT_FOUND)).fixed == 5 * DAY
+    assert rules.ruling(PageFacts("x.test", "", standing=PageStatus.NOT_FOUND)).fixed == 5 * DAY
     assert rules.ruling(PageFacts("x.test", "")).fixed is None
 
 
 def test_everything_that_is_no_page_has_a_gap_and_a_page_has_none() -> None:
-    assert GAPS.keys() == set(Standing) - {Standing.PAGE}
+    assert GAPS.keys() == set(PageStatus) - {PageStatus.PAGE}
 
 
 def test_a_rule_with_limits_leaves_a_missing_page_its_own_gap() -> None:
-    ruling = RULES.ruling(PageFacts("x.test", "http://x.test/today/", standing=Standing.NOT_FOUND))
+    ruling = RULES.ruling(PageFacts("x.test", "http://x.test/today/", standing=PageStatus.NOT_FOUND))
 
-    assert ruling.fixed == GAPS[Standing.NOT_FOUND]
+    assert ruling.fixed == GAPS[PageStatus.NOT_FOUND]
 
 
 @pytest.mark.parametrize("name", RECRAWL_POLICIES)
@@ -84,8 +84,8 @@ def test_visits_go_to_those_that_are_worth_more_but_for_the_floor_of_the_others(
     assert share_of_refresh(new=1.0, due=2.0, **floors) == 0.8
 
 
-@pytest.mark.parametrize("standing", [Standing.NOT_FOUND, Standing.GONE])
-def test_how_often_pages_are_wanted_says_nothing_of_what_is_not_there(standing: Standing) -> None:
+@pytest.mark.parametrize("standing", [PageStatus.NOT_FOUND, PageStatus.GONE])
+def test_how_often_pages_are_wanted_says_nothing_of_what_is_not_there(standing: PageStatus) -> None:
     absent = PageFacts("news.test", "http://news.test/a", "text/html", standing)
     news = RecrawlRule("news", host="news.test", gap=Seconds(300.0))
     named = RecrawlRule("named", host="news.test", standing=standing, gap=Seconds(600.0))

@@ -4,20 +4,20 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 import pytest
-from engine_pages import BLOCKED, CHANGED, NO_RESULTS, advertisement, page, result
 
 from gossamer.clock import SteadyClock
 from gossamer.errors import SearchFailed, UsageError
 from gossamer.fetch.http.body import payload
 from gossamer.fetch.http.curl import CurlFetcher
-from gossamer.fetch.http.ports import FetchLimits, Request
+from gossamer.fetch.ports import FetchLimits, Request
 from gossamer.filter.canonical import canonicalise
 from gossamer.filter.scope import parse_scope
 from gossamer.model.outcome import Failed
 from gossamer.model.units import HostKey, Url
-from gossamer.seed.duckduckgo import DuckDuckGo
+from gossamer.seed.engines import DuckDuckGo
 from gossamer.seed.lists import Seed
 from gossamer.seed.search import MAX_RESULTS, NoAnswer, SearchAnswer, search_seeds
+from tests.seed.engine_pages import BLOCKED, CHANGED, NO_RESULTS, advertisement, page, result
 
 AGENT = "gossamer-test/1.0 (+mailto:crawl@example.test)"
 

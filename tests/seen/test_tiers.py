@@ -7,8 +7,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from examples import examples
 from gossamer.seen.tiers import SeenTest, Sorted
+from tests.examples import examples
 
 
 def warm_test(*, capacity: int = 1_000, error_rate: float = 0.001, remember: int = 100) -> SeenTest:

@@ -1,6 +1,6 @@
 """The pictures of the dashboard in docs/, taken of a real crawl of a simulated web that has all sorts of things in it.
 
-PYTHONPATH=src:tests:tests/integration python tests/service/dashboard_pictures.py docs
+python -m tests.service.dashboard_pictures docs
 """
 
 import sys
@@ -8,14 +8,14 @@ import tempfile
 from io import BytesIO
 from pathlib import Path
 
-from dashboard_scene import Dashboard, dashboard, site_beside, watched
 from PIL import Image
 from playwright.sync_api import expect
-from running import small_web, wait_until
-from small_server import SmallServer
 
-from browser import running_browser
-from gossamer.simweb.process import SimwebProcess
+from gossamer.lab.simweb.run import SimwebProcess
+from tests.browser import running_browser
+from tests.integration.crawl_process import small_web, wait_until
+from tests.integration.small_server import SmallServer
+from tests.service.dashboard_scene import Dashboard, dashboard, site_beside, watched
 
 SECONDS = 60
 """Of the crawl, before it is pictured: enough for the charts to show something."""

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Literal
 
 from playwright.sync_api import Browser, Locator, Page, expect
-from running import small_web, wait_until
-from serving import Service
-from small_server import Answer, page
 
-from browser import PATIENCE
+from tests.browser import PATIENCE
+from tests.integration.crawl_process import small_web, wait_until
+from tests.integration.small_server import Answer, page
+from tests.service.service_process import Service
 
 Scheme = Literal["light", "dark"]
 ALL_PARTS = ("#overview", "#hosts-part", "#visits-part", "#dead-part", "#seeds-part", "#limits-part", "#explain-part")

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from gossamer.link import Link
-from gossamer.service.across import Across, Broken, Home
-from gossamer.service.gate import App, Message, Receive, Scope, Send, TooLarge
+from gossamer.ipc import Link
+from gossamer.service.access import App, Message, Receive, Scope, Send, TooLarge
+from gossamer.service.bridge import BridgeClient, BridgeServer, Broken
 
 SCOPE: Scope = {"type": "http", "method": "POST", "path": "/crawl", "headers": [(b"host", b"x")]}
 START: Message = {"type": "http.response.start", "status": 200, "headers": []}
@@ -39,10 +39,10 @@ class Ends:
         self._here = here
         self.caught_up = 0
 
-    async def __aenter__(self) -> Across:
+    async def __aenter__(self) -> BridgeClient:
         first, second = socket.socketpair()
         front, home = await Link.over(first), await Link.over(second)
-        self.across, self.home = Across(self._here, front), Home(self._app, home, self._catch_up)
+        self.across, self.home = BridgeClient(self._here, front), BridgeServer(self._app, home, self._catch_up)
         self._links = front, home
         self._hearing = [
             asyncio.create_task(_hear(front, self.across.heard)),
@@ -79,7 +79,7 @@ def told_by(app: App, receive: Receive = nothing) -> list[Message]:
     return told
 
 
-def _called(across: Across, receive: Receive, send: Send) -> Awaitable[None]:
+def _called(across: BridgeClient, receive: Receive, send: Send) -> Awaitable[None]:
     return across({**SCOPE, "state": object(), "extensions": {}}, receive, send)
 
 
@@ -294,7 +294,7 @@ def test_many_calls_at_once_keep_their_answers_apart() -> None:
         await send(piece(body, more=True))
         await send(piece(body))
 
-    async def one(across: Across, number: int) -> bytes:
+    async def one(across: BridgeClient, number: int) -> bytes:
         got = b""
 
         async def receive() -> Message:

@@ -7,23 +7,23 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
-from crawl_samples import change, small_crawl
 
 from gossamer.backends.sqlite.database import open_for_writing
 from gossamer.backends.sqlite.pages import PageFilter
 from gossamer.clock import VirtualClock
-from gossamer.config import Config
+from gossamer.config.load import Config
 from gossamer.model.units import HostKey
-from gossamer.service.asking import AT_ONCE, Questions
+from gossamer.service.queries import AT_ONCE, ReadQueries
+from tests.cli.crawl_samples import change, small_crawl
 
 T = TypeVar("T")
 
 
-def asked(folder: Path, ask: Callable[[Questions], Awaitable[T]]) -> T:
+def asked(folder: Path, ask: Callable[[ReadQueries], Awaitable[T]]) -> T:
     open_for_writing(folder / "crawl.db").close()
 
     async def main() -> T:
-        questions = Questions(folder, VirtualClock())
+        questions = ReadQueries(folder, VirtualClock())
         try:
             return await ask(questions)
         finally:
@@ -33,14 +33,14 @@ def asked(folder: Path, ask: Callable[[Questions], Awaitable[T]]) -> T:
 
 
 def test_one_question_after_the_other_needs_one_connection(tmp_path: Path) -> None:
-    async def ask(questions: Questions) -> set[int]:
+    async def ask(questions: ReadQueries) -> set[int]:
         return {await questions._ask(id) for _ in range(5)}
 
     assert len(asked(tmp_path, ask)) == 1
 
 
 def test_a_crowd_of_questions_needs_no_more_connections_than_may_be_asked_at_once(tmp_path: Path) -> None:
-    async def ask(questions: Questions) -> set[int]:
+    async def ask(questions: ReadQueries) -> set[int]:
         return set(await asyncio.gather(*(questions._ask(id) for _ in range(50))))
 
     assert len(asked(tmp_path, ask)) <= AT_ONCE
@@ -53,7 +53,7 @@ def test_a_connection_on_which_a_question_failed_is_not_used_again(tmp_path: Pat
         failed.append(db)
         raise RuntimeError("as bad as can be")
 
-    async def ask(questions: Questions) -> int:
+    async def ask(questions: ReadQueries) -> int:
         with pytest.raises(RuntimeError):
             await questions._ask(fails)
         window = await questions.pages(PageFilter(), 0, None, 10)
@@ -65,7 +65,7 @@ def test_a_connection_on_which_a_question_failed_is_not_used_again(tmp_path: Pat
 
 
 def test_a_reader_cannot_change_anything(tmp_path: Path) -> None:
-    async def ask(questions: Questions) -> None:
+    async def ask(questions: ReadQueries) -> None:
         with pytest.raises(sqlite3.OperationalError, match="readonly"):
             await questions._ask(lambda db: db.execute("DELETE FROM urls"))
 
@@ -76,7 +76,7 @@ def test_hosts_are_told_as_they_are_on_record_now(tmp_path: Path) -> None:
     crawl = small_crawl(tmp_path / "crawl")  # a duplicate, a dead letter and a queued URL on one host
 
     async def main() -> list[tuple[object, ...]]:
-        questions = Questions(crawl, VirtualClock())
+        questions = ReadQueries(crawl, VirtualClock())
         found = []
         try:
             for _ in range(2):

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from serving import Service
 
 from gossamer.clock import VirtualClock
-from gossamer.service.connections import Server, listen, server_config
-from gossamer.service.gate import Gate, Message, Policy, Receive, Scope, Send
+from gossamer.service.access import AccessControl, Message, Policy, Receive, Scope, Send
+from gossamer.service.http_server import Server, listen, server_config
+from tests.service.service_process import Service
 
 REQUEST = b"GET /status HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
@@ -26,7 +26,7 @@ async def answering(scope: Scope, receive: Receive, send: Send) -> None:
 async def owing(*pieces: bytes, answers: int) -> list[int]:
     """How many connections owe a head: after one is opened, after each piece it sends, and after so many answers."""
     policy = Policy("t" * 20, frozenset({"localhost"}), True, 1_000, 30.0, 1_000.0)
-    config = server_config(Gate(answering, policy, VirtualClock()))
+    config = server_config(AccessControl(answering, policy, VirtualClock()))
     usual: Any = config.http
     found: asyncio.Queue[int] = asyncio.Queue()
 

@@ -5,8 +5,7 @@ from typing import get_args
 import pytest
 
 from gossamer.model.units import Instant
-from gossamer.observe.doing import StateOfCrawl
-from gossamer.observe.snapshot import Snapshot
+from gossamer.observe.snapshot import Snapshot, StateOfCrawl
 from gossamer.service.app import state_word
 
 NOW = Instant(1_700_000_000.0)

@@ -3,10 +3,9 @@
 import re
 from typing import get_args
 
-from gossamer.observe.doing import StateOfCrawl
-from gossamer.service.app import description
-from gossamer.service.dashboard import FILES, FOLDER, file_at
-from gossamer.service.gate import HEADERS
+from gossamer.observe.snapshot import StateOfCrawl
+from gossamer.service.access import HEADERS
+from gossamer.service.app import FILES, FOLDER, description, file_at
 
 TEXTS = {path: file_at(path)[0].decode() for path in FILES}
 PAGE = TEXTS["/"]

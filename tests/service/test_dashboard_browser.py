@@ -7,14 +7,24 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from dashboard_scene import ALL_PARTS, EVIL, LASTING_WEB, Dashboard, Scheme, dashboard, site_beside, wait_for, watched
 from playwright.sync_api import Browser, expect
-from running import wait_until
-from serving import Service, lasting_port
-from small_server import SmallServer
 
-from browser import findings, running_browser
-from gossamer.simweb.process import SimwebProcess
+from gossamer.lab.simweb.run import SimwebProcess
+from tests.browser import findings, running_browser
+from tests.integration.crawl_process import wait_until
+from tests.integration.small_server import SmallServer
+from tests.service.dashboard_scene import (
+    ALL_PARTS,
+    EVIL,
+    LASTING_WEB,
+    Dashboard,
+    Scheme,
+    dashboard,
+    site_beside,
+    wait_for,
+    watched,
+)
+from tests.service.service_process import Service, lasting_port
 
 pytestmark = pytest.mark.service
 

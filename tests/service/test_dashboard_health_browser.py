@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from dashboard_scene import LASTING_WEB, dashboard, watched
 from playwright.sync_api import Browser, expect
-from small_server import Answer, SmallServer
 
-from browser import findings, running_browser
-from gossamer.simweb.process import SimwebProcess
+from gossamer.lab.simweb.run import SimwebProcess
+from tests.browser import findings, running_browser
+from tests.integration.small_server import Answer, SmallServer
+from tests.service.dashboard_scene import LASTING_WEB, dashboard, watched
 
 pytestmark = pytest.mark.service
 

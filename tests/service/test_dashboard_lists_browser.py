@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from dashboard_scene import LASTING_WEB, Dashboard, dashboard, site_beside, wait_for, watched
 from playwright.sync_api import Browser, expect
-from running import wait_until
-from serving import Service
-from small_server import SmallServer
 
-from browser import findings, running_browser
-from gossamer.simweb.process import SimwebProcess
+from gossamer.lab.simweb.run import SimwebProcess
+from tests.browser import findings, running_browser
+from tests.integration.crawl_process import wait_until
+from tests.integration.small_server import SmallServer
+from tests.service.dashboard_scene import LASTING_WEB, Dashboard, dashboard, site_beside, wait_for, watched
+from tests.service.service_process import Service
 
 pytestmark = pytest.mark.service
 

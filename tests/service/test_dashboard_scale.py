@@ -9,17 +9,17 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from dashboard_scene import dashboard
 from playwright.sync_api import Page, expect
-from running import wait_until
-from serving import Service
 
-from browser import running_browser
-from gossamer.crawl.audience import Audience, Outcome
+from gossamer.crawl.events import Outcome, OutcomeEvents
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant, Url
 from gossamer.observe.snapshot import Snapshot
-from gossamer.service.feed import MOST_TEXT, PAGES_KEPT, Feed
+from gossamer.service.event_stream import MOST_TEXT, PAGES_KEPT, EventStream
+from tests.browser import running_browser
+from tests.integration.crawl_process import wait_until
+from tests.service.dashboard_scene import dashboard
+from tests.service.service_process import Service
 
 HOSTS = int(os.environ.get("GOSSAMER_HOSTS", "20000"))
 LEAST_GAP, FRAME = 500, 50
@@ -112,7 +112,7 @@ def test_it_draws_once_in_half_a_second_however_many_pictures_come(service: Serv
 
 def test_of_a_thousand_visits_a_second_a_watcher_is_told_the_last_within_bounds() -> None:
     async def watched() -> list[list[Outcome]]:
-        feed, audience = Feed(), Audience()
+        feed, audience = EventStream(), OutcomeEvents()
         feed.open(audience, lambda: Snapshot(at=Instant(0.0)), lambda: 0)
         feed.update(Snapshot(at=Instant(0.0)))
         told = []

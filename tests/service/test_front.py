@@ -7,8 +7,9 @@ import socket
 from pathlib import Path
 
 import pytest
-from running import wait_until
-from serving import Service
+
+from tests.integration.crawl_process import wait_until
+from tests.service.service_process import Service
 
 pytestmark = pytest.mark.service
 

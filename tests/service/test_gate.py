@@ -10,11 +10,11 @@ import pytest
 
 from gossamer.clock import VirtualClock
 from gossamer.errors import DirectoryError
-from gossamer.service.gate import (
+from gossamer.service.access import (
     LINES,
+    AccessControl,
     Bucket,
     Call,
-    Gate,
     Message,
     Policy,
     Receive,
@@ -23,9 +23,10 @@ from gossamer.service.gate import (
     call_from,
     judged,
     names_for,
+    shows,
+    token_in,
 )
 from gossamer.service.server import is_loopback
-from gossamer.service.token import shows, token_in
 
 TOKEN = "t" * 43
 HERE = Policy(TOKEN, names_for("127.0.0.1", (), True), True, 1000, 30.0, 100.0)
@@ -89,7 +90,7 @@ def test_a_bucket_gives_its_rate_and_no_more() -> None:
 
 
 def test_wrong_tokens_have_a_slower_rate_than_other_calls() -> None:
-    gate = Gate(answered, HERE, VirtualClock())
+    gate = AccessControl(answered, HERE, VirtualClock())
 
     def statuses(authorization: bytes, calls: int) -> list[int]:
         found: list[int] = []

@@ -8,11 +8,12 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-import generated_calls
 import pytest
-from running import Constants, wait_until
-from serving import Service
-from small_server import Answer, SmallServer, links, page
+
+from tests.integration.crawl_process import Constants, wait_until
+from tests.integration.small_server import Answer, SmallServer, links, page
+from tests.service import generated_calls
+from tests.service.service_process import Service
 
 pytestmark = pytest.mark.service
 
@@ -74,7 +75,7 @@ def called(service: Service, folder: Path, seed: int) -> Counter[str]:
         cwd=folder,
         env={
             **os.environ,
-            "PYTHONPATH": str(Path(__file__).parent),
+            "PYTHONPATH": str(Path(__file__).parents[2]),
             "SCHEMATHESIS_HOOKS": generated_calls.__name__,
             generated_calls.COUNTS: str(counts),
         },

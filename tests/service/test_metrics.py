@@ -5,17 +5,16 @@ import subprocess
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from debian import unpacked
-from gossamer.crawl.gauges import QUEUES
-from gossamer.model.fill import Fill
+from gossamer.crawl.status import QUEUES
+from gossamer.model.queue_depth import QueueDepth
 from gossamer.model.units import Instant
-from gossamer.observe.freshening import Freshening
-from gossamer.observe.snapshot import Snapshot
-from gossamer.observe.workings import PHASES, Workings
+from gossamer.observe.freshness import FreshnessMetrics
+from gossamer.observe.snapshot import PHASES, Internals, Snapshot
 from gossamer.service.metric_table import METRICS, REASONS
 from gossamer.service.metrics import FIRST_CLASS, LAST_CLASS, Metrics, prefers_json
 from gossamer.sketch.durations import Durations, Spread
-from test_docs import OPERATING, rows, unquoted
+from tests.debian import unpacked
+from tests.test_docs import OPERATING, rows, unquoted
 
 
 def spread(*microseconds: int) -> Spread:
@@ -36,9 +35,9 @@ BUSY = Snapshot(
     drawn=(6, 3, 1),
     selector_shares=(60.0, 30.0, 10.0),
     store_failing=True,
-    queues={name: Fill(40, 80) for name in QUEUES},
-    freshening=Freshening(fresh=0.9, price=0.25, budget=1000.0),
-    workings=Workings(
+    queues={name: QueueDepth(40, 80) for name in QUEUES},
+    freshening=FreshnessMetrics(fresh=0.9, price=0.25, budget=1000.0),
+    workings=Internals(
         phases={name: spread(100, 1_000, 2_000_000, 10**9) for name in PHASES},
         links_recent=70,
         links_new=20,

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from gossamer.observe.workings import PHASES
+from gossamer.observe.snapshot import PHASES
 from gossamer.service.metric_table import METRICS, OTHER, REASONS, Metric
 from gossamer.service.metrics import FIRST_CLASS, LAST_CLASS
 

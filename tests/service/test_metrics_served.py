@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
-from running import small_web, wait_until
-from serving import Service
 
-from debian import unpacked
+from gossamer.lab.simweb.run import SimwebProcess
 from gossamer.service.metric_table import METRICS
-from gossamer.simweb.process import SimwebProcess
+from tests.debian import unpacked
+from tests.integration.crawl_process import small_web, wait_until
+from tests.service.service_process import Service
 
 pytestmark = pytest.mark.service
 

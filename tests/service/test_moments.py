@@ -7,21 +7,20 @@ from typing import Any, cast
 
 import pytest
 
-from gossamer.crawl.audience import Outcome
-from gossamer.model.fill import Fill
+from gossamer.crawl.events import Outcome
+from gossamer.model.queue_depth import QueueDepth
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant, Url
-from gossamer.observe.snapshot import Snapshot
-from gossamer.observe.workings import Workings
-from gossamer.service.feed import within
-from gossamer.service.moments import (
+from gossamer.observe.snapshot import Internals, Snapshot
+from gossamer.service.event_stream import within
+from gossamer.service.history import (
     CHARTED,
     KEPT,
     QUANTILES,
     REST_BOUNDS,
+    History,
     Latencies,
-    Moments,
-    Sights,
+    LiveProbes,
     quantile,
     targets,
 )
@@ -37,7 +36,7 @@ def told(url: str) -> Outcome:
 
 
 def test_a_sample_a_second_is_kept_however_often_somebody_looks() -> None:
-    moments = Moments()
+    moments = History()
     for look in range(41):
         moments.note(at(look / 4, pages=look * 25))
 
@@ -48,7 +47,7 @@ def test_a_sample_a_second_is_kept_however_often_somebody_looks() -> None:
 
 
 def test_failures_are_charted_by_the_second_over_the_last_few() -> None:
-    moments = Moments()
+    moments = History()
     for second in range(20):
         moments.note(replace(at(second), errors={"dns_nxdomain": 4, "server_error": 3 * min(second, 10)}))
 
@@ -59,7 +58,7 @@ def test_failures_are_charted_by_the_second_over_the_last_few() -> None:
 
 
 def test_no_more_than_the_last_minutes_are_kept() -> None:
-    moments = Moments()
+    moments = History()
     for second in range(3 * KEPT):
         moments.note(at(second))
 
@@ -74,10 +73,10 @@ def test_a_moment_tells_where_hosts_and_classes_stand() -> None:
         asked.append(now)
         return list(range(len(bounds) + 1))
 
-    moments = Moments()
-    now = replace(at(1.0), hosts_parked=7, queues={"documents": Fill(30, 40)})
+    moments = History()
+    now = replace(at(1.0), hosts_parked=7, queues={"documents": QueueDepth(30, 40)})
     moments.note(now)
-    found = moments.moment(now, Sights(rests, lambda load: (6, 3, 1) if load == "normal" else (1, 1, 1)))
+    found = moments.moment(now, LiveProbes(rests, lambda load: (6, 3, 1) if load == "normal" else (1, 1, 1)))
 
     assert found["rests"] == {"bounds": REST_BOUNDS, "hosts": list(range(len(REST_BOUNDS) + 1))}
     assert asked == [now.at] and found["hosts_parked"] == 7
@@ -99,14 +98,14 @@ def test_of_long_addresses_only_the_last_are_shown() -> None:
 
 
 def test_times_are_those_of_the_last_seconds_not_of_the_whole_run() -> None:
-    moments, thinking = Moments(), Durations()
+    moments, thinking = History(), Durations()
     for second in range(200):
         for _ in range(10):
             thinking.note_seconds(0.1 if second < 100 else 1.6)
-        now = replace(at(second), workings=Workings(phases={CHARTED: thinking.spread(), "tls": Spread()}))
+        now = replace(at(second), workings=Internals(phases={CHARTED: thinking.spread(), "tls": Spread()}))
         moments.note(now)
     history = moments.history()
-    (_, rate, median, _, most), none = cast(list[list[Any]], moments.moment(now, Sights())["phases"])
+    (_, rate, median, _, most), none = cast(list[list[Any]], moments.moment(now, LiveProbes())["phases"])
 
     assert history[0][3:6] == [None, None, None]
     assert [0.065 < (sample[3] or 0) < 0.132 for sample in history[1:100]] == [True] * 99

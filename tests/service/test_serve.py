@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from running import gossamer, wait_until
-from serving import Service
-from small_server import Answer, SmallServer, links, page
+
+from tests.integration.crawl_process import gossamer, wait_until
+from tests.integration.small_server import Answer, SmallServer, links, page
+from tests.service.service_process import Service
 
 pytestmark = pytest.mark.service
 

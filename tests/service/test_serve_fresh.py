@@ -4,9 +4,10 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from changing_site import SOON, ChangingSite, Document, Validators
-from running import wait_until
-from serving import Service
+
+from tests.integration.changing_site import SOON, ChangingSite, Document, Validators
+from tests.integration.crawl_process import wait_until
+from tests.service.service_process import Service
 
 pytestmark = pytest.mark.service
 

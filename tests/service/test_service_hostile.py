@@ -10,9 +10,10 @@ from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 import pytest
-from running import Constants, gossamer, wait_until
-from serving import Service
-from small_server import Answer, SmallServer, page
+
+from tests.integration.crawl_process import Constants, gossamer, wait_until
+from tests.integration.small_server import Answer, SmallServer, page
+from tests.service.service_process import Service
 
 pytestmark = pytest.mark.service
 
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.service
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     folder = tmp_path_factory.mktemp("hostile")
     (folder / "gossamer.toml").write_text("[service]\nmax_body_bytes = 200000\n")
-    connection = "gossamer.service.connections.PatientConnection"
+    connection = "gossamer.service.http_server.PatientConnection"
     constants = Constants({f"{connection}.head_timeout": 0.5, f"{connection}.most": 20})
     # Loopback is closed to this crawl but for one address: what callers name is not thereby permitted.
     options = ["--config", folder / "gossamer.toml", "--no-allow-private", "--allow-network", "127.0.0.1"]

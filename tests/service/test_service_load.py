@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
-from running import Constants, wait_until
-from serving import Service
-from small_server import Answer, SmallServer, page
 
-from name_server import NXDOMAIN, Reply
+from tests.integration.crawl_process import Constants, wait_until
+from tests.integration.small_server import Answer, SmallServer, page
+from tests.name_server import NXDOMAIN, Reply
+from tests.service.service_process import Service
 
 pytestmark = pytest.mark.service
 
@@ -172,7 +172,7 @@ def test_tr_11_a_seed_of_a_new_host_is_fetched_soon_though_the_frontier_is_full_
     assert visits_before[0] - accepted_at <= 100
 
 
-PATIENT = Constants({"gossamer.extract.elsewhere.READING_SECONDS": 600.0})
+PATIENT = Constants({"gossamer.extract.large_pages.READING_SECONDS": 600.0})
 """Large pages are read however slow the machine is."""
 
 

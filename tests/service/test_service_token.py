@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from serving import Answer, Service
 
+from gossamer.service.access import CHANGING, LIVENESS
 from gossamer.service.app import description
-from gossamer.service.gate import CHANGING, LIVENESS
+from tests.service.service_process import Answer, Service
 
 pytestmark = pytest.mark.service
 

@@ -7,16 +7,16 @@ import socket
 
 import pytest
 
-from gossamer.service import starting
-from gossamer.service.connections import listen
-from gossamer.service.starting import answered_until
+from gossamer.service import front_process
+from gossamer.service.front_process import answered_until
+from gossamer.service.http_server import listen
 
 
 @pytest.fixture(autouse=True)
 def no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     """A caller that is slow to send or to read is waited for."""
-    monkeypatch.setattr(starting, "_PATIENCE", 60.0)
-    monkeypatch.setattr(starting, "_LINGER", 60.0)
+    monkeypatch.setattr(front_process, "_PATIENCE", 60.0)
+    monkeypatch.setattr(front_process, "_LINGER", 60.0)
 
 
 def call(port: int, method: str, path: str, body: bytes | None = None) -> tuple[int, str | None, bytes]:

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from serving import Service
-from small_server import SmallServer, page
 
 from gossamer.errors import CannotListen
-from gossamer.service.connections import listen
-from gossamer.service.validation import shown
+from gossamer.service.http_server import listen
+from gossamer.service.schemas import shown
+from tests.integration.small_server import SmallServer, page
+from tests.service.service_process import Service
 
 HOST = "known.test"
 

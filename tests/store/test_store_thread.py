@@ -8,11 +8,12 @@ import pytest
 
 from gossamer.clock import VirtualClock
 from gossamer.errors import DiskFull, StoreFailed
+from gossamer.model.batch import Batch, Committed
 from gossamer.model.outcome import Response
+from gossamer.model.settlement import Capture, PageLinks, Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Seconds, Url
-from gossamer.store.changes import Batch, Capture, Committed, PageLinks, Settlement
-from gossamer.store.thread import StoreThread
+from gossamer.store.threads import WriterThread
 
 LONG = 3600.0  # a linger that no test outlasts
 
@@ -49,7 +50,7 @@ class Scene:
         self.committed: list[Committed] = []
         self._reported = asyncio.Event()
         self.on_commit: Callable[[Committed], None] = lambda committed: None
-        self.store = StoreThread(
+        self.store = WriterThread(
             self.writer,
             VirtualClock(),
             before_commit=lambda batch: self.before.append(len(batch.settlements)),

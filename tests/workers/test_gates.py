@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from gossamer.model.units import Instant
-from gossamer.workers.gates import ASK_AGAIN, BUCKETS, LEASE, SLOTS, Gates, make_table
+from gossamer.workers.shared_gates import ASK_AGAIN, BUCKETS, LEASE, SLOTS, SharedGates, make_table
 
 NOW = Instant(1_000.0)
 
@@ -23,7 +23,7 @@ def table() -> Iterator[int]:
 
 
 def test_one_worker_at_a_time_has_an_address(table: int) -> None:
-    one, two = Gates(table, 1), Gates(table, 2)
+    one, two = SharedGates(table, 1), SharedGates(table, 2)
 
     assert one.take("192.0.2.1", NOW) is None
     assert two.take("192.0.2.1", NOW) == NOW + ASK_AGAIN
@@ -31,7 +31,7 @@ def test_one_worker_at_a_time_has_an_address(table: int) -> None:
 
 
 def test_an_address_rests_for_everybody(table: int) -> None:
-    one, two = Gates(table, 1), Gates(table, 2)
+    one, two = SharedGates(table, 1), SharedGates(table, 2)
     one.take("192.0.2.1", NOW)
     one.leave("192.0.2.1", later(5))
 
@@ -41,7 +41,7 @@ def test_an_address_rests_for_everybody(table: int) -> None:
 
 
 def test_what_is_known_of_rests_from_before_is_known_to_all(table: int) -> None:
-    one, two = Gates(table, 1), Gates(table, 2)
+    one, two = SharedGates(table, 1), SharedGates(table, 2)
     one.rest("192.0.2.1", later(9), NOW)
     one.rest("192.0.2.1", later(3), NOW)
 
@@ -49,7 +49,7 @@ def test_what_is_known_of_rests_from_before_is_known_to_all(table: int) -> None:
 
 
 def test_a_rest_that_is_told_while_another_worker_is_there_takes_nothing_from_it(table: int) -> None:
-    one, two = Gates(table, 1), Gates(table, 2)
+    one, two = SharedGates(table, 1), SharedGates(table, 2)
     one.take("192.0.2.1", NOW)
     two.rest("192.0.2.1", later(2), NOW)
 
@@ -59,7 +59,7 @@ def test_a_rest_that_is_told_while_another_worker_is_there_takes_nothing_from_it
 
 
 def test_what_a_dead_worker_held_is_free_and_rests(table: int) -> None:
-    one, two, supervisor = Gates(table, 1), Gates(table, 2), Gates(table, 0)
+    one, two, supervisor = SharedGates(table, 1), SharedGates(table, 2), SharedGates(table, 0)
     one.take("192.0.2.1", NOW)
     one.take("192.0.2.2", later(1))
     two.take("192.0.2.3", NOW)
@@ -71,7 +71,7 @@ def test_what_a_dead_worker_held_is_free_and_rests(table: int) -> None:
 
 
 def test_what_nobody_lets_go_of_is_free_when_no_contact_can_last_any_longer(table: int) -> None:
-    one, two = Gates(table, 1), Gates(table, 2)
+    one, two = SharedGates(table, 1), SharedGates(table, 2)
     one.take("192.0.2.1", NOW)
 
     assert two.take("192.0.2.1", later(LEASE - 1)) is not None
@@ -79,7 +79,7 @@ def test_what_nobody_lets_go_of_is_free_when_no_contact_can_last_any_longer(tabl
 
 
 def test_to_leave_what_one_does_not_have_changes_nothing(table: int) -> None:
-    one, two = Gates(table, 1), Gates(table, 2)
+    one, two = SharedGates(table, 1), SharedGates(table, 2)
     one.take("192.0.2.1", NOW)
     two.leave("192.0.2.1", later(50))
 
@@ -89,7 +89,7 @@ def test_to_leave_what_one_does_not_have_changes_nothing(table: int) -> None:
 
 
 def test_with_more_addresses_than_slots_some_have_to_wait(table: int) -> None:
-    one, two = Gates(table, 1), Gates(table, 2)
+    one, two = SharedGates(table, 1), SharedGates(table, 2)
     addresses = [f"2001:db8::{n:x}" for n in range(2 * BUCKETS * SLOTS)]
     held = [address for address in addresses if one.take(address, NOW) is None]
     waiting = sorted(set(addresses) - set(held))
@@ -102,7 +102,7 @@ def test_with_more_addresses_than_slots_some_have_to_wait(table: int) -> None:
 
 
 def test_slots_are_used_again_when_they_say_nothing_any_more(table: int) -> None:
-    one = Gates(table, 1)
+    one = SharedGates(table, 1)
     for n in range(3 * BUCKETS):
         moment = later(n)
         address = f"198.51.100.{n}"

@@ -7,8 +7,23 @@ import pytest
 from gossamer.errors import GossamerError
 from gossamer.model.units import Instant
 from gossamer.observe.snapshot import Snapshot
-from gossamer.workers.hub import Hub, Seat
-from gossamer.workers.messages import ALLOW, BACK, ENDED, FAILED, GO, HAS, KEPT, OPEN, SHOWN, STATE, STOP, URLS, Doing
+from gossamer.workers.hub import (
+    ALLOW,
+    BACK,
+    ENDED,
+    FAILED,
+    GO,
+    HAS,
+    KEPT,
+    OPEN,
+    SHOWN,
+    STATE,
+    STOP,
+    URLS,
+    Doing,
+    Hub,
+    WorkerState,
+)
 
 
 class Ears:
@@ -34,7 +49,7 @@ class Room:
         self.done = 0
         self.errors: list[GossamerError] = []
         self.opened = 0
-        self.hub = Hub([Seat() for _ in range(workers)], max_pages, self._opened, self._done, self.errors.append)
+        self.hub = Hub([WorkerState() for _ in range(workers)], max_pages, self._opened, self._done, self.errors.append)
         self.ears = [Ears() for _ in range(workers)]
         for number, ears in enumerate(self.ears):
             self.hub.seated(number, ears)

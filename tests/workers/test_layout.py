@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.errors import NotThisCrawl
-from gossamer.workers.layout import (
+from gossamer.crawl.run.directory import (
     FILE,
     holds_crawl,
     part_directory,
@@ -14,6 +13,7 @@ from gossamer.workers.layout import (
     read_layout,
     settle_layout,
 )
+from gossamer.errors import NotThisCrawl
 
 
 def test_a_directory_without_a_layout_is_its_own_only_part(tmp_path: Path) -> None:

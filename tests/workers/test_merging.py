@@ -4,11 +4,11 @@ from dataclasses import fields
 
 import pytest
 
-from gossamer.model.fill import Fill
+from gossamer.model.queue_depth import QueueDepth
 from gossamer.model.units import Instant
-from gossamer.observe.freshening import Freshening
+from gossamer.observe.freshness import FreshnessMetrics
 from gossamer.observe.snapshot import Snapshot, to_contract
-from gossamer.workers.merging import merged
+from gossamer.workers.hub import merged
 
 
 def moment(**figures: object) -> Snapshot:
@@ -54,14 +54,15 @@ def test_the_slowest_hosts_are_the_slowest_of_all() -> None:
 
 def test_queues_are_as_long_and_as_large_as_all_together() -> None:
     whole = merged(
-        [moment(queues={"batch": Fill(1, 10)}), moment(queues={"batch": Fill(4, 10, 5, 50)})], finished=False
+        [moment(queues={"batch": QueueDepth(1, 10)}), moment(queues={"batch": QueueDepth(4, 10, 5, 50)})],
+        finished=False,
     )
-    assert whole.queues == {"batch": Fill(5, 20, 5, 50)}
+    assert whole.queues == {"batch": QueueDepth(5, 20, 5, 50)}
 
 
 def test_freshness_is_the_mean_over_pages_and_budgets_add_up() -> None:
-    one = Freshening(fresh=0.9, scheduled=300, budget=10.0, price=1.0, refreshes=5.0)
-    two = Freshening(fresh=0.5, scheduled=100, budget=10.0, price=3.0, refreshes=1.0)
+    one = FreshnessMetrics(fresh=0.9, scheduled=300, budget=10.0, price=1.0, refreshes=5.0)
+    two = FreshnessMetrics(fresh=0.5, scheduled=100, budget=10.0, price=3.0, refreshes=1.0)
     whole = merged([moment(pages=300, freshening=one), moment(pages=100, freshening=two)], finished=False).freshening
     assert whole.fresh == pytest.approx(0.8)
     assert (whole.scheduled, whole.budget, whole.price, whole.budget_used) == (400, 20.0, 1.5, 0.3)

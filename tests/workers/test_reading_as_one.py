@@ -10,11 +10,11 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from running import Command, Ended, Json, gossamer, small_web, wait_until
 
 from gossamer.backends.sqlite.database import connect
-from gossamer.backends.warcfile.reader import read_record
-from gossamer.simweb.process import SimwebProcess
+from gossamer.backends.warc.reader import read_record
+from gossamer.lab.simweb.run import SimwebProcess
+from tests.integration.crawl_process import Command, Ended, Json, gossamer, small_web, wait_until
 
 pytestmark = pytest.mark.service
 

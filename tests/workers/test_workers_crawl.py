@@ -5,14 +5,21 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from checking import CONTRACT_KEYS
-from running import Command, Scene, gossamer, scene, small_web, wait_for_requests
-from working import WORKERS, check_crawl, events, is_gone, pages_of_parts, processes, wait_for_workers
 
 from gossamer.filter.domains import registrable_domain
+from gossamer.lab.simweb.audit import audit, ground_truth
 from gossamer.model.units import HostKey, Seconds
-from gossamer.simweb.audit import audit
-from gossamer.simweb.truth import ground_truth
+from tests.integration.crawl_checks import CONTRACT_KEYS
+from tests.integration.crawl_process import Command, Scene, gossamer, scene, small_web, wait_for_requests
+from tests.workers.worker_crawls import (
+    WORKERS,
+    check_crawl,
+    events,
+    is_gone,
+    pages_of_parts,
+    processes,
+    wait_for_workers,
+)
 
 pytestmark = pytest.mark.service
 

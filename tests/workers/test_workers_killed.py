@@ -5,11 +5,20 @@ from pathlib import Path
 from threading import Event
 
 import pytest
-from running import Command, Scene, answered, gossamer, scene, small_web, wait_for_requests, wait_until
-from working import WORKERS, check_crawl, events, is_gone, kill_worker, processes, wait_for_workers
 
+from gossamer.lab.simweb.audit import audit
 from gossamer.model.units import Seconds
-from gossamer.simweb.audit import audit
+from tests.integration.crawl_process import (
+    Command,
+    Scene,
+    answered,
+    gossamer,
+    scene,
+    small_web,
+    wait_for_requests,
+    wait_until,
+)
+from tests.workers.worker_crawls import WORKERS, check_crawl, events, is_gone, kill_worker, processes, wait_for_workers
 
 pytestmark = pytest.mark.service
 

@@ -23,8 +23,6 @@ MAX_DISTANCE: Final = 7
 WINDOW: Final = 700_000
 """Originals that are kept. They take 85 MB once there are that many: 108 bytes each, and 9 MB for the buckets."""
 
-NEAR_DUPLICATE: Final = "near_duplicate"
-"""The reason that is recorded where a near-duplicate is left out."""
 
 _BANDS: Final = MAX_DISTANCE + 1
 _KEYS: Final = _BANDS + 1  # of an original: its bands, then its owner

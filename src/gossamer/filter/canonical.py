@@ -11,10 +11,9 @@ from typing import NamedTuple
 
 from ada_url import join_url, normalize_url
 
-from gossamer.filter.authority import MAX_HOST, MAX_LABEL, Authority, read_authority
-from gossamer.filter.percent import fold_escapes
+from gossamer.filter.authority import MAX_HOST, MAX_LABEL, Authority, fold_escapes, read_authority
 from gossamer.filter.query_rules import CanonicalRules, rewritten
-from gossamer.model.shown import shown
+from gossamer.model.formats import shown
 from gossamer.model.units import HostKey, Origin, Url
 
 _AUTHORITIES_KEPT = 65_536

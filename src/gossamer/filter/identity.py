@@ -24,7 +24,7 @@ from gossamer.filter.query_rules import (
     minimised,
     without_session,
 )
-from gossamer.filter.shapes import shape_of
+from gossamer.filter.url_shape import shape_of
 from gossamer.model.units import HostKey, Url
 
 _TRIED = 64  # one in so many URLs keeps its learnt parameters
@@ -50,7 +50,7 @@ class IdentityRules:
     minimise: bool = False
 
 
-class Learnt(NamedTuple):
+class LearnedParameter(NamedTuple):
     """A parameter that makes no difference at a place of a host, and by what evidence."""
 
     host: HostKey
@@ -75,9 +75,9 @@ def place_of(url: Url, path_start: int) -> str:
 class Identities:
     """Gives URLs their identities. What is learnt is added and taken away while it runs."""
 
-    def __init__(self, rules: IdentityRules, learnt: Iterable[Learnt] = ()) -> None:
+    def __init__(self, rules: IdentityRules, learnt: Iterable[LearnedParameter] = ()) -> None:
         self.rules = rules
-        self._learnt: dict[HostKey, dict[str, dict[str, Learnt]]] = {}
+        self._learnt: dict[HostKey, dict[str, dict[str, LearnedParameter]]] = {}
         self._noise = lru_cache(_NAMES_KEPT)(self._is_noise)
         self._order = lru_cache(_NAMES_KEPT)(self._find_order)
         self._same = lru_cache(_URLS_KEPT)(self._find_same)
@@ -85,7 +85,7 @@ class Identities:
         for each in learnt:
             self.learn(each)
 
-    def learn(self, learnt: Learnt) -> None:
+    def learn(self, learnt: LearnedParameter) -> None:
         """From now on this parameter makes no difference there."""
         if learnt.name.lower() not in self.rules.keep:
             self._same.cache_clear()

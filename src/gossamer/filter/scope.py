@@ -1,13 +1,54 @@
-"""Which hosts belong to a crawl."""
+"""Which hosts belong to a crawl.
 
-from collections.abc import Iterable, Set
+A set that never changes, of which a larger one is made without copying it.
+"""
+
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from gossamer.errors import ConfigError
 from gossamer.filter.canonical import Refusal, canonicalise
 from gossamer.filter.domains import registrable_domain
-from gossamer.filter.growing import GrowingSet
 from gossamer.model.units import Domain, HostKey
+
+T = TypeVar("T", bound=str)
+
+
+class LayeredSet(Set[T]):
+    """Names in a few layers, each at least twice as large as the next: a million names in small lots are copied twenty
+    times each, not thousands of times. Asking takes a look at every layer."""
+
+    __slots__ = ("_layers",)
+
+    def __init__(self, names: Iterable[T] = ()) -> None:
+        first = frozenset(names)
+        self._layers: tuple[frozenset[T], ...] = (first,) if first else ()
+
+    def __contains__(self, name: object) -> bool:
+        return any(name in layer for layer in self._layers)
+
+    def __iter__(self) -> Iterator[T]:
+        return (name for layer in self._layers for name in layer)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._layers))
+
+    def __hash__(self) -> int:
+        return self._hash()
+
+    def with_more(self, names: Iterable[T]) -> "LayeredSet[T]":
+        """A set with these names too; itself if it has them all."""
+        fresh = frozenset(name for name in names if name not in self)
+        if not fresh:
+            return self
+        layers = list(self._layers)
+        while layers and len(layers[-1]) < 2 * len(fresh):
+            fresh |= layers.pop()
+        grown: LayeredSet[T] = LayeredSet()
+        grown._layers = (*layers, fresh)
+        return grown
+
 
 _KINDS = "expected host, domain, any, host:NAME, domain:NAME or tld:NAME, joined by commas"
 
@@ -19,8 +60,8 @@ class Scope:
     everything: bool = False
     of_seed_hosts: bool = False
     of_seed_domains: bool = False
-    hosts: GrowingSet[HostKey] = GrowingSet()
-    suffixes: GrowingSet[str] = GrowingSet()
+    hosts: LayeredSet[HostKey] = LayeredSet()
+    suffixes: LayeredSet[str] = LayeredSet()
     """Domains and top-level domains: they admit themselves and all names below."""
 
     def with_seeds(self, hosts: Iterable[HostKey]) -> "Scope":
@@ -77,7 +118,7 @@ def parse_scope(text: str) -> Scope:
                 suffixes.add(_host_named(name.removeprefix("."), part))
             case _:
                 raise ConfigError("scope", f"cannot read {part!r}: {_KINDS}")
-    return Scope(everything, of_hosts, of_domains, GrowingSet(hosts), GrowingSet(suffixes))
+    return Scope(everything, of_hosts, of_domains, LayeredSet(hosts), LayeredSet(suffixes))
 
 
 def _host_named(name: str, part: str) -> HostKey:

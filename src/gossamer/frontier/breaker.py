@@ -53,7 +53,7 @@ class Silence(Enum):
     GIVEN_UP = "given-up"  # it has not, and nobody waits for it any more
 
 
-class Trouble(NamedTuple):
+class HostFailures(NamedTuple):
     """A host that fails: how often in a row, since when, until when it is left alone, and the last reason."""
 
     failures: int
@@ -79,7 +79,7 @@ class Trouble(NamedTuple):
 
 def after_failure(
     policy: BreakerPolicy,
-    before: Trouble | None,
+    before: HostFailures | None,
     reason: str,
     now: Instant,
     chance: random.Random,
@@ -87,7 +87,7 @@ def after_failure(
     unreached: bool,
     asked: Seconds | None = None,
     unanswered: bool = False,
-) -> Trouble:
+) -> HostFailures:
     """One more failure. `unreached`: it says nothing about the URL; `asked`: the host said how long it wants to be
     left; `unanswered`: nothing has come from the host, neither now nor before its trouble."""
     failures, since = (1, now) if before is None else (before.failures + 1, before.since)
@@ -99,15 +99,15 @@ def after_failure(
     if doublings >= 0:
         soon = min(policy.first_rest * 2.0 ** min(doublings, _MOST_DOUBLINGS), policy.noticed_within)
         rest = min(max(soon, policy.noticed_share * (now - since)), policy.longest_rest) * chance.uniform(0.8, 1.0)
-    return Trouble(failures, since, Instant(now + max(rest, asked or 0.0)), reason, silence)
+    return HostFailures(failures, since, Instant(now + max(rest, asked or 0.0)), reason, silence)
 
 
-def is_open(policy: BreakerPolicy, trouble: Trouble | None) -> bool:
+def is_open(policy: BreakerPolicy, trouble: HostFailures | None) -> bool:
     """Whether the host counts as sick."""
     return trouble is not None and trouble.failures >= policy.opens_after
 
 
-def is_given_up(policy: BreakerPolicy, trouble: Trouble | None, now: Instant) -> bool:
+def is_given_up(policy: BreakerPolicy, trouble: HostFailures | None, now: Instant) -> bool:
     """Whether the host has been sick for so long that its URLs wait no longer."""
     if trouble is None:
         return False
@@ -116,7 +116,7 @@ def is_given_up(policy: BreakerPolicy, trouble: Trouble | None, now: Instant) ->
     return is_open(policy, trouble) and now - trouble.since >= policy.patience
 
 
-def is_waited_for_in_vain(policy: BreakerPolicy, trouble: Trouble, now: Instant) -> bool:
+def is_waited_for_in_vain(policy: BreakerPolicy, trouble: HostFailures, now: Instant) -> bool:
     """Whether nobody would wait longer for this host who has nothing else to do."""
     if trouble.silence is not Silence.SO_FAR or trouble.failures < _LEAST_TRIES:
         return False

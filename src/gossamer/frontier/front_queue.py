@@ -3,11 +3,14 @@
 The task table is the front queue; what is here is a window on it. An entry is a host, standing for its
 first waiting URL of the class: taking hosts rather than URLs keeps the work of a refill independent of how many
 URLs one host has waiting.
+
+URLs that are not due yet: when to look at a queue of the task table again.
 """
 
+import heapq
+import math
 from collections import deque
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from gossamer.frontier.back_queue import START
 from gossamer.model.units import HostId, Instant
@@ -54,30 +57,57 @@ class FrontQueue:
         self.more = True
 
 
-@dataclass(frozen=True, slots=True)
-class FrontWanted:
-    """Read the next window of a class."""
-
-    front: int
-    cursor: tuple[float, int]
-    count: int
-    due_by: Instant
+_SLACK = 1024  # stale entries that are not worth a sweep
 
 
-class HostWanted(NamedTuple):
-    """Read a host's next URLs, and its record if it is new to us."""
+class DueTimers:
+    """For each (host, class), or front queue (host None), whose due URLs are all read: the nearest date of the others.
 
-    host_id: HostId
-    with_record: bool
-    classes: tuple[tuple[int, tuple[float, int], int], ...]  # (class, cursor, count)
-    due_by: Instant
+    One date per queue: a later one is learnt when the nearest has come and the queue is read again. So memory is
+    bounded by the hosts that have a back queue.
+    """
 
+    def __init__(self) -> None:
+        self._heap: list[tuple[float, int, tuple[HostId | None, int]]] = []
+        self._dates: dict[tuple[HostId | None, int], float] = {}
+        self._entry = 0  # breaks ties
+        self.first = math.inf  # no date comes before this
 
-class LoadOrder(NamedTuple):
-    """What the frontier would like to have from the task table."""
+    def __len__(self) -> int:
+        return len(self._dates)
 
-    fronts: tuple[FrontWanted, ...]
-    hosts: tuple[HostWanted, ...]
+    def note(self, due: float, host_id: HostId | None, front: int) -> None:
+        """The next URL of this queue is due then (infinity: there is none)."""
+        queue = (host_id, front)
+        if due >= self._dates.get(queue, math.inf):
+            return
+        self._dates[queue] = due
+        self._entry += 1
+        if len(self._heap) >= 2 * len(self._dates) + _SLACK:
+            self._heap = [entry for entry in self._heap if self._dates.get(entry[2]) == entry[0]]
+            heapq.heapify(self._heap)
+        heapq.heappush(self._heap, (due, self._entry, queue))
+        if due < self.first:
+            self.first = due
 
-    def __bool__(self) -> bool:
-        return bool(self.fronts or self.hosts)
+    def forget(self, host_id: HostId, fronts: int) -> None:
+        """The host has no back queue any more; its front-queue entries carry its dates."""
+        for front in range(fronts):
+            self._dates.pop((host_id, front), None)
+
+    def pop_due(self, now: Instant) -> tuple[HostId | None, int] | None:
+        """A queue whose date has come, or None."""
+        if self.next > now:
+            return None
+        _, _, queue = heapq.heappop(self._heap)
+        del self._dates[queue]
+        return queue
+
+    @property
+    def next(self) -> float:
+        """The nearest date; infinity if there is none."""
+        heap = self._heap
+        while heap and self._dates.get(heap[0][2]) != heap[0][0]:
+            heapq.heappop(heap)
+        self.first = heap[0][0] if heap else math.inf
+        return self.first

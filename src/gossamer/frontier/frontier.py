@@ -8,19 +8,25 @@ from collections.abc import Iterable, Mapping
 
 from gossamer.frontier.address_gate import AddressGate, AddressGates
 from gossamer.frontier.back_queue import EMPTY, LOW_MARK, OUT, PARKED, READY, WAITING, HostQueue
-from gossamer.frontier.domains import DomainTable
-from gossamer.frontier.errands import Errands
-from gossamer.frontier.front_queue import LoadOrder
+from gossamer.frontier.cross_host import CrossHostRequests
+from gossamer.frontier.decisions import (
+    FrontierLimits,
+    FrontierStatistics,
+    Idle,
+    Report,
+    Retired,
+    WaitUntil,
+    date_or_none,
+)
+from gossamer.frontier.domain_counts import DomainTable
 from gossamer.frontier.orderings.ordering import BY_SCORE_FRONTS, Ordering
 from gossamer.frontier.politeness import Contact, PolitenessPolicy, next_contact, next_contact_of_address
-from gossamer.frontier.ports import Report
-from gossamer.frontier.ready_classes import ReadyClasses
-from gossamer.frontier.ready_scores import ReadyScores
-from gossamer.frontier.rests import PolitenessHeap
+from gossamer.frontier.politeness_heap import PolitenessHeap
+from gossamer.frontier.ready import ReadyClasses, ReadyScores
 from gossamer.frontier.router import Router
 from gossamer.frontier.selector import Load, Selector, SelectorRatios
-from gossamer.frontier.turns import FrontierLimits, FrontierStatistics, Idle, Retired, Visit, WaitUntil, date_or_none
-from gossamer.model.task import HostRecord, Task
+from gossamer.model.loads import LoadRequest
+from gossamer.model.task import HostRecord, Task, Visit
 from gossamer.model.units import HostId, Instant, Seconds
 
 
@@ -65,13 +71,13 @@ class Frontier:
         self._later = self._router.later
         self.rests = self._rests = PolitenessHeap(Seconds(limits.long_rest))  # public for its `lengths`
         self.gates = AddressGates()
-        self.errands = Errands(politeness, self._hosts, self)
+        self.errands = CrossHostRequests(politeness, self._hosts, self)
         self._out = 0
         self._now = Instant(0.0)  # the latest that we were told
 
     # --- what the store is asked for, and what it tells ------------------------------------------
 
-    def load_order(self, now: Instant) -> LoadOrder:
+    def load_order(self, now: Instant) -> LoadRequest:
         """What to read from the task table next. Answer with `loaded_front` and `loaded_host`, once for each part, then
         `load_ends`; no order is given before that."""
         self._now = now
@@ -330,7 +336,7 @@ class Frontier:
         self._rests.push(host, until, self._now)
         self._free_line(host)
 
-    # --- errands: see `frontier.errands` -----------------------------------------------------------
+    # --- errands: see `frontier.cross_host` -----------------------------------------------------------
 
     def leave_address(self, visit: Visit, contact: Contact, now: Instant, home: str | None) -> None:
         host = self._hosts[visit.host_id]

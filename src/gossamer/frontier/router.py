@@ -9,12 +9,12 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from gossamer.frontier.back_queue import EMPTY, READY, Growth, HostQueue
-from gossamer.frontier.domains import DomainTable
-from gossamer.frontier.front_queue import WINDOW, FrontQueue, FrontWanted, HostWanted, LoadOrder
-from gossamer.frontier.later import Later
+from gossamer.frontier.decisions import FrontierLimits, Retired
+from gossamer.frontier.domain_counts import DomainTable
+from gossamer.frontier.front_queue import WINDOW, DueTimers, FrontQueue
 from gossamer.frontier.orderings.ordering import Ordering
 from gossamer.frontier.selector import Selector
-from gossamer.frontier.turns import FrontierLimits, Retired
+from gossamer.model.loads import FrontWanted, HostWanted, LoadRequest
 from gossamer.model.task import HostRecord, Task
 from gossamer.model.units import HostId, Instant
 
@@ -56,13 +56,13 @@ class Router:
         self._retired: list[Retired] = []
         self.front_queues = [FrontQueue() for _ in range(self._fronts)]
         self.hosts: dict[HostId, HostQueue] = {}
-        self.later = Later()
+        self.later = DueTimers()
         self.domains = domains
         self.places: Places
 
     # --- what the store is asked for -------------------------------------------------------
 
-    def load_order(self, now: Instant) -> LoadOrder:
+    def load_order(self, now: Instant) -> LoadRequest:
         """What to read from the task table next."""
         self._refill()
         fronts = []
@@ -83,7 +83,7 @@ class Router:
                 hosts.append(HostWanted(host_id, not host.known, tuple(classes), now))
         for host_id in heard:
             del self._hungry[host_id]
-        order = LoadOrder(tuple(fronts), tuple(hosts))
+        order = LoadRequest(tuple(fronts), tuple(hosts))
         if order:
             self.domains.load_begins()
         return order

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import uvloop
 
-from gossamer.crawl.hooks import Hook
-from gossamer.crawl.page import Page
+from gossamer.crawl.hooks import Hook, Page
 from gossamer.library.crawl import Crawl
 
 _AHEAD = 64  # pages between the crawl and who takes them; the crawl has bounds of its own behind these

@@ -7,16 +7,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from gossamer.config import Config, make_config, read_toml, underscored
-from gossamer.crawl.audience import PageQueue
-from gossamer.crawl.hooks import Hook
-from gossamer.crawl.page import Page
-from gossamer.crawl.session import Session, session
+from gossamer.config.load import Config, make_config, read_toml, underscored
+from gossamer.config.policies import canonicaliser_for, check_config
+from gossamer.crawl.events import PageQueue
+from gossamer.crawl.hooks import Hook, Page
+from gossamer.crawl.run.session import Session, session
 from gossamer.errors import GossamerError
 from gossamer.observe.display import NoDisplay
 from gossamer.observe.snapshot import Snapshot
 from gossamer.seed.lists import read_arguments
-from gossamer.wishes import canonicaliser_for, check_config
 
 MAX_PAGES_AHEAD = 256
 MAX_BYTES_AHEAD = 64 * 1024 * 1024

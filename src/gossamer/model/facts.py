@@ -1,9 +1,12 @@
-"""What the crawl has learnt of a URL and of a domain: everything that a priority may rest on."""
+"""What the crawl has learnt of a URL and of a domain: everything that a priority may rest on.
+
+What an operator ordered for a host through the service, for whoever tells of the host.
+"""
 
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from gossamer.model.units import Url
+from gossamer.model.units import Seconds, Url
 
 CREDIT_UNIT = 10**9
 """One credit of online importance. Counted in whole numbers, so that the order is the same on every machine."""
@@ -40,9 +43,23 @@ class DomainFacts:
     links_from_others: int = 0  # of these, from other domains
 
 
-class Standing(NamedTuple):
+class QueuePosition(NamedTuple):
     """Where a URL waits: its front queue, and its place in it (smaller is earlier; None: by the date it is due)."""
 
     front: int
     priority: float
     place: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HostOverride:
+    """`paused`: not contacted until it is resumed. `dropped`: its URLs are excluded when their turn comes. `delay`: it
+    is left alone for at least so long after each answer; None if nobody asked for that."""
+
+    paused: bool = False
+    dropped: bool = False
+    delay: Seconds | None = None
+
+    def __bool__(self) -> bool:
+        """Whether anything was ordered."""
+        return self.paused or self.dropped or self.delay is not None

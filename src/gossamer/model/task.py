@@ -19,7 +19,7 @@ class Via(IntEnum):
     SITEMAP = 3
 
 
-class Before(NamedTuple):
+class PreviousVisit(NamedTuple):
     """What is on record of a URL that was visited before: what its next visit is compared with."""
 
     visits: int  # answered so far
@@ -57,7 +57,7 @@ class Task(NamedTuple):
     tries: int  # visits that failed so far
     hops: int  # redirects followed to get here
     sitemap: int = 0  # it is one: 1 if robots.txt names it, one more for every index on the way
-    before: Before | None = None  # None: it was never answered
+    before: PreviousVisit | None = None  # None: it was never answered
     modified: Instant | None = None  # when it was modified last, as a sitemap or a feed says
     changefreq: str | None = None  # how often it changes, as a sitemap says
 
@@ -88,9 +88,21 @@ class HostRecord(NamedTuple):
     next_contact: Instant
     last_took: float  # seconds; the adaptive part of the gap rests on it
     address: str | None
-    resolved: str | None = None  # as `store.changes.HostClock` has them
+    resolved: str | None = None  # as `model.batch.HostClock` has them
     trouble: str | None = None
-    budget: str | None = None  # what its shapes and its domain's hosts have cost (`filter.traps_budget`)
+    budget: str | None = None  # what its shapes and its domain's hosts have cost (`filter.trap_budget`)
     domain_budget: str | None = None
     changing: str | None = None  # how its pages change, and whether its validators can be relied on
-    soft_missing: str | None = None  # what it shows in place of pages that it does not have (`dedup.soft`)
+    soft_missing: str | None = None  # what it shows in place of pages that it does not have (`dedup.soft404`)
+
+
+class Visit(NamedTuple):
+    """A URL to be visited now. At most one is out per host."""
+
+    host_id: HostId
+    host: HostKey
+    domain_id: int
+    task: Task
+    address: str | None  # the one it was last contacted at
+    last_took: float
+    priority: float = 0.0  # its total score when it was chosen, as it is shown

@@ -25,4 +25,4 @@ HostId = NewType("HostId", int)
 """A host's row in the store."""
 
 Fingerprint = NewType("Fingerprint", int)
-"""64 bits, signed, of a URL's identity. Unique within a host; see `seen.fingerprint`."""
+"""64 bits, signed, of a URL's identity. Unique within a host; see `seen.tiers`."""

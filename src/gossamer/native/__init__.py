@@ -18,7 +18,7 @@ class Kernels(Protocol):
         ...
 
     def base32(self, digest: bytes, /) -> str:
-        """`backends.warcfile.fields.base32`."""
+        """`backends.warc.record.base32`."""
         ...
 
     def without_fragments(self, hrefs: list[str], /) -> dict[str, None]:

@@ -187,7 +187,7 @@ signature(PyObject *module, PyObject *args)
     return PyBytes_FromStringAndSize((const char *)found, BINS);
 }
 
-/* --- gossamer.backends.warcfile.fields.base32 ------------------------------------------------------------------ */
+/* --- gossamer.backends.warc.record.base32 ------------------------------------------------------------------ */
 
 #define DIGEST 20
 
@@ -458,7 +458,7 @@ resolve_plain(PyObject *module, PyObject *args)
 
 static PyMethodDef methods[] = {
     {"signature", signature, METH_VARARGS, "signature(text, most, least): gossamer.sketch.minhash.signature."},
-    {"base32", base32, METH_O, "base32(digest): gossamer.backends.warcfile.fields.base32."},
+    {"base32", base32, METH_O, "base32(digest): gossamer.backends.warc.record.base32."},
     {"without_fragments", without_fragments, METH_O, "without_fragments(hrefs): gossamer.filter.links."},
     {"resolve_plain", resolve_plain, METH_VARARGS,
      "resolve_plain(refs, base, origin, document, directory, host, sites, links, most, noise, otherwise): "

@@ -1,4 +1,9 @@
-"""Progress while a crawl runs: a live picture on a terminal, a line now and then elsewhere, or nothing."""
+"""The one kind of console we write to.
+
+Progress while a crawl runs: a live picture on a terminal, a line now and then elsewhere, or nothing.
+
+How far a long command is: one line on standard error, written over and over on a terminal, not at all elsewhere.
+"""
 
 from contextlib import suppress
 from typing import Protocol, TextIO
@@ -6,11 +11,32 @@ from typing import Protocol, TextIO
 from rich.console import Console, Group
 from rich.live import Live
 
-from gossamer.observe import words
-from gossamer.observe.picture import Shares, draw
-from gossamer.observe.rates import Rates
-from gossamer.observe.snapshot import Snapshot
-from gossamer.observe.terminal import Terminal
+from gossamer.clock import Clock
+from gossamer.observe import formatting
+from gossamer.observe.snapshot import Rates, Snapshot
+from gossamer.observe.terminal_view import Shares, draw
+
+
+class Terminal(Console):
+    """Rich's console, but for two things: it styles only what we style, and a reader that has gone away silences it
+    (rich would end the process, and with it the crawl)."""
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__(file=stream, highlight=False)
+
+    def on_broken_pipe(self) -> None:
+        self.quiet = True
+
+    @property
+    def is_for_people(self) -> bool:
+        """Whether colours are in place. Asked of the stream too: FORCE_COLOR makes rich take a pipe for a terminal."""
+        return self.file.isatty() and self.is_terminal
+
+    @property
+    def shows_pictures(self) -> bool:
+        """Whether the cursor can be moved and bars can be shown."""
+        return self.is_for_people and not self.is_dumb_terminal and self.encoding.startswith("utf")
+
 
 _REFRESH = 0.25  # seconds; at most four pictures a second
 _PLAIN_EVERY = 5.0
@@ -123,30 +149,30 @@ class NoDisplay:
 
 def plain_line(snapshot: Snapshot, rates: Rates) -> str:
     parts = [
-        words.clock_time(snapshot.elapsed),
-        f"{words.count(snapshot.pages)} pages",
-        f"{words.rate(rates.pages_now)}/s (mean {words.rate(rates.pages_mean)})",
-        f"queued {words.count(snapshot.queued)}",
-        f"in flight {words.count(snapshot.in_flight)}",
-        f"hosts {words.count(snapshot.hosts_known)}",
-        words.size(snapshot.bytes),
+        formatting.clock_time(snapshot.elapsed),
+        f"{formatting.count(snapshot.pages)} pages",
+        f"{formatting.rate(rates.pages_now)}/s (mean {formatting.rate(rates.pages_mean)})",
+        f"queued {formatting.count(snapshot.queued)}",
+        f"in flight {formatting.count(snapshot.in_flight)}",
+        f"hosts {formatting.count(snapshot.hosts_known)}",
+        formatting.size(snapshot.bytes),
     ]
     if snapshot.refreshed:
         fresh = snapshot.freshening.fresh
         known = "" if fresh is None else f" ({100 * fresh:.0f} % fresh)"
-        parts.append(f"again {words.count(snapshot.refreshed)}{known}")
+        parts.append(f"again {formatting.count(snapshot.refreshed)}{known}")
     if errors := sum(snapshot.errors.values()):
-        parts.append(f"errors {words.count(errors)}")
+        parts.append(f"errors {formatting.count(errors)}")
     if snapshot.dead:
-        parts.append(f"dead {words.count(snapshot.dead)}")
+        parts.append(f"dead {formatting.count(snapshot.dead)}")
     if snapshot.politeness_violations:
-        parts.append(f"POLITENESS VIOLATIONS {words.count(snapshot.politeness_violations)}")
+        parts.append(f"POLITENESS VIOLATIONS {formatting.count(snapshot.politeness_violations)}")
     if snapshot.load == "high":
         parts.append("high load")
     if snapshot.stopping:
         parts.append("stopping")
     if snapshot.waiting_for:
-        parts.append(f"waiting for {words.printable(snapshot.waiting_for)}")
+        parts.append(f"waiting for {formatting.printable(snapshot.waiting_for)}")
     return "  ".join(parts)
 
 
@@ -158,3 +184,39 @@ def choose_display(config: DisplayConfig, stream: TextIO) -> Display:
     if console.shows_pictures:
         return LiveDisplay(console, Shares(config.frontier.shares, config.frontier.shares_under_load))
     return PlainLines(stream)
+
+
+INTERVAL = 0.2  # seconds between two states of the line
+
+
+class ProgressLine:
+    """Shows `done` of `total`. Costs next to nothing when it is called often."""
+
+    def __init__(self, stream: TextIO, clock: Clock, what: str, *, shown: bool = True) -> None:
+        self._stream = stream
+        self._clock = clock
+        self._what = what
+        self._shown = shown and stream.isatty()
+        self._next = 0.0
+        self._began = clock.monotonic()
+        self._written = False
+
+    @property
+    def seconds(self) -> float:
+        return self._clock.monotonic() - self._began
+
+    def show(self, done: int, total: int, more: str = "") -> None:
+        if not self._shown or self._clock.monotonic() < self._next:
+            return
+        self._next = self._clock.monotonic() + INTERVAL
+        part = f"{min(done / total, 1.0):4.0%}" if total else ""
+        self._stream.write(f"\r\x1b[K{self._what} {part} {formatting.span(self.seconds)} {more}".rstrip())
+        self._stream.flush()
+        self._written = True
+
+    def clear(self) -> None:
+        """Take the line away, before something else is written or at the end."""
+        if self._written:
+            self._stream.write("\r\x1b[K")
+            self._stream.flush()
+            self._written = False

@@ -8,10 +8,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gossamer.observe import words
-from gossamer.observe.sections import Section, is_text, plain_report
+from gossamer.observe import formatting
+from gossamer.observe.display import Terminal
+from gossamer.observe.formatting import Section, is_text, plain_report
 from gossamer.observe.snapshot import Snapshot
-from gossamer.observe.terminal import Terminal
 
 _REASONS_SHOWN = 12
 
@@ -45,30 +45,38 @@ def report_sections(snapshot: Snapshot, directory: Path, parts: Sequence[Path] =
 def _headline(snapshot: Snapshot) -> str:
     if snapshot.finished:
         return "Crawl finished: nothing is left to do"
-    return f"Crawl stopped: {words.count(snapshot.queued)} URLs are still queued"
+    return f"Crawl stopped: {formatting.count(snapshot.queued)} URLs are still queued"
 
 
 def _totals(snapshot: Snapshot) -> list[tuple[str, str, str]]:
     elapsed = snapshot.elapsed
     per_second = snapshot.run_pages / elapsed if elapsed > 0 else 0.0
     per_cpu = snapshot.run_pages / snapshot.cpu_seconds if snapshot.cpu_seconds > 0 else 0.0
-    this_run = f"{words.count(snapshot.run_pages)} in this run, " if snapshot.run_pages != snapshot.pages else ""
+    this_run = f"{formatting.count(snapshot.run_pages)} in this run, " if snapshot.run_pages != snapshot.pages else ""
     rows = [
-        ("pages stored", words.count(snapshot.pages), f"{this_run}{words.rate(per_second)} a second"),
-        ("responses", words.count(snapshot.fetched), words.size(snapshot.bytes)),
-        ("URLs discovered", words.count(snapshot.discovered), f"on {words.count(snapshot.hosts_known)} hosts"),
-        ("by sitemaps", words.count(snapshot.sitemap_urls), f"of these, listed in {words.count(snapshot.sitemaps)}"),
-        ("still queued", words.count(snapshot.queued), ""),
-        ("duplicates", words.count(snapshot.duplicates), "the same document under another URL"),
-        ("near-duplicates", words.count(snapshot.near_duplicates), ""),
-        ("visited again", words.count(snapshot.refreshed), _again(snapshot)),
-        ("redirects", words.count(snapshot.redirects), ""),
+        ("pages stored", formatting.count(snapshot.pages), f"{this_run}{formatting.rate(per_second)} a second"),
+        ("responses", formatting.count(snapshot.fetched), formatting.size(snapshot.bytes)),
+        (
+            "URLs discovered",
+            formatting.count(snapshot.discovered),
+            f"on {formatting.count(snapshot.hosts_known)} hosts",
+        ),
+        (
+            "by sitemaps",
+            formatting.count(snapshot.sitemap_urls),
+            f"of these, listed in {formatting.count(snapshot.sitemaps)}",
+        ),
+        ("still queued", formatting.count(snapshot.queued), ""),
+        ("duplicates", formatting.count(snapshot.duplicates), "the same document under another URL"),
+        ("near-duplicates", formatting.count(snapshot.near_duplicates), ""),
+        ("visited again", formatting.count(snapshot.refreshed), _again(snapshot)),
+        ("redirects", formatting.count(snapshot.redirects), ""),
         (
             "missing",
-            words.count(snapshot.missing),
-            f"and {words.count(snapshot.gone)} gone for good" if snapshot.gone else "",
+            formatting.count(snapshot.missing),
+            f"and {formatting.count(snapshot.gone)} gone for good" if snapshot.gone else "",
         ),
-        ("dead letters", words.count(snapshot.dead), "tries used up"),
+        ("dead letters", formatting.count(snapshot.dead), "tries used up"),
     ]
     optional = {
         "visited again",
@@ -81,36 +89,40 @@ def _totals(snapshot: Snapshot) -> list[tuple[str, str, str]]:
         "still queued",
     }
     rows = [row for row in rows if row[1] != "0" or row[0] not in optional]
-    cpu = f"{words.rate(per_cpu)} pages a CPU-second" if snapshot.run_pages else ""
+    cpu = f"{formatting.rate(per_cpu)} pages a CPU-second" if snapshot.run_pages else ""
     return [
         *rows,
-        ("elapsed", words.clock_time(elapsed), f"{snapshot.cpu_seconds:.1f} s of CPU, {cpu}".rstrip(", ")),
-        ("memory", words.size(snapshot.max_rss_bytes), "at most"),
+        ("elapsed", formatting.clock_time(elapsed), f"{snapshot.cpu_seconds:.1f} s of CPU, {cpu}".rstrip(", ")),
+        ("memory", formatting.size(snapshot.max_rss_bytes), "at most"),
     ]
 
 
 def _again(snapshot: Snapshot) -> str:
-    same = words.count(snapshot.not_modified + snapshot.unchanged)
-    told = f"{words.count(snapshot.changed)} changed, {same} did not ({words.count(snapshot.not_modified)} by a 304)"
+    same = formatting.count(snapshot.not_modified + snapshot.unchanged)
+    by_304 = formatting.count(snapshot.not_modified)
+    told = f"{formatting.count(snapshot.changed)} changed, {same} did not ({by_304} by a 304)"
     fresh = snapshot.freshening.fresh
     return told if fresh is None else f"{told}; {100 * fresh:.0f} % of the pages are fresh"
 
 
 def _reasons(counts: dict[str, int]) -> tuple[tuple[str, str, str], ...]:
-    return tuple((words.printable(name, 40), words.count(n), "") for name, n in words.largest(counts, _REASONS_SHOWN))
+    return tuple(
+        (formatting.printable(name, 40), formatting.count(n), "")
+        for name, n in formatting.largest(counts, _REASONS_SHOWN)
+    )
 
 
 def _politeness(snapshot: Snapshot) -> list[tuple[str, str, str]]:
     violations = snapshot.politeness_violations
     remark = "a fault of ours: please report it" if violations else "every gap was kept, by our own audit"
-    return [("violations", words.count(violations), remark)]
+    return [("violations", formatting.count(violations), remark)]
 
 
 def _files(directory: Path, parts: Sequence[Path]) -> list[tuple[str, str, str]]:
     archives = [file for part in parts or (directory,) for file in part.glob("warc/*.warc.gz")]
     total = sum(file.stat().st_size for file in archives)
     files = "file" if len(archives) == 1 else "files"
-    size = f"{words.count(len(archives))} {files}, {words.size(total)}"
+    size = f"{formatting.count(len(archives))} {files}, {formatting.size(total)}"
     if parts:
         rows = [
             ("documents", str(part / "warc"), "" if number else f"{size} in all") for number, part in enumerate(parts)
@@ -123,7 +135,7 @@ def _files(directory: Path, parts: Sequence[Path]) -> list[tuple[str, str, str]]
         for label, name in (("database", "crawl.db"), ("log", "crawl.log"))
         if (directory / name).exists()
     ]
-    return [(label, words.printable(path), remark) for label, path, remark in rows]
+    return [(label, formatting.printable(path), remark) for label, path, remark in rows]
 
 
 def _next(snapshot: Snapshot, directory: Path) -> list[tuple[str, str, str]]:
@@ -138,7 +150,7 @@ def _next(snapshot: Snapshot, directory: Path) -> list[tuple[str, str, str]]:
 
 
 def _dir_option(directory: Path) -> str:
-    return "" if directory == Path("crawl") else f" --dir {words.printable(str(directory))}"
+    return "" if directory == Path("crawl") else f" --dir {formatting.printable(str(directory))}"
 
 
 def _print_tables(console: Console, sections: Sequence[Section], snapshot: Snapshot) -> None:

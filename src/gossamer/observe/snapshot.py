@@ -1,12 +1,74 @@
-"""One moment of a crawl, as the pipeline saw it."""
+"""What a running crawl does, in a word: the same in the service, on its dashboard and in `gossamer status`.
 
-from collections.abc import Mapping
+One moment of a crawl, as the pipeline saw it.
+
+What goes on inside a crawl, beyond what came of its URLs: for the metrics.
+
+What a running crawl leaves for others to read: `status.json`, its last snapshot, written every second.
+
+Visits in flight are not in the database, and the load is a matter of this second. The file is replaced as a whole, so
+a reader never sees half of one. It names the process that wrote it: what a dead process left is not believed, and
+neither is a file of another form.
+
+Speeds out of growing totals.
+"""
+
+import os
+from collections import deque
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Final, Literal
 
-from gossamer.model.fill import Fill
+import msgspec
+
+from gossamer.model.queue_depth import QueueDepth
 from gossamer.model.units import Instant
-from gossamer.observe.freshening import Freshening, freshening_object
-from gossamer.observe.workings import Workings
+from gossamer.observe.freshness import FreshnessMetrics, freshness_object
+from gossamer.sketch.durations import Spread
+
+StateOfCrawl = Literal["running", "idle", "paused", "stopping", "store failing", "store slow"]
+"""`store failing`: commits fail, so nothing is fetched; `store slow`: one takes very long, and nothing is fetched until
+it ends."""
+
+
+def crawl_state(*, stopping: bool, paused: bool, store_failing: bool, store_slow: bool, busy: bool) -> StateOfCrawl:
+    """What keeps a crawl from fetching comes before what it has to do; a slow store after a pause, because that ends by
+    itself. `busy`: something is queued or in flight."""
+    if stopping:
+        return "stopping"
+    if store_failing:
+        return "store failing"
+    if paused:
+        return "paused"
+    if store_slow:
+        return "store slow"
+    return "running" if busy else "idle"
+
+
+PHASES: Final = ("dns", "connect", "tls", "first_byte", "body", "extract", "commit")
+"""Parts of the way of a document that are timed, in order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Internals:
+    """All of this run."""
+
+    phases: Mapping[str, Spread] = field(default_factory=dict)  # by the names in PHASES
+    wakings: Spread = Spread()  # how late the event loop woke a timer, fifty times a second
+    links_recent: int = 0  # links that the URL-seen test answered from its exact memory ...
+    links_new: int = 0  # ... or by its filter, ...
+    links_asked: int = 0  # ... or that the store had to be asked about
+    dns_hits: int = 0
+    dns_negative_hits: int = 0
+    dns_stale: int = 0
+    dns_failures: int = 0
+    dns_put_off: int = 0
+    dns_cached: int = 0
+    hosts_failing: int = 0  # hosts in memory whose breaker is open
+    rss_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +106,7 @@ class Snapshot:
     unchanged: int = 0  # ... nothing had
     changed: int = 0
     reported: int = 0  # visits brought forward, because a sitemap or feed that is trusted told of a change
-    freshening: Freshening = Freshening()
+    freshening: FreshnessMetrics = FreshnessMetrics()
     missing: int = 0
     gone: int = 0
     redirects: int = 0
@@ -78,7 +140,7 @@ class Snapshot:
     store_saturation: float = 0.0  # 1.0: nothing more is fetched until a batch is committed
     store_failing: bool = False  # commits fail: nothing is fetched until one succeeds
     store_slow: bool = False  # a commit takes very long: nothing is fetched until it ends
-    queues: Mapping[str, Fill] = field(default_factory=dict)  # every bounded queue by its name (`crawl.gauges`)
+    queues: Mapping[str, QueueDepth] = field(default_factory=dict)  # every bounded queue by its name (`crawl.status`)
     bodies_held: int = 0  # answers that are not read on until there is room
     log_lost: int = 0  # events that could not be written
     commits: int = 0
@@ -86,7 +148,7 @@ class Snapshot:
     loop_lag: float = 0.0  # worst delay of the event loop in the last second
     worst_loop_lag: float = 0.0  # of this run
     politeness_violations: int = 0
-    workings: Workings = Workings()
+    workings: Internals = Internals()
 
     paused: bool = False  # through the service: no visits are started
     stopping: bool = False  # asked to stop; visits in flight are being finished
@@ -123,7 +185,7 @@ def to_contract(snapshot: Snapshot) -> dict[str, object]:
         "unchanged": snapshot.unchanged,
         "changed": snapshot.changed,
         "reported": snapshot.reported,
-        "recrawl": freshening_object(snapshot.freshening),
+        "recrawl": freshness_object(snapshot.freshening),
         "missing": snapshot.missing,
         "gone": snapshot.gone,
         "robots_fetched": snapshot.robots_fetched,
@@ -139,3 +201,109 @@ def to_contract(snapshot: Snapshot) -> dict[str, object]:
         "commit_seconds": round(snapshot.commit_seconds, 3),
         "worst_loop_lag": round(snapshot.worst_loop_lag, 4),
     }
+
+
+FILE = "status.json"
+STALE_AFTER = 10.0  # seconds; a process that has not written for longer is stuck
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The content of the file."""
+
+    process: int
+    snapshot: Snapshot
+
+
+def write_live(directory: Path, status: Status) -> None:
+    """Replace the file. A disk that does not take it costs the news, not the crawl."""
+    draft = directory / f".{FILE}.new"
+    with suppress(OSError):
+        draft.write_bytes(msgspec.json.encode(status) + b"\n")
+        os.replace(draft, directory / FILE)
+
+
+def remove_live(directory: Path) -> None:
+    """At the end of a run: nothing is in flight any more."""
+    for name in (f".{FILE}.new", FILE):
+        with suppress(OSError):
+            (directory / name).unlink()
+
+
+def read_live(directory: Path, process: int, now: Instant) -> Snapshot | None:
+    """The last snapshot that process `process` wrote; None if there is none, or no recent one."""
+    try:
+        status = msgspec.json.decode((directory / FILE).read_bytes(), type=Status)
+    except (OSError, ValueError, RecursionError, msgspec.MsgspecError):
+        return None
+    is_good = status.process == process and now - status.snapshot.at < STALE_AFTER
+    return status.snapshot if is_good else None
+
+
+WINDOW = 5.0  # seconds that "now" looks back; shorter is nervous, longer is late
+_KEPT = 160  # seconds of history, enough for the widest sparkline
+_BARS = "▁▂▃▄▅▆▇█"
+
+
+class Rates:
+    """Remembers the totals of the last minutes, a sample a second, and answers how fast they grow."""
+
+    def __init__(self) -> None:
+        self._samples: deque[tuple[float, int, int]] = deque(maxlen=_KEPT)  # (elapsed, pages, bytes)
+        self._last = (0.0, 0, 0)
+        self._first: tuple[float, int, int] | None = None
+
+    def note(self, snapshot: Snapshot) -> None:
+        """Snapshots come in order of time, as often as they like."""
+        sample = (snapshot.elapsed, snapshot.run_pages, snapshot.bytes)
+        if self._first is None:
+            # Bytes are counted over all runs, so the run's own begin with what the first snapshot says.
+            self._first = sample
+            self._samples.append(sample)
+        elif sample[0] >= self._samples[-1][0] + 1.0:
+            self._samples.append(sample)
+        self._last = sample
+
+    @property
+    def pages_now(self) -> float:
+        """Pages a second over the last few seconds."""
+        then = self._some_seconds_ago()
+        return _speed(then[1], self._last[1], self._last[0] - then[0])
+
+    @property
+    def pages_mean(self) -> float:
+        """Pages a second since this run began."""
+        return _speed(0, self._last[1], self._last[0])
+
+    @property
+    def bytes_now(self) -> float:
+        then = self._some_seconds_ago()
+        return _speed(then[2], self._last[2], self._last[0] - then[0])
+
+    @property
+    def bytes_mean(self) -> float:
+        first = self._first or self._last
+        return _speed(first[2], self._last[2], self._last[0] - first[0])
+
+    def history(self) -> list[float]:
+        """Pages a second in each of the last seconds, oldest first."""
+        return [_speed(a[1], b[1], b[0] - a[0]) for a, b in pairwise(self._samples)]
+
+    def _some_seconds_ago(self) -> tuple[float, int, int]:
+        for sample in reversed(self._samples):
+            if self._last[0] - sample[0] >= WINDOW:
+                return sample
+        return self._samples[0] if self._samples else self._last
+
+
+def _speed(before: float, after: float, took: float) -> float:
+    return max(after - before, 0.0) / took if took > 0 else 0.0
+
+
+def sparkline(values: Sequence[float], width: int) -> str:
+    """The last `width` values as bars, the tallest for the largest of them."""
+    shown = list(values[-width:]) if width > 0 else []
+    top = max(shown, default=0.0)
+    if top <= 0:
+        return _BARS[0] * len(shown)
+    return "".join(_BARS[min(int(value / top * len(_BARS)), len(_BARS) - 1)] for value in shown)

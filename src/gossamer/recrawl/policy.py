@@ -6,13 +6,26 @@ nothing: all that it knows of a page stands in the page's row, so a restart chan
 """
 
 from enum import StrEnum
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, Protocol
 
 from gossamer.model.units import Instant, Seconds
 from gossamer.recrawl.estimate import USUAL, Estimate
 
 DAY = 86_400.0
 """Seconds. Policies reckon in days, the crawl in seconds."""
+
+
+class RecrawlSettings(Protocol):
+    """What this package reads of the `[recrawl]` section."""
+
+    @property
+    def interval(self) -> float: ...
+
+    @property
+    def budget(self) -> float | None: ...
+
+    @property
+    def keep_fresh(self) -> bool: ...
 
 
 class Visited(NamedTuple):

@@ -1,4 +1,6 @@
-"""The price of a visit: moved so that what the schedule asks for is what may be spent.
+"""What a crawl remembers of the price of a visit.
+
+The price of a visit: moved so that what the schedule asks for is what may be spent.
 
 A page whose gap is `g` days asks for 1 / g visits a day, and the sum over all pages is what the schedule asks for.
 Asking too much, the price rises and gaps grow as pages are planned anew; asking too little, it falls. The sum tells
@@ -13,14 +15,32 @@ it (`host_price`), moved by a like rule: the formula of the pages does not chang
 
 Prices are in the units of `index.value`; times are in days. Everything here can be made again from the table: the sum
 from the gaps, the price from a stored number or from `opening_price`.
+
+Discovery and refresh compete for visits on one scale, and neither starves.
+
+A first visit is worth `index.value_of_new`; a page that is due is worth the price, or more if it is late. While both
+wait, the visits go to those that are worth more, but for the floor of the others.
+
+The price of a visit to a host that allows fewer visits than its pages ask for.
+
+Nobody tells how many visits a host allows: its delay, its answers, the hosts that share its address and the new pages
+that it has as well decide it together. What can be seen is how long a due visit had to wait for its turn there. A page
+that was to be visited after g days and got its turn after g + late has had its gap stretched by (g + late) / g, and the
+mean of that over the visits of a host is what its pages ask for, as a multiple of what it allows. So the price of a
+host whose visits come late is moved by the logarithm of the stretch, as `price` moves that of the crawl by what is
+asked for and what may be spent; if they come in time it falls, until it is that of the crawl and is forgotten.
+
+Both the crawl and `simulate` use this. Times are in days.
 """
 
-from collections.abc import Sequence
-from math import exp, log
+from collections.abc import Collection, Sequence
+from math import exp, log, log1p
 from typing import Final
 
+from gossamer.model.units import Instant
 from gossamer.recrawl.estimate import USUAL, Estimate
-from gossamer.recrawl.index import gap_until
+from gossamer.recrawl.policy import DAY, RecrawlSettings
+from gossamer.recrawl.visit_value import gap_until
 
 MIN_PRICE: Final = 1e-30
 MAX_PRICE: Final = 1e30
@@ -119,3 +139,95 @@ class Price:
     def plan_anew(self) -> None:
         """All pages are being planned anew at this price (`replan`)."""
         self._high = self.price
+
+
+PRICE: Final = "recrawl"
+"""The fact of a crawl's database that has the price and the demand which it steers."""
+
+
+def price_text(price: Price, dear: int = 0) -> str:
+    """What must survive of the price. `dear`: hosts that have one of their own, for people; their rows have it."""
+    return f"{price.price!r} {price.demand!r} {price.pages} {dear}"
+
+
+def price_from(text: str | None, wishes: RecrawlSettings, opening: float, now: Instant) -> Price:
+    """The price as it was, or the one to begin with. Without a budget it stays that one."""
+    value, demand, pages = opening, 0.0, 0
+    if text:
+        before, asked, planned = text.split()[:3]
+        demand, pages = float(asked), int(planned)
+        value = float(before) if wishes.budget is not None else opening
+    return Price(wishes.budget or 1.0, value, now=now / DAY, demand=demand, pages=pages)
+
+
+def share_of_refresh(*, new: float, due: float, discovery_floor: float, refresh_floor: float) -> float:
+    """The share of visits that goes to pages that are due, while new ones wait too.
+
+    `new` and `due` are what a visit to one of each is worth. Floors are shares of all visits, together 1 at most.
+    """
+    return refresh_floor if new > due else 1 - discovery_floor
+
+
+MOST: Final = 10_000
+"""Hosts that have a price of their own: if there are more, those that have had one the longest lose it."""
+
+LATE: Final = 0.02  # of its gap: a visit that had to wait no longer is in time
+_HOST_LAG = 0.5  # of its pages: a host's price needs so many visits to correct what it sees
+_FALL = 0.3  # what a visit in time counts as: the logarithm of how much less is asked for than is allowed, at a guess
+_STRETCH = 0.7  # the logarithm of the longest stretch that counts: pages of short gaps would be all that matters
+_FEW_AT_HOST = 50  # pages: with fewer, a price would jump
+
+
+class HostPrices:
+    """The prices of hosts, by number, where they are not that of the crawl. Does no IO and reads no clock.
+
+    Always true: `of` is never below the usual price, and no more than `most` hosts are kept. Another thread may ask.
+    """
+
+    __slots__ = ("_most", "_own", "hosts")
+
+    def __init__(self, most: int = MOST) -> None:
+        """`most` is at least one."""
+        self._own: dict[int, float] = {}
+        self.hosts: Collection[int] = self._own.keys()  # those that have one: asked at every visit
+        self._most = most
+
+    def __len__(self) -> int:
+        return len(self._own)
+
+    def __contains__(self, host: object) -> bool:
+        return host in self._own
+
+    def of(self, host: int, usual: float) -> float:
+        """The price of a visit to this host; `usual` is that of the crawl."""
+        own = self._own.get(host)
+        return usual if own is None or own < usual else own
+
+    def remember(self, host: int, price: float) -> None:
+        """A host had this price before a restart. What is known already stays."""
+        if price > 0 and host not in self._own:
+            self._keep(host, price)
+
+    def visited(self, host: int, *, gap: float, late: float, usual: float, pages: int) -> float:
+        """A page that was to be visited after `gap` days was, and has had to wait for its turn on this host for another
+        `late` days. The price of the host from now on. `pages`: as many of the host were visited twice or more."""
+        own = self._own.get(host)
+        in_time = late <= LATE * gap
+        if own is None:
+            if in_time:
+                return usual
+            own = usual
+        seen = -_FALL
+        if not in_time:
+            seen = min(log1p(late / gap), _STRETCH) if gap > 0 else _STRETCH
+        price = min(max(own, usual) * exp(seen / (_HOST_LAG * max(pages, _FEW_AT_HOST))), MAX_PRICE)
+        if price < usual:
+            self._own.pop(host, None)
+            return usual
+        self._keep(host, price)
+        return price
+
+    def _keep(self, host: int, price: float) -> None:
+        if host not in self._own and len(self._own) >= self._most:
+            del self._own[next(iter(self._own))]
+        self._own[host] = price

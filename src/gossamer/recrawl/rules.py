@@ -1,9 +1,12 @@
-"""What the user wants of certain pages: their gaps and limits, by host, pattern, type and state.
+"""The rules of `[recrawl]` as `recrawl.rules` has them, and what a settlement is to them.
+
+What the user wants of certain pages: their gaps and limits, by host, pattern, type and state.
 
 The first rule that fits a page is its rule; a page that none fits has the usual terms. A rule with a fixed gap is an
 order, which no policy overrides; a rule with limits only narrows what the policy may choose.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -12,12 +15,13 @@ from math import inf
 from re import Pattern
 from types import MappingProxyType
 
+from gossamer.model.states import UrlState
 from gossamer.model.units import Seconds
 from gossamer.recrawl.estimate import USUAL, Estimate
 from gossamer.recrawl.policy import DAY, Terms
 
 
-class Standing(StrEnum):
+class PageStatus(StrEnum):
     """What a visit came to, as far as the next one depends on it."""
 
     PAGE = "page"
@@ -29,22 +33,22 @@ class Standing(StrEnum):
     EXCLUDED = "excluded"  # by robots.txt or noindex
 
 
-GAPS: Mapping[Standing, Seconds] = MappingProxyType(
+GAPS: Mapping[PageStatus, Seconds] = MappingProxyType(
     {
         # A page that is missing may come back; one that is said to be gone seldom does. Both are asked for again.
-        Standing.NOT_FOUND: Seconds(30 * DAY),
-        Standing.GONE: Seconds(180 * DAY),
+        PageStatus.NOT_FOUND: Seconds(30 * DAY),
+        PageStatus.GONE: Seconds(180 * DAY),
         # Where a redirect leads is a page of its own and has its own visits.
-        Standing.MOVED: Seconds(90 * DAY),
-        Standing.ELSEWHERE: Seconds(14 * DAY),
+        PageStatus.MOVED: Seconds(90 * DAY),
+        PageStatus.ELSEWHERE: Seconds(14 * DAY),
         # Its original is kept fresh. This one only has to be noticed when it becomes a page of its own.
-        Standing.NEAR_DUPLICATE: Seconds(60 * DAY),
-        Standing.EXCLUDED: Seconds(30 * DAY),
+        PageStatus.NEAR_DUPLICATE: Seconds(60 * DAY),
+        PageStatus.EXCLUDED: Seconds(30 * DAY),
     }
 )
 """Fixed gaps of what is no page. `PAGE` has none: it is the policy's."""
 
-ABSENT = frozenset({Standing.NOT_FOUND, Standing.GONE})
+ABSENT = frozenset({PageStatus.NOT_FOUND, PageStatus.GONE})
 """What is not there. How often pages are wanted says nothing of it: rules must name it to say when it is asked for."""
 
 CHANGEFREQ: Mapping[str, float] = MappingProxyType(
@@ -70,7 +74,7 @@ class PageFacts:
     host: str
     url: str
     media_type: str = ""  # `text/html`, without parameters
-    standing: Standing = Standing.PAGE
+    standing: PageStatus = PageStatus.PAGE
     changefreq: str | None = None  # as its sitemap says
 
 
@@ -82,7 +86,7 @@ class RecrawlRule:
     host: str | None = None  # `news.example.org`, or `*.example.org` for it and all below
     pattern: Pattern[str] | None = None  # found anywhere in the URL
     media_type: str | None = None  # `text/html`, or `image/*`
-    standing: Standing | None = None
+    standing: PageStatus | None = None
     gap: Seconds | None = None  # fixed
     shortest: Seconds | None = None
     longest: Seconds | None = None
@@ -95,7 +99,7 @@ class RecrawlRule:
             and (self.pattern is None or self.pattern.search(page.url) is not None)
         )
 
-    def _means(self, standing: Standing) -> bool:
+    def _means(self, standing: PageStatus) -> bool:
         """Whether a rule that names no standing is about this one. What is never visited again is not when it is gone
         either."""
         return standing not in ABSENT or self.gap == inf
@@ -119,7 +123,7 @@ class RecrawlRules:
     usual: Seconds = Seconds(14 * DAY)
     shortest: Seconds = Seconds(300.0)
     longest: Seconds = Seconds(365 * DAY)
-    gaps: Mapping[Standing, Seconds] = field(default_factory=lambda: GAPS)
+    gaps: Mapping[PageStatus, Seconds] = field(default_factory=lambda: GAPS)
 
     def ruling(self, page: PageFacts) -> Ruling:
         """The first rule that fits decides; after it, what holds for the page's standing."""
@@ -162,3 +166,20 @@ def _host_fits(wanted: str, host: str) -> bool:
     if wanted.startswith("*."):
         return host == wanted[2:] or host.endswith(wanted[1:])
     return host == wanted
+
+
+NEVER_AGAIN = Seconds(math.inf)
+"""The gap of what is not visited again."""
+
+_PERMANENT = (301, 308)
+
+
+def standing_of(state: UrlState, status: int | None, near_duplicate: bool) -> PageStatus:
+    """What a visit came to, as far as the next one depends on it."""
+    if near_duplicate:
+        return PageStatus.NEAR_DUPLICATE
+    if state is UrlState.REDIRECT:
+        return PageStatus.MOVED if status in _PERMANENT else PageStatus.ELSEWHERE
+    if state is UrlState.MISSING:
+        return PageStatus.NOT_FOUND
+    return PageStatus.GONE if state is UrlState.GONE else PageStatus.PAGE

@@ -1,15 +1,42 @@
-"""Seeds from arguments, files, standard input and the API."""
+"""Seeds from arguments, files, standard input and the API.
+
+What the seed stage needs from outside.
+"""
 
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Protocol, runtime_checkable
 
 from gossamer.errors import BadSeed, UsageError
-from gossamer.model.reasons import meaning_of
+from gossamer.model.states import meaning_of
 from gossamer.model.units import HostKey, Url
-from gossamer.seed.ports import Canonicalise, Refused
+
+
+class Accepted(Protocol):
+    """A URL in canonical form."""
+
+    @property
+    def url(self) -> Url: ...
+
+    @property
+    def host(self) -> HostKey: ...
+
+
+@runtime_checkable
+class Refused(Protocol):
+    """Text that gives no URL, and the word for why."""
+
+    @property
+    def reason(self) -> str: ...
+
+
+class Canonicalise(Protocol):
+    """Turns text into a canonical URL. Never raises."""
+
+    def __call__(self, text: str, /) -> Accepted | Refused: ...
+
 
 _BOM = "\ufeff"
 # `h.test:8080/x` has a port; `mailto:someone` has a scheme. Only the first may go without its own scheme.

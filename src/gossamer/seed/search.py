@@ -10,8 +10,7 @@ from typing import Final, Protocol
 
 from gossamer.errors import SearchFailed, UsageError
 from gossamer.model.units import Url
-from gossamer.seed.lists import Seed
-from gossamer.seed.ports import Canonicalise, Refused
+from gossamer.seed.lists import Canonicalise, Refused, Seed
 
 MAX_RESULTS: Final = 50
 """Seeds taken from one page; engines show ten to thirty."""

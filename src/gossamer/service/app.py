@@ -1,7 +1,12 @@
-"""The application: routes, and how errors are told. Made before anything is opened; starts nothing itself."""
+"""The dashboard at /: one page, its script and its style, from files beside this module; nothing from elsewhere.
+
+The application: routes, and how errors are told. Made before anything is opened; starts nothing itself.
+"""
 
 from collections.abc import AsyncIterator
 from dataclasses import asdict
+from functools import cache
+from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
@@ -11,28 +16,59 @@ from fastapi.responses import JSONResponse, StreamingResponse
 from starlette.exceptions import HTTPException as AnyHTTPException
 from starlette.routing import Match
 
-from gossamer.crawl.audience import Outcome
+from gossamer.crawl.events import Outcome
 from gossamer.errors import ConfigError, StoreFailed
-from gossamer.observe.doing import StateOfCrawl, what_it_does
-from gossamer.observe.snapshot import Snapshot, to_contract
-from gossamer.observe.words import timestamp
-from gossamer.service.bodies import (
+from gossamer.observe.formatting import timestamp
+from gossamer.observe.snapshot import Snapshot, StateOfCrawl, crawl_state, to_contract
+from gossamer.service.access import TooLarge
+from gossamer.service.control import Unavailable
+from gossamer.service.metrics import CONTENT_TYPE, prefers_json
+from gossamer.service.routes import CrawlShown, Dependencies, add_routes
+from gossamer.service.schemas import (
     CrawlAction,
     CrawlAnswer,
     Health,
     Problem,
     StatusAnswer,
+    StrictRoute,
     described,
+    first_of,
+    problem,
     read_body,
+    shown,
 )
-from gossamer.service.dashboard import add_dashboard
-from gossamer.service.gate import TooLarge
-from gossamer.service.metrics import CONTENT_TYPE, prefers_json
-from gossamer.service.operator import Unavailable
-from gossamer.service.parts import CrawlShown, Parts
-from gossamer.service.routes import add_routes
-from gossamer.service.validation import StrictRoute, first_of, problem, shown
 from gossamer.version import __version__
+
+FOLDER = Path(__file__).parent / "page"
+KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+MODULES = (
+    "main", "api", "charts", "dead", "dom", "figures", "forms", "health", "host", "hosts", "machine", "pages", "story",
+    "stream", "text", "theme",
+)  # fmt: skip
+NAMES = ("icon.svg", "style.css", *(f"{module}.js" for module in MODULES))
+FILES = {"/": "index.html", **{f"/page/{name}": name for name in NAMES}}
+"""Path -> file. No path of a caller ever names a file."""
+
+
+@cache
+def file_at(path: str) -> tuple[bytes, str]:
+    """The file that a path means, and its type."""
+    found = FOLDER / FILES[path]
+    return found.read_bytes(), f"{KINDS[found.suffix]}; charset=utf-8"
+
+
+def add_dashboard(app: FastAPI) -> None:
+    """A route for each file."""
+    for path in FILES:
+        _add_file(app, path)
+
+
+def _add_file(app: FastAPI, path: str) -> None:
+    @app.get(path, include_in_schema=False)
+    async def file() -> Response:
+        body, kind = file_at(path)
+        return Response(body, headers={"Content-Type": kind})
+
 
 _ENCODE = msgspec.json.encode
 
@@ -57,7 +93,7 @@ class Json(JSONResponse):
         return _ENCODE(content)
 
 
-def make_app(parts: Parts) -> FastAPI:
+def make_app(parts: Dependencies) -> FastAPI:
     """The application, without its gate."""
     app = bare_app()
     add_routes(app, parts)
@@ -69,7 +105,7 @@ def make_app(parts: Parts) -> FastAPI:
 
 def description() -> dict[str, Any]:
     """What OpenAPI says of the service: docs/openapi.json."""
-    return make_app(Parts()).openapi()  # routes are described without being called
+    return make_app(Dependencies()).openapi()  # routes are described without being called
 
 
 class Described(FastAPI):
@@ -183,7 +219,7 @@ def state_of(crawl: CrawlShown, latest: Snapshot | None) -> StateOfCrawl:
 
 def state_word(latest: Snapshot | None, *, stopping: bool, paused: bool) -> StateOfCrawl:
     """What the crawl does, by its last snapshot, in a word; before the first one it runs."""
-    return what_it_does(
+    return crawl_state(
         stopping=stopping,
         paused=paused,
         store_failing=latest is not None and latest.store_failing,
@@ -192,7 +228,7 @@ def state_word(latest: Snapshot | None, *, stopping: bool, paused: bool) -> Stat
     )
 
 
-def _add_watching(app: FastAPI, parts: Parts) -> None:
+def _add_watching(app: FastAPI, parts: Dependencies) -> None:
     @app.get("/status", summary="The totals of the crawl, and what it does at the moment", response_model=StatusAnswer)
     async def status() -> Response:
         latest = parts.crawl.latest
@@ -243,7 +279,7 @@ def _add_watching(app: FastAPI, parts: Parts) -> None:
         return Json({"state": state_of(parts.crawl, parts.feed.latest)})
 
 
-async def _events(parts: Parts, last: str | None) -> AsyncIterator[bytes]:
+async def _events(parts: Dependencies, last: str | None) -> AsyncIterator[bytes]:
     place = parts.feed.place(last)
     yield b"retry: 2000\n\n"
     yield _event("history", parts.feed.history(), place)
@@ -273,7 +309,7 @@ def _told(outcome: Outcome) -> dict[str, object]:
     }
 
 
-def _add_health(app: FastAPI, parts: Parts) -> None:
+def _add_health(app: FastAPI, parts: Dependencies) -> None:
     @app.get("/healthz", summary="Whether the process is alive", response_model=Health)
     async def alive() -> Response:
         return Json({"status": "ok"})

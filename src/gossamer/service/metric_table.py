@@ -7,11 +7,10 @@ series. Names and units follow Prometheus: seconds, bytes, shares from 0 to 1, c
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, Literal, NamedTuple
 
-from gossamer.crawl.gauges import QUEUES
+from gossamer.crawl.status import QUEUES
 from gossamer.model.outcome import Failure
 from gossamer.model.states import UrlState
-from gossamer.observe.snapshot import ProcessUse, Snapshot
-from gossamer.observe.workings import PHASES
+from gossamer.observe.snapshot import PHASES, ProcessUse, Snapshot
 from gossamer.sketch.durations import Spread
 
 _FRONTS: Final = 16

@@ -1,19 +1,29 @@
-"""The routes that let URLs in, hold them to limits, and ask about hosts, pages and dead letters."""
+"""The routes that let URLs in, hold them to limits, and ask about hosts, pages and dead letters.
 
-from collections.abc import AsyncIterator, Sequence
+What the routes are made over.
+"""
+
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Protocol
 
 import msgspec
 from fastapi import FastAPI, Path, Query, Request, Response
 
-from gossamer.backends.sqlite.dead_letters import DeadFilter
-from gossamer.backends.sqlite.pages import PageFilter
+from gossamer.backends.sqlite.pages import DeadFilter, PageFilter
+from gossamer.config.load import Config
 from gossamer.filter.scope import parse_domains, read_host
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostKey
+from gossamer.observe.snapshot import Snapshot
 from gossamer.seed.lists import split_seed_string
-from gossamer.service.bodies import (
+from gossamer.service.access import LINES
+from gossamer.service.control import Answered, Control
+from gossamer.service.event_stream import EventStream
+from gossamer.service.metrics import Metrics
+from gossamer.service.overrides import Limits, Overrides, limits_of
+from gossamer.service.queries import ReadQueries
+from gossamer.service.schemas import (
     MOST_URLS,
     DeadAction,
     DeadAnswer,
@@ -28,14 +38,49 @@ from gossamer.service.bodies import (
     SeedsAnswer,
     SteeredHost,
     described,
+    problem,
     read_body,
+    shown,
     type_of,
 )
-from gossamer.service.gate import LINES
-from gossamer.service.operator import Answered, Operator
-from gossamer.service.parts import Parts
-from gossamer.service.standing import Limits, StandingOrders, limits_of
-from gossamer.service.validation import problem, shown
+
+
+class CrawlShown(Protocol):
+    """A crawl as those see it who only read: in front as it was shown last, beside the crawl as it is."""
+
+    @property
+    def config(self) -> Config:
+        """The configuration as it holds now, with what was ordered."""
+        ...
+
+    @property
+    def orders(self) -> Overrides: ...
+
+    @property
+    def latest(self) -> Snapshot | None:
+        """The last picture; None before the first."""
+        ...
+
+    @property
+    def stopping(self) -> bool: ...
+
+    @property
+    def paused(self) -> bool: ...
+
+
+class Dependencies:
+    """What the routes need. The application is made once, before there are two processes, and each fills in its own
+    parts: beside the crawl all of them, in front those of the routes that only read. A part that is not there is never
+    asked for: `across` sees to that."""
+
+    crawl: CrawlShown
+    questions: ReadQueries
+    metrics: Metrics
+    # beside the crawl alone
+    operator: Control
+    feed: EventStream
+    stop: Callable[[], None]
+
 
 AT_ONCE = 2_000
 """Seeds of one commit; between two the crawl has its turn."""
@@ -53,7 +98,7 @@ HostQuery = Annotated[str | None, Query(max_length=_MOST_PATH)]
 StateWord = Literal["queued", "stored", "duplicate", "redirect", "missing", "gone", "excluded", "dead"]
 
 
-def add_routes(app: FastAPI, parts: Parts) -> None:
+def add_routes(app: FastAPI, parts: Dependencies) -> None:
     _add_seeds(app, parts)
     _add_limits(app, parts)
     _add_hosts(app, parts)
@@ -69,7 +114,7 @@ def _told(content: object) -> Response:
 # --- seeds -----------------------------------------------------------------------------------------------
 
 
-def _add_seeds(app: FastAPI, parts: Parts) -> None:
+def _add_seeds(app: FastAPI, parts: Dependencies) -> None:
     @app.post(
         "/seed/urls",
         summary="Let URLs in as seeds",
@@ -103,7 +148,7 @@ def _urls_of(body: Seeds) -> Sequence[str]:
     return urls
 
 
-async def _streamed(operator: Operator, request: Request) -> dict[str, Any]:
+async def _streamed(operator: Control, request: Request) -> dict[str, Any]:
     counts = {"accepted": 0, "known": 0, "refused": 0}
     refusals: list[Answered] = []
     async for urls in _lots(_lines(request)):
@@ -164,7 +209,7 @@ def _seeds_answer(counts: dict[str, int], answers: Sequence[Answered]) -> dict[s
 # --- limits ----------------------------------------------------------------------------------------------
 
 
-def _add_limits(app: FastAPI, parts: Parts) -> None:
+def _add_limits(app: FastAPI, parts: Dependencies) -> None:
     @app.get("/url/limit", summary="The limits that URLs are held to", response_model=LimitsAnswer)
     async def limits() -> Any:
         return _limits_answer(limits_of(parts.operator.config), 0)
@@ -199,7 +244,7 @@ def _limits_answer(limits: Limits, returned: int) -> dict[str, Any]:
 # --- hosts -----------------------------------------------------------------------------------------------
 
 
-def _add_hosts(app: FastAPI, parts: Parts) -> None:
+def _add_hosts(app: FastAPI, parts: Dependencies) -> None:
     @app.get("/hosts", summary="Hosts, a page at a time", response_model=HostsAnswer)
     async def hosts(
         sort: Literal["queued", "fetched", "excluded", "next", "host"] = "queued",
@@ -251,14 +296,14 @@ def _add_hosts(app: FastAPI, parts: Parts) -> None:
         return {**await _known_host(parts, key), "returned": returned}
 
 
-async def _known_host(parts: Parts, host: HostKey) -> dict[str, Any]:
+async def _known_host(parts: Dependencies, host: HostKey) -> dict[str, Any]:
     found = await parts.questions.host(parts.crawl.config, host)
     if found is None:
         raise problem(404, f"no URL of {host} is known", "host")
     return {**found, **_ordered_for(parts.crawl.orders, host)}
 
 
-def _ordered_for(orders: StandingOrders, host: HostKey) -> dict[str, object]:
+def _ordered_for(orders: Overrides, host: HostKey) -> dict[str, object]:
     delay = orders.delays.get(host)
     return {"paused": host in orders.paused_hosts, "dropped": host in orders.dropped_hosts, "ordered_delay": delay}
 
@@ -273,7 +318,7 @@ def _host(name: str) -> HostKey:
 # --- pages -----------------------------------------------------------------------------------------------
 
 
-def _add_pages(app: FastAPI, parts: Parts) -> None:
+def _add_pages(app: FastAPI, parts: Dependencies) -> None:
     @app.get("/pages", summary="Known pages, a window at a time", response_model=PagesAnswer)
     async def pages(
         state: StateWord | None = None,
@@ -296,7 +341,7 @@ def _add_pages(app: FastAPI, parts: Parts) -> None:
 # --- dead letters ----------------------------------------------------------------------------------------
 
 
-def _add_dead(app: FastAPI, parts: Parts) -> None:
+def _add_dead(app: FastAPI, parts: Dependencies) -> None:
     @app.get("/dead", summary="Dead letters, a window at a time", response_model=DeadAnswer)
     async def dead(
         host: HostQuery = None,

@@ -12,29 +12,27 @@ from typing import Any
 
 import uvloop
 
-from gossamer.backends.sqlite.database import open_for_reading
-from gossamer.backends.sqlite.reading import fact
-from gossamer.config import Config
-from gossamer.crawl.session import Session, session
-from gossamer.crawl.supervisor import Interrupts
+from gossamer.backends.sqlite.database import fact, open_for_reading
+from gossamer.config.load import Config
+from gossamer.config.sections import ServiceSection
+from gossamer.crawl.run.session import Session, session
+from gossamer.crawl.run.signals import Interrupts
 from gossamer.errors import UsageError
-from gossamer.link import Link
+from gossamer.ipc import Link
 from gossamer.observe.log import EventLog
-from gossamer.sections import ServiceSection
 from gossamer.seed.lists import Seed
+from gossamer.service.access import App, Policy, names_for, token_in
 from gossamer.service.app import make_app
-from gossamer.service.asking import Questions
-from gossamer.service.beside import Beside, Live
-from gossamer.service.connections import listen
-from gossamer.service.feed import Feed
-from gossamer.service.front import end_of, forked
-from gossamer.service.gate import App, Policy, names_for
+from gossamer.service.bridge import CrawlBridge, LiveCrawl
+from gossamer.service.control import Control, Unavailable
+from gossamer.service.event_stream import EventStream
+from gossamer.service.front_process import end_of, forked
+from gossamer.service.history import LiveProbes
+from gossamer.service.http_server import listen
 from gossamer.service.metrics import Metrics
-from gossamer.service.moments import Sights
-from gossamer.service.operator import Operator, Unavailable
-from gossamer.service.parts import Parts
-from gossamer.service.standing import FACT, StandingOrders, from_text
-from gossamer.service.token import token_in
+from gossamer.service.overrides import FACT, Overrides, from_text
+from gossamer.service.queries import ReadQueries
+from gossamer.service.routes import Dependencies
 
 COMMIT_PATIENCE = 3.0
 """Seconds that a caller waits for a commit before the answer is 503."""
@@ -60,7 +58,7 @@ def serve(
     the rules of entry are taken from it.
     """
     listening = listen(config.service.host, config.service.port)
-    parts = Parts()
+    parts = Dependencies()
     app = make_app(parts)  # once, for both processes
     front, end = forked(listening, app, parts)
     try:
@@ -76,14 +74,14 @@ async def _serve(
     seeds: list[Seed],
     add_seeds: bool,
     app: App,
-    parts: Parts,
+    parts: Dependencies,
     address: tuple[Any, ...],
     end: socket.socket,
     on_ready: Callable[[str, Path], None],
     reread: Callable[[], Config],
 ) -> int:
     orders = orders_in(Path(config.dir))
-    feed = Feed()
+    feed = EventStream()
     async with session(orders.applied_to(config), seeds, add_seeds, feed, may_be_empty=True) as opened:
         link = await Link.over(end.dup())
         return await _run(opened, config, orders, feed, app, parts, address, link, on_ready, reread)
@@ -92,10 +90,10 @@ async def _serve(
 async def _run(
     opened: Session,
     config: Config,
-    orders: StandingOrders,
-    feed: Feed,
+    orders: Overrides,
+    feed: EventStream,
     app: App,
-    parts: Parts,
+    parts: Dependencies,
     address: tuple[Any, ...],
     link: Link,
     on_ready: Callable[[str, Path], None],
@@ -107,20 +105,20 @@ async def _run(
     crawl.pipeline.keep_open = True
     crawl.store.patience, crawl.store.outlasts_full_disk = STORE_PATIENCE, True
     policy = policy_for(config.service, token_in(crawl.directory.path))
-    operator = Operator(opened, config, orders, patience=COMMIT_PATIENCE)
+    operator = Control(opened, config, orders, patience=COMMIT_PATIENCE)
     feed.open(crawl.pipeline.audience, opened.watch.snapshot, lambda: crawl.store.commits, sights_of(opened, config))
     feed.update(opened.watch.snapshot())
-    questions = Questions(crawl.directory.path, crawl.clock)
+    questions = ReadQueries(crawl.directory.path, crawl.clock)
     loop = asyncio.get_running_loop()
     interrupts = Interrupts(crawl)
 
     def stop_soon() -> None:
         loop.call_soon(interrupts.received)  # whoever orders it is answered first
 
-    live = Live(operator, feed, crawl.pipeline)
+    live = LiveCrawl(operator, feed, crawl.pipeline)
     parts.crawl, parts.operator, parts.feed, parts.stop = live, operator, feed, stop_soon
     parts.questions, parts.metrics = questions, Metrics(lambda: feed.latest)
-    beside = Beside(app, live, link)
+    beside = CrawlBridge(app, live, link)
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, interrupts.received)
     changes: set[asyncio.Task[None]] = set()  # the loop alone would forget them
@@ -163,7 +161,7 @@ async def _run(
     return 1 if is_lost else 0
 
 
-async def _take_again(operator: Operator, reread: Callable[[], Config], log: EventLog) -> None:
+async def _take_again(operator: Control, reread: Callable[[], Config], log: EventLog) -> None:
     """SIGHUP. A configuration that cannot be used changes nothing; the log says why."""
     try:
         await operator.take(reread())
@@ -175,19 +173,19 @@ async def _take_again(operator: Operator, reread: Callable[[], Config], log: Eve
         log.event("rules.changed")
 
 
-def sights_of(opened: Session, config: Config) -> Sights:
+def sights_of(opened: Session, config: Config) -> LiveProbes:
     """What those who watch are shown of a crawl besides its figures."""
     frontier = config.frontier
-    return Sights(
+    return LiveProbes(
         rests=opened.crawl.frontier.rests.lengths,
         shares=lambda load: frontier.shares_under_load if load == "high" else frontier.shares,
     )
 
 
-def orders_in(directory: Path) -> StandingOrders:
+def orders_in(directory: Path) -> Overrides:
     """What was ordered the last time; nothing in a directory without a crawl."""
     if not (directory / "crawl.db").exists():
-        return StandingOrders()
+        return Overrides()
     with closing(open_for_reading(directory / "crawl.db")) as db:
         return from_text(fact(db, FACT))
 

@@ -1,21 +1,78 @@
-"""What the store needs from a backend."""
+"""What the crawl needs from a backend, beside the store's ports: a source of tasks, and a place to note contacts.
 
-from collections.abc import Callable, Mapping
+What the store needs from a backend.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, Protocol
 
-from gossamer.model.facts import Standing, UrlFacts
-from gossamer.model.units import Instant
-from gossamer.store.changes import Batch, Capture, Committed, Due, PutOff, Reported
+from gossamer.model.batch import Batch, Committed
+from gossamer.model.facts import QueuePosition, UrlFacts
+from gossamer.model.loads import HostLoaded, Loaded, LoadRequest, SitemapFacts
+from gossamer.model.requeue import DueUrl, Postponement, ReportedChange
+from gossamer.model.settlement import Capture
+from gossamer.model.units import Fingerprint, HostId, HostKey, Instant
 
-WhenReported = Callable[[Reported], Instant | None]
+
+class TaskSource(Protocol):
+    """Reads the task table as of the last commit. Used from one thread at a time; raises StoreFailed."""
+
+    def load(self, order: LoadRequest) -> Loaded: ...
+
+    def find_host(self, host: HostKey) -> HostLoaded | None:
+        """A host's record and robots.txt files (no URLs), if it has a row."""
+        ...
+
+    def redirects_to(self, url_id: int, most: int) -> list[Fingerprint]:
+        """The URLs whose redirects led to this one, the nearest first, `most` at most."""
+        ...
+
+    def sitemap_facts(self, url_id: int, host_id: HostId) -> SitemapFacts:
+        """Whose robots.txt names this sitemap, and what the sitemaps of its host have come to so far."""
+        ...
+
+    def suffix_visits(self) -> dict[int, int]:
+        """The page requests of each public suffix so far, by its row."""
+        ...
+
+    def content_owners(self, digests: list[bytes]) -> list[int | None]:
+        """The URL that owns each document, if any does."""
+        ...
+
+    def latest_originals(self, count: int, chunk: int) -> Iterator[list[tuple[int, bytes]]]:
+        """The latest documents that are no near-duplicates (URL, signature), the oldest first, a chunk at a time."""
+        ...
+
+    def fingerprints(self, chunk: int) -> Iterator[list[int]]:
+        """Every known fingerprint, a chunk at a time."""
+        ...
+
+    def digests(self, chunk: int) -> Iterator[list[bytes]]:
+        """Every known document digest, a chunk at a time."""
+        ...
+
+
+class Contacts(Protocol):
+    """Notes contacts so that no crash can make us forget them. Never waits."""
+
+    def started(self, host_id: HostId, at: Instant, last_took: float, address: str) -> None:
+        """About to contact the host."""
+        ...
+
+    def finished(self, host_id: HostId, next_contact: Instant, took: float, address: str) -> None:
+        """The contact is over; the host may be contacted again at `next_contact`."""
+        ...
+
+
+WhenReported = Callable[[ReportedChange], Instant | None]
 """When a page is due of which a trusted list says that it has changed; None: as it was planned. Called from the store's
 thread."""
 
-PlanAnew = Callable[[Due], PutOff | None]
+PlanAnew = Callable[[DueUrl], Postponement | None]
 """The date of a page that was planned when visits were dearer, at the price of today; None: as it is. Called in the
 store's thread."""
 
-WhenDue = Callable[[Due, int, Instant], PutOff | None]
+WhenDue = Callable[[DueUrl, int, Instant], Postponement | None]
 """Until when a URL is put off whose date has come, and before which so many stand in line; None: it is queued. Called
 from the store's thread."""
 
@@ -63,7 +120,7 @@ class Prioritiser(Protocol):
         """Whether the place in a front queue is a score: then links are counted in the commit that brings them."""
         ...
 
-    def standing(self, url: UrlFacts) -> Standing:
+    def standing(self, url: UrlFacts) -> QueuePosition:
         """Where the URL waits when it is due."""
         ...
 

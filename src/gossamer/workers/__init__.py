@@ -1,9 +1,9 @@
 """A crawl by several processes on one machine.
 
 Each worker is a whole crawl of its own, with its own database and archive, of its own part of the domains
-(`model.part`). It runs the same code as a crawl by one process does; what its pages link to in another part it keeps in
-its outbox, with the commit of the page (`backends.sqlite.parting`). A supervisor starts the workers, starts those again
-that die, and carries what lies in the outboxes to the owners:
+(`model.partition`). It runs the same code as a crawl by one process does; what its pages link to in another part it
+keeps in its outbox, with the commit of the page (`backends.sqlite.outbox`). A supervisor starts the workers,
+restarts those that die, and carries what lies in the outboxes to the owners:
 
     supervisor.py   starts, watches and ends the workers; shows them as one crawl
     hub.py          what the workers tell the supervisor and each other; knows when all is done

@@ -2,42 +2,137 @@
 
 A worker tells that it works before it answers for what it was handed, and whoever handed it over counts as working
 until then. All of it comes over one link from each, in order. So when all are known to rest, nothing is on its way.
+
+The figures of all workers as those of one crawl.
+
+What supervisor and workers tell each other, each a tuple that begins with one of these.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from enum import Enum
+from itertools import zip_longest
+from typing import Any, Final, NamedTuple, Protocol
 
+from gossamer.config.load import Config
 from gossamer.errors import GossamerError
-from gossamer.observe.snapshot import Snapshot
-from gossamer.workers.messages import (
-    ALLOW,
-    BACK,
-    ENDED,
-    FAILED,
-    GO,
-    HAS,
-    KEPT,
-    OPEN,
-    SHOWN,
-    STATE,
-    STOP,
-    URLS,
-    Doing,
-)
+from gossamer.model.partition import WorkerShare
+from gossamer.model.queue_depth import QueueDepth
+from gossamer.observe.freshness import merge_freshness
+from gossamer.observe.snapshot import Internals, Snapshot
+from gossamer.seed.lists import Seed
+
+_LARGEST = ("at", "elapsed", "loop_lag", "worst_loop_lag", "store_saturation")
+_MOST_SLOW = 5
 
 
-class Ear(Protocol):
+def merged(moments: Sequence[Snapshot], *, finished: bool) -> Snapshot:
+    """One moment of the whole crawl: sums, but for what is largest or true of any. There is at least one worker."""
+    found: dict[str, object] = {}
+    for name in (column.name for column in fields(Snapshot)):
+        values = [getattr(moment, name) for moment in moments]
+        if name in _LARGEST:
+            found[name] = max(values)
+        elif isinstance(values[0], bool):
+            found[name] = any(values)
+        elif isinstance(values[0], int | float):
+            found[name] = sum(values)
+    high = next((moment for moment in moments if moment.load != "normal"), moments[0])
+    drawn = _added(moment.drawn for moment in moments)
+    found |= {
+        "statuses": _counted(moment.statuses for moment in moments),
+        "errors": _counted(moment.errors for moment in moments),
+        "excluded": _counted(moment.excluded for moment in moments),
+        "urls_by_front": _added(moment.urls_by_front for moment in moments),
+        "drawn": drawn,
+        "selector_shares": tuple(100.0 * n / sum(drawn) if sum(drawn) else 0.0 for n in drawn),
+        "load": high.load,
+        "load_reason": high.load_reason,
+        "waiting_for": _waits(moments),
+        "slowest": tuple(sorted((s for m in moments for s in m.slowest), key=lambda s: -s[1])[:_MOST_SLOW]),
+        "queues": _filled([moment.queues for moment in moments]),
+        "freshening": merge_freshness([(moment.freshening, moment.pages) for moment in moments]),
+        "workings": Internals(),
+        "finished": finished,
+    }
+    return Snapshot(**found)  # type: ignore[arg-type]
+
+
+def _counted(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    total: Counter[str] = Counter()
+    for one in counts:
+        total.update(one)
+    return dict(total.most_common())
+
+
+def _added(rows: Iterable[Sequence[int]]) -> tuple[int, ...]:
+    return tuple(sum(column) for column in zip_longest(*rows, fillvalue=0))
+
+
+def _waits(moments: Sequence[Snapshot]) -> str:
+    """What the crawl waits for: nothing, as long as any of its workers has something to do."""
+    said = [moment.waiting_for for moment in moments]
+    return "; ".join(dict.fromkeys(said)) if all(said) else ""
+
+
+def _filled(queues: Sequence[Mapping[str, QueueDepth]]) -> dict[str, QueueDepth]:
+    found: dict[str, QueueDepth] = {}
+    for one in queues:
+        for name, fill in one.items():
+            found[name] = QueueDepth(*map(sum, zip(found.get(name, QueueDepth(0)), fill, strict=True)))
+    return found
+
+
+# Both ways; the hub puts the sender in the place of the receiver.
+URLS: Final = "urls"  # worker, URLs: found for it
+HAS: Final = "has"  # worker, number: what it has found up to this one is on record at its owner
+
+# From the supervisor.
+BEGIN: Final = "begin"  # Begin: open your part
+GO: Final = "go"  # every worker has opened its part: contact hosts
+ALLOW: Final = "allow"  # pages or None: store no more than that
+BACK: Final = "back"  # worker: it was started anew
+RULES: Final = "rules"  # Config: take the rules of entry from it
+STOP: Final = "stop"  # finish what is in flight; told again, leave it
+
+# From a worker.
+OPEN: Final = "open"  # pages: its part is open, with so many pages
+STATE: Final = "state"  # Doing, pages
+KEPT: Final = "kept"  # pages: at most so many will be stored, after ALLOW
+SHOWN: Final = "shown"  # Snapshot, four times a second
+ENDED: Final = "ended"  # Snapshot: the last; everything is committed
+FAILED: Final = "failed"  # the error that it cannot go on for, and how that is told
+
+
+class Doing(Enum):
+    """What keeps a worker."""
+
+    WORKING = "working"
+    RESTING = "resting"  # nothing is left to do, and its outbox is empty
+    FULL = "full"  # it has stored as many pages as it may
+
+
+class Begin(NamedTuple):
+    """How a worker begins."""
+
+    config: Config
+    seeds: list[Seed]
+    part: WorkerShare
+    add_seeds: bool
+
+
+class WorkerLink(Protocol):
     """The end of a link to a worker."""
 
     def tell(self, *message: Any) -> None: ...
 
 
 @dataclass(slots=True)
-class Seat:
+class WorkerState:
     """What is known of one worker."""
 
-    link: Ear | None = None  # None: it has died
+    link: WorkerLink | None = None  # None: it has died
     is_open: bool = False
     doing: Doing = Doing.WORKING
     pages: int = 0
@@ -51,7 +146,7 @@ class Seat:
 class Hub:
     """Sits in the supervisor, between all workers."""
 
-    seats: list[Seat]
+    seats: list[WorkerState]
     max_pages: int | None
     on_open: Callable[[], None]  # every part is there, for the first time in this run
     on_done: Callable[[], None]  # nothing is left to do, or nothing more may be done
@@ -63,7 +158,7 @@ class Hub:
 
     # --- coming and going --------------------------------------------------------------------------------
 
-    def seated(self, number: int, link: Ear) -> None:
+    def seated(self, number: int, link: WorkerLink) -> None:
         """A worker was started; it is not open yet."""
         seat = self.seats[number]
         seat.link, seat.is_open, seat.doing, seat.asked_back = link, False, Doing.WORKING, False
@@ -145,11 +240,11 @@ class Hub:
             seat.allowed = seat.pages + each
             self._allow(seat)
 
-    def _allow(self, seat: Seat) -> None:
+    def _allow(self, seat: WorkerState) -> None:
         if seat.link is not None:
             seat.link.tell(ALLOW, seat.allowed)
 
-    def _kept(self, seat: Seat, pages: int) -> None:
+    def _kept(self, seat: WorkerState, pages: int) -> None:
         """A worker will store no more than so many: what it gives back is somebody else's."""
         self._spare += seat.allowed - pages
         seat.allowed, seat.asked_back = pages, False

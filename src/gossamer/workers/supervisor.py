@@ -13,25 +13,22 @@ import msgspec
 import uvloop
 
 from gossamer.clock import Clock, SteadyClock, cpu_seconds
-from gossamer.config import Config, shape_of
-from gossamer.crawl.directory import CrawlDirectory
-from gossamer.crawl.memory import max_rss_bytes
-from gossamer.crawl.session import Display
-from gossamer.crawl.supervisor import GRACE_SECONDS, INTERRUPTED
+from gossamer.config.load import Config, shape_of
+from gossamer.config.policies import politeness_for
+from gossamer.crawl.run.directory import CrawlDirectory, part_directory, parts_were_made, settle_layout
+from gossamer.crawl.run.session import Display
+from gossamer.crawl.run.signals import GRACE_SECONDS, INTERRUPTED
+from gossamer.crawl.status import max_rss_bytes
 from gossamer.errors import GossamerError, UsageError
 from gossamer.frontier.politeness import after_unknown_outcome
-from gossamer.link import Link
-from gossamer.model.part import PARTITIONS, Part
+from gossamer.ipc import Link
+from gossamer.model.partition import PARTITIONS, WorkerShare
 from gossamer.model.units import Instant, Seconds
 from gossamer.observe.log import EventLog
 from gossamer.observe.snapshot import Snapshot
 from gossamer.seed.lists import Seed
-from gossamer.wishes import politeness_for
-from gossamer.workers.gates import Gates, make_table
-from gossamer.workers.hub import Hub, Seat
-from gossamer.workers.layout import part_directory, parts_were_made, settle_layout
-from gossamer.workers.merging import merged
-from gossamer.workers.messages import BEGIN, RULES, Begin
+from gossamer.workers.hub import BEGIN, RULES, Begin, Hub, WorkerState, merged
+from gossamer.workers.shared_gates import SharedGates, make_table
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 """Seconds before a worker that died is started again; they double, until it has lived for a while."""
@@ -52,7 +49,7 @@ def run_workers(
     display: Display,
     reread: Callable[[], Config] | None = None,
 ) -> tuple[int, Snapshot]:
-    """Run a crawl by several workers to its end, as `crawl.supervisor.run_crawl` runs one by a single process."""
+    """Run a crawl by several workers to its end, as `crawl.run.signals.run_crawl` runs one by a single process."""
     if config.workers > PARTITIONS:
         raise UsageError(f"--workers: at most {PARTITIONS}, not {config.workers}")
     directory = CrawlDirectory(Path(config.dir), archive=False)
@@ -84,9 +81,9 @@ class Supervisor:
         self._clock: Clock = SteadyClock()
         self._cpu_before = cpu_seconds()
         self._table = make_table()
-        self._gates = Gates(self._table, 0)
+        self._gates = SharedGates(self._table, 0)
         self._hub = Hub(
-            [Seat() for _ in range(config.workers)],
+            [WorkerState() for _ in range(config.workers)],
             config.max_pages,
             on_open=lambda: parts_were_made(directory.path),
             on_done=self._stop,
@@ -165,7 +162,8 @@ class Supervisor:
         link = await Link.over(ours)
         self._log.event("worker.started", worker=number + 1, process=process.pid)
         link.tell(
-            BEGIN, Begin(self._config_of(number), self._seeds, Part(number, self._config.workers), self._add_seeds)
+            BEGIN,
+            Begin(self._config_of(number), self._seeds, WorkerShare(number, self._config.workers), self._add_seeds),
         )
         self._hub.seated(number, link)
         if self._stopping:

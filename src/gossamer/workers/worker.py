@@ -13,31 +13,17 @@ from typing import Any
 
 import uvloop
 
-from gossamer.crawl.session import Session, session
-from gossamer.crawl.supervisor import Interrupts
+from gossamer.crawl.run.session import Session, session
+from gossamer.crawl.run.signals import Interrupts
 from gossamer.errors import GossamerError, UsageError
-from gossamer.link import Link
+from gossamer.ipc import Link
 from gossamer.observe.snapshot import Snapshot
-from gossamer.workers.exchange import Exchange
-from gossamer.workers.gates import Gates
-from gossamer.workers.messages import (
-    ALLOW,
-    BACK,
-    BEGIN,
-    ENDED,
-    FAILED,
-    GO,
-    HAS,
-    OPEN,
-    RULES,
-    SHOWN,
-    STOP,
-    URLS,
-    Begin,
-)
+from gossamer.workers.hub import ALLOW, BACK, BEGIN, ENDED, FAILED, GO, HAS, OPEN, RULES, SHOWN, STOP, URLS, Begin
+from gossamer.workers.outbox_exchange import OutboxExchange
+from gossamer.workers.shared_gates import SharedGates
 
 
-class Telling:
+class SnapshotSender:
     """Shows what happens to the supervisor."""
 
     def __init__(self, link: Link) -> None:
@@ -56,7 +42,7 @@ class Worker:
 
     def __init__(self, opened: Session, begin: Begin, link: Link) -> None:
         self._opened = opened
-        self._exchange = Exchange(opened.crawl, begin.part, link)
+        self._exchange = OutboxExchange(opened.crawl, begin.part, link)
         self._interrupts = Interrupts(opened.crawl)
         self._go = asyncio.Event()
 
@@ -116,9 +102,11 @@ async def _work(end: socket.socket, table: int) -> int:
     if told is None or told[0] != BEGIN:
         return 1
     begin: Begin = told[1]
-    gates = Gates(table, begin.part.number + 1)
+    gates = SharedGates(table, begin.part.number + 1)
     try:
-        opening = session(begin.config, begin.seeds, begin.add_seeds, Telling(link), may_be_empty=True, part=begin.part)
+        opening = session(
+            begin.config, begin.seeds, begin.add_seeds, SnapshotSender(link), may_be_empty=True, part=begin.part
+        )
         async with opening as opened:
             gc.freeze()
             gc.set_threshold(50_000, 20, 50)

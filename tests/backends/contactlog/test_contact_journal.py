@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.backends.contactlog.journal import _RECORD, ContactJournal, clear, replay
-from gossamer.crawl.ports import LastContact
+from gossamer.backends.contactlog import _RECORD, ContactJournal, clear, replay
 from gossamer.errors import DiskFull, StoreFailed
+from gossamer.model.loads import LastContact
 from gossamer.model.units import HostId, Instant
 
 A, B, C = HostId(1), HostId(2), HostId(3)

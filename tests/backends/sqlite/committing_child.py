@@ -8,19 +8,19 @@ import sys
 from pathlib import Path
 
 from gossamer.backends.sqlite.database import open_for_writing
-from gossamer.backends.sqlite.facts import Facts
+from gossamer.backends.sqlite.metadata import Metadata
 from gossamer.backends.sqlite.writer import SqliteWriter
-from gossamer.backends.warcfile.captures import WarcCaptures
-from gossamer.backends.warcfile.record import RecordIds, Warcinfo
-from gossamer.backends.warcfile.recover import cut_back
-from gossamer.backends.warcfile.writer import WarcWriter
+from gossamer.backends.warc.captures import WarcCaptures
+from gossamer.backends.warc.record import RecordIds, Warcinfo
+from gossamer.backends.warc.writer import WarcWriter, cut_back
 from gossamer.clock import SteadyClock
 from gossamer.frontier.orderings import ORDERINGS
+from gossamer.model.batch import Batch, RetiredHost
 from gossamer.model.outcome import Response
+from gossamer.model.settlement import Capture, PageLinks, Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate, Via
 from gossamer.model.units import Domain, Fingerprint, HostId, HostKey, Seconds, Url
-from gossamer.store.changes import Batch, Capture, PageLinks, RetiredHost, Settlement
 
 PAGES = 20
 TARGETS_AT_ONCE = 300  # those of a few commits
@@ -36,7 +36,7 @@ def main(directory: Path, seed: int, order: str) -> None:
     clock = SteadyClock()
     database = directory / "crawl.db"
     with_facts = open_for_writing(database)
-    committed = Facts(with_facts).warc_lengths()
+    committed = Metadata(with_facts).warc_lengths()
     found = with_facts.execute("SELECT coalesce(max(id), 0) FROM urls").fetchone()[0]
     with_facts.close()
     warcs = directory / "warc"

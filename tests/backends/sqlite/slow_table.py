@@ -5,12 +5,12 @@ from collections import Counter
 from dataclasses import dataclass, field
 from itertools import count
 
-from sqlite_store import domain_of
-
 from gossamer.frontier.orderings import Ordering
+from gossamer.model.batch import Batch, Linked, Moved
 from gossamer.model.facts import BIRTH_CREDIT, UrlFacts, credit_handed_on
+from gossamer.model.settlement import PageLinks
 from gossamer.model.states import UrlState
-from gossamer.store.changes import Batch, Linked, Moved, PageLinks
+from tests.backends.sqlite.sqlite_store import domain_of
 
 Key = tuple[str, int]  # domain and fingerprint
 

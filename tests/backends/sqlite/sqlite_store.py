@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from gossamer.backends.sqlite.links import TARGETS_AT_ONCE
+from gossamer.backends.sqlite.link_counts import TARGETS_AT_ONCE
 from gossamer.backends.sqlite.loader import SqliteLoader
 from gossamer.backends.sqlite.writer import SqliteWriter
 from gossamer.clock import VirtualClock
@@ -11,11 +11,11 @@ from gossamer.errors import DiskFull
 from gossamer.frontier.orderings import Ordering
 from gossamer.model.facts import UrlFacts
 from gossamer.model.outcome import Response
-from gossamer.model.part import Part
+from gossamer.model.partition import WorkerShare
+from gossamer.model.settlement import Capture, PageLinks, Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate, Via
 from gossamer.model.units import Domain, Fingerprint, HostId, HostKey, Instant, Seconds, Url
-from gossamer.store.changes import Capture, PageLinks, Settlement
 from gossamer.store.ports import Location
 
 START = 1_700_000_000.0
@@ -84,7 +84,7 @@ class Store:
         path: Path,
         ordering: Ordering | None = None,
         targets_at_once: int = TARGETS_AT_ONCE,
-        part: Part | None = None,
+        part: WorkerShare | None = None,
     ) -> None:
         self.path = path
         self.clock = VirtualClock(START)

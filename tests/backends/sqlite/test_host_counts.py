@@ -6,16 +6,17 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from sqlite_store import START, Store, candidate, settlement
 
 from gossamer.backends.sqlite.database import open_for_writing
-from gossamer.backends.sqlite.dead_letters import DeadFilter
-from gossamer.backends.sqlite.host_reports import HOST_SORTS, HostFilter, host_rows, number_of_hosts
-from gossamer.backends.sqlite.orders import drop_dead, requeue_dead
+from gossamer.backends.sqlite.operator import drop_dead, requeue_dead
+from gossamer.backends.sqlite.pages import DeadFilter
+from gossamer.backends.sqlite.reports import HOST_SORTS, HostFilter, host_rows, number_of_hosts
 from gossamer.errors import DiskFull
+from gossamer.model.batch import Batch, BulkChange
+from gossamer.model.requeue import RequeueOrder
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant, Seconds
-from gossamer.store.changes import Again, Batch, Order
+from tests.backends.sqlite.sqlite_store import START, Store, candidate, settlement
 
 OUTCOMES = (UrlState.STORED, UrlState.DUPLICATE, UrlState.MISSING, UrlState.EXCLUDED, UrlState.DEAD, UrlState.QUEUED)
 
@@ -57,10 +58,12 @@ def commit_some(store: Store, chance: random.Random, step: int, host_of: dict[in
         made = settlement(url_id, state, host_of[url_id], body=body)
         batch.settle(made._replace(status=status, available_at=Instant(START + step), reason=state.word))
     if step % 5 == 0:
-        batch.again = Again(store.now, 3, missing=True)
+        batch.again = RequeueOrder(store.now, 3, missing=True)
     if step % 7 == 0:
         dead = [int(str(row[0])) for row in store.rows("SELECT id FROM urls WHERE state = 7")]
-        batch.orders.append(Order(tuple(dead[:2]), UrlState.DEAD, chance.choice((UrlState.QUEUED, UrlState.EXCLUDED))))
+        batch.orders.append(
+            BulkChange(tuple(dead[:2]), UrlState.DEAD, chance.choice((UrlState.QUEUED, UrlState.EXCLUDED)))
+        )
     store.writer.commit(batch, store.now)
     store.clock.advance(Seconds(1.0))
 

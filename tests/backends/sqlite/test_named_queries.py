@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import gossamer.backends.sqlite
-from gossamer.backends.sqlite.queries import named_queries
+from gossamer.backends.sqlite.database import named_queries
 
 FOLDER = Path(gossamer.backends.sqlite.__file__).parent
 

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlite_store import Store, candidate, links_of
 
 from gossamer.errors import StoreFailed
-from gossamer.model.part import Part
+from gossamer.model.batch import Batch, Committed
+from gossamer.model.partition import WorkerShare
 from gossamer.model.units import Fingerprint, Instant, Url
-from gossamer.store.changes import Batch, Committed
+from tests.backends.sqlite.sqlite_store import Store, candidate, links_of
 
-OURS, THEIRS = Part(1, 2), 0
+OURS, THEIRS = WorkerShare(1, 2), 0
 
 
 @pytest.fixture
@@ -98,7 +98,7 @@ def test_what_comes_from_another_part_remembers_its_page(store: Store) -> None:
 
 
 def test_a_part_that_owns_everything_puts_nothing_out(tmp_path: Path) -> None:
-    store = Store(tmp_path / "crawl.db", part=Part(0, 1))
+    store = Store(tmp_path / "crawl.db", part=WorkerShare(0, 1))
     many = [candidate(host, number) for number, host in enumerate(["aa.test", "b.test", "ccc.test"], start=1)]
     assert commit(store, candidates=many).new_urls == 3
     assert not store.loader.any_outgoing()

@@ -5,24 +5,24 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.backends.sqlite import joined, reports
+from gossamer.backends.sqlite import all_workers, reports
 from gossamer.backends.sqlite.database import open_for_reading, open_for_writing
-from gossamer.backends.sqlite.dead_letters import DeadFilter
 from gossamer.backends.sqlite.loader import SqliteLoader
-from gossamer.backends.sqlite.orders import drop_dead, requeue_dead
-from gossamer.backends.sqlite.pages import PageFilter
+from gossamer.backends.sqlite.operator import drop_dead, requeue_dead
+from gossamer.backends.sqlite.pages import DeadFilter, PageFilter
 from gossamer.backends.sqlite.writer import SqliteWriter
 from gossamer.clock import VirtualClock
 from gossamer.errors import StoreFailed
-from gossamer.frontier.front_queue import HostWanted, LoadOrder
 from gossamer.frontier.orderings import Ordering
-from gossamer.frontier.orderings.by_score import Novelty
-from gossamer.model.facts import Standing, UrlFacts
+from gossamer.frontier.orderings.ordering import Novelty
+from gossamer.model.batch import Batch, SeedRecord
+from gossamer.model.facts import QueuePosition, UrlFacts
+from gossamer.model.loads import HostWanted, LoadRequest
 from gossamer.model.outcome import Response
+from gossamer.model.settlement import Capture, Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate, Via
 from gossamer.model.units import Domain, Fingerprint, HostId, HostKey, Instant, Seconds, Url
-from gossamer.store.changes import Batch, Capture, SeedRecord, Settlement
 from gossamer.store.ports import Location
 
 NOW = Instant(1_700_000_000.0)
@@ -57,8 +57,8 @@ class InTurn(Ordering):
     name = "in turn"
     fronts = 3
 
-    def standing(self, url: UrlFacts) -> Standing:
-        return Standing(2 - url.url_id % 2, 0.5)
+    def standing(self, url: UrlFacts) -> QueuePosition:
+        return QueuePosition(2 - url.url_id % 2, 0.5)
 
 
 ORDERING = InTurn()
@@ -145,12 +145,12 @@ def test_a_page_has_exactly_the_promised_keys_first(db: sqlite3.Connection) -> N
     promised = ["url", "status", "state", "depth", "priority", "size", "digest", "fetched_at", "next_visit"]
     promised += ["duplicate_of", "redirect_to", "reason"]
 
-    for page in joined.pages([(db, "")], PageFilter()):
+    for page in all_workers.pages([(db, "")], PageFilter()):
         assert list(page)[: len(promised)] == promised
 
 
 def test_a_stored_page_says_what_it_is_and_where_it_lies(db: sqlite3.Connection) -> None:
-    page = by_url(joined.pages([(db, "")], PageFilter()))["http://a.test/"]
+    page = by_url(all_workers.pages([(db, "")], PageFilter()))["http://a.test/"]
 
     assert page == {
         "url": "http://a.test/",
@@ -181,7 +181,7 @@ def test_a_stored_page_says_what_it_is_and_where_it_lies(db: sqlite3.Connection)
 
 
 def test_other_outcomes_name_the_url_they_point_to(db: sqlite3.Connection) -> None:
-    pages = by_url(joined.pages([(db, "")], PageFilter()))
+    pages = by_url(all_workers.pages([(db, "")], PageFilter()))
 
     assert pages["http://a.test/2"]["duplicate_of"] == "http://a.test/"
     assert pages["http://a.test/2"]["warc"] is None
@@ -192,16 +192,16 @@ def test_other_outcomes_name_the_url_they_point_to(db: sqlite3.Connection) -> No
 
 
 def test_pages_come_in_order_of_discovery_and_can_be_limited(db: sqlite3.Connection) -> None:
-    urls = [page["url"] for page in joined.pages([(db, "")], PageFilter(limit=3))]
+    urls = [page["url"] for page in all_workers.pages([(db, "")], PageFilter(limit=3))]
 
     assert urls == ["http://a.test/", "http://a.test/2", "http://a.test/3"]
-    assert list(joined.pages([(db, "")], PageFilter(limit=0))) == []
+    assert list(all_workers.pages([(db, "")], PageFilter(limit=0))) == []
 
 
 def test_pages_are_filtered_by_state_and_host(db: sqlite3.Connection) -> None:
-    dead = by_url(joined.pages([(db, "")], PageFilter(state=UrlState.DEAD)))
-    stored_here = by_url(joined.pages([(db, "")], PageFilter(state=UrlState.STORED, host="A.test.")))
-    elsewhere = by_url(joined.pages([(db, "")], PageFilter(host="nowhere.test")))
+    dead = by_url(all_workers.pages([(db, "")], PageFilter(state=UrlState.DEAD)))
+    stored_here = by_url(all_workers.pages([(db, "")], PageFilter(state=UrlState.STORED, host="A.test.")))
+    elsewhere = by_url(all_workers.pages([(db, "")], PageFilter(host="nowhere.test")))
 
     assert dead.keys() == {"http://b.test/7", "http://b.test/8"}
     assert stored_here.keys() == {"http://a.test/"}
@@ -216,9 +216,9 @@ def test_many_pages_are_read_in_chunks_and_all_come(tmp_path: Path) -> None:
     writer.close()
     db = open_for_reading(path)
 
-    everything = [page["url"] for page in joined.pages([(db, "")], PageFilter())]
-    one_host = [page["url"] for page in joined.pages([(db, "")], PageFilter(host="b.test"))]
-    queued = [page["url"] for page in joined.pages([(db, "")], PageFilter(state=UrlState.QUEUED))]
+    everything = [page["url"] for page in all_workers.pages([(db, "")], PageFilter())]
+    one_host = [page["url"] for page in all_workers.pages([(db, "")], PageFilter(host="b.test"))]
+    queued = [page["url"] for page in all_workers.pages([(db, "")], PageFilter(state=UrlState.QUEUED))]
 
     db.close()
     assert everything == queued == urls
@@ -230,7 +230,7 @@ def test_a_reader_left_open_does_not_hold_back_the_running_crawl(
 ) -> None:
     monkeypatch.setattr("gossamer.backends.sqlite.pages.WINDOW", 1)
     reader, writer = open_for_reading(database), open_for_writing(database)
-    pages = joined.pages([(reader, "")], PageFilter())
+    pages = all_workers.pages([(reader, "")], PageFilter())
     next(pages)
 
     writer.execute("UPDATE urls SET depth = 9")
@@ -243,14 +243,17 @@ def test_a_reader_left_open_does_not_hold_back_the_running_crawl(
 
 
 def test_dead_letters_tell_their_last_failure(db: sqlite3.Connection) -> None:
-    letter = next(joined.dead([db], DeadFilter(reason="read_timeout")))
+    letter = next(all_workers.dead([db], DeadFilter(reason="read_timeout")))
 
     assert letter["url"] == "http://b.test/8"
     assert letter["tries"] == 3
     assert letter["detail"] == "no answer"
     assert letter["failed_at"] == "2023-11-14T22:13:20.000Z"
-    assert [d["url"] for d in joined.dead([db], DeadFilter(host="b.test"))] == ["http://b.test/7", "http://b.test/8"]
-    assert list(joined.dead([db], DeadFilter(host="a.test"))) == []
+    assert [d["url"] for d in all_workers.dead([db], DeadFilter(host="b.test"))] == [
+        "http://b.test/7",
+        "http://b.test/8",
+    ]
+    assert list(all_workers.dead([db], DeadFilter(host="a.test"))) == []
 
 
 def counts(db: sqlite3.Connection) -> dict[str, int]:
@@ -264,7 +267,7 @@ def test_requeued_letters_are_due_with_all_their_tries(database: Path) -> None:
 
     number = requeue_dead(db, DeadFilter(reason="conn_refused"), Instant(NOW + 50), ORDERING.standing)
 
-    pages = by_url(joined.pages([(db, "")], PageFilter(host="b.test")))
+    pages = by_url(all_workers.pages([(db, "")], PageFilter(host="b.test")))
     assert number == 1
     assert pages["http://b.test/7"]["state"] == "queued"
     assert pages["http://b.test/7"]["reason"] is None
@@ -286,7 +289,7 @@ def test_the_frontier_finds_requeued_letters_in_its_front_queues(database: Path)
     db.close()
     loader = SqliteLoader(database)
     wanted = HostWanted(HostId(2), True, ((1, (0.0, 0), 10), (2, (0.0, 0), 10)), Instant(NOW + 60))
-    (host,) = loader.load(LoadOrder((), (wanted,))).hosts
+    (host,) = loader.load(LoadRequest((), (wanted,))).hosts
     loader.close()
     assert [task.url for _, tasks, _ in host.classes for task in tasks] == ["http://b.test/7", "http://b.test/8"]
 
@@ -318,10 +321,10 @@ def test_dropped_letters_are_excluded_for_good(database: Path) -> None:
 
     number = drop_dead(db, DeadFilter(host="b.test"), NOW, ORDERING.standing)
 
-    pages = by_url(joined.pages([(db, "")], PageFilter(host="b.test")))
+    pages = by_url(all_workers.pages([(db, "")], PageFilter(host="b.test")))
     assert number == 2
     assert {(page["state"], page["reason"]) for page in pages.values()} == {("excluded", "dropped")}
-    assert list(joined.dead([db], DeadFilter())) == []
+    assert list(all_workers.dead([db], DeadFilter())) == []
     found = reports.status(db)
     assert found["excluded"] == {"dropped": 2, "robots_denied": 1}
     db.close()

@@ -5,17 +5,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlite_store import START, Store, candidate, settlement
 
-from gossamer.backends.sqlite.facts import Facts
-from gossamer.backends.sqlite.queries import named_queries
-from gossamer.frontier.front_queue import HostWanted, LoadOrder
+from gossamer.backends.sqlite.database import named_queries
+from gossamer.backends.sqlite.metadata import Metadata
+from gossamer.frontier.back_queue import RankedUrls
 from gossamer.frontier.orderings import ORDERINGS
-from gossamer.frontier.ranked import RankedUrls
+from gossamer.model.batch import Batch
+from gossamer.model.loads import HostWanted, LoadRequest
+from gossamer.model.requeue import DueUrl, Postponement, RequeueOrder
+from gossamer.model.settlement import PageLinks, Settlement
 from gossamer.model.states import UrlState
-from gossamer.model.task import Before, Task
+from gossamer.model.task import PreviousVisit, Task
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Seconds
-from gossamer.store.changes import Again, Batch, Due, PageLinks, PutOff, Settlement
+from tests.backends.sqlite.sqlite_store import START, Store, candidate, settlement
 
 
 @pytest.fixture
@@ -37,14 +39,14 @@ def stored_with_dates(store: Store, dates: list[float]) -> None:
 
 def tasks_of(store: Store) -> list[Task]:
     wanted = HostWanted(HostId(1), False, ((0, (-math.inf, 0), 1000),), Instant(math.inf))
-    return store.loader.load(LoadOrder((), (wanted,))).hosts[0].classes[0][1]
+    return store.loader.load(LoadRequest((), (wanted,))).hosts[0].classes[0][1]
 
 
 def test_what_is_due_is_queued_the_longest_overdue_first(store: Store) -> None:
     stored_with_dates(store, [50.0, 10.0, 99.0, 30.0])
     store.clock.advance(Seconds(60.0))
 
-    committed = store.writer.commit(Batch(again=Again(store.now, 100)), store.now)
+    committed = store.writer.commit(Batch(again=RequeueOrder(store.now, 100)), store.now)
 
     assert list(committed.again) == [(UrlState.STORED, 3)]
     assert committed.next_again == START + 99.0
@@ -58,9 +60,9 @@ def test_no_more_are_queued_than_are_ordered(store: Store) -> None:
     stored_with_dates(store, [10.0, 20.0, 30.0])
     store.clock.advance(Seconds(60.0))
 
-    first = store.writer.commit(Batch(again=Again(store.now, 2)), store.now)
-    second = store.writer.commit(Batch(again=Again(store.now, 2)), store.now)
-    third = store.writer.commit(Batch(again=Again(store.now, 2)), store.now)
+    first = store.writer.commit(Batch(again=RequeueOrder(store.now, 2)), store.now)
+    second = store.writer.commit(Batch(again=RequeueOrder(store.now, 2)), store.now)
+    third = store.writer.commit(Batch(again=RequeueOrder(store.now, 2)), store.now)
 
     assert [list(each.again) for each in (first, second, third)] == [
         [(UrlState.STORED, 2)],
@@ -74,8 +76,8 @@ def test_what_comes_due_next_may_be_queued_early_after_half_of_its_gap_and_the_s
     stored_with_dates(store, [100.0, 119.0, 121.0, 130.0])
     store.clock.advance(Seconds(60.0))
 
-    not_yet = store.writer.commit(Batch(again=Again(store.now, 10, early=Seconds(61.0))), store.now)
-    committed = store.writer.commit(Batch(again=Again(store.now, 10, early=Seconds(5.0))), store.now)
+    not_yet = store.writer.commit(Batch(again=RequeueOrder(store.now, 10, early=Seconds(61.0))), store.now)
+    committed = store.writer.commit(Batch(again=RequeueOrder(store.now, 10, early=Seconds(5.0))), store.now)
 
     assert list(not_yet.again) == []
     assert list(committed.again) == [(UrlState.STORED, 2)]
@@ -89,7 +91,7 @@ def test_what_goes_ahead_stands_before_everything_that_waits(store: Store) -> No
     store.writer.commit(Batch(candidates=[candidate("a.test", 9)]), store.now)
     store.clock.advance(Seconds(60.0))
 
-    store.writer.commit(Batch(again=Again(store.now, 9, ahead=True)), store.now)
+    store.writer.commit(Batch(again=RequeueOrder(store.now, 9, ahead=True)), store.now)
 
     assert [task.url_id for task in tasks_of(store)] == [1, 2]
 
@@ -100,8 +102,8 @@ def test_the_missing_are_queued_where_they_are_meant(store: Store) -> None:
     store.writer.commit(Batch(settlements=[gone]), store.now)
     store.clock.advance(Seconds(60.0))
 
-    without = store.writer.commit(Batch(again=Again(store.now, 9)), store.now)
-    with_them = store.writer.commit(Batch(again=Again(store.now, 9, missing=True)), store.now)
+    without = store.writer.commit(Batch(again=RequeueOrder(store.now, 9)), store.now)
+    with_them = store.writer.commit(Batch(again=RequeueOrder(store.now, 9, missing=True)), store.now)
 
     assert (list(without.again), without.next_again) == ([], math.inf)
     assert list(with_them.again) == [(UrlState.MISSING, 1)]
@@ -111,11 +113,13 @@ def test_a_url_knows_what_came_of_its_last_visit(store: Store) -> None:
     stored_with_dates(store, [10.0])
     store.writer.commit(Batch(candidates=[candidate("a.test", 9)]), store.now)
     store.clock.advance(Seconds(60.0))
-    store.writer.commit(Batch(again=Again(store.now, 9)), store.now)
+    store.writer.commit(Batch(again=RequeueOrder(store.now, 9)), store.now)
 
     new, again = tasks_of(store)
 
-    assert again.before == Before(1, 0, UrlState.STORED, None, Instant(START), b"page 1", etag='"1"', planned=10.0)
+    assert again.before == PreviousVisit(
+        1, 0, UrlState.STORED, None, Instant(START), b"page 1", etag='"1"', planned=10.0
+    )
     assert again.before.has_document
     assert new.before is None
 
@@ -124,7 +128,7 @@ def test_what_has_not_changed_keeps_everything_but_its_date(store: Store) -> Non
     stored_with_dates(store, [10.0])
     before = store.rows("SELECT size, digest, title, warc_offset FROM visits")
     store.clock.advance(Seconds(60.0))
-    store.writer.commit(Batch(again=Again(store.now, 9)), store.now)
+    store.writer.commit(Batch(again=RequeueOrder(store.now, 9)), store.now)
     again = Settlement(HostId(1), 1, 0, UrlState.STORED, store.now, status=304, kept=True, one=0.5, two=7.0)
 
     store.writer.commit(Batch(settlements=[again]), store.now)
@@ -141,7 +145,7 @@ def test_a_try_in_vain_leaves_what_is_on_record_of_a_document(store: Store, stat
     stored_with_dates(store, [10.0])
     before = store.rows("SELECT * FROM visits")
     store.clock.advance(Seconds(60.0))
-    store.writer.commit(Batch(again=Again(store.now, 9)), store.now)
+    store.writer.commit(Batch(again=RequeueOrder(store.now, 9)), store.now)
     failed = Settlement(HostId(1), 1, 0, state, store.now, 1, Instant(store.now + 5), "server_error", status=503)
 
     store.writer.commit(Batch(settlements=[failed]), store.now)
@@ -165,7 +169,7 @@ def test_what_was_learnt_and_decided_is_committed_with_the_batch(store: Store) -
     stored_with_dates(store, [10.0])
 
     store.writer.commit(
-        Batch(changing={HostId(1): "[1]"}, facts={"recrawl": "2.0"}, again=Again(store.now, 1)), store.now
+        Batch(changing={HostId(1): "[1]"}, facts={"recrawl": "2.0"}, again=RequeueOrder(store.now, 1)), store.now
     )
 
     assert store.value("SELECT changing FROM hosts") == "[1]"
@@ -175,7 +179,7 @@ def test_what_was_learnt_and_decided_is_committed_with_the_batch(store: Store) -
 def test_what_a_policy_wrote_down_is_forgotten_under_another_one_only(store: Store) -> None:
     stored_with_dates(store, [10.0])
     known = settlement(1, body=b"page 1")._replace(one=0.5, two=7.0)
-    facts = Facts(store.writer._db)
+    facts = Metadata(store.writer._db)
     facts.plan_by("optimal")
     store.writer.commit(Batch(settlements=[known]), store.now)
 
@@ -223,14 +227,14 @@ def test_what_goes_ahead_goes_before_whatever_has_the_best_score(tmp_path: Path,
     store.writer.commit(Batch(candidates=waiting, links=linked), store.now)
     store.clock.advance(Seconds(60.0))
 
-    plain = store.writer.commit(Batch(again=Again(store.now, 1)), store.now).again
+    plain = store.writer.commit(Batch(again=RequeueOrder(store.now, 1)), store.now).again
     store.writer.commit(Batch(settlements=[settlement(1)._replace(available_at=store.now)]), store.now)
-    ahead = store.writer.commit(Batch(again=Again(store.now, 1, ahead=True)), store.now).again
+    ahead = store.writer.commit(Batch(again=RequeueOrder(store.now, 1, ahead=True)), store.now).again
 
     ranked = RankedUrls()
     for front in (0, 1):
         wanted = HostWanted(HostId(1), False, ((front, (-math.inf, 0), 1000),), Instant(math.inf))
-        for task in store.loader.load(LoadOrder((), (wanted,))).hosts[0].classes[0][1]:
+        for task in store.loader.load(LoadRequest((), (wanted,))).hosts[0].classes[0][1]:
             ranked.add(task)
     assert [list(each) for each in (plain, ahead)] == [[(UrlState.STORED, 1)]] * 2
     assert (len(ranked), ranked.pop().url_id) == (39, 1)
@@ -245,13 +249,13 @@ def test_what_is_put_off_keeps_its_place_in_the_table_and_is_not_queued(store: S
     store.clock.advance(Seconds(60.0))
     asked: list[tuple[int, int, float | None]] = []
 
-    def when(page: Due, before: int, now: Instant) -> PutOff | None:
+    def when(page: DueUrl, before: int, now: Instant) -> Postponement | None:
         asked.append((page.url_id, before, page.planned))
-        later = {1: PutOff(Instant(START + 500.0), Seconds(500.0)), 2: PutOff(Instant(START + 400.0))}
+        later = {1: Postponement(Instant(START + 500.0), Seconds(500.0)), 2: Postponement(Instant(START + 400.0))}
         return later.get(page.url_id)
 
     store.writer._when_due = when
-    order = Again(store.now, 9, dear={HostId(1)}, room=5)
+    order = RequeueOrder(store.now, 9, dear={HostId(1)}, room=5)
     committed = store.writer.commit(Batch(again=order), store.now)
 
     assert asked == [(1, 0, 10.0), (2, 0, 20.0), (3, 1, 30.0)]
@@ -267,12 +271,12 @@ def test_of_a_host_that_is_not_dear_it_is_asked_from_a_full_line_on(store: Store
     store.clock.advance(Seconds(60.0))
     asked: list[tuple[int, int]] = []
 
-    def when(page: Due, before: int, now: Instant) -> PutOff | None:
+    def when(page: DueUrl, before: int, now: Instant) -> Postponement | None:
         asked.append((page.url_id, before))
-        return PutOff(Instant(now + before))
+        return Postponement(Instant(now + before))
 
     store.writer._when_due = when
-    order = Again(store.now, 9, room=3, waiting={HostId(1): 1})
+    order = RequeueOrder(store.now, 9, room=3, waiting={HostId(1): 1})
     committed = store.writer.commit(Batch(again=order), store.now)
 
     assert asked == [(3, 3), (4, 4)]
@@ -283,7 +287,7 @@ def test_of_a_host_that_is_not_dear_it_is_asked_from_a_full_line_on(store: Store
 def test_a_dear_host_is_visited_early_only_if_nobody_stands_in_line_there(store: Store) -> None:
     stored_with_dates(store, [121.0])
     store.clock.advance(Seconds(90.0))
-    order = Again(store.now, 9, early=Seconds(5.0), dear={HostId(1)}, room=5)
+    order = RequeueOrder(store.now, 9, early=Seconds(5.0), dear={HostId(1)}, room=5)
 
     with_a_line = store.writer.commit(Batch(again=order._replace(waiting={HostId(1): 1})), store.now)
     without = store.writer.commit(Batch(again=order), store.now)

@@ -4,17 +4,18 @@ import random
 from pathlib import Path
 
 import pytest
-from slow_table import SlowTable
-from sqlite_store import Store, candidate, domain_of, settlement
 
-from gossamer.backends.sqlite.link_pages import fingerprints_from
+from gossamer.backends.sqlite.link_counts import fingerprints_from
 from gossamer.errors import DiskFull
 from gossamer.frontier.orderings import Ordering
-from gossamer.frontier.orderings.by_score import Balance, DepthFirst, Importance, Novelty
+from gossamer.frontier.orderings.ordering import Balance, DepthFirst, Importance, Novelty
+from gossamer.model.batch import Batch, RetiredHost
 from gossamer.model.facts import UrlFacts
+from gossamer.model.settlement import PageLinks
 from gossamer.model.states import UrlState
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Seconds
-from gossamer.store.changes import Batch, PageLinks, RetiredHost
+from tests.backends.sqlite.slow_table import SlowTable
+from tests.backends.sqlite.sqlite_store import Store, candidate, domain_of, settlement
 
 HOSTS = ["a.x.test", "b.x.test", "y.test", "www.z.org", "z.org"]
 STRANGERS = ["never.known.test", "c.x.test", "later.test"]  # of which the second is of a domain that will be known

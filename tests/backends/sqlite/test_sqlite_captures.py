@@ -3,14 +3,15 @@
 from pathlib import Path
 
 import pytest
-from sqlite_store import START, CapturesInMemory, Store, candidate, settlement
 
-from gossamer.backends.sqlite.originals import original_of
-from gossamer.backends.sqlite.queries import named_queries
+from gossamer.backends.sqlite.database import named_queries
+from gossamer.backends.sqlite.writer import original_of
+from gossamer.model.batch import Batch
+from gossamer.model.settlement import Capture, Original, Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant, Url
-from gossamer.store.changes import Batch, Capture, Original, Settlement
 from gossamer.store.ports import Location
+from tests.backends.sqlite.sqlite_store import START, CapturesInMemory, Store, candidate, settlement
 
 SQL = named_queries("queries.sql")
 ROWS = "SELECT url_id, revisit, captured_at, payload_digest, warc_offset FROM captures ORDER BY warc_offset"

@@ -8,9 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.backends.sqlite.database import APPLICATION_ID, VERSION, open_for_reading, open_for_writing, translated
-from gossamer.backends.sqlite.facts import Facts
-from gossamer.backends.sqlite.queries import named_queries
+from gossamer.backends.sqlite.database import (
+    APPLICATION_ID,
+    VERSION,
+    named_queries,
+    open_for_reading,
+    open_for_writing,
+    translated,
+)
+from gossamer.backends.sqlite.metadata import Metadata
 from gossamer.errors import DiskFull, NotThisCrawl, OldSchema, StoreFailed
 from gossamer.model.units import Instant
 
@@ -208,7 +214,7 @@ def test_a_crawl_never_has_a_name_without_the_key_of_its_fingerprints(tmp_path: 
     CutShort.left = statements
 
     with pytest.raises(KeyboardInterrupt):
-        Facts(db).settle_identity(Instant(1.0))
+        Metadata(db).settle_identity(Instant(1.0))
     db.close()
 
     with closing(open_for_writing(path)) as again:
@@ -218,9 +224,9 @@ def test_a_crawl_never_has_a_name_without_the_key_of_its_fingerprints(tmp_path: 
 def test_the_identity_of_a_crawl_is_settled_once(tmp_path: Path) -> None:
     path = tmp_path / "crawl.db"
     with closing(open_for_writing(path)) as db:
-        Facts(db).settle_identity(Instant(1.0))
-        key = Facts(db).fingerprint_key()
+        Metadata(db).settle_identity(Instant(1.0))
+        key = Metadata(db).fingerprint_key()
 
     with closing(open_for_writing(path)) as db:
-        Facts(db).settle_identity(Instant(2.0))
-        assert Facts(db).fingerprint_key() == key != 0
+        Metadata(db).settle_identity(Instant(2.0))
+        assert Metadata(db).fingerprint_key() == key != 0

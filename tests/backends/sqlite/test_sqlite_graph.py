@@ -2,12 +2,11 @@
 
 from pathlib import Path
 
-from sqlite_store import Store, candidate, links_of, settlement
-
-from gossamer.backends.sqlite.graph import GraphReader
+from gossamer.backends.sqlite.export_reader import GraphReader
+from gossamer.model.batch import Batch
 from gossamer.model.states import UrlState
 from gossamer.model.task import Via
-from gossamer.store.changes import Batch
+from tests.backends.sqlite.sqlite_store import Store, candidate, links_of, settlement
 
 
 def test_what_the_writer_stores_is_read_back_as_pages_sites_suffixes_and_links(tmp_path: Path) -> None:

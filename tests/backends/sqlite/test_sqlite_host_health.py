@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlite_store import START, Store, candidate
 
+from gossamer.model.batch import Batch, HostClock, RobotsRecord
 from gossamer.model.task import HostRecord, Via
 from gossamer.model.units import HostId, HostKey, Instant, Origin
-from gossamer.store.changes import Batch, HostClock, RobotsRecord
+from tests.backends.sqlite.sqlite_store import START, Store, candidate
 
 A = HostId(1)
 ORIGIN = Origin("http://a.test")

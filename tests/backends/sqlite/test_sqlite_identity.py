@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlite_store import Store, candidate, settlement
 
+from gossamer.model.batch import Batch
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant, Seconds
-from gossamer.store.changes import Batch
+from tests.backends.sqlite.sqlite_store import Store, candidate, settlement
 
 
 @pytest.fixture

@@ -9,18 +9,18 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from committing_child import PAGES, links_of
-from sqlite_store import CapturesInMemory
 from warcio.archiveiterator import ArchiveIterator
 
 from gossamer.backends.sqlite.database import open_for_reading, open_for_writing
-from gossamer.backends.sqlite.facts import Facts
+from gossamer.backends.sqlite.metadata import Metadata
 from gossamer.backends.sqlite.writer import SqliteWriter
-from gossamer.backends.warcfile.recover import RepairKind, cut_back
+from gossamer.backends.warc.writer import RepairKind, cut_back
 from gossamer.clock import VirtualClock
 from gossamer.frontier.orderings import ORDERINGS
 from gossamer.model.facts import BIRTH_CREDIT, credit_handed_on
 from gossamer.model.units import Domain
+from tests.backends.sqlite.committing_child import PAGES, links_of
+from tests.backends.sqlite.sqlite_store import CapturesInMemory
 
 CHILD = Path(__file__).with_name("committing_child.py")
 KILLS = 5
@@ -99,7 +99,7 @@ def test_rows_and_records_agree_after_every_kill(tmp_path: Path) -> None:
 
         with closing(open_for_writing(tmp_path / "crawl.db")) as db:
             assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-            lengths = Facts(db).warc_lengths()
+            lengths = Metadata(db).warc_lengths()
             repairs = cut_back(tmp_path / "warc", lengths)
             assert RepairKind.DAMAGED not in [repair.kind for repair in repairs]
             sql = "SELECT u.url FROM urls u JOIN visits v ON v.url_id = u.id WHERE u.state = 1 ORDER BY u.id"

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlite_store import START, Store, candidate, settlement
 
-from gossamer.backends.sqlite.lessons import learnt_parameters, lift_cuts
+from gossamer.backends.sqlite.metadata import learned_parameters, lift_cuts
 from gossamer.backends.sqlite.reports import status
+from gossamer.model.batch import Batch, LearntParameter
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostId, HostKey, Instant
-from gossamer.store.changes import Batch, LearntParameter
+from tests.backends.sqlite.sqlite_store import START, Store, candidate, settlement
 
 A = HostKey("a.test")
 LEARNT = LearntParameter(A, "/view?*", "ref", 20, 5, False)
@@ -50,7 +50,7 @@ def test_what_stands_for_missing_pages_comes_back_with_its_host(store: Store) ->
 def test_parameters_are_learnt_refuted_and_learnt_again(store: Store) -> None:
     def told(*parameters: LearntParameter) -> list[LearntParameter]:
         store.writer.commit(Batch(parameters=list(parameters), settlements=[settlement(1)]), store.now)
-        return learnt_parameters(store.db)
+        return learned_parameters(store.db)
 
     assert told(LEARNT) == [LEARNT]
     assert told(LEARNT._replace(pairs=0, contents=0, refuted=True)) == [LEARNT._replace(refuted=True)]

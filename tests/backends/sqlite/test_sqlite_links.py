@@ -5,16 +5,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlite_store import Store, candidate, links_of, settlement
 
-from gossamer.backends.sqlite.link_pages import LinkedPage, fingerprints_from, pages_bytes, pages_from
+from gossamer.backends.sqlite.link_counts import LinkedPage, fingerprints_from, pages_bytes, pages_from
 from gossamer.errors import DiskFull, StoreFailed
 from gossamer.frontier.orderings import Ordering
-from gossamer.frontier.orderings.by_score import Importance, Novelty
+from gossamer.frontier.orderings.ordering import Importance, Novelty
+from gossamer.model.batch import Batch, Linked, Moved
 from gossamer.model.facts import BIRTH_CREDIT, credit_handed_on
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant, Seconds
-from gossamer.store.changes import Batch, Linked, Moved
+from tests.backends.sqlite.sqlite_store import Store, candidate, links_of, settlement
 
 ENOUGH = 10
 

@@ -6,17 +6,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlite_store import START, Store, candidate, settlement
 
+from gossamer.backends.sqlite.database import named_queries
 from gossamer.backends.sqlite.loader import SqliteLoader
-from gossamer.backends.sqlite.queries import named_queries
-from gossamer.crawl.ports import FrontLoaded, HostLoaded
 from gossamer.errors import StoreFailed
-from gossamer.frontier.front_queue import FrontWanted, HostWanted, LoadOrder
+from gossamer.model.batch import Batch, RetiredHost
 from gossamer.model.facts import DomainFacts
+from gossamer.model.loads import FrontLoaded, FrontWanted, HostLoaded, HostWanted, LoadRequest
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostId, Instant, Seconds
-from gossamer.store.changes import Batch, RetiredHost
+from tests.backends.sqlite.sqlite_store import START, Store, candidate, settlement
 
 READS = [
     *("front_window", "host_record", "host_robots", "host_queue", "resting_addresses", "content_owner"),
@@ -42,13 +41,13 @@ def read_host(
     store: Store, cursor: tuple[float, int], count: int, *, host_id: int = 1, front: int = 0, due_by: float = math.inf
 ) -> HostLoaded:
     wanted = HostWanted(HostId(host_id), False, ((front, cursor, count),), Instant(due_by))
-    return store.loader.load(LoadOrder((), (wanted,))).hosts[0]
+    return store.loader.load(LoadRequest((), (wanted,))).hosts[0]
 
 
 def read_front(
     store: Store, cursor: tuple[float, int], count: int, *, front: int = 0, due_by: float = math.inf
 ) -> FrontLoaded:
-    return store.loader.load(LoadOrder((FrontWanted(front, cursor, count, Instant(due_by)),), ())).fronts[0]
+    return store.loader.load(LoadRequest((FrontWanted(front, cursor, count, Instant(due_by)),), ())).fronts[0]
 
 
 @pytest.mark.parametrize("name", READS)
@@ -99,7 +98,7 @@ def test_everything_of_a_load_is_of_one_commit_whatever_is_committed_meanwhile(
         return read_front(loader, wanted)
 
     monkeypatch.setattr(SqliteLoader, "_front", commit_then_read)
-    order = LoadOrder(
+    order = LoadRequest(
         (FrontWanted(0, (-1.0, 0), 9, Instant(math.inf)),),
         (HostWanted(HostId(1), False, ((0, (-1.0, 0), 9),), Instant(math.inf)),),
     )
@@ -109,7 +108,7 @@ def test_everything_of_a_load_is_of_one_commit_whatever_is_committed_meanwhile(
     assert loaded.number == 1
     assert [host_id for _, host_id in loaded.fronts[0].entries] == [1]
     assert [task.url_id for _, tasks, _ in loaded.hosts[0].classes for task in tasks] == [1]
-    assert store.loader.load(LoadOrder((), ())).number == 2
+    assert store.loader.load(LoadRequest((), ())).number == 2
 
 
 def test_a_queue_is_read_in_order_page_by_page(store: Store) -> None:
@@ -215,7 +214,7 @@ def test_a_record_is_read_when_it_is_asked_for(store: Store) -> None:
     store.writer.commit(Batch(candidates=[candidate("www.a.test", 1)]), store.now)
     wanted = HostWanted(HostId(1), True, (), store.now)
 
-    loaded = store.loader.load(LoadOrder((), (wanted,))).hosts[0]
+    loaded = store.loader.load(LoadRequest((), (wanted,))).hosts[0]
 
     assert loaded.record is not None
     assert loaded.record.host == "www.a.test"
@@ -248,5 +247,5 @@ def test_a_reader_whose_database_is_gone_is_a_failure_of_the_store(store: Store)
     store.writer._db.execute("DROP TABLE fronts")
 
     with pytest.raises(StoreFailed):
-        broken.load(LoadOrder((FrontWanted(0, (-1.0, 0), 1, store.now),), ()))
+        broken.load(LoadRequest((FrontWanted(0, (-1.0, 0), 1, store.now),), ()))
     broken.close()

@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlite_store import Store, candidate, settlement
 
 from gossamer.dedup.near import Near
+from gossamer.model.batch import Batch
+from gossamer.model.settlement import Settlement
 from gossamer.sketch.minhash import BINS
-from gossamer.store.changes import Batch, Settlement
+from tests.backends.sqlite.sqlite_store import Store, candidate, settlement
 
 
 @pytest.fixture

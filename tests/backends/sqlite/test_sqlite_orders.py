@@ -5,16 +5,15 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from sqlite_store import START, Store, candidate, settlement
 
 from gossamer.backends.sqlite import reports
-from gossamer.backends.sqlite.database import open_for_writing
-from gossamer.backends.sqlite.orders import carry_out_at_rest
-from gossamer.backends.sqlite.reading import transaction
-from gossamer.crawl.tally import Tally
+from gossamer.backends.sqlite.database import open_for_writing, transaction
+from gossamer.backends.sqlite.operator import carry_out_at_rest
+from gossamer.crawl.counters import Counters
+from gossamer.model.batch import Batch, BulkChange
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostId, Instant
-from gossamer.store.changes import Batch, Order
+from tests.backends.sqlite.sqlite_store import START, Store, candidate, settlement
 
 REASONS = ("depth_limit", "depth_limit", "host_dropped")
 
@@ -48,8 +47,8 @@ def check_counters(store: Store) -> reports.Json:
 
 
 def test_what_is_given_back_is_not_counted_as_excluded_any_more(store: Store) -> None:
-    tally = Tally(dict(store.db.execute("SELECT name, value FROM counters")))
-    order = Order((1, 2, 3, 5), UrlState.EXCLUDED, UrlState.QUEUED, reasons=("depth_limit",))
+    tally = Counters(dict(store.db.execute("SELECT name, value FROM counters")))
+    order = BulkChange((1, 2, 3, 5), UrlState.EXCLUDED, UrlState.QUEUED, reasons=("depth_limit",))
 
     committed = store.writer.commit(Batch(orders=[order]), store.now)
     tally.ordered(committed.ordered)
@@ -61,10 +60,10 @@ def test_what_is_given_back_is_not_counted_as_excluded_any_more(store: Store) ->
 
 
 def test_what_is_dropped_is_counted_with_its_reason(store: Store) -> None:
-    tally = Tally(dict(store.db.execute("SELECT name, value FROM counters")))
+    tally = Counters(dict(store.db.execute("SELECT name, value FROM counters")))
 
     committed = store.writer.commit(
-        Batch(orders=[Order((4,), UrlState.DEAD, UrlState.EXCLUDED, (), "dropped")]), store.now
+        Batch(orders=[BulkChange((4,), UrlState.DEAD, UrlState.EXCLUDED, (), "dropped")]), store.now
     )
     tally.ordered(committed.ordered)
 
@@ -77,10 +76,10 @@ def test_an_order_at_rest_does_what_one_does_while_the_crawl_runs(store: Store, 
     counters = "SELECT name, value FROM counters WHERE name <> 'commits' AND value <> 0 ORDER BY name"
     fronts = "SELECT host_id, front FROM fronts"
 
-    def orders() -> list[Order]:
+    def orders() -> list[BulkChange]:
         return [
-            Order((1, 2, 3), UrlState.EXCLUDED, UrlState.QUEUED, reasons=("depth_limit",)),
-            Order((4,), UrlState.DEAD, UrlState.QUEUED),
+            BulkChange((1, 2, 3), UrlState.EXCLUDED, UrlState.QUEUED, reasons=("depth_limit",)),
+            BulkChange((4,), UrlState.DEAD, UrlState.QUEUED),
         ]
 
     store.close()
@@ -102,4 +101,4 @@ def test_an_order_at_rest_does_what_one_does_while_the_crawl_runs(store: Store, 
 
 def test_an_order_that_no_url_may_follow_is_refused(store: Store) -> None:
     with pytest.raises(ValueError, match="no order may move a URL from excluded to dead"):
-        store.writer.commit(Batch(orders=[Order((1,), UrlState.EXCLUDED, UrlState.DEAD)]), store.now)
+        store.writer.commit(Batch(orders=[BulkChange((1,), UrlState.EXCLUDED, UrlState.DEAD)]), store.now)

@@ -3,21 +3,21 @@
 from pathlib import Path
 
 import pytest
-from sqlite_store import Store, candidate, domain_of, links_of, settlement
 
-from gossamer.backends.sqlite import reordering
+from gossamer.backends.sqlite import reprioritise
 from gossamer.backends.sqlite.database import open_for_writing
-from gossamer.backends.sqlite.facts import Facts
-from gossamer.backends.sqlite.reordering import reorder
+from gossamer.backends.sqlite.metadata import Metadata
+from gossamer.backends.sqlite.reprioritise import reorder
 from gossamer.backends.sqlite.writer import SqliteWriter
 from gossamer.errors import StoreFailed
 from gossamer.frontier.orderings import ORDERINGS, Ordering
-from gossamer.frontier.orderings.by_score import Importance, Novelty
 from gossamer.frontier.orderings.mercator import Mercator
+from gossamer.frontier.orderings.ordering import Importance, Novelty
+from gossamer.model.batch import Batch
 from gossamer.model.facts import UrlFacts
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant, Seconds
-from gossamer.store.changes import Batch
+from tests.backends.sqlite.sqlite_store import Store, candidate, domain_of, links_of, settlement
 
 HOSTS = ["a.x.test", "b.x.test", "y.test"]
 
@@ -91,7 +91,7 @@ def test_there_and_back_again_changes_nothing(store: Store) -> None:
 
 
 def test_progress_is_told_until_all_are_done(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reordering, "CHUNK", 7)
+    monkeypatch.setattr(reprioritise, "CHUNK", 7)
     told: list[tuple[int, int]] = []
 
     reorder(store.path, "bfs", Ordering(), store.now, lambda done, total: told.append((done, total)))
@@ -108,7 +108,7 @@ def test_a_reordering_that_was_cut_short_is_done_again_whatever_the_next_orderin
     store: Store, monkeypatch: pytest.MonkeyPatch, chunks: int
 ) -> None:
     before = (queue(store.path), entries(store.path))
-    monkeypatch.setattr(reordering, "CHUNK", 7)
+    monkeypatch.setattr(reprioritise, "CHUNK", 7)
 
     def kill(done: int, total: int) -> None:
         if done >= min(7 * chunks, total):
@@ -118,7 +118,7 @@ def test_a_reordering_that_was_cut_short_is_done_again_whatever_the_next_orderin
         reorder(store.path, "mercator", Mercator(), store.now, kill)
 
     db = open_for_writing(store.path)
-    assert Facts(db).order() is None
+    assert Metadata(db).order() is None
     db.close()
     assert reorder(store.path, "novelty", Novelty(), store.now)
     assert (queue(store.path), entries(store.path)) == before

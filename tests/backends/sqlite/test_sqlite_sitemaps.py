@@ -4,15 +4,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlite_store import START, Store, candidate, settlement
 
-from gossamer.backends.sqlite.reordering import reorder
-from gossamer.crawl.ports import SitemapFacts
-from gossamer.frontier.front_queue import HostWanted, LoadOrder
+from gossamer.backends.sqlite.reprioritise import reorder
 from gossamer.frontier.orderings.mercator import Mercator
+from gossamer.model.batch import Batch, HintRecord, SitemapName, SitemapRecord
 from gossamer.model.facts import UrlFacts
+from gossamer.model.loads import HostWanted, LoadRequest, SitemapFacts
+from gossamer.model.requeue import ReportedChange
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Seconds
-from gossamer.store.changes import Batch, HintRecord, Reported, SitemapName, SitemapRecord
+from tests.backends.sqlite.sqlite_store import START, Store, candidate, settlement
 
 DAY = 86_400.0
 HOST = HostKey("h.test")
@@ -121,9 +121,9 @@ def test_a_page_that_a_trusted_list_says_has_changed_is_due_when_it_changed(stor
 def test_the_date_of_a_visit_is_brought_forward_and_never_put_off(store: Store) -> None:
     with_pages(store, 1, 2)
     store.clock.advance(Seconds(2 * DAY))
-    asked: list[Reported] = []
+    asked: list[ReportedChange] = []
 
-    def when(page: Reported) -> Instant | None:
+    def when(page: ReportedChange) -> Instant | None:
         asked.append(page)
         return None if page.url_id == 1 else Instant(START + 99 * DAY)
 
@@ -143,7 +143,7 @@ def test_what_lists_say_of_a_url_comes_with_its_task(store: Store) -> None:
     store.writer.commit(Batch(hints=[hint(1, 1e9, "daily")]), store.now)
 
     classes = tuple((front, (-1.0, 0), 9) for front in range(3))
-    loaded = store.loader.load(LoadOrder((), (HostWanted(HostId(1), False, classes, Instant(2 * START)),)))
+    loaded = store.loader.load(LoadRequest((), (HostWanted(HostId(1), False, classes, Instant(2 * START)),)))
 
     tasks = [task for host in loaded.hosts for _, tasks, _ in host.classes for task in tasks]
     assert [(task.url_id, task.modified, task.changefreq) for task in tasks] == [(1, 1e9, "daily"), (2, None, None)]

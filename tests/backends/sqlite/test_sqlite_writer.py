@@ -7,18 +7,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlite_store import FILE, START, Store, candidate, domain_of, settlement
 
-from gossamer.backends.sqlite.reordering import reorder
+from gossamer.backends.sqlite.reprioritise import reorder
 from gossamer.backends.sqlite.writer import SqliteWriter
 from gossamer.clock import VirtualClock
 from gossamer.errors import DiskFull, StoreFailed
-from gossamer.frontier.front_queue import LoadOrder
 from gossamer.frontier.orderings import Ordering
-from gossamer.frontier.orderings.by_score import DepthFirst
+from gossamer.frontier.orderings.ordering import DepthFirst
+from gossamer.model.batch import Batch, HostClock, RetiredHost, RobotsRecord, SeedRecord
+from gossamer.model.loads import LoadRequest
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostId, HostKey, Instant, Origin, Seconds, Url
-from gossamer.store.changes import Batch, HostClock, RetiredHost, RobotsRecord, SeedRecord
+from tests.backends.sqlite.sqlite_store import FILE, START, Store, candidate, domain_of, settlement
 
 
 @pytest.fixture
@@ -373,7 +373,7 @@ def test_commits_are_numbered_without_a_gap_over_failures_and_restarts(store: St
     numbers.append(store.writer.commit(Batch(candidates=[candidate("a.test", 3)]), store.now).number)
 
     assert numbers == [1, 2, 3]
-    assert store.loader.load(LoadOrder((), ())).number == 3
+    assert store.loader.load(LoadRequest((), ())).number == 3
 
 
 def test_visits_count_answers_and_changes_count_other_content_than_before(store: Store) -> None:

@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from gossamer.backends.sqlite import reports
-from gossamer.backends.sqlite.database import open_for_writing
-from gossamer.backends.sqlite.queries import named_queries
+from gossamer.backends.sqlite.database import named_queries, open_for_writing
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant
-from gossamer.observe.waits import Waits
+from gossamer.observe.wait_reasons import Waits
 
 NOW = Instant(1_700_000_000.0)
 DUE, LATER = NOW - 5, NOW + 600

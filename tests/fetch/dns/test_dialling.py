@@ -2,8 +2,8 @@
 
 import pytest
 
+from gossamer.fetch.dns.address_choice import AddressChoice, DialRules
 from gossamer.fetch.dns.cache import Addresses
-from gossamer.fetch.dns.dialling import Dialling, DialRules
 from gossamer.fetch.dns.policy import AddressPolicy
 from gossamer.model.units import Instant, Seconds
 
@@ -20,32 +20,32 @@ def after(seconds: float) -> Instant:
 
 
 @pytest.fixture
-def dialling() -> Dialling:
-    return Dialling(AddressPolicy().may_dial)
+def dialling() -> AddressChoice:
+    return AddressChoice(AddressPolicy().may_dial)
 
 
-def test_the_first_address_is_dialled(dialling: Dialling) -> None:
+def test_the_first_address_is_dialled(dialling: AddressChoice) -> None:
     assert dialling.choose(found(ONE, TWO), None, START) == ONE
 
 
-def test_the_last_one_is_kept_while_it_is_the_hosts(dialling: Dialling) -> None:
+def test_the_last_one_is_kept_while_it_is_the_hosts(dialling: AddressChoice) -> None:
     assert dialling.choose(found(ONE, TWO), TWO, START) == TWO
     assert dialling.choose(found(ONE, TWO), THREE, START) == ONE
 
 
-def test_addresses_out_of_bounds_are_never_chosen(dialling: Dialling) -> None:
+def test_addresses_out_of_bounds_are_never_chosen(dialling: AddressChoice) -> None:
     assert dialling.choose(found("127.0.0.1", ONE), "127.0.0.1", START) == ONE
     assert dialling.choose(found("127.0.0.1", "10.0.0.1"), "127.0.0.1", START) is None
 
 
-def test_an_address_that_was_not_reached_is_avoided_for_a_minute(dialling: Dialling) -> None:
+def test_an_address_that_was_not_reached_is_avoided_for_a_minute(dialling: AddressChoice) -> None:
     dialling.unreached(ONE, START)
 
     assert dialling.choose(found(ONE, TWO), ONE, after(59.9)) == TWO
     assert dialling.choose(found(ONE, TWO), None, after(60.0)) == ONE
 
 
-def test_an_address_that_answers_again_is_back_at_once(dialling: Dialling) -> None:
+def test_an_address_that_answers_again_is_back_at_once(dialling: AddressChoice) -> None:
     dialling.unreached(ONE, START)
 
     dialling.reached(ONE)
@@ -53,14 +53,14 @@ def test_an_address_that_answers_again_is_back_at_once(dialling: Dialling) -> No
     assert dialling.choose(found(ONE, TWO), None, after(1.0)) == ONE
 
 
-def test_when_none_was_reached_the_one_that_has_rested_longest_is_dialled(dialling: Dialling) -> None:
+def test_when_none_was_reached_the_one_that_has_rested_longest_is_dialled(dialling: AddressChoice) -> None:
     dialling.unreached(TWO, START)
     dialling.unreached(ONE, after(1.0))
 
     assert dialling.choose(found(ONE, TWO), ONE, after(2.0)) == TWO
 
 
-def test_patience_is_short_only_while_another_address_is_in_hand(dialling: Dialling) -> None:
+def test_patience_is_short_only_while_another_address_is_in_hand(dialling: AddressChoice) -> None:
     assert dialling.patience(found(ONE), ONE, START) is None
     assert dialling.patience(found(ONE, "127.0.0.1"), ONE, START) is None
     assert dialling.patience(found(ONE, TWO), ONE, START) == 1.0
@@ -69,7 +69,7 @@ def test_patience_is_short_only_while_another_address_is_in_hand(dialling: Diall
 
 
 def test_the_memory_of_dead_addresses_is_bounded() -> None:
-    dialling = Dialling(AddressPolicy().may_dial, DialRules(avoided=Seconds(60.0), remembered=10))
+    dialling = AddressChoice(AddressPolicy().may_dial, DialRules(avoided=Seconds(60.0), remembered=10))
 
     for number in range(200):
         dialling.unreached(f"8.8.8.{number}", START)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.fetch.dns.answer import MOST_ADDRESSES, Alias, Found, Reply, Trouble, merged, read
+from gossamer.fetch.dns.answer import MOST_ADDRESSES, Alias, DnsFailure, Found, Reply, merged, read
 from gossamer.model.outcome import Failure
 from gossamer.model.units import Seconds
 
@@ -97,23 +97,23 @@ def test_both_families_are_joined_with_ipv4_first_and_the_shorter_time() -> None
 
 
 @pytest.mark.parametrize(
-    "other", [NOTHING, NOBODY, LOOP, *Trouble, Alias("b.test", frozenset(("x.test",)), Seconds(1.0))]
+    "other", [NOTHING, NOBODY, LOOP, *DnsFailure, Alias("b.test", frozenset(("x.test",)), Seconds(1.0))]
 )
 def test_addresses_of_one_family_are_enough(other: Reply) -> None:
     assert merged(FOUR, other) == FOUR
     assert merged(other, SIX) == SIX
 
 
-@pytest.mark.parametrize("trouble", list(Trouble))
-def test_no_address_is_believed_only_when_both_say_so(trouble: Trouble) -> None:
+@pytest.mark.parametrize("trouble", list(DnsFailure))
+def test_no_address_is_believed_only_when_both_say_so(trouble: DnsFailure) -> None:
     assert merged(NOTHING, NOTHING) is NOTHING
     assert merged(NOTHING, trouble) is trouble
     assert merged(trouble, NOTHING) is trouble
 
 
 def test_what_a_server_said_is_reported_before_what_none_did() -> None:
-    assert merged(Trouble.SILENT, Trouble.SERVFAIL) is Trouble.SERVFAIL
-    assert merged(Trouble.UNREACHABLE, Trouble.SILENT) is Trouble.SILENT
+    assert merged(DnsFailure.SILENT, DnsFailure.SERVFAIL) is DnsFailure.SERVFAIL
+    assert merged(DnsFailure.UNREACHABLE, DnsFailure.SILENT) is DnsFailure.SILENT
 
 
 NAMES = st.sampled_from([f"{letter}.test" for letter in "xabcdef"])

@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.fetch.dns.cache import Absence, Addresses, CacheLimits, DnsCache
-from gossamer.fetch.dns.stored import StoredAnswer
+from gossamer.fetch.dns.cache import Absence, Addresses, CacheLimits, DnsCache, StoredAnswer
 from gossamer.model.outcome import Failure
 from gossamer.model.units import HostKey, Instant, Seconds
 

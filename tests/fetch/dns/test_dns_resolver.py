@@ -12,8 +12,8 @@ from gossamer.fetch.dns.cache import Addresses, CacheLimits
 from gossamer.fetch.dns.resolver import NotNow, Resolver
 from gossamer.model.outcome import Failed, Failure
 from gossamer.model.units import HostKey, Seconds
-from name_server import AAAA, NXDOMAIN, REFUSED, SERVFAIL, A, NameServer, Reply, Zone, a, aaaa, name_server
-from travelling import run_travelling as run
+from tests.name_server import AAAA, NXDOMAIN, REFUSED, SERVFAIL, A, NameServer, Reply, Zone, a, aaaa, name_server
+from tests.time_travel import run_travelling as run
 
 X = HostKey("x.test")
 

@@ -5,7 +5,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.fetch.dns.setbacks import SetbackRules, Setbacks
+from gossamer.fetch.dns.backoff import BackoffRules, NameBackoff
 from gossamer.model.units import Domain, HostKey, Instant, Seconds
 
 X = HostKey("x.example.test")
@@ -13,16 +13,16 @@ DOMAIN = Domain("example.test")
 START = Instant(1000.0)
 
 
-def setbacks(rules: SetbackRules | None = None, seed: int = 7) -> Setbacks:
-    return Setbacks(rules or SetbackRules(), random.Random(seed))
+def setbacks(rules: BackoffRules | None = None, seed: int = 7) -> NameBackoff:
+    return NameBackoff(rules or BackoffRules(), random.Random(seed))
 
 
-def waits(kept: Setbacks, times: int, host: HostKey = X) -> list[float]:
+def waits(kept: NameBackoff, times: int, host: HostKey = X) -> list[float]:
     return [kept.failed(host, None, START) - START for _ in range(times)]
 
 
 def test_the_wait_doubles_with_every_failure_in_a_row() -> None:
-    found = waits(setbacks(SetbackRules(jitter=0.0)), 5)
+    found = waits(setbacks(BackoffRules(jitter=0.0)), 5)
 
     assert found == [30.0, 60.0, 120.0, 240.0, 480.0]
 
@@ -41,7 +41,7 @@ def test_what_failed_together_does_not_come_back_together() -> None:
 
 
 def test_an_answer_ends_the_growing() -> None:
-    kept = setbacks(SetbackRules(jitter=0.0))
+    kept = setbacks(BackoffRules(jitter=0.0))
     waits(kept, 5)
 
     kept.succeeded(X, None)
@@ -51,7 +51,7 @@ def test_an_answer_ends_the_growing() -> None:
 
 
 def test_a_domain_rests_when_several_of_its_names_fail_in_a_row() -> None:
-    kept = setbacks(SetbackRules(jitter=0.0))
+    kept = setbacks(BackoffRules(jitter=0.0))
 
     rests = []
     for number in range(3):
@@ -72,7 +72,7 @@ def test_one_name_that_fails_again_and_again_does_not_stop_its_domain() -> None:
 
 
 def test_a_domain_that_fails_after_its_rest_rests_twice_as_long() -> None:
-    kept = setbacks(SetbackRules(jitter=0.0))
+    kept = setbacks(BackoffRules(jitter=0.0))
     for number in range(3):
         kept.failed(HostKey(f"h{number}.example.test"), DOMAIN, START)
     back = Instant(START + 30.0)
@@ -83,7 +83,7 @@ def test_a_domain_that_fails_after_its_rest_rests_twice_as_long() -> None:
 
 
 def test_failures_during_a_rest_do_not_lengthen_it() -> None:
-    kept = setbacks(SetbackRules(jitter=0.0))
+    kept = setbacks(BackoffRules(jitter=0.0))
     for number in range(50):
         kept.failed(HostKey(f"h{number}.example.test"), DOMAIN, START)
 
@@ -102,7 +102,7 @@ def test_a_name_that_is_answered_frees_its_domain() -> None:
 
 @given(st.lists(st.integers(0, 60), max_size=300))
 def test_the_memory_is_bounded(numbers: list[int]) -> None:
-    kept = setbacks(SetbackRules(names=10, first=Seconds(1.0)))
+    kept = setbacks(BackoffRules(names=10, first=Seconds(1.0)))
 
     for number in numbers:
         kept.failed(HostKey(f"h{number}.test"), Domain(f"d{number}.test"), START)

@@ -8,15 +8,14 @@ from collections.abc import AsyncIterator
 import pytest
 
 from gossamer.clock import VirtualClock
+from gossamer.fetch.dns.backoff import BackoffRules
 from gossamer.fetch.dns.breaker import BreakerRules
-from gossamer.fetch.dns.cache import Addresses
+from gossamer.fetch.dns.cache import Addresses, StoredAnswer
 from gossamer.fetch.dns.resolver import NotNow, Resolver
-from gossamer.fetch.dns.setbacks import SetbackRules
-from gossamer.fetch.dns.stored import StoredAnswer
 from gossamer.model.outcome import Failed, Failure
 from gossamer.model.units import Domain, HostKey, Instant, Seconds
-from name_server import AAAA, REFUSED, SERVFAIL, A, NameServer, Reply, Zone, a, name_server
-from travelling import run_travelling as run
+from tests.name_server import AAAA, REFUSED, SERVFAIL, A, NameServer, Reply, Zone, a, name_server
+from tests.time_travel import run_travelling as run
 
 X, Y, GOOD = HostKey("x.test"), HostKey("y.test"), HostKey("good.test")
 SILENT, FAILING = Reply(silent=True), Reply(code=SERVFAIL)
@@ -37,7 +36,7 @@ def resolver_at(
         chance=random.Random(3),
         domain_of=(lambda host: Domain(".".join(host.split(".")[-2:]))) if domain_of else None,
         breaker=BreakerRules(calm=Seconds(calm)),
-        setbacks=SetbackRules(jitter=0.0),
+        setbacks=BackoffRules(jitter=0.0),
     )
 
 

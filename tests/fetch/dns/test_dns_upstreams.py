@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.fetch.dns.upstreams import UpstreamRules, Upstreams
+from gossamer.fetch.dns.lookup import UpstreamRules, Upstreams
 from gossamer.model.units import Instant
 
 RULES = UpstreamRules()

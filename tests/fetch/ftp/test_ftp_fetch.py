@@ -5,16 +5,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from ftp_server import real_server
 
 from gossamer.clock import SteadyClock
-from gossamer.extract.kinds import is_html
-from gossamer.extract.links import extract_page
+from gossamer.extract.content_types import is_html
+from gossamer.extract.crawl_page import extract_page
 from gossamer.fetch.ftp.fetcher import FtpFetcher
-from gossamer.fetch.http.ports import FetchLimits, Request
+from gossamer.fetch.ports import FetchLimits, Request
 from gossamer.fetch.robots import rules_from_answer
 from gossamer.model.outcome import Failed, Failure, FetchOutcome, Response, Truncation
 from gossamer.model.units import HostKey, Instant, Url
+from tests.fetch.ftp.ftp_server import real_server
 
 AGENT = "gossamer-test/1.0 (+mailto:crawl@example.test)"
 PAGE = b"<!DOCTYPE html><title>x</title><a href=b.txt>b</a>"

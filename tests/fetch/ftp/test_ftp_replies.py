@@ -2,11 +2,10 @@
 
 import pytest
 
-from gossamer.extract.links import extract_page
-from gossamer.fetch.ftp.index_page import CONTENT_TYPE, index_page
-from gossamer.fetch.ftp.listing import MAX_ENTRIES, MAX_LINES, Entry, read_listing
-from gossamer.fetch.ftp.paths import FtpPath, as_directory, ftp_path
-from gossamer.fetch.ftp.replies import BadReply, Reply, ReplyReader, extended_port, passive_port
+from gossamer.extract.crawl_page import extract_page
+from gossamer.fetch.ftp.fetcher import FtpPath, as_directory, ftp_path
+from gossamer.fetch.ftp.listing import CONTENT_TYPE, MAX_ENTRIES, MAX_LINES, Entry, index_page, read_listing
+from gossamer.fetch.ftp.session import BadReply, Reply, ReplyReader, extended_port, passive_port
 
 
 def read(*lines: bytes) -> list[Reply | None]:

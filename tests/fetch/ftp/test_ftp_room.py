@@ -2,15 +2,14 @@
 
 import asyncio
 
-from scripted_server import hasty, until
-from test_ftp_trouble import sending, serving
-
 from gossamer.fetch.ftp.fetcher import FtpFetcher
-from gossamer.fetch.http.ports import Request
-from gossamer.fetch.http.room import BodyRoom
+from gossamer.fetch.http.body import BodyMemory
+from gossamer.fetch.ports import Request
 from gossamer.model.outcome import FetchOutcome, Response
 from gossamer.model.units import HostKey, Url
-from travelling import LoopClock, run_travelling
+from tests.fetch.ftp.test_ftp_trouble import sending, serving
+from tests.fetch.http.scripted_server import hasty, until
+from tests.time_travel import LoopClock, run_travelling
 
 BODY = bytes(range(256)) * 2000
 IMPATIENT = hasty(idle=0.3, total=0.6)
@@ -24,7 +23,7 @@ class Somebody:
 
 
 def test_a_file_waits_for_room_beyond_all_deadlines_and_arrives_whole() -> None:
-    room, somebody = BodyRoom(1000, free=100), Somebody()
+    room, somebody = BodyMemory(1000, free=100), Somebody()
 
     async def main() -> FetchOutcome:
         room.taken += 2000

@@ -6,16 +6,16 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field, replace
 
 import pytest
-from scripted_server import PATIENT, hasty
 
-from gossamer.extract.links import extract_page
+from gossamer.extract.crawl_page import extract_page
 from gossamer.fetch.ftp.fetcher import MAX_LISTING_BYTES, FtpFetcher
 from gossamer.fetch.http.options import HostOptions, Proxy
-from gossamer.fetch.http.ports import FetchLimits, Request
+from gossamer.fetch.ports import FetchLimits, Request
 from gossamer.model.outcome import Failed, Failure, FetchOutcome, Response, Truncation
 from gossamer.model.units import HostKey, Url
-from travelling import LoopClock
-from travelling import run_travelling as run
+from tests.fetch.http.scripted_server import PATIENT, hasty
+from tests.time_travel import LoopClock
+from tests.time_travel import run_travelling as run
 
 
 @dataclass

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from ssl import SSLContext
 
-from scripted_server import Scripted, Talk, serving
+from tests.fetch.http.scripted_server import Scripted, Talk, serving
 
 Field = tuple[bytes, bytes]
 DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY, CONTINUATION = 0, 1, 3, 4, 6, 7, 9

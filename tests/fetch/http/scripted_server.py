@@ -13,10 +13,10 @@ from typing import TypeVar
 import uvloop
 
 from gossamer.clock import Clock, SteadyClock, VirtualClock
+from gossamer.fetch.http.body import BodyMemory
 from gossamer.fetch.http.curl import CurlFetcher
 from gossamer.fetch.http.options import HostOptions
-from gossamer.fetch.http.ports import FetchLimits, Request
-from gossamer.fetch.http.room import BodyRoom
+from gossamer.fetch.ports import FetchLimits, Request
 from gossamer.model.outcome import Failed, Response
 from gossamer.model.units import HostKey, Seconds, Url
 
@@ -190,7 +190,7 @@ async def fetching(
     max_connections: int = 64,
     usual: HostOptions | None = None,
     clock: Clock | None = None,
-    room: BodyRoom | None = None,
+    room: BodyMemory | None = None,
 ) -> AsyncIterator[CurlFetcher]:
     """A fetcher, whose deadlines pass by `clock`."""
     fetcher = CurlFetcher(

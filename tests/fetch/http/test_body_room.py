@@ -4,16 +4,16 @@ import asyncio
 import random
 
 import pytest
-from http2_frames import Asked, serving_http2
-from scripted_server import HEAD, Script, Talk, answered, failed, hasty, run, serving, until
-from trusting import authority
 
 from gossamer.clock import Clock, SteadyClock, VirtualClock
+from gossamer.fetch.http.body import Arriving, BodyMemory
 from gossamer.fetch.http.curl import CurlFetcher
-from gossamer.fetch.http.ports import FetchLimits
-from gossamer.fetch.http.room import Arriving, BodyRoom
+from gossamer.fetch.ports import FetchLimits
 from gossamer.model.outcome import Failure, Response
 from gossamer.model.units import Seconds
+from tests.fetch.http.http2_frames import Asked, serving_http2
+from tests.fetch.http.scripted_server import HEAD, Script, Talk, answered, failed, hasty, run, serving, until
+from tests.fetch.http.tls_trust import authority
 
 SIZE = 1_000_000
 FREE = 64 * 1024
@@ -23,7 +23,7 @@ ALL_AT_ONCE = FetchLimits()
 SWEEP = 0.06  # seconds between two looks at the deadlines, where the shortest is 0.4
 
 
-class PeakedRoom(BodyRoom):
+class PeakedRoom(BodyMemory):
     """Knows the most that was ever taken, and how often somebody was held."""
 
     def __init__(self, most: int, free: int = FREE) -> None:
@@ -50,7 +50,7 @@ class PeakedRoom(BodyRoom):
 class Body:
     """Grows a piece at a time while it may."""
 
-    def __init__(self, room: BodyRoom, size: int) -> None:
+    def __init__(self, room: BodyMemory, size: int) -> None:
         self._room, self._left = room, size
         self.so_far = 0
         self.held = self.ended = False
@@ -97,7 +97,7 @@ def test_whatever_comes_in_whatever_order_the_room_is_bounded_and_everybody_gets
 
 
 def test_a_small_body_is_never_held() -> None:
-    room = BodyRoom(1000, free=50)
+    room = BodyMemory(1000, free=50)
     room.taken = 5000
 
     assert not room.must_wait(Body(room, 40), 40)
@@ -105,7 +105,7 @@ def test_a_small_body_is_never_held() -> None:
 
 def test_whoever_gives_up_makes_room_for_the_next() -> None:
     async def main() -> None:
-        room = BodyRoom(100, free=0)
+        room = BodyMemory(100, free=0)
         first, second = Body(room, 1000), Body(room, 1000)
         for body in (first, second, first, second, first):
             body.grow(101)
@@ -124,7 +124,7 @@ def whole(size: int = SIZE) -> bytes:
 
 
 async def at_once(
-    script: Script, room: BodyRoom, limits: FetchLimits = ALL_AT_ONCE, clock: Clock | None = None
+    script: Script, room: BodyMemory, limits: FetchLimits = ALL_AT_ONCE, clock: Clock | None = None
 ) -> list[Response]:
     clock = clock or SteadyClock()
     fetcher = CurlFetcher("gossamer-test/1.0", limits, clock, allow=lambda _address: True, room=room)
@@ -182,7 +182,7 @@ def test_time_for_which_a_body_is_held_is_not_its_hosts() -> None:
 
 
 def test_a_fetch_that_is_cancelled_gives_its_room_back() -> None:
-    room = BodyRoom()
+    room = BodyMemory()
 
     async def main() -> None:
         async def script(talk: Talk) -> None:

@@ -1,10 +1,20 @@
 """Each part of an exchange is timed once, and only where it happened."""
 
-from scripted_server import PAGE, Talk, always, answered, failed, fetching, pass_time, run, serving, until
-from test_fetch_tls import VALID, server_side
-
-from gossamer.fetch.http.room import BodyRoom
-from gossamer.fetch.http.times import ExchangeTimes
+from gossamer.fetch.http.body import BodyMemory
+from gossamer.fetch.ports import ExchangeTimes
+from tests.fetch.http.scripted_server import (
+    PAGE,
+    Talk,
+    always,
+    answered,
+    failed,
+    fetching,
+    pass_time,
+    run,
+    serving,
+    until,
+)
+from tests.fetch.http.test_fetch_tls import VALID, server_side
 
 PARTS = ("connect", "tls", "first_byte", "body")
 
@@ -36,7 +46,7 @@ def test_tls_is_timed_by_itself() -> None:
 
 
 def test_waiting_counts_where_it_was_waited_for() -> None:
-    room = BodyRoom()
+    room = BodyMemory()
 
     async def slow(talk: Talk) -> None:
         await talk.request()

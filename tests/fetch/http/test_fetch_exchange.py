@@ -4,7 +4,12 @@ import asyncio
 import os
 
 import pytest
-from scripted_server import (
+
+from gossamer.fetch.http.options import wire_parts
+from gossamer.fetch.ports import FetchLimits
+from gossamer.model.outcome import Failed, Failure, Response
+from gossamer.model.units import HostKey, Url
+from tests.fetch.http.scripted_server import (
     AGENT,
     HEAD,
     PAGE,
@@ -18,11 +23,6 @@ from scripted_server import (
     run,
     serving,
 )
-
-from gossamer.fetch.http.ports import FetchLimits
-from gossamer.fetch.http.request import wire_parts
-from gossamer.model.outcome import Failed, Failure, Response
-from gossamer.model.units import HostKey, Url
 
 
 def test_the_head_of_the_answer_is_kept_byte_for_byte() -> None:

@@ -5,7 +5,13 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 import pytest
-from http2_frames import (
+
+from gossamer.fetch.http.body import BodyMemory
+from gossamer.fetch.http.curl import CurlFetcher
+from gossamer.fetch.http.options import HostOptions
+from gossamer.fetch.ports import FetchLimits
+from gossamer.model.outcome import Failed, Failure, Response, Truncation
+from tests.fetch.http.http2_frames import (
     CONTINUATION,
     END_HEADERS,
     END_STREAM,
@@ -17,14 +23,19 @@ from http2_frames import (
     serving_http2,
     write_block,
 )
-from scripted_server import PAGE, PATIENT, always, answered, failed, fetching, hasty, run, serving, until
-from trusting import authority
-
-from gossamer.fetch.http.curl import CurlFetcher
-from gossamer.fetch.http.options import HostOptions
-from gossamer.fetch.http.ports import FetchLimits
-from gossamer.fetch.http.room import BodyRoom
-from gossamer.model.outcome import Failed, Failure, Response, Truncation
+from tests.fetch.http.scripted_server import (
+    PAGE,
+    PATIENT,
+    always,
+    answered,
+    failed,
+    fetching,
+    hasty,
+    run,
+    serving,
+    until,
+)
+from tests.fetch.http.tls_trust import authority
 
 T = TypeVar("T")
 Reply = Callable[[Asked], Awaitable[None]]
@@ -35,7 +46,7 @@ def with_site(
     reply: Reply,
     work: Callable[[CurlFetcher, Http2Site], Awaitable[T]],
     limits: FetchLimits = PATIENT,
-    room: BodyRoom | None = None,
+    room: BodyMemory | None = None,
 ) -> T:
     async def main() -> T:
         tls = authority().server_side("x.test", "y.test", alpn=("h2", "http/1.1"))
@@ -46,7 +57,7 @@ def with_site(
     return run(main())
 
 
-def response_to(reply: Reply, limits: FetchLimits = PATIENT, room: BodyRoom | None = None) -> Response:
+def response_to(reply: Reply, limits: FetchLimits = PATIENT, room: BodyMemory | None = None) -> Response:
     return with_site(reply, lambda f, s: answered(f, s.server.request("/a?b", scheme="https")), limits, room)
 
 
@@ -193,7 +204,7 @@ def test_a_stream_given_up_in_the_body_leaves_a_beginning() -> None:
         await until(lambda: room.taken == 5000)
         await asked.reset(2)
 
-    room = BodyRoom()
+    room = BodyMemory()
     response = response_to(reply, room=room)
 
     assert (response.wire_body, response.truncated) == (b"x" * 5000, Truncation.DISCONNECT)
@@ -206,7 +217,7 @@ def test_a_body_shorter_than_its_length_is_truncated() -> None:
         await until(lambda: room.taken == 50)
         asked.talk.writer.close()
 
-    room = BodyRoom()
+    room = BodyMemory()
     response = response_to(reply, room=room)
 
     assert (response.wire_body, response.truncated) == (b"x" * 50, Truncation.DISCONNECT)

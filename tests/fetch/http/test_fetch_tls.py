@@ -5,9 +5,9 @@ import ssl
 from pathlib import Path
 
 import pytest
-from scripted_server import PAGE, Talk, always, answered, failed, fetching, hasty, run, serving
 
 from gossamer.model.outcome import Failed, Failure, Response
+from tests.fetch.http.scripted_server import PAGE, Talk, always, answered, failed, fetching, hasty, run, serving
 
 CERTIFICATES = Path(__file__).parent / "certificates"
 VALID = str(CERTIFICATES / "valid.pem")

@@ -6,7 +6,13 @@ import socket
 from functools import partial
 
 import pytest
-from scripted_server import (
+
+from gossamer.clock import VirtualClock
+from gossamer.fetch.http.body import BodyMemory
+from gossamer.fetch.ports import FetchLimits, Request
+from gossamer.model.outcome import Failed, Failure, Response, Truncation
+from gossamer.model.units import HostKey, Url
+from tests.fetch.http.scripted_server import (
     HEAD,
     PAGE,
     PATIENT,
@@ -22,12 +28,6 @@ from scripted_server import (
     serving,
     until,
 )
-
-from gossamer.clock import VirtualClock
-from gossamer.fetch.http.ports import FetchLimits, Request
-from gossamer.fetch.http.room import BodyRoom
-from gossamer.model.outcome import Failed, Failure, Response, Truncation
-from gossamer.model.units import HostKey, Url
 
 CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
 SMALL = FetchLimits(body_bytes=1000)
@@ -90,7 +90,7 @@ def test_a_body_that_ends_before_it_began_is_kept_as_truncated() -> None:
 
 
 def test_a_body_broken_off_by_reset_is_kept_as_truncated() -> None:
-    room = BodyRoom()
+    room = BodyMemory()
 
     async def script(talk: Talk) -> None:
         await talk.request()
@@ -211,7 +211,7 @@ def test_silence_ends_the_exchange_in_every_phase(said: bytes) -> None:
 
 
 def test_a_body_that_outlasts_the_whole_time_is_kept_as_truncated() -> None:
-    clock, room = VirtualClock(), BodyRoom()
+    clock, room = VirtualClock(), BodyMemory()
 
     async def script(talk: Talk) -> None:
         await talk.request()

@@ -5,11 +5,11 @@ import base64
 import contextlib
 
 import pytest
-from scripted_server import PAGE, Talk, always, answered, failed, fetching, hasty, run, serving
-from trusting import authority
 
 from gossamer.fetch.http.options import HostOptions, Proxy, conditional
 from gossamer.model.outcome import Failed, Failure, Response
+from tests.fetch.http.scripted_server import PAGE, Talk, always, answered, failed, fetching, hasty, run, serving
+from tests.fetch.http.tls_trust import authority
 
 SECRET = "hunter2"
 

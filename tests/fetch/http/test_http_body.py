@@ -12,14 +12,13 @@ import pytest
 import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
-from scripted_server import StepClock
 
-from effort import lines_run
 from gossamer.fetch.http.body import LONG_WIRE_BODY, MAX_DECODED_BYTES, payload, payload_in_slices, takes_long
-from gossamer.fetch.http.chunked import MAX_CHUNKS, ChunkScanner, dechunk
-from gossamer.fetch.http.codings import BLOCK, DECODERS, MAX_MEMBERS
+from gossamer.fetch.http.codings import BLOCK, DECODERS, MAX_CHUNKS, MAX_MEMBERS, ChunkScanner, dechunk
 from gossamer.model.outcome import Failure, Response, Truncation
 from gossamer.model.units import Instant, Seconds, Url
+from tests.effort import lines_run
+from tests.fetch.http.scripted_server import StepClock
 
 TEXT = b"<html><body>" + bytes(random.Random(7).choices(b"abcdefghij <>/=\n", k=200_000)) + b"</body></html>"
 

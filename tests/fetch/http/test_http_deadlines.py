@@ -3,7 +3,7 @@
 import pytest
 
 from gossamer.fetch.http.deadlines import Pace, Progress, overdue, sweep_interval
-from gossamer.fetch.http.ports import FetchLimits
+from gossamer.fetch.ports import FetchLimits
 from gossamer.model.outcome import Failure
 from gossamer.model.units import Seconds
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.fetch.http.headers import http_date, location_of, parse_fields, retry_after
+from gossamer.fetch.http.headers import location_of, parse_fields
+from gossamer.model.http_dates import http_date, retry_after
 from gossamer.model.units import Instant
 
 NOW = Instant(784_111_777.0)  # Sun, 06 Nov 1994 08:49:37 GMT

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 
 import pytest
-from scripted_server import PAGE, Talk, answered, fetching, run, serving
-from trusting import authority
 
-from gossamer.fetch.http.ports import Request
+from gossamer.fetch.ports import Request
 from gossamer.model.outcome import Response
+from tests.fetch.http.scripted_server import PAGE, Talk, answered, fetching, run, serving
+from tests.fetch.http.tls_trust import authority
 
 FILM = b"HTTP/1.1 200 OK\r\nContent-Type: video/mp4\r\nContent-Length: 1000000000\r\n\r\n"
 CHUNKED = b"HTTP/1.1 200 OK\r\nContent-Type: video/mp4\r\nTransfer-Encoding: chunked\r\n\r\n"

@@ -8,10 +8,10 @@ from urllib.parse import urljoin
 
 import pytest
 
-from conformance import shared_data
 from gossamer.fetch.robots import is_product_token, parse_robots, path_of, rules_from_answer
-from gossamer.fetch.robots.pattern import normal_path
+from gossamer.fetch.robots.rules import normal_path
 from gossamer.model.units import Instant
+from tests.conformance import shared_data
 
 
 class Check(TypedDict):

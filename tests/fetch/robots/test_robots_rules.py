@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from examples import examples
 from gossamer.fetch.robots import RobotsRules, parse_robots
-from gossamer.fetch.robots.pattern import normal_path
-from gossamer.fetch.robots.wild import _matches
+from gossamer.fetch.robots.rules import _matches, normal_path
+from tests.examples import examples
 
 ALPHABET = "ab/*$"
 patterns = st.text(ALPHABET, min_size=1, max_size=8)
@@ -160,7 +159,7 @@ def test_a_check_tries_few_of_many_rules(monkeypatch: pytest.MonkeyPatch) -> Non
         tried += 1
         return _matches(path, at, middle, tail)
 
-    monkeypatch.setattr("gossamer.fetch.robots.wild._matches", counted)
+    monkeypatch.setattr("gossamer.fetch.robots.rules._matches", counted)
     rng = random.Random(9309)
     rules = rules_of([(False, f"/*/item{number:05d}.html") for number in range(10_000)])
     some = [f"/shop/item{rng.randrange(20_000):05d}.html" for _ in range(100)]

@@ -1,14 +1,50 @@
-"""Opening the crawl's database: is it ours, is it current, is it whole?"""
+"""Named SQL: each `-- name:` block of a .sql file beside this module is one statement.
 
+Opening the crawl's database: is it ours, is it current, is it whole?
+
+What every reader of a crawl's database shares: errors as ours, transactions, and a few questions.
+
+The facts of a URL as its row has them.
+
+Many rows in few statements.
+
+The driver gives the interpreter's lock away at every step of a statement and then has to win it back from a busy event
+loop. One statement of 256 rows is one step; `executemany` over 256 rows is 256 of them, which beside a busy thread
+costs several times the CPU and more than ten times the time (benchmarks/bench_store.py measures both). Reading is no
+better, a step for each row of the answer; so what is read within a commit comes as one row: a list in JSON.
+"""
+
+import json
+import re
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import cache
+from importlib.resources import files
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
-from gossamer.backends.sqlite.queries import script
 from gossamer.errors import DiskFull, NotThisCrawl, OldSchema, StoreFailed
+from gossamer.model.facts import UrlFacts
 from gossamer.model.states import UrlState
 from gossamer.model.task import Via
+
+_NAME = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
+
+
+@cache
+def named_queries(file: str) -> dict[str, str]:
+    """All statements of a file, by name."""
+    text = files("gossamer.backends.sqlite").joinpath(file).read_text(encoding="utf-8")
+    parts = _NAME.split(text)
+    return {name: body.strip() for name, body in zip(parts[1::2], parts[2::2], strict=True)}
+
+
+def script(file: str) -> str:
+    """A file of statements without names."""
+    return files("gossamer.backends.sqlite").joinpath(file).read_text(encoding="utf-8")
+
 
 APPLICATION_ID = 0x676F7373  # "goss": tells our files from any other SQLite file
 VERSION = 18
@@ -116,3 +152,110 @@ def translated(error: sqlite3.Error, path: Path) -> StoreFailed:
     if getattr(error, "sqlite_errorname", "") == "SQLITE_FULL" or "disk is full" in str(error):
         return DiskFull(f"no space left for {path}")
     return StoreFailed(f"{path}: {error}")
+
+
+@contextmanager
+def our_errors(db: sqlite3.Connection) -> Iterator[None]:
+    """Raises StoreFailed for the driver's errors, with the name of the database."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        path = "the database"
+        with suppress(sqlite3.Error):
+            path = db.execute("PRAGMA database_list").fetchone()[2]
+        raise translated(error, Path(path)) from error
+
+
+@contextmanager
+def transaction(db: sqlite3.Connection) -> Iterator[None]:
+    """All of the block or nothing of it. Raises StoreFailed."""
+    with our_errors(db):
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            db.execute("COMMIT")
+        except BaseException:
+            with suppress(sqlite3.Error):
+                db.execute("ROLLBACK")
+            raise
+
+
+@contextmanager
+def one_moment(db: sqlite3.Connection) -> Iterator[None]:
+    """What is read in the block is of one commit. To be short, so that it keeps nothing from the crawl."""
+    with our_errors(db):
+        db.execute("BEGIN")
+        try:
+            yield
+        finally:
+            with suppress(sqlite3.Error):
+                db.execute("COMMIT")
+
+
+def fact(db: sqlite3.Connection, name: str) -> str | None:
+    """A fact about the crawl itself."""
+    with our_errors(db):
+        row = db.execute(named_queries("queries.sql")["fact"], (name,)).fetchone()
+    return None if row is None else str(row[0])
+
+
+def host_row(db: sqlite3.Connection, host: str) -> int:
+    """The id of a host; of an unknown host one that no URL has."""
+    with our_errors(db):
+        row = db.execute(named_queries("queries.sql")["host_by_name"], (host.lower().rstrip("."),)).fetchone()
+    return -1 if row is None else int(row[0])
+
+
+def last_url(db: sqlite3.Connection) -> int:
+    """The id of the newest URL; 0 if there is none."""
+    with our_errors(db):
+        return int(db.execute(named_queries("queries.sql")["last_url"]).fetchone()[0])
+
+
+FACTS = len(UrlFacts._fields)
+"""So many columns: all but the last are the facts, in order; the last says when it was modified, or nothing."""
+
+
+def facts_from(row: Sequence[Any], now: float) -> UrlFacts:
+    """The facts in the first columns of a row, as of now."""
+    modified = row[FACTS - 1]
+    return UrlFacts._make((*row[: FACTS - 1], None if modified is None else max(0.0, now - modified)))
+
+
+_CHUNKS = (256, 32, 4, 1)
+_ROWS = "(/*rows*/)"
+
+
+@cache
+def _statement(sql: str, rows: int) -> str:
+    """`sql` with its one row of values, marked `(/*rows*/)`, repeated."""
+    head, _, rest = sql.partition(_ROWS)
+    row, mark, tail = rest.partition(_ROWS)
+    if not mark:
+        raise ValueError(f"the statement does not mark its row of values: {sql}")
+    return head + ", ".join([row.strip()] * rows) + tail
+
+
+def write_rows(db: sqlite3.Connection, sql: str, rows: Sequence[tuple[object, ...]]) -> int:
+    """Run a statement whose row of values stands between two marks, for all rows. Returns the rows it changed."""
+    changed = 0
+    at = 0
+    for size in _CHUNKS:
+        while len(rows) - at >= size:
+            values = tuple(chain.from_iterable(rows[at : at + size]))
+            changed += db.execute(_statement(sql, size), values).rowcount
+            at += size
+    return changed
+
+
+def read_rows(db: sqlite3.Connection, sql: str, rows: Sequence[tuple[object, ...]], *after: object) -> list[list[Any]]:
+    """The answers to a question that is asked of all rows; it answers with one list in JSON. `after` are the values of
+    the parameters behind the rows. Whole numbers and texts come exactly; fractions do not (15 digits)."""
+    found: list[list[Any]] = []
+    at = 0
+    for size in _CHUNKS:
+        while len(rows) - at >= size:
+            values = (*chain.from_iterable(rows[at : at + size]), *after)
+            found += json.loads(db.execute(_statement(sql, size), values).fetchone()[0])
+            at += size
+    return found

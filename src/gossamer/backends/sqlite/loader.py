@@ -6,18 +6,16 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from gossamer.backends.sqlite import parting
-from gossamer.backends.sqlite.database import connect, translated
-from gossamer.backends.sqlite.queries import named_queries
-from gossamer.backends.sqlite.recrawl_reports import RecrawlReport, recrawl_report
-from gossamer.crawl.ports import FrontLoaded, HostLoaded, Loaded, SitemapFacts
-from gossamer.frontier.front_queue import FrontWanted, HostWanted, LoadOrder
+from gossamer.backends.sqlite import outbox
+from gossamer.backends.sqlite.database import connect, named_queries, translated
+from gossamer.backends.sqlite.reports import RecrawlReport, recrawl_report
+from gossamer.model.batch import RobotsRecord
 from gossamer.model.facts import DomainFacts
-from gossamer.model.part import Outgoing
+from gossamer.model.loads import FrontLoaded, FrontWanted, HostLoaded, HostWanted, Loaded, LoadRequest, SitemapFacts
+from gossamer.model.partition import OutboxUrl
 from gossamer.model.states import UrlState
-from gossamer.model.task import Before, HostRecord, Task
+from gossamer.model.task import HostRecord, PreviousVisit, Task
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant
-from gossamer.store.changes import RobotsRecord
 
 _MOST_NAMES = 16  # hosts whose robots.txt names one sitemap; more are a crowd, not a site
 _PLACE = Task._fields.index("place")
@@ -35,7 +33,7 @@ class SqliteLoader:
     def close(self) -> None:
         self._db.close()
 
-    def load(self, order: LoadOrder) -> Loaded:
+    def load(self, order: LoadRequest) -> Loaded:
         """Everything as of one commit, whose number is told."""
         try:
             self._db.execute("BEGIN")
@@ -75,7 +73,7 @@ class SqliteLoader:
         if not again:
             return tasks
         past = {
-            url_id: Before(visits, changes, UrlState(state), *rest)
+            url_id: PreviousVisit(visits, changes, UrlState(state), *rest)
             for url_id, visits, changes, state, *rest in self._db.execute(self._sql["before"], (json.dumps(again),))
         }
         return [task if task.before is None else task._replace(before=past.get(task.url_id)) for task in tasks]
@@ -118,12 +116,12 @@ class SqliteLoader:
         """How fresh the copies are, by a sample of them."""
         return recrawl_report(self._db, now)
 
-    def outgoing(self, part: int, after: int, most: int) -> list[Outgoing]:
+    def outgoing(self, part: int, after: int, most: int) -> list[OutboxUrl]:
         """The first URLs behind a number that wait for another part of the crawl."""
-        return parting.outgoing(self._db, part, after, most)
+        return outbox.outbox_urls(self._db, part, after, most)
 
     def any_outgoing(self) -> bool:
-        return parting.any_outgoing(self._db)
+        return outbox.any_outbox_urls(self._db)
 
     def counters(self) -> dict[str, int]:
         return dict(self._db.execute(self._sql["counters"]).fetchall())

@@ -3,39 +3,74 @@
 Used from one thread. The order within a transaction matters: records go to the WARC file and are flushed before
 the commit that names them, so a crash in between leaves bytes beyond the committed length, which are cut off on start.
 URLs enter before links are counted, so that the links that lead to them count.
+
+The captures that duplicates and unchanged pages refer to.
 """
 
 import json
 import math
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from gossamer.backends.sqlite.again import Queued, next_again, queue_again
-from gossamer.backends.sqlite.database import open_for_writing, translated
-from gossamer.backends.sqlite.hosts import DomainOf, HostRows
-from gossamer.backends.sqlite.lessons import save_lessons
-from gossamer.backends.sqlite.links import TARGETS_AT_ONCE, FirstLink, LinkCounts
-from gossamer.backends.sqlite.orders import carry_out
-from gossamer.backends.sqlite.originals import Originals, original_of
-from gossamer.backends.sqlite.parting import Parting
-from gossamer.backends.sqlite.queries import named_queries
-from gossamer.backends.sqlite.retiring import retire
-from gossamer.backends.sqlite.rows import read_rows, write_rows
-from gossamer.backends.sqlite.sitemaps import bring_forward, save_sitemaps
+from gossamer.backends.sqlite.database import named_queries, open_for_writing, read_rows, translated, write_rows
+from gossamer.backends.sqlite.host_rows import DomainOf, HostRows, bring_forward, retire, save_sitemaps
+from gossamer.backends.sqlite.link_counts import TARGETS_AT_ONCE, FirstLink, LinkCounts
+from gossamer.backends.sqlite.metadata import save_learned
+from gossamer.backends.sqlite.operator import carry_out
+from gossamer.backends.sqlite.outbox import Outbox
+from gossamer.backends.sqlite.requeue import RequeueResult, next_due, requeue_due
 from gossamer.clock import Clock
 from gossamer.errors import StoreFailed
+from gossamer.model.batch import Batch, Committed, Touched
 from gossamer.model.facts import BIRTH_CREDIT, UrlFacts
-from gossamer.model.part import Part
+from gossamer.model.partition import WorkerShare
+from gossamer.model.requeue import RequeueOrder
+from gossamer.model.settlement import Capture, Original, Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate
 from gossamer.model.units import HostId, Instant, Url
-from gossamer.store.changes import Again, Batch, Capture, Committed, Settlement, Touched
 from gossamer.store.ports import CaptureFiles, Location, PlanAnew, Prioritiser, WhenDue, WhenReported
+
+
+class Originals:
+    """Finds the first capture of a document: among the settlements of this commit, then in the database."""
+
+    def __init__(self, db: sqlite3.Connection, sql: Mapping[str, str], settlements: Sequence[Settlement]) -> None:
+        self._db = db
+        self._sql = sql
+        self._settlements = settlements
+        self._fresh: dict[bytes, Original] | None = None  # made when it is asked for: few commits have duplicates
+
+    def revisit(self, capture: Capture, digest: bytes | None) -> Capture | None:
+        """The capture of a duplicate with its original; None if that was stored by a version that did not note it."""
+        original = None if digest is None else self._of_content(digest)
+        return None if original is None else capture._replace(original=original)
+
+    def _of_content(self, digest: bytes) -> Original | None:
+        if self._fresh is None:
+            self._fresh = {
+                s.digest: Original(s.capture.response.url, s.capture.response.started, s.capture.payload_digest)
+                for s in self._settlements
+                if s.state is UrlState.STORED and s.digest is not None and s.capture is not None
+            }
+        # What the database has is older, and so it is the owner.
+        row = self._db.execute(self._sql["original_of_content"], (digest,)).fetchone()
+        return _original(row) or self._fresh.get(digest)
+
+
+def original_of(db: sqlite3.Connection, sql: Mapping[str, str], url_id: int) -> Original | None:
+    """What a page that did not change refers to: the capture that has its document."""
+    return _original(db.execute(sql["original_of_url"], (url_id,)).fetchone())
+
+
+def _original(row: tuple[str, float, bytes] | None) -> Original | None:
+    return None if row is None else Original(Url(row[0]), Instant(row[1]), row[2])
+
 
 _Touched = dict[tuple[HostId, int], float]  # host and front queue -> the first place that was added
 
@@ -54,7 +89,7 @@ class SqliteWriter:
         targets_at_once: int = TARGETS_AT_ONCE,
         when_reported: WhenReported = lambda page: page.modified,
         when_due: WhenDue = lambda page, before, now: None,
-        part: Part | None = None,
+        part: WorkerShare | None = None,
         plan_anew: PlanAnew = lambda page: None,
     ) -> None:
         self._path = path
@@ -66,7 +101,7 @@ class SqliteWriter:
         self._db = open_for_writing(path)
         self._hosts = HostRows(self._db, self._sql, domain_of)
         self._links = LinkCounts(self._db, self._sql, self._hosts, prioritiser, clock, targets_at_once)
-        self._parting = None if part is None else Parting(self._db, part, lambda host: domain_of(host)[1])
+        self._parting = None if part is None else Outbox(self._db, part, lambda host: domain_of(host)[1])
         self._warc_ids = {name: number for number, name, _ in self._db.execute(self._sql["warc_files"])}
         self._number: int = self._db.execute(self._sql["counter"], ("commits",)).fetchone()[0]
         # Ids are given out in order and never again: a known URL and a transaction that is rolled back leave gaps.
@@ -347,23 +382,23 @@ class SqliteWriter:
         write_rows(db, sql["count_suffix_visits"], accesses)
         if batch.robots:
             db.executemany(sql["save_robots"], batch.robots)
-        save_lessons(db, sql, batch, self._stamp)
+        save_learned(db, sql, batch, self._stamp)
         write_rows(db, sql["save_changing"], [(text, host_id) for host_id, text in batch.changing.items()])
 
     def _enter_fronts(self, touched: _Touched) -> None:
         rows = [(host_id, front, place) for (host_id, front), place in touched.items()]
         write_rows(self._db, self._sql["enter_front"], rows)
 
-    def _again(self, order: Again | None, touched: _Touched) -> tuple[Queued, float | None]:
+    def _again(self, order: RequeueOrder | None, touched: _Touched) -> tuple[RequeueResult, float | None]:
         if order is None:
-            return Queued(), None
+            return RequeueResult(), None
         db, sql, touch = self._db, self._sql, partial(_touch, touched)
-        found = queue_again(
+        found = requeue_due(
             *(db, sql, self._prioritiser, order, self._stamp, touch),
             when_due=self._when_due,
             plan_anew=self._plan_anew,
         )
-        return found, next_again(self._db, self._sql, order)
+        return found, next_due(self._db, self._sql, order)
 
     def _bring_forward(self, batch: Batch, counts: Counter[str]) -> int:
         if not batch.hints:
@@ -376,10 +411,10 @@ class SqliteWriter:
         """Queue the missing URLs whose date has come, the oldest first. Returns how many."""
         stamp = self._next_stamp(now)
         touched: _Touched = {}
-        order = Again(now, most, missing=True)
+        order = RequeueOrder(now, most, missing=True)
         touch = partial(_touch, touched)
         with self._transaction():
-            found = queue_again(self._db, self._sql, self._prioritiser, order, stamp, touch, scheduled=False)
+            found = requeue_due(self._db, self._sql, self._prioritiser, order, stamp, touch, scheduled=False)
             self._enter_fronts(touched)
         return sum(n for _, n in found.states)
 

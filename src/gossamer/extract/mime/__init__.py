@@ -10,8 +10,7 @@ What always holds:
   * a declared type is believed: bytes never turn a text or an image into something that is read for links.
 """
 
-from gossamer.extract.mime.roots import root_element
-from gossamer.extract.mime.sniff import RESOURCE_HEADER, computed_type, identify, is_unknown
+from gossamer.extract.mime.sniff import RESOURCE_HEADER, computed_type, identify, is_unknown, root_element
 from gossamer.extract.mime.types import MimeType, declared_type, nosniff, parse_mime_type
 
 __all__ = [

@@ -12,8 +12,7 @@ were written: resolving and judging them is the filter's business.
 """
 
 from gossamer.extract.sitemaps.entries import Entry, Fault, ListKind, Outcome, ReadLimits, Related, Slice
-from gossamer.extract.sitemaps.reading import is_feed, is_sitemap, read_list
-from gossamer.extract.sitemaps.unpack import GZIP_MARK
+from gossamer.extract.sitemaps.reader import GZIP_MARK, is_feed, is_sitemap, read_list
 
 __all__ = [
     "GZIP_MARK",

@@ -7,7 +7,6 @@ called alternate, or nothing, is the page that the item is about.
 from typing import Final
 from urllib.parse import urljoin
 
-from gossamer.extract.sitemaps.dates import any_date
 from gossamer.extract.sitemaps.entries import (
     MAX_HREF,
     MAX_RELATED,
@@ -18,6 +17,7 @@ from gossamer.extract.sitemaps.entries import (
     ReadLimits,
     Related,
     Stopped,
+    any_date,
     plausible,
 )
 from gossamer.extract.sitemaps.xml import Names

@@ -2,7 +2,6 @@
 
 from typing import Final
 
-from gossamer.extract.sitemaps.dates import any_date
 from gossamer.extract.sitemaps.entries import (
     MAX_HREF,
     MAX_RELATED,
@@ -13,6 +12,7 @@ from gossamer.extract.sitemaps.entries import (
     ReadLimits,
     Related,
     Stopped,
+    any_date,
     change_frequency,
     plausible,
     priority_of,

@@ -36,7 +36,7 @@ class Alias:
     ttl: Seconds
 
 
-class Trouble(Enum):
+class DnsFailure(Enum):
     """Ways a name server does not answer. None of them says anything for sure about the name."""
 
     SILENT = "silent"
@@ -48,17 +48,17 @@ class Trouble(Enum):
     @property
     def failure(self) -> Failure:
         """As the crawl knows it: nobody at home is as good as silence, a bad answer as bad as SERVFAIL."""
-        return Failure.DNS_TIMEOUT if self in (Trouble.SILENT, Trouble.UNREACHABLE) else Failure.DNS_SERVFAIL
+        return Failure.DNS_TIMEOUT if self in (DnsFailure.SILENT, DnsFailure.UNREACHABLE) else Failure.DNS_SERVFAIL
 
 
 Denial = Failure
 """`dns_nxdomain`, `dns_no_address` or `dns_cname_loop`: an answer, and it says no."""
 
-Reply = Found | Alias | Denial | Trouble
+Reply = Found | Alias | Denial | DnsFailure
 
 _PLAINEST = (
-    *(Trouble.SERVFAIL, Trouble.REFUSED, Trouble.GARBLED),
-    *(Trouble.SILENT, Trouble.UNREACHABLE),
+    *(DnsFailure.SERVFAIL, DnsFailure.REFUSED, DnsFailure.GARBLED),
+    *(DnsFailure.SILENT, DnsFailure.UNREACHABLE),
 )
 """Which of two troubles to report: what somebody said comes before what nobody did."""
 

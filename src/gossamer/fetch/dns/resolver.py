@@ -9,11 +9,10 @@ from dataclasses import dataclass
 
 from gossamer.clock import Clock
 from gossamer.fetch.dns.answer import Found
+from gossamer.fetch.dns.backoff import BackoffRules, NameBackoff
 from gossamer.fetch.dns.breaker import BreakerRules, ResolverBreaker
-from gossamer.fetch.dns.cache import TROUBLE, Absence, Addresses, CacheLimits, DnsCache
-from gossamer.fetch.dns.questions import Questions
-from gossamer.fetch.dns.setbacks import SetbackRules, Setbacks
-from gossamer.fetch.dns.stored import StoredAnswer
+from gossamer.fetch.dns.cache import TROUBLE, Absence, Addresses, CacheLimits, DnsCache, StoredAnswer
+from gossamer.fetch.dns.lookup import Lookups
 from gossamer.model.outcome import Failed, Failure
 from gossamer.model.units import Domain, HostKey, Instant, Seconds
 from gossamer.sketch.durations import Durations
@@ -21,7 +20,7 @@ from gossamer.sketch.durations import Durations
 ANSWER_TIME = Seconds(5.0)
 MOST_ASKED = 2048
 """Names that are looked up at the same time. Beyond that they come back: a slow name server must not fill memory."""
-_DEFAULT_LIMITS, _DEFAULT_BREAKER, _DEFAULT_SETBACKS = CacheLimits(), BreakerRules(), SetbackRules()
+_DEFAULT_LIMITS, _DEFAULT_BREAKER, _DEFAULT_SETBACKS = CacheLimits(), BreakerRules(), BackoffRules()
 _CANARIES = 4
 # A resolver that works knows the answer to a probe by heart. Who waits for one holds up a visit.
 _PROBE_PATIENCE = Seconds(1.0)
@@ -81,10 +80,10 @@ class Resolver:
         chance: random.Random | None = None,
         domain_of: Callable[[HostKey], Domain] | None = None,
         breaker: BreakerRules = _DEFAULT_BREAKER,
-        setbacks: SetbackRules = _DEFAULT_SETBACKS,
+        setbacks: BackoffRules = _DEFAULT_SETBACKS,
         most_asked: int = MOST_ASKED,
     ) -> None:
-        self._questions = Questions(nameservers, clock, answer_time)
+        self._questions = Lookups(nameservers, clock, answer_time)
         self._clock = clock
         self._cache = DnsCache(limits)
         self._literal_holds = limits.ceiling
@@ -93,7 +92,7 @@ class Resolver:
         self._breaker = ResolverBreaker(breaker)
         self._pause = breaker.pause
         self._most_asked = most_asked
-        self._setbacks = Setbacks(setbacks, self._chance)
+        self._setbacks = NameBackoff(setbacks, self._chance)
         self._asking: dict[HostKey, asyncio.Task[Addresses | Absence | _PutOff]] = {}
         self._probing: asyncio.Task[bool] | None = None
         self._canaries: deque[HostKey] = deque(maxlen=_CANARIES)  # names that had an answer, to try the resolver with

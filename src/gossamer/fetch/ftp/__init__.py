@@ -1,6 +1,6 @@
 """FTP (RFC 959, 2428, 3659): files and directory listings, passive mode only. Off unless it is switched on.
 
-`fetcher` keeps the promise of `fetch.http.ports.Fetcher`: one visit is one session, from the greeting to QUIT.
+`fetcher` keeps the promise of `fetch.ports.Fetcher`: one visit is one session, from the greeting to QUIT.
 `session` is the control connection, a line at a time, with limits; `replies` says what a reply means; `paths` turns a
 URL into what is asked for; `listing` reads what servers send as a directory, and `index_page` makes a page of it, so
 that the links of a directory are found like those of any page.

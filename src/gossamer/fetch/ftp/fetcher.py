@@ -1,4 +1,7 @@
-"""One visit over FTP: a file, or a directory as a page (ADR 16)."""
+"""What a URL with the scheme `ftp` asks for. Pure.
+
+One visit over FTP: a file, or a directory as a page (ADR 16).
+"""
 
 import asyncio
 import re
@@ -6,19 +9,56 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
 from typing import Final
+from urllib.parse import unquote_to_bytes
 
 from gossamer.clock import Clock
-from gossamer.fetch.ftp.index_page import CONTENT_TYPE, index_page
-from gossamer.fetch.ftp.listing import read_listing
-from gossamer.fetch.ftp.paths import FtpPath, as_directory, ftp_path
-from gossamer.fetch.ftp.replies import Reply, extended_port, passive_port, status_of_refusal
-from gossamer.fetch.ftp.session import ControlSession, Trouble
+from gossamer.fetch.ftp.listing import CONTENT_TYPE, index_page, read_listing
+from gossamer.fetch.ftp.session import ControlSession, FtpFailure, Reply, extended_port, passive_port, status_of_refusal
+from gossamer.fetch.http.body import BodyMemory
 from gossamer.fetch.http.deadlines import Pace, Progress, held_up, overdue
 from gossamer.fetch.http.failures import OUR_OWN_ERRNO
-from gossamer.fetch.http.ports import FetchLimits, Request
-from gossamer.fetch.http.room import BodyRoom
+from gossamer.fetch.ports import FetchLimits, Request
 from gossamer.model.outcome import Failed, Failure, FetchOutcome, Response, Truncation
 from gossamer.model.units import Seconds
+
+_AFTER_SCHEME: Final = len("ftp://")
+_TYPE: Final = re.compile(r";type=([aid])\Z", re.IGNORECASE)
+_UNSAFE: Final = re.compile(rb"[\x00-\x1f\x7f]").search
+LONGEST_PATH: Final = 4096
+"""Bytes. No server takes longer ones, and commands have one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class FtpPath:
+    """An absolute path as the server is to be given it. `directory`: the URL says that it is one."""
+
+    path: bytes
+    directory: bool
+
+
+def as_directory(url: str) -> str:
+    """The URL of the directory that turned out to stand at `url`."""
+    return _TYPE.sub("", url) + "/"
+
+
+def ftp_path(url: str) -> FtpPath | None:
+    """The path of a canonical `ftp://` URL; None if no command can carry it.
+
+    Paths begin at the server's root, not where the login lands: for anonymous users this is the same, and a URL then
+    means the same on every visit. A path with a line break, NUL or another control character is refused: it would
+    be more than one command. What follows a question mark belongs to the path: FTP knows no queries.
+    """
+    slash = url.find("/", _AFTER_SCHEME)
+    text = url[slash:] if slash >= 0 else "/"
+    kind = _TYPE.search(text)
+    if kind is not None:
+        text = text[: kind.start()]
+    path = unquote_to_bytes(text)
+    if _UNSAFE(path) or len(path) > LONGEST_PATH:
+        return None
+    listed = kind is not None and kind[1] in "dD"
+    return FtpPath(path or b"/", directory=listed or path.endswith(b"/") or not path)
+
 
 MAX_LISTING_BYTES: Final = 1024 * 1024
 """Of a listing; it is read on the event loop (some 60 ms for the slowest we could build)."""
@@ -44,7 +84,7 @@ class _Answer:
 class _Received:
     """What a data connection gave so far. Shares room with the bodies of other visits."""
 
-    room: BodyRoom
+    room: BodyMemory
     deadline: asyncio.Timeout  # of the visit
     data: bytearray = field(default_factory=bytearray)
     truncated: Truncation | None = None
@@ -85,13 +125,13 @@ class FtpFetcher:
         clock: Clock,
         *,
         allow: Callable[[str], bool],
-        room: BodyRoom | None = None,
+        room: BodyMemory | None = None,
     ) -> None:
         if not _PLAIN_LINE(user_agent):
             raise ValueError(f"a user agent is printable ASCII on one line: {user_agent!r}")
         self._limits, self._clock, self._allow = limits, clock, allow
         self._name = user_agent.encode("ascii")
-        self._room = room or BodyRoom()
+        self._room = room or BodyMemory()
 
     async def fetch(self, request: Request) -> FetchOutcome:
         """One visit; see `Fetcher.fetch`."""
@@ -116,7 +156,7 @@ class FtpFetcher:
                 return self._failed(Failure.TOTAL_TIMEOUT, "deadline passed", begun)
             # What arrived in all that time is worth keeping; asking again would end the same way.
             answer = _Answer(200, bytes(received.data), truncated=Truncation.TIME)
-        except Trouble as trouble:
+        except FtpFailure as trouble:
             return self._failed(trouble.failure, trouble.detail, begun)
         except _OurOwnFault as fault:
             return replace(self._failed(Failure.CONN_REFUSED, str(fault), begun), contacted=False)
@@ -148,18 +188,18 @@ class FtpFetcher:
 
     async def _dial(self, address: str, port: int, limit: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         if not self._allow(address):
-            raise Trouble(Failure.BLOCKED_ADDRESS, f"may not dial {address}")
+            raise FtpFailure(Failure.BLOCKED_ADDRESS, f"may not dial {address}")
         try:
             async with asyncio.timeout(self._limits.connect):
                 return await asyncio.open_connection(address, port, limit=limit)
         except TimeoutError:
-            raise Trouble(Failure.CONNECT_TIMEOUT, f"no connection to port {port}") from None
+            raise FtpFailure(Failure.CONNECT_TIMEOUT, f"no connection to port {port}") from None
         except ConnectionResetError as error:
-            raise Trouble(Failure.CONNECTION_LOST, _words(error)) from None
+            raise FtpFailure(Failure.CONNECTION_LOST, _words(error)) from None
         except OSError as error:
             if error.errno in OUR_OWN_ERRNO:
                 raise _OurOwnFault(_words(error)) from None
-            raise Trouble(Failure.CONN_REFUSED, _words(error)) from None
+            raise FtpFailure(Failure.CONN_REFUSED, _words(error)) from None
 
     async def _converse(self, session: ControlSession, request: Request, path: FtpPath, received: _Received) -> _Answer:
         greeting = await session.reply()
@@ -182,7 +222,7 @@ class FtpFetcher:
     async def _log_in(self, session: ControlSession, request: Request) -> Reply:
         ours = request.options.basic if request.options is not None else None
         if ours is not None and not all(map(_PLAIN_LINE, ours)):
-            raise Trouble(Failure.PROTOCOL_ERROR, "credentials that no FTP command can carry")
+            raise FtpFailure(Failure.PROTOCOL_ERROR, "credentials that no FTP command can carry")
         user, password = (b"anonymous", self._name) if ours is None else (part.encode("ascii") for part in ours)
         reply = await session.command(b"USER", user)
         if reply.code == 331:
@@ -230,7 +270,7 @@ class FtpFetcher:
             return None
         try:
             last = await session.reply()
-        except Trouble:
+        except FtpFailure:
             received.truncated = Truncation.DISCONNECT  # nobody says that this was all
             return None
         if last.good:
@@ -250,7 +290,7 @@ class FtpFetcher:
         if port is not None:
             return port
         if reply.good:
-            raise Trouble(Failure.PROTOCOL_ERROR, f"no port in: {reply.shown}")
+            raise FtpFailure(Failure.PROTOCOL_ERROR, f"no port in: {reply.shown}")
         return reply
 
     async def _receive(self, reader: asyncio.StreamReader, received: _Received, cap: int) -> None:
@@ -261,7 +301,7 @@ class FtpFetcher:
                 async with asyncio.timeout(self._limits.idle):
                     piece = await reader.read(_READ_BYTES)
             except TimeoutError:
-                raise Trouble(Failure.READ_TIMEOUT, "the data connection fell silent") from None
+                raise FtpFailure(Failure.READ_TIMEOUT, "the data connection fell silent") from None
             except OSError:
                 received.truncated = Truncation.DISCONNECT
                 return
@@ -277,7 +317,7 @@ class FtpFetcher:
             progress = Progress(False, True, Seconds(0.0), head_complete=True, body_bytes=len(data))
             late = overdue(self._limits, pace, progress, self._clock.monotonic())
             if late is not None and late is not Failure.TOTAL_TIMEOUT:  # the whole visit has its own deadline
-                raise Trouble(late, "too few bytes in too long a time")
+                raise FtpFailure(late, "too few bytes in too long a time")
 
     def _failed(self, failure: Failure, detail: str, begun: float) -> Failed:
         took = Seconds(self._clock.monotonic() - begun)

@@ -1,15 +1,108 @@
-"""The control connection of one visit: commands out, replies in, both kept for the record."""
+"""What an FTP server says: replies of one or many lines, the port for data, and what a refusal means. Pure.
+
+The control connection of one visit: commands out, replies in, both kept for the record.
+"""
 
 import asyncio
+import re
+from dataclasses import dataclass
+from typing import Final
 
-from gossamer.fetch.ftp.replies import BadReply, Reply, ReplyReader
-from gossamer.fetch.http.ports import FetchLimits
+from gossamer.fetch.ports import FetchLimits
 from gossamer.model.outcome import Failure
+
+_CODE: Final = re.compile(rb"([1-5][0-9]{2})([ -]|\Z)").match
+_EXTENDED_PORT: Final = re.compile(rb"\((.)\1\1([0-9]{1,5})\1\)", re.DOTALL).search
+# Some servers leave out the parentheses.
+_PASSIVE_PORT: Final = re.compile(rb"[0-9]{1,3}(?:,[0-9]{1,3}){3},([0-9]{1,3}),([0-9]{1,3})").search
+_LOWEST_PORT: Final = 1024  # below are services, none of which is a data connection
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A complete reply: its code, and its last line without the line's end."""
+
+    code: int
+    text: bytes
+
+    @property
+    def preliminary(self) -> bool:
+        return self.code < 200
+
+    @property
+    def good(self) -> bool:
+        return 200 <= self.code < 300
+
+    @property
+    def shown(self) -> str:
+        """For people: one line, at most 100 characters, control characters escaped."""
+        return ascii(self.text[:100].decode("latin-1"))[1:-1]
+
+
+class BadReply(Exception):
+    """Bytes that are no reply. Never leaves this package."""
+
+
+class ReplyReader:
+    """Puts lines together to replies. `feed` gives a reply when its last line has come.
+
+    A reply of many lines begins with `123-` and ends with the line that begins with `123 ` (RFC 959, 4.2).
+    """
+
+    def __init__(self) -> None:
+        self._code: bytes | None = None
+
+    def feed(self, line: bytes) -> Reply | None:
+        """Raises BadReply where a reply must begin and does not."""
+        line = line.rstrip(b"\r\n")
+        found = _CODE(line)
+        if self._code is None:
+            if found is None:
+                raise BadReply(ascii(line[:60])[1:])
+            if found[2] == b"-":
+                self._code = found[1]
+                return None
+        elif found is None or found[1] != self._code or found[2] == b"-":
+            return None
+        self._code = None
+        return Reply(int(found[1]), line)
+
+
+def extended_port(reply: Reply) -> int | None:
+    """The port in the answer to EPSV; None if there is none that may be dialled."""
+    found = _EXTENDED_PORT(reply.text)
+    return _checked(int(found[2])) if found else None
+
+
+def passive_port(reply: Reply) -> int | None:
+    """The port in the answer to PASV. The address beside it is not read: whom we dial is not the server's choice."""
+    found = _PASSIVE_PORT(reply.text)
+    if found is None:
+        return None
+    high, low = int(found[1]), int(found[2])
+    return _checked(256 * high + low) if high < 256 and low < 256 else None
+
+
+def _checked(port: int) -> int | None:
+    return port if _LOWEST_PORT <= port < 65536 else None
+
+
+def status_of_refusal(reply: Reply) -> int:
+    """The HTTP status that asks of us what this refusal asks.
+
+    4xx in FTP means "not now". 530 and its kin refuse the login; 550 and its kin refuse the file.
+    """
+    if reply.code < 500:
+        return 503
+    if reply.code in (530, 532, 534):
+        return 403
+    return 404 if 550 <= reply.code < 560 else 501
+
 
 _MAX_REPLIES = 64  # a visit needs a dozen
 
 
-class Trouble(Exception):
+class FtpFailure(Exception):
     """Why a visit has no answer. Never leaves this package."""
 
     def __init__(self, failure: Failure, detail: str) -> None:
@@ -57,18 +150,18 @@ class ControlSession:
         """The next reply. Raises Trouble for silence, a lost connection, too much, and what is no reply."""
         self._replies += 1
         if self._replies > _MAX_REPLIES:
-            raise Trouble(Failure.PROTOCOL_ERROR, "too many replies")
+            raise FtpFailure(Failure.PROTOCOL_ERROR, "too many replies")
         try:
             async with asyncio.timeout(self._limits.head):
                 return await self._whole_reply()
         except TimeoutError:
-            raise Trouble(Failure.READ_TIMEOUT, "no reply") from None
+            raise FtpFailure(Failure.READ_TIMEOUT, "no reply") from None
         except asyncio.LimitOverrunError:
-            raise Trouble(Failure.HEADER_TOO_LARGE, "a line without end") from None
+            raise FtpFailure(Failure.HEADER_TOO_LARGE, "a line without end") from None
         except (asyncio.IncompleteReadError, OSError):
-            raise Trouble(Failure.CONNECTION_LOST, "the control connection broke") from None
+            raise FtpFailure(Failure.CONNECTION_LOST, "the control connection broke") from None
         except BadReply as bad:
-            raise Trouble(Failure.PROTOCOL_ERROR, f"not a reply: {bad}") from None
+            raise FtpFailure(Failure.PROTOCOL_ERROR, f"not a reply: {bad}") from None
 
     async def _whole_reply(self) -> Reply:
         reader = ReplyReader()
@@ -82,7 +175,7 @@ class ControlSession:
             reply = reader.feed(line)
             if reply is not None:
                 return reply
-        raise Trouble(Failure.HEADER_TOO_LARGE, "a reply without end")
+        raise FtpFailure(Failure.HEADER_TOO_LARGE, "a reply without end")
 
     def leave(self) -> None:
         """Say goodbye without waiting for the answer, and close: nobody is kept by a server that does not answer."""

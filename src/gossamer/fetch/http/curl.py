@@ -8,18 +8,15 @@ from typing import Final
 import pycurl
 
 from gossamer.clock import Clock
+from gossamer.fetch.http.body import BodyMemory
 from gossamer.fetch.http.deadlines import Pace, held_up, overdue, sweep_interval
 from gossamer.fetch.http.exchange import Exchange
-from gossamer.fetch.http.failures import PROXY_WANTS_CREDENTIALS, Trouble, contacted, failure_of
+from gossamer.fetch.http.failures import PROXY_WANTS_CREDENTIALS, CurlFailure, contacted, failure_of
 from gossamer.fetch.http.handle import MICROSECONDS, Handle, all_fields, session_store, usual_fields
 from gossamer.fetch.http.lenient import LenientReader, Target
-from gossamer.fetch.http.multi import CurlPool
-from gossamer.fetch.http.options import HostOptions, shown
-from gossamer.fetch.http.ports import FetchLimits, Request
-from gossamer.fetch.http.request import head_of, header_line, wire_parts
-from gossamer.fetch.http.resting import Place, RestingSockets
-from gossamer.fetch.http.room import BodyRoom
-from gossamer.fetch.http.times import ExchangeTimes
+from gossamer.fetch.http.multi import CurlPool, IdleSockets, Place
+from gossamer.fetch.http.options import HostOptions, head_of, header_line, shown, wire_parts
+from gossamer.fetch.ports import ExchangeTimes, FetchLimits, Request
 from gossamer.model.outcome import Failed, Failure, FetchOutcome, Response, Truncation
 from gossamer.model.units import HostKey, Seconds
 
@@ -61,11 +58,11 @@ class CurlFetcher:
         max_connections: int = MAX_CONNECTIONS,
         ca_file: str | None = None,
         usual: HostOptions | None = None,
-        room: BodyRoom | None = None,
+        room: BodyMemory | None = None,
     ) -> None:
         """`ca_file` holds the trusted roots, in PEM; without it, the system's. `usual` is for hosts without options.
         `room` is what all bodies under way share."""
-        self._room = room or BodyRoom()
+        self._room = room or BodyMemory()
         self.times = ExchangeTimes()
         self._limits, self._clock, self._allow = limits, clock, allow
         self._fields = usual_fields(user_agent)
@@ -76,7 +73,7 @@ class CurlFetcher:
         self._sessions = [session_store() for _ in range(_SESSION_STORES)]
         self._idle: list[Handle] = []
         self._active: dict[Handle, asyncio.Future[int]] = {}
-        self._resting = RestingSockets(4 * max_connections)
+        self._resting = IdleSockets(4 * max_connections)
         self._odd: dict[tuple[HostKey, int], None] = {}  # hosts whose heads libcurl cannot read; oldest first
         self._trust: dict[bool, ssl.SSLContext] = {}
         self._interval = sweep_interval(limits)
@@ -280,7 +277,7 @@ class CurlFetcher:
         if exchange.head:
             exchange.truncated = Truncation.DISCONNECT
             return None
-        trouble = Trouble(
+        trouble = CurlFailure(
             code=code,
             os_errno=curl.getinfo(pycurl.OS_ERRNO),
             verify_result=curl.getinfo(pycurl.SSL_VERIFYRESULT),

@@ -7,7 +7,7 @@ sweep late.
 
 from dataclasses import dataclass
 
-from gossamer.fetch.http.ports import FetchLimits
+from gossamer.fetch.ports import FetchLimits
 from gossamer.model.outcome import Failure
 from gossamer.model.units import Seconds
 

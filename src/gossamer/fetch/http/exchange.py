@@ -7,11 +7,10 @@ here, on the bytes themselves.
 
 from collections.abc import Callable, Mapping
 
-from gossamer.fetch.http.body import is_chunked
-from gossamer.fetch.http.chunked import ChunkScanner
+from gossamer.fetch.http.body import BodyMemory, is_chunked
+from gossamer.fetch.http.codings import ChunkScanner
 from gossamer.fetch.http.headers import parse_fields
-from gossamer.fetch.http.ports import FetchLimits
-from gossamer.fetch.http.room import BodyRoom
+from gossamer.fetch.ports import FetchLimits
 from gossamer.model.outcome import Failure, Truncation
 
 _STOP = 0  # libcurl expects the number of bytes taken, and reads any other as an order to abort
@@ -52,9 +51,9 @@ class Exchange:
         "wants",
     )
 
-    def __init__(self, limits: FetchLimits, room: BodyRoom | None = None) -> None:
+    def __init__(self, limits: FetchLimits, room: BodyMemory | None = None) -> None:
         self._limits = limits
-        self._room = room or BodyRoom()
+        self._room = room or BodyMemory()
         self.resume: Callable[[], None] = lambda: None  # told when a piece that was not taken may come again
         self.body_bytes = 0
         self._lines: list[bytes] = []

@@ -53,7 +53,7 @@ _CHAIN_IS_GOOD = frozenset((0, 1, 62))
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class CurlFailure:
     """A libcurl error with what is needed to tell its causes apart."""
 
     code: int
@@ -70,7 +70,7 @@ class Trouble:
     proxy_verify_result: int = 0  # of its own certificate
 
 
-def _is_the_proxys(trouble: Trouble) -> bool:
+def _is_the_proxys(trouble: CurlFailure) -> bool:
     """Whether the proxy failed before the host came into it. In doubt, no: a host must not be able to make others
     wait for a proxy that works."""
     if trouble.tunnel_status:  # it is there
@@ -85,7 +85,7 @@ def _is_the_proxys(trouble: Trouble) -> bool:
     return trouble.code == E_PROXY and trouble.proxy_error in _BEFORE_THE_HOST
 
 
-def failure_of(trouble: Trouble) -> Failure:
+def failure_of(trouble: CurlFailure) -> Failure:
     """One failure for every code; what we do not know is a protocol error."""
     if trouble.proxied and _is_the_proxys(trouble):
         return Failure.PROXY_FAILED
@@ -109,7 +109,7 @@ def failure_of(trouble: Trouble) -> Failure:
     return BY_CODE.get(trouble.code, Failure.PROTOCOL_ERROR)
 
 
-def contacted(trouble: Trouble) -> bool:
+def contacted(trouble: CurlFailure) -> bool:
     """Whether the host may have seen something of us. In doubt, yes."""
     if trouble.code == pycurl.E_URL_MALFORMAT or (trouble.proxied and _is_the_proxys(trouble)):
         return False

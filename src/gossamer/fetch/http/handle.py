@@ -4,13 +4,12 @@ from typing import Final
 
 import pycurl
 
+from gossamer.fetch.http.body import BodyMemory
 from gossamer.fetch.http.codings import ACCEPT_ENCODING
 from gossamer.fetch.http.deadlines import Pace, Progress
 from gossamer.fetch.http.exchange import Exchange
-from gossamer.fetch.http.options import HostOptions, shown
-from gossamer.fetch.http.ports import FetchLimits, Request
-from gossamer.fetch.http.request import header_line, wire_parts
-from gossamer.fetch.http.room import BodyRoom
+from gossamer.fetch.http.options import HostOptions, header_line, shown, wire_parts
+from gossamer.fetch.ports import FetchLimits, Request
 from gossamer.model.units import Seconds
 
 MICROSECONDS: Final = 1e6
@@ -69,7 +68,7 @@ class Handle:
         "sessions",
     )
 
-    def __init__(self, limits: FetchLimits, ca_file: str | None, room: BodyRoom) -> None:
+    def __init__(self, limits: FetchLimits, ca_file: str | None, room: BodyMemory) -> None:
         self.exchange = Exchange(limits, room)
         self.exchange.resume = self._resume
         self.begun = 0.0

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from gossamer.clock import Clock
 from gossamer.fetch.http.deadlines import Pace, Progress, held_up, overdue, sweep_interval
 from gossamer.fetch.http.exchange import HOLD, Exchange
-from gossamer.fetch.http.ports import FetchLimits
+from gossamer.fetch.ports import FetchLimits
 from gossamer.model.outcome import Failure, Truncation
 from gossamer.model.units import Seconds
 

@@ -16,16 +16,9 @@ What always holds:
 Everything is pure: the request itself, its redirects and the sharing of one answer are the caller's.
 """
 
-from gossamer.fetch.robots.decision import (
-    RobotsAnswer,
-    RobotsPolicy,
-    max_age_of,
-    remembered_answer,
-    rules_from_answer,
-)
+from gossamer.fetch.robots.decision import RobotsAnswer, RobotsPolicy, max_age_of, remembered_answer, rules_from_answer
 from gossamer.fetch.robots.parse import is_product_token, parse_robots
-from gossamer.fetch.robots.pattern import path_of
-from gossamer.fetch.robots.rules import RobotsRules, RobotsVerdict
+from gossamer.fetch.robots.rules import RobotsRules, RobotsVerdict, path_of
 
 __all__ = [
     "RobotsAnswer",

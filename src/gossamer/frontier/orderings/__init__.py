@@ -6,9 +6,8 @@ An ordering is a formula (`ordering` says what it is asked); the frontier keeps 
 
 from collections.abc import Callable, Mapping
 
-from gossamer.frontier.orderings.by_score import Balance, DepthFirst, Importance, Novelty
 from gossamer.frontier.orderings.mercator import Mercator
-from gossamer.frontier.orderings.ordering import Ordering
+from gossamer.frontier.orderings.ordering import Balance, DepthFirst, Importance, Novelty, Ordering
 
 ORDERINGS: Mapping[str, Callable[[], Ordering]] = {
     maker.name: maker for maker in (Mercator, Ordering, DepthFirst, Novelty, Balance, Importance)

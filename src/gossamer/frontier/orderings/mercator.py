@@ -1,7 +1,7 @@
 """Hot: `mercator` scores every new URL, and every URL that a link moves (benchmarks/bench_priority.py).
 
 Classes of priority, served by the biased selector; the oldest first within a class. What the signals mean stands in
-`frontier.signals`; here the same is computed in one go, with their weights multiplied in beforehand.
+`frontier.orderings.signals`; here the same is computed in one go, with their weights multiplied in beforehand.
 """
 
 import math
@@ -11,9 +11,9 @@ from functools import cache
 from itertools import pairwise
 from math import frexp
 
-from gossamer.frontier import signals
+from gossamer.frontier.orderings import signals
 from gossamer.frontier.orderings.ordering import Ordering
-from gossamer.frontier.signals import (
+from gossamer.frontier.orderings.signals import (
     AGE_FOR_HALF,
     ARTICLE,
     ASSET,
@@ -25,8 +25,8 @@ from gossamer.frontier.signals import (
     INDEX,
     INDEX_NAMES,
     SIGNALS,
+    TrustedDomains,
 )
-from gossamer.frontier.trusted import TrustedDomains
 from gossamer.model.facts import BIRTH_CREDIT, DomainFacts, UrlFacts
 
 DEFAULT_WEIGHTS: Mapping[str, float] = {

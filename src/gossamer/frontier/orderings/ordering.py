@@ -2,9 +2,11 @@
 
 An ordering holds no queue and no counts. It is asked for numbers: the score of a URL, and a term that all URLs of a
 domain, or of a public suffix, share. The frontier adds them up and keeps what waits in order while they change.
+
+The orderings by score: `dfs`, `novelty`, `balance` and `importance`.
 """
 
-from gossamer.model.facts import DomainFacts, Standing, UrlFacts
+from gossamer.model.facts import CREDIT_UNIT, DomainFacts, QueuePosition, UrlFacts
 
 BY_SCORE_FRONTS = 2
 """Front queues of an ordering by score: 0 in order of score, 1 for what is not due yet, in order of date."""
@@ -55,12 +57,12 @@ class Ordering:
         """How many front queues the task table has under this ordering."""
         return BY_SCORE_FRONTS if self.by_score else self.fronts
 
-    def standing(self, url: UrlFacts) -> Standing:
+    def standing(self, url: UrlFacts) -> QueuePosition:
         """Where the URL waits when it is due."""
         score = self.score(url)
         if not self.by_score:
-            return Standing(self.front_of(score), score)
-        return Standing(0, score, -float(score))
+            return QueuePosition(self.front_of(score), score)
+        return QueuePosition(0, score, -float(score))
 
     @property
     def settings(self) -> str:
@@ -71,3 +73,71 @@ class Ordering:
     def front_until_due(self, front: int) -> int:
         """The front queue in which a URL of queue `front` waits for a date."""
         return 1 if self.by_score else front
+
+
+class DepthFirst(Ordering):
+    """The newest URL of the host contacted last; while that has none or rests, the newest of all, and its host next."""
+
+    name = "dfs"
+    by_score = True
+    stays = True
+
+    def score(self, url: UrlFacts) -> float:
+        return url.url_id
+
+
+class Novelty(Ordering):
+    """score = max(0, 10 - 0.1 * crawls of the domain) + references to the URL + 0.01 * references to the domain.
+
+    Counted in hundredths. A reference is a link on a fetched page, to a URL that waits or to one fetched already.
+    """
+
+    name = "novelty"
+    by_score = True
+    unit = 100.0
+    moved_by_links = True
+
+    def score(self, url: UrlFacts) -> float:
+        return 100 * url.links
+
+    def domain_term(self, domain: DomainFacts) -> int:
+        return max(0, 1000 - 10 * domain.visits) + domain.links
+
+
+class Balance(Ordering):
+    """score = 13 * links to the domain from other domains - 47 * visits of the domain - 29 * visits of its suffix.
+
+    URLs of one domain have the same score, so among them the oldest is first.
+    """
+
+    name = "balance"
+    by_score = True
+    moved_by_links = True
+
+    def score(self, url: UrlFacts) -> float:
+        return 0
+
+    def domain_term(self, domain: DomainFacts) -> int:
+        return 13 * domain.links_from_others - 47 * domain.visits
+
+    def suffix_term(self, visits: int) -> int:
+        return -29 * visits
+
+
+class Importance(Ordering):
+    """score = credit of the page + 1 / (1 + visits of its domain so far).
+
+    A page that is fetched hands 0.85 of its credit to its links in equal parts (`model.facts`). What falls on fetched
+    pages is not handed on before they are fetched again.
+    """
+
+    name = "importance"
+    by_score = True
+    unit = float(CREDIT_UNIT)
+    moved_by_links = True
+
+    def score(self, url: UrlFacts) -> float:
+        return url.credit
+
+    def domain_term(self, domain: DomainFacts) -> int:
+        return CREDIT_UNIT // (1 + domain.visits)

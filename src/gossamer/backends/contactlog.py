@@ -1,0 +1,167 @@
+"""The contact journal: which hosts did we contact that the database does not know of yet?
+
+The database learns of a contact when its batch is committed, a moment after it. A process killed in that moment would
+come back and contact the host too early. So every contact is noted in a small append-only file first: one record when
+a request is about to be sent, one when it is over. Writing to the page cache survives `kill -9`, costs about two
+microseconds and needs no fsync (after a power cut the machine was away longer than a gap).
+
+`journal` writes and replays it. A journal is dropped when a batch that knows all its contacts has been committed.
+
+Fixed-size records in two memory-mapped files that take turns.
+
+Mapped rather than written to: a store into a shared mapping survives the process like a write does, and costs no system
+call (each of which would give the interpreter's lock away, twice for every fetch). For the same reason the files stay
+where they are: to make and remove them with every batch would hold the event loop whenever the disk is busy.
+"""
+
+import errno
+import mmap
+import os
+import struct
+from pathlib import Path
+
+from gossamer.errors import DiskFull, StoreFailed
+from gossamer.model.loads import LastContact
+from gossamer.model.units import HostId, Instant
+
+# A record counts when its kind is set, which is done last: a process killed in between leaves nothing.
+_RECORD = struct.Struct("<xQdd46sx")  # kind, host id, a time, seconds, address
+_KIND_AND_ALL = struct.Struct("<BQdd46sx")
+_NONE, _BEGIN, _STARTED, _FINISHED = 0, 1, 2, 3
+_FIRST_BYTES = 1024 * _RECORD.size
+
+
+class _MappedFile:
+    """A file that grows by doubling, filled from the front, again and again."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        try:
+            self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise _failure(error, path) from error
+        self._size = 0
+        try:
+            self._allocate(_FIRST_BYTES)
+            self._map = mmap.mmap(self._fd, self._size)
+        except BaseException:
+            os.close(self._fd)
+            raise
+        self._end = 0
+
+    def _allocate(self, size: int) -> None:
+        """Allocated, not only made longer: a full disk must show here, as an error, and not as a fault in a store."""
+        try:
+            os.posix_fallocate(self._fd, 0, size)
+        except OSError as error:
+            raise _failure(error, self._path) from error
+        self._size = size
+
+    def add(self, kind: int, number: int, time: float, seconds: float, address: bytes) -> None:
+        at = self._end
+        if at + _RECORD.size > self._size:
+            self._allocate(2 * self._size)
+            self._map.resize(self._size)
+        _RECORD.pack_into(self._map, at, number, time, seconds, address)
+        self._map[at] = kind
+        self._end = at + _RECORD.size
+
+    def forget(self) -> None:
+        """Its records do not count any more."""
+        self._map[0] = _NONE
+
+    def begin(self, turn: int) -> None:
+        """Afresh; the first record says which of the two files is the newer."""
+        self.forget()  # first: a process killed in the middle leaves an empty file
+        self._map[: self._end] = bytes(self._end)
+        self._end = 0
+        self.add(_BEGIN, turn, 0.0, 0.0, b"")
+
+    def close(self) -> None:
+        self._map.close()
+        os.close(self._fd)
+
+
+class ContactJournal:
+    """Notes contacts as they happen. `turn_over` at the start of a batch, `forget` when it is committed."""
+
+    def __init__(self, directory: Path) -> None:
+        self._paths = (directory / "contacts.0", directory / "contacts.1")
+        self._files: list[_MappedFile] = []
+        self._turns = 0
+        self._file = self._begun(0)
+
+    def _begun(self, turn: int) -> _MappedFile:
+        if turn == len(self._files) < 2:
+            self._files.append(_MappedFile(self._paths[turn]))
+        file = self._files[turn % 2]
+        file.begin(turn)
+        return file
+
+    def started(self, host_id: HostId, at: Instant, last_took: float, address: str) -> None:
+        """About to contact the host. After this returns, a crash cannot make us forget it. Raises StoreFailed."""
+        self._file.add(_STARTED, host_id, at, last_took, address.encode())
+
+    def finished(self, host_id: HostId, next_contact: Instant, took: float, address: str) -> None:
+        """The contact is over; the host may be contacted again at `next_contact`."""
+        self._file.add(_FINISHED, host_id, next_contact, took, address.encode())
+
+    def turn_over(self, still_open: list[tuple[HostId, Instant, float, str]]) -> None:
+        """Write to the other file from now on, beginning with the contacts that are still open: the batch
+        about to be committed knows of all finished ones in this file. Raises StoreFailed; then nothing has changed."""
+        self._file = self._begun(self._turns + 1)
+        self._turns += 1
+        for host_id, at, last_took, address in still_open:
+            self.started(host_id, at, last_took, address)
+
+    def forget(self) -> None:
+        """The batch is committed: the file before the last `turn_over` says nothing any more."""
+        for file in self._files:
+            if file is not self._file:
+                file.forget()
+
+    def close(self) -> None:
+        for file in self._files:
+            file.close()
+
+
+def replay(directory: Path) -> dict[HostId, LastContact]:
+    """What the journals in the directory know, by host. A torn last record is ignored: its contact did not begin,
+    because the request is sent only after its record was complete."""
+    found: dict[HostId, LastContact] = {}
+    for records in sorted(_read(path) for path in (directory / "contacts.0", directory / "contacts.1")):
+        for kind, host, time, took, raw in records:
+            host_id = HostId(host)
+            address = raw.rstrip(b"\0").decode("ascii", "replace")
+            before = found.get(host_id)
+            next_contact = before.next_contact if before else Instant(0.0)
+            if kind == _STARTED:
+                found[host_id] = LastContact(Instant(time), next_contact, took, address)
+            elif kind == _FINISHED:
+                found[host_id] = LastContact(None, max(next_contact, Instant(time)), took, address)
+    return found
+
+
+def _read(path: Path) -> list[tuple[int, int, float, float, bytes]]:
+    """The complete records of a file. The first is the number of its turn, so that lists sort by age."""
+    if not path.exists():
+        return []
+    data = path.read_bytes()
+    usable = len(data) - len(data) % _RECORD.size
+    records = []
+    for record in _KIND_AND_ALL.iter_unpack(data[:usable]):
+        if record[0] == _NONE:
+            break
+        records.append(record)
+    return records
+
+
+def _failure(error: OSError, path: Path) -> StoreFailed:
+    kind = DiskFull if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) else StoreFailed
+    return kind(f"{path}: {error.strerror or error}")
+
+
+def clear(directory: Path) -> None:
+    """Drop the journals: what they knew is committed."""
+    for path in (directory / "contacts.0", directory / "contacts.1"):
+        path.unlink(missing_ok=True)

@@ -1,0 +1,182 @@
+"""Hosts that give up their back queues: what the front queues say of them is made true, within the writer's
+transaction.
+
+What sitemaps say of URLs, and who vouches for them: rows of the writer's transactions.
+
+Which rows hosts, domains and public suffixes have. Hot: every candidate and every link asks.
+"""
+
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+
+from gossamer.backends.sqlite.database import read_rows, write_rows
+from gossamer.model.batch import Batch, RetiredHost
+from gossamer.model.requeue import ReportedChange
+from gossamer.model.units import Domain, HostId, HostKey
+from gossamer.store.ports import WhenReported
+
+
+def retire(
+    db: sqlite3.Connection,
+    sql: Mapping[str, str],
+    retired: Sequence[RetiredHost],
+    stamp: float,
+    touch: Callable[[HostId, int, float], None],
+    *,
+    by_score: bool,
+) -> None:
+    """One entry per class with queued URLs, due when the first of them is and the host may be contacted; by score, as
+    good as the best of them. What is due now queues up at the end, beyond every reader's cursor. The host's clock is
+    kept apart from its entries, which a new URL may bring forward."""
+    for host_id, not_before in retired:
+        truth = db.execute(sql["front_truth"], (host_id,)).fetchall()
+        db.execute(sql["leave_fronts"], (host_id,))
+        rests = not_before > stamp
+        entries = []
+        for front, place in truth:
+            if by_score and front == 0 and not rests:
+                entries.append((host_id, front, place))
+            else:  # by score, a host that rests waits for its date, like a URL that does
+                entries.append((host_id, 1 if by_score else front, max(place, stamp, not_before)))
+        write_rows(db, sql["enter_front"], entries)
+        for entry in entries:
+            touch(*entry)
+        if rests:
+            db.execute(sql["rest_host"], (not_before, host_id))
+
+
+_HOSTS_REMEMBERED = 100_000
+
+DomainOf = Callable[[HostKey], tuple[Domain, int, str]]
+"""The registrable domain of a host, its partition and its public suffix."""
+
+
+class HostRows:
+    """Finds the rows, and makes those of hosts that are to have URLs. Remembers what it found."""
+
+    def __init__(self, db: sqlite3.Connection, sql: Mapping[str, str], domain_of: DomainOf) -> None:
+        self._db = db
+        self._sql = sql
+        self._domain_of = domain_of
+        self._hosts: dict[HostKey, tuple[HostId, int]] = {}  # host -> its row and its domain's
+        self._domains: dict[HostKey, int] = {}  # host -> its domain's row, 0 if there is none
+        self._strangers: dict[Domain, list[HostKey]] = {}  # a domain without a row -> its hosts in `_domains`
+        self._suffixes: dict[str, int] = {}
+        self.made = 0  # hosts, ever
+
+    def forget(self) -> None:
+        """Rows made in a transaction that was rolled back are not there."""
+        self._hosts.clear()
+        self._domains.clear()
+        self._strangers.clear()
+        self._suffixes.clear()
+
+    def ids_of(self, host: HostKey) -> tuple[HostId, int]:
+        """The rows of a host and of its domain; made if there are none."""
+        known = self._hosts.get(host)
+        if known is None:
+            if len(self._hosts) >= _HOSTS_REMEMBERED:
+                self._hosts.clear()
+            known = self._hosts[host] = self._find(host) or self._make(host)
+        return known
+
+    def domains_of(self, hosts: list[HostKey]) -> list[int]:
+        """The row of each host's domain, 0 where there is none; none is made."""
+        known = self._domains
+        try:
+            return [known[host] for host in hosts]
+        except KeyError:
+            pass
+        if len(known) >= _HOSTS_REMEMBERED:
+            known.clear()
+            self._strangers.clear()
+        for host in hosts:
+            if host not in known:
+                known[host] = self._domain_row(host)
+        return [known[host] for host in hosts]
+
+    def _find(self, host: HostKey) -> tuple[HostId, int] | None:
+        row: tuple[HostId, int] | None = self._db.execute(self._sql["host_by_name"], (host,)).fetchone()
+        return row
+
+    def _domain_row(self, host: HostKey) -> int:
+        found = self._hosts.get(host) or self._find(host)
+        if found is not None:
+            return found[1]
+        domain = self._domain_of(host)[0]  # known by another of its hosts?
+        row = self._db.execute(self._sql["domain_by_name"], (domain,)).fetchone()
+        if row is not None:
+            return int(row[0])
+        self._strangers.setdefault(domain, []).append(host)
+        return 0
+
+    def _make(self, host: HostKey) -> tuple[HostId, int]:
+        db, sql = self._db, self._sql
+        domain, partition, suffix = self._domain_of(host)
+        found = db.execute(sql["domain_by_name"], (domain,)).fetchone()
+        if found is None:
+            made = db.execute(sql["add_domain"], (domain, partition, self._suffix_row(suffix)))
+            domain_id = int(made.lastrowid or 0)
+            for stranger in self._strangers.pop(domain, ()):
+                self._domains.pop(stranger, None)
+        else:
+            domain_id = found[0]
+        self.made += 1
+        return HostId(int(db.execute(sql["add_host"], (host, domain_id)).lastrowid or 0)), domain_id
+
+    def _suffix_row(self, suffix: str) -> int:
+        known = self._suffixes.get(suffix)
+        if known is None:
+            row = self._db.execute(self._sql["suffix_by_name"], (suffix,)).fetchone()
+            if row is None:
+                known = int(self._db.execute(self._sql["add_suffix"], (suffix,)).lastrowid or 0)
+            else:
+                known = int(row[0])
+            self._suffixes[suffix] = known
+        return known
+
+
+def save_sitemaps(db: sqlite3.Connection, sql: Mapping[str, str], hosts: HostRows, batch: Batch) -> None:
+    """After the URLs of the batch have entered: what is said of them is said of rows that are there. Of a URL without
+    a row nothing is kept."""
+    if batch.hints:
+        rows = [
+            (hosts.ids_of(hint.host)[1], hint.fingerprint, hint.listed_in, hint.changefreq, hint.priority)
+            for hint in batch.hints
+        ]
+        write_rows(db, sql["save_hints"], rows)
+        dated = [
+            (hosts.ids_of(hint.host)[1], hint.fingerprint, hint.modified)
+            for hint in batch.hints
+            if hint.modified is not None
+        ]
+        write_rows(db, sql["save_modified"], dated)
+    if batch.sitemap_names:
+        named = [(hosts.ids_of(n.host)[1], n.fingerprint, n.named_by) for n in batch.sitemap_names]
+        write_rows(db, sql["name_sitemaps"], named)
+    if batch.sitemaps:
+        write_rows(db, sql["save_sitemaps"], batch.sitemaps)
+
+
+def bring_forward(
+    db: sqlite3.Connection,
+    sql: Mapping[str, str],
+    hosts: HostRows,
+    batch: Batch,
+    when: WhenReported,
+    stamp: float,
+) -> int:
+    """Pages that trusted lists say have changed since our visit are due when `when` says. Returns how many."""
+    told = [
+        (hosts.ids_of(hint.host)[1], hint.fingerprint, hint.modified, hint.believed)
+        for hint in batch.hints
+        if hint.believed is not False and hint.modified is not None and hint.modified <= stamp
+    ]
+    rows = []
+    for planned, *row in read_rows(db, sql["reported"], told, stamp):
+        page = ReportedChange(*row)
+        date = when(page)
+        if date is not None and date < planned:
+            rows.append((date, page.url_id))
+    write_rows(db, sql["bring_forward"], rows)
+    return len(rows)

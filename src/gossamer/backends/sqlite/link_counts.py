@@ -1,0 +1,277 @@
+"""The links of fetched pages as bytes: of one page for the link graph, of a commit until they are counted.
+
+Counts links: how many lead to each URL and domain, and the credit that flows along them.
+
+Hot: benchmarks/bench_store.py.
+
+Under an ordering by score, links are counted in the commit that brings them. Otherwise they wait in the table
+`uncounted` until there are many, or some seconds have passed: the links of a site repeat from page to page, and merged
+they cost a fraction. They leave that table in the transaction that counts them, so a crash neither loses nor doubles
+one; whatever it leaves there is counted on opening, by the same code.
+"""
+
+import sqlite3
+import sys
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from gossamer.backends.sqlite.database import read_rows, write_rows
+from gossamer.backends.sqlite.host_rows import HostRows
+from gossamer.backends.sqlite.reprioritise import Reprioritiser
+from gossamer.clock import Clock
+from gossamer.errors import StoreFailed
+from gossamer.model.batch import Linked, Moved
+from gossamer.model.facts import credit_handed_on
+from gossamer.model.settlement import PageLinks
+from gossamer.store.ports import Prioritiser
+
+_HEAD = 7  # numbers before the targets of a page
+
+
+class LinkedPage(NamedTuple):
+    """A page whose links are to be counted. Only targets in domains that have a row can be: the others are left out.
+
+    Of each kind, the first targets (`fresh_...` of them) are those that were not on the page when it was fetched
+    before: the others were counted then, and only get credit.
+    """
+
+    url_id: int
+    domain_id: int
+    parts: int  # all links of the page, into how many its credit goes
+    fresh_own: int
+    fresh_others: int
+    own: Sequence[int]  # fingerprints of the targets in the page's domain
+    others: Sequence[int]  # in other domains
+    domains: Sequence[int]  # of `others`, in the same order
+
+
+def fingerprint_bytes(prints: Iterable[int]) -> bytes:
+    """Fingerprints as the link graph keeps them: 64 bits each, little-endian."""
+    return _little_endian(array("q", prints)).tobytes()
+
+
+def fingerprints_from(stored: bytes) -> list[int]:
+    """The way back. Raises StoreFailed for what cannot be fingerprints."""
+    return _numbers(stored)
+
+
+def pages_bytes(pages: Iterable[LinkedPage]) -> bytes:
+    """The pages of a commit, all numbers in a row."""
+    numbers: list[int] = []
+    for url_id, domain_id, parts, fresh_own, fresh_others, own, others, domains in pages:
+        numbers += (url_id, domain_id, parts, fresh_own, fresh_others, len(own), len(others))
+        numbers += own
+        numbers += others
+        numbers += domains
+    return _little_endian(array("q", numbers)).tobytes()
+
+
+def pages_from(stored: bytes) -> Iterator[LinkedPage]:
+    """The way back. Raises StoreFailed for what cannot be pages."""
+    numbers = _numbers(stored)
+    at = 0
+    while at < len(numbers):
+        url_id, domain_id, parts, fresh_own, fresh_others, own, others = numbers[at : at + _HEAD]
+        first = at + _HEAD
+        second = first + own
+        third = second + others
+        at = third + others
+        yield LinkedPage(
+            url_id,
+            domain_id,
+            parts,
+            fresh_own,
+            fresh_others,
+            numbers[first:second],
+            numbers[second:third],
+            numbers[third:at],
+        )
+
+
+def _numbers(stored: bytes) -> list[int]:
+    numbers = array("q")
+    try:
+        numbers.frombytes(stored)
+    except ValueError as error:
+        raise StoreFailed(f"{len(stored)} bytes are no list of 64-bit numbers") from error
+    return _little_endian(numbers).tolist()
+
+
+def _little_endian(numbers: "array[int]") -> "array[int]":
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return numbers
+
+
+# At 170 pages of 60 links a second both come to the same. The more at once, the more of a site's links are the same:
+# with 50,000, pages of a thousand hosts cost a third less than with 20,000 (benchmarks/bench_store.py); with 200,000
+# the whole path some hundredths less than with 100,000.
+TARGETS_AT_ONCE = 200_000
+SECONDS_AT_MOST = 20.0
+
+
+class _Gains(NamedTuple):
+    """What the URLs of one domain get, by fingerprint; all of them are in `credit`."""
+
+    links: Counter[int]
+    others: Counter[int]  # of the links, those from other domains
+    credit: dict[int, int]
+
+
+class FirstLink(NamedTuple):
+    """What a page whose links are not counted yet gives to each of its targets."""
+
+    domain_id: int  # of the page
+    credit: int
+
+
+class LinkNews(NamedTuple):
+    """What counting has changed."""
+
+    moved: list[Moved]
+    linked: list[Linked]
+
+
+class LinkCounts:
+    """Stores the links of pages and counts them, within the writer's transactions."""
+
+    def __init__(
+        self,
+        db: sqlite3.Connection,
+        sql: Mapping[str, str],
+        hosts: HostRows,
+        prioritiser: Prioritiser,
+        clock: Clock,
+        targets_at_once: int,
+    ) -> None:
+        self._db = db
+        self._sql = sql
+        self._hosts = hosts
+        self._at_once = prioritiser.by_score
+        self._foresees = prioritiser.moved_by_links and not prioritiser.by_score
+        self._moves = Reprioritiser(db, sql, prioritiser)
+        self._clock = clock
+        self._enough = targets_at_once
+        self._counted_at = clock.monotonic()
+        self._waiting = 0  # targets in `uncounted`
+        self.look()
+
+    def look(self) -> None:
+        """See what is in the table: at the start, and after a transaction was rolled back."""
+        self._waiting = self._db.execute(self._sql["uncounted_targets"]).fetchone()[0]
+
+    def take(self, pages: list[PageLinks], stamp: float) -> LinkNews:
+        """Store the links of pages; count them, now or later. In the order of the pages: what the first hands on to
+        the second, the second hands on."""
+        found = self._store(pages) if pages else []
+        if self._at_once:
+            return self._count(found, stamp) if found else LinkNews([], [])
+        targets = sum(len(page.own) + len(page.others) for page in found)
+        if found:
+            self._db.execute(self._sql["put_off"], (targets, pages_bytes(found)))
+            self._waiting += targets
+        seconds = self._clock.monotonic() - self._counted_at
+        if self._waiting >= self._enough or (self._waiting and seconds >= SECONDS_AT_MOST):
+            return self.count_waiting(stamp)
+        return LinkNews([], [])
+
+    def to_be_counted(self, pages: list[PageLinks]) -> dict[int, FirstLink]:
+        """What the links of these pages will be found to give, by page; only where they are counted later."""
+        if not self._foresees or not pages:
+            return {}
+        rows = read_rows(self._db, self._sql["credits_of"], [(page.url_id,) for page in pages])
+        credit = {url_id: credit for url_id, _, credit in rows}
+        return {
+            page.url_id: FirstLink(
+                page.domain_id, credit_handed_on(credit.get(page.url_id, 0), len(page.prints)) if page.prints else 0
+            )
+            for page in pages
+        }
+
+    def any_waiting(self) -> bool:
+        """Whether pages are in the table, be it without a target."""
+        return self._db.execute(self._sql["any_uncounted"]).fetchone() is not None
+
+    def count_waiting(self, stamp: float) -> LinkNews:
+        """Count everything that was put off."""
+        stored = self._db.execute(self._sql["uncounted_pages"]).fetchall()
+        self._db.execute(self._sql["all_counted"])
+        self._waiting = 0
+        self._counted_at = self._clock.monotonic()
+        return self._count([page for (pages,) in stored for page in pages_from(pages)], stamp)
+
+    def _store(self, pages: list[PageLinks]) -> list[LinkedPage]:
+        """Put the pages into the link graph; returns what is to be counted of them."""
+        earlier = {
+            url_id: bytes.fromhex(targets)
+            for url_id, targets in read_rows(self._db, self._sql["links_of"], [(page.url_id,) for page in pages])
+        }
+        found, rows = [], []
+        for url_id, domain_id, prints, hosts in pages:
+            stored = fingerprint_bytes(prints)
+            rows.append((url_id, stored))
+            domains = self._hosts.domains_of(hosts)
+            own = [p for p, d in zip(prints, domains, strict=True) if d == domain_id]
+            others = [(p, d) for p, d in zip(prints, domains, strict=True) if d != domain_id and d]
+            fresh_own, fresh_others = len(own), len(others)
+            if url_id in earlier:
+                before = set(fingerprints_from(earlier[url_id]))
+                own.sort(key=before.__contains__)
+                others.sort(key=lambda target: target[0] in before)
+                fresh_own -= sum(1 for p in own if p in before)
+                fresh_others -= sum(1 for p, _ in others if p in before)
+            earlier[url_id] = stored
+            found.append(
+                LinkedPage(
+                    url_id,
+                    domain_id,
+                    len(prints),
+                    fresh_own,
+                    fresh_others,
+                    own,
+                    [p for p, _ in others],
+                    [d for _, d in others],
+                )
+            )
+        write_rows(self._db, self._sql["save_links"], rows)
+        return found
+
+    def _count(self, pages: list[LinkedPage], stamp: float) -> LinkNews:
+        gains = self._merged(pages)
+        rows = [
+            (domain_id, fingerprint, links.get(fingerprint, 0), others.get(fingerprint, 0), credit)
+            for domain_id, (links, others, gained) in gains.items()
+            for fingerprint, credit in gained.items()
+        ]
+        write_rows(self._db, self._sql["count_links"], rows)
+        linked = [Linked(domain_id, gain.links.total(), gain.others.total()) for domain_id, gain in gains.items()]
+        linked = [domain for domain in linked if domain.links]
+        write_rows(self._db, self._sql["count_domain_links"], linked)
+        return LinkNews(self._moves.after(rows, stamp), linked)
+
+    def _merged(self, pages: list[LinkedPage]) -> dict[int, _Gains]:
+        """What is to be added to the targets in each domain. A page's own credit goes down to nothing."""
+        ids = {page.url_id for page in pages}
+        rows = read_rows(self._db, self._sql["credits_of"], [(url_id,) for url_id in ids])
+        known = {url_id: (fingerprint, credit) for url_id, fingerprint, credit in rows}
+        gains: defaultdict[int, _Gains] = defaultdict(lambda: _Gains(Counter(), Counter(), {}))
+        for url_id, domain_id, parts, fresh_own, fresh_others, own, others, domains in pages:
+            links, _, gained = gains[domain_id]
+            part = 0
+            if url_id in known:
+                page, stored = known[url_id]
+                if parts:
+                    part = credit_handed_on(stored + gained.get(page, 0), parts)
+                gained[page] = -stored
+            for target in own:
+                gained[target] = gained.get(target, 0) + part
+            links.update(own if fresh_own == len(own) else own[:fresh_own])
+            for number, (target, of_domain) in enumerate(zip(others, domains, strict=True)):
+                links, from_others, gained = gains[of_domain]
+                gained[target] = gained.get(target, 0) + part
+                if number < fresh_others:
+                    links[target] += 1
+                    from_others[target] += 1
+        return gains

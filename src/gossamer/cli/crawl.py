@@ -1,0 +1,160 @@
+"""`gossamer crawl`: the crawl itself."""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TextIO
+
+from gossamer.backends.sqlite import reports
+from gossamer.backends.sqlite.database import fact
+from gossamer.cli import argparse_types as given
+from gossamer.cli.config_options import add_options, config_from
+from gossamer.cli.open_crawl import open_for_reading_command, reading_all, refuse_worker_share, remembered_by_crawl
+from gossamer.config.load import Config
+from gossamer.crawl.run.directory import holds_crawl, parts_of, read_layout
+from gossamer.crawl.visit.host_settings import ORDERS, HostControls
+from gossamer.errors import NotThisCrawl, UsageError
+from gossamer.observe.display import choose_display
+from gossamer.observe.formatting import number_of, printable
+from gossamer.observe.report import print_report
+from gossamer.observe.snapshot import Snapshot, to_contract
+from gossamer.seed.lists import Seed
+
+_MOST_NAMED = 5  # hosts that are named at the end
+
+USAGE = "[URL...] [options]"
+DESCRIPTION = """\
+Crawl from the given URLs until nothing is left, a limit is reached or you
+press Ctrl-C (once: finish what is in flight; twice: stop at once). Nothing is
+lost either way: the same command again goes on where this one stopped.
+
+Every option is also a key of gossamer.toml; the command line wins. On SIGHUP a
+running crawl takes scope, exclusions and limits from the file again."""
+
+EXAMPLE = """\
+  gossamer crawl https://example.org/ --max-pages 1000 --user-agent 'mybot/1.0 (+https://example.org/)'
+  gossamer crawl --seeds urls.txt --scope domain --dir news
+  gossamer crawl --query 'tidal power' --dir tides
+  gossamer crawl --dir news                            (resume)"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("urls", nargs="*", metavar="URL", help="a seed; https:// is added if it has no scheme")
+    parser.add_argument("--config", metavar="FILE", help="configuration file (default: gossamer.toml if present)")
+    parser.add_argument("--add-seeds", action="store_true", help="add the URLs to the crawl in the directory")
+    add_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    file = given.path(arguments, "config")
+    remembered = remembered_by_crawl(arguments, file)  # of the last start; this one will be remembered instead
+
+    def configured() -> Config:
+        return config_from(arguments, file, remembered)
+
+    config = configured()
+    refuse_worker_share(Path(config.dir))
+    add_seeds = given.flag(arguments, "add_seeds")
+    seeds = seeds_for(config, given.texts(arguments, "urls"), add_seeds=add_seeds)
+    return crawl_and_report(config, seeds, add_seeds=add_seeds, reread=configured)
+
+
+def seeds_for(config: Config, urls: Sequence[str], *, add_seeds: bool = False) -> list[Seed]:
+    """The seeds given as arguments, in the seeds file and by search engines.
+
+    Raises UsageError where a crawl cannot start without any, SearchFailed where an engine gives none.
+    """
+    from gossamer.config.policies import canonicaliser_for, check_config
+    from gossamer.seed.lists import read_arguments, read_seed_file
+
+    check_config(config)
+    canonicalise = canonicaliser_for(config).canonicalise
+    seeds = {seed.url: seed for seed in read_arguments(urls, canonicalise)}
+    if config.seeds is not None:
+        for seed in read_seed_file(config.seeds, canonicalise, sys.stdin.buffer):
+            seeds.setdefault(seed.url, seed)
+    queries = queries_to_ask(config, add_seeds)
+    if queries:
+        from gossamer.seed.engines import seeds_from_queries
+
+        for seed in seeds_from_queries(config, queries):
+            seeds.setdefault(seed.url, seed)
+    if not seeds and not holds_crawl(Path(config.dir)):
+        raise UsageError(
+            f"nothing to crawl: give a URL, --seeds FILE or --query TEXT (there is no crawl in {config.dir!r} to "
+            "resume either)"
+        )
+    return list(seeds.values())
+
+
+def queries_to_ask(config: Config, add_seeds: bool) -> list[str]:
+    """The queries whose results are no seeds of the crawl yet: one that is resumed is not asked again, since the engine
+    may say something else today. Raises NotThisCrawl where a new query would need --add-seeds."""
+    from gossamer.seed.search import place_of
+
+    queries = config.search.queries
+    directory = Path(config.dir)
+    made = [part for part in parts_of(directory) if holds_crawl(part)]
+    if not queries or not made:
+        return list(queries)
+    with open_for_reading_command(made[0]) as db:  # every part knows all seeds
+        places = reports.seed_places(db)
+    new = [query for query in queries if place_of(query) not in places]
+    if new and places and not add_seeds:
+        raise NotThisCrawl(
+            f"{directory} holds a crawl that was not started with the query {new[0]!r}; use another --dir, or "
+            "--add-seeds to add its results to this crawl"
+        )
+    return new
+
+
+def crawl_and_report(
+    config: Config, seeds: list[Seed], *, add_seeds: bool = False, reread: Callable[[], Config] | None = None
+) -> int:
+    """Run the crawl with its display, then say what came of it. Returns the exit status."""
+    if config.workers > 1:
+        from gossamer.workers.supervisor import run_workers as run_crawl
+    else:
+        if (layout := read_layout(Path(config.dir))) is not None:
+            raise NotThisCrawl(
+                f"{config.dir} holds a crawl by {layout[0]} workers, not by one; leave --workers out, or choose "
+                "another --dir"
+            )
+        from gossamer.crawl.run.signals import run_crawl
+
+    display = choose_display(config, sys.stderr)
+    try:
+        code, last = run_crawl(config, seeds, add_seeds=add_seeds, display=display, reread=reread)
+    finally:
+        display.close()
+    print_results(config, last, sys.stdout, sys.stderr)
+    if last.queued and not config.quiet:
+        _tell_of_paused(Path(config.dir), sys.stderr)
+    return code
+
+
+def _tell_of_paused(directory: Path, err: TextIO) -> None:
+    """Which hosts were left alone because somebody paused them through the service."""
+    controls = HostControls()
+    with reading_all(directory) as parts:
+        for part in parts:
+            controls.take_up(fact(part.db, ORDERS))
+    if paused := sorted(controls.paused):
+        names = ", ".join(map(printable, paused[:_MOST_NAMED])) + (" …" if len(paused) > _MOST_NAMED else "")
+        print(
+            f"{number_of(len(paused), 'host')} paused through the service, so not contacted: {names}. To resume: "
+            'gossamer serve, then POST /hosts/HOST {"action": "resume"}',
+            file=err,
+        )
+
+
+def print_results(config: Config, last: Snapshot, out: TextIO, err: TextIO) -> None:
+    """The report, and with --json the contract's object as the last line of `out`."""
+    if not config.quiet:
+        directory = Path(config.dir)
+        parts = parts_of(directory) if config.workers > 1 else ()
+        print_report(last, directory, err if config.json else out, parts)
+    if config.json:
+        print(json.dumps(to_contract(last)), file=out, flush=True)

@@ -1,0 +1,131 @@
+"""`gossamer demo`: a whole crawl on this machine alone, in half a minute."""
+
+import argparse
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gossamer.cli import argparse_types as given
+from gossamer.cli.config_options import add_options
+from gossamer.cli.crawl import crawl_and_report
+from gossamer.cli.open_crawl import holder_of
+from gossamer.config.load import Config
+from gossamer.config.sections import RetrySection
+from gossamer.errors import DirectoryError, DirectoryInUse, UsageError
+from gossamer.observe import formatting
+from gossamer.version import __version__
+
+if TYPE_CHECKING:
+    from gossamer.lab.simweb.config import SimWebConfig
+
+
+USAGE = "[--pages N] [options]"
+DESCRIPTION = """\
+Start a simulated web on loopback (hosts large and small, slow ones, broken
+ones, robots.txt rules, redirects, duplicates), crawl it as politely as the real
+one, and report. Nothing leaves this machine."""
+EXAMPLE = "  gossamer demo\n  gossamer demo --pages 1000 --delay 0.05 --json"
+
+MARK = ".gossamer-demo"
+_DEFAULT_DIR = "demo-crawl"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--pages", metavar="N", type=int, help="URLs of the simulated web (default: 4000)")
+    parser.add_argument("--hosts", metavar="N", type=int, help="hosts of the simulated web (default: about pages/27)")
+    parser.add_argument(
+        "--delay", metavar="SECONDS", type=float, default=0.05, help="delay between requests to a host (default: 0.05)"
+    )
+    parser.add_argument(
+        "--dir", metavar="DIR", default=_DEFAULT_DIR, help=f"directory, emptied first (default: {_DEFAULT_DIR})"
+    )
+    add_options(parser, only=("json", "quiet"))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from gossamer.config.policies import canonicaliser_for
+    from gossamer.lab.simweb.run import SimwebProcess
+    from gossamer.seed.lists import read_arguments
+
+    pages = given.at_least(1, given.whole(arguments, "pages"), "--pages") or 4000
+    hosts = given.at_least(1, given.whole(arguments, "hosts"), "--hosts") or max(pages * 150 // 4000, 1)
+    directory = Path(str(given.text(arguments, "dir")))
+    web = demo_web(pages, hosts)
+    prepare(directory)
+    with SimwebProcess(web) as served:
+        config = demo_config(
+            directory,
+            dns=served.dns_address,
+            delay=float(arguments.delay),
+            json=given.flag(arguments, "option_json"),
+            quiet=given.flag(arguments, "option_quiet"),
+        )
+        seeds = read_arguments(served.seeds, canonicaliser_for(config).canonicalise)
+        if not config.quiet:
+            print(f"crawling a simulated web of {pages:,} URLs on {hosts:,} hosts", file=sys.stderr)
+        code = crawl_and_report(config, seeds)
+    if not config.quiet:
+        print(hints(directory), file=sys.stderr if config.json else sys.stdout)
+    return code
+
+
+def demo_web(pages: int, hosts: int) -> "SimWebConfig":
+    """The simulated web of the demo. No host is so large that its gaps alone would take more than half a minute."""
+    from gossamer.lab.simweb.config import preset
+
+    return preset("demo", pages=pages, hosts=hosts, max_host_pages=max(pages * 230 * 150 // (4000 * hosts), 2))
+
+
+def demo_config(directory: Path, *, dns: str, delay: float, json: bool, quiet: bool) -> Config:
+    if not 0 <= delay < 3600:
+        raise UsageError(f"--delay: must be from 0 to 3600 seconds, not {delay:g}")
+    return Config(
+        dir=str(directory),
+        scope="tld:test",
+        delay=delay,
+        # The product token before the slash is what the web's robots.txt files speak of.
+        user_agent=f"gossamer/{__version__} (demo)",
+        dns=dns,
+        allow_private=True,
+        json=json,
+        quiet=quiet,
+        retry=RetrySection(delay=1.0),
+    )
+
+
+def prepare(directory: Path) -> None:
+    """An empty directory with the demo's mark; only one that bears it is ever removed. Raises DirectoryError."""
+    try:
+        if (directory / MARK).is_file() and not directory.is_symlink():
+            if holder_of(directory) is not None:
+                raise DirectoryInUse(f"another demo is running in {str(directory)!r}; choose another --dir")
+            shutil.rmtree(directory)
+        elif directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
+            raise DirectoryError(f"{str(directory)!r} was not made by a demo; choose another --dir")
+        directory.mkdir(parents=True, exist_ok=True)
+        (directory / MARK).write_text("Made by `gossamer demo`, which removes this directory when it starts again.\n")
+    except OSError as error:
+        raise DirectoryError(f"cannot use {str(directory)!r}: {error.strerror}") from error
+
+
+def command_name(program: Path) -> str:
+    """The command as it can be typed here: not everybody has it on the path."""
+    if program.name != "gossamer" or shutil.which("gossamer"):
+        return "gossamer"
+    here = Path.cwd()
+    return str(program.relative_to(here)) if program.is_relative_to(here) else str(program)
+
+
+def hints(directory: Path) -> str:
+    where = f"--dir {formatting.printable(str(directory))}"
+    me = command_name(Path(sys.argv[0]))
+    tries = (
+        (f"{me} pages {where} --state stored --limit 10", "what was stored"),
+        (f"{me} pages {where} --json --state duplicate", "which pages are the same"),
+        (f"{me} dead {where}", "what never answered"),
+        (f"{me} status {where}", "the totals once more"),
+        (f"{me} crawl URL --max-pages 100", "the real web; see crawl --help"),
+    )
+    width = max(len(command) for command, _ in tries)
+    return "\n".join(["Try next", *(f"  {command:<{width}}  {what}" for command, what in tries)])

@@ -1,0 +1,61 @@
+"""`gossamer explain`: the whole story of a URL."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from gossamer.cli import argparse_types as given
+from gossamer.cli.config_options import add_options, config_from
+from gossamer.cli.open_crawl import holder_of, reading_all, remembered_by_crawl
+from gossamer.config.policies import check_config
+from gossamer.crawl.run.directory import holds_crawl
+from gossamer.errors import NotThisCrawl, UsageError
+from gossamer.reports.explain.render import story_lines, story_object
+from gossamer.reports.explain.story import Story
+from gossamer.reports.queries import story_of
+
+USAGE = "URL [--dir DIR] [--json] [options]"
+DESCRIPTION = """\
+Explain a URL: how it was found, its canonical form, which rules apply to it,
+what it is waiting for, the results of its visits and where it is stored. For a
+URL never seen: what would happen to it. The crawl may be running. The rules
+are those of the crawl, of gossamer.toml and of the options."""
+EXAMPLE = """\
+  gossamer explain https://example.org/news/ --dir news
+  gossamer explain example.org/old --json | jq .next"""
+
+_RULES = (
+    *("dir", "scope", "max_depth", "order", "delay", "delay_factor", "user_agent", "filter.exclude_domains"),
+    "politeness.max_per_domain",
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("url", metavar="URL", help="https:// is added if it has no scheme")
+    parser.add_argument("--config", metavar="FILE", help="configuration file (default: gossamer.toml if present)")
+    parser.add_argument("--json", action="store_true", help="print a JSON object")
+    add_options(parser, _RULES)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    file = given.path(arguments, "config")
+    config = config_from(arguments, file, remembered_by_crawl(arguments, file))
+    check_config(config)
+    text = (given.text(arguments, "url") or "").strip()
+    if not text:
+        raise UsageError("there is no URL to explain: the text is empty")
+    directory = Path(config.dir)
+    if not holds_crawl(directory):
+        raise NotThisCrawl(f"there is no crawl in {str(directory)!r}; choose another with --dir")
+    with reading_all(directory):  # upgrades a crawl of an older version
+        story = story_of(config, text, running=holder_of(directory) is not None)
+    return _show(story, given.flag(arguments, "json"))
+
+
+def _show(story: Story, as_json: bool) -> int:
+    if as_json:
+        print(json.dumps(story_object(story)))
+    else:
+        sys.stdout.write("\n".join(story_lines(story)) + "\n")
+    return 0

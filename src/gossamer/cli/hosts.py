@@ -1,0 +1,98 @@
+"""`gossamer hosts`: a line for every host."""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from heapq import merge
+from itertools import islice
+
+from gossamer.backends.sqlite.database import fact
+from gossamer.backends.sqlite.reports import HOST_SORTS, HostFilter, HostRow, host_rows
+from gossamer.cli import argparse_types as given
+from gossamer.cli.config_options import config_from
+from gossamer.cli.open_crawl import add_directory_option, directory_of, reading_all
+from gossamer.clock import clock_of
+from gossamer.config.policies import PolicyCache
+from gossamer.crawl.visit.host_settings import ORDERS
+from gossamer.model.units import HostKey
+from gossamer.observe import formatting
+from gossamer.reports.explain.verdicts import cuts_of
+from gossamer.reports.queries import Json, host_object, orders_from
+
+USAGE = "[--host HOST] [--sort ORDER] [--limit N] [--cut] [--json]"
+DESCRIPTION = """\
+Show one line per host: state, queued and fetched URLs, delay and next contact,
+orders given through the service, and excluded URLs by reason; below it, each
+URL shape that was cut as a trap. The crawl may be running."""
+EXAMPLE = """\
+  gossamer hosts --sort queued --limit 20
+  gossamer hosts --cut --json | jq .cuts"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add_directory_option(parser)
+    parser.add_argument("--config", metavar="FILE", help="configuration file (default: gossamer.toml if present)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object per line")
+    parser.add_argument("--host", metavar="HOST", help="only this host; *.example.org for all subdomains")
+    parser.add_argument("--cut", action="store_true", help="only hosts with a trap that was cut")
+    parser.add_argument(
+        "--sort", choices=list(HOST_SORTS), default="queued", help="order of the lines (default: queued)"
+    )
+    parser.add_argument("--limit", metavar="N", type=int, help="at most N hosts")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    limit = given.at_least(0, given.whole(arguments, "limit"), "--limit")
+    host, as_json = given.text(arguments, "host"), given.flag(arguments, "json")
+    config = config_from(argparse.Namespace(), given.path(arguments, "config"))
+    sort, cut = str(given.text(arguments, "sort")), given.flag(arguments, "cut")
+    directory = directory_of(arguments)
+    with reading_all(directory) as parts:
+        orders = orders_from(*(fact(part.db, ORDERS) for part in parts))
+        wanted = HostFilter(host=host)
+        most = None if cut else limit
+        rows = merge(*(host_rows(part.db, wanted, sort, limit=most) for part in parts), key=_key_of(sort))
+        chosen = list(islice((row for row in rows if not cut or _is_cut(row)), limit))
+    book, now = PolicyCache(config), clock_of(directory).now()
+    if not chosen and not as_json:
+        print("no such hosts", file=sys.stderr)
+    for row in chosen:
+        about = host_object(row, book, now, orders.ordered_for(HostKey(row.host)))
+        text = json.dumps(about) if as_json else "\n".join(host_lines(about))
+        sys.stdout.write(text + "\n")
+    return 0
+
+
+def _key_of(sort: str) -> Callable[[HostRow], tuple[float | str, str]]:
+    key = HOST_SORTS[sort].key
+    return lambda row: (key(row), row.host)
+
+
+def _is_cut(row: HostRow) -> bool:
+    shapes, refused = cuts_of(row.budget)
+    return bool(shapes or refused) or any(reason.startswith("trap") for reason in row.excluded)
+
+
+def host_lines(about: Json) -> list[str]:
+    """A line with what matters, and one for each shape that was cut."""
+    excluded, cuts = about["excluded"], about["cuts"]
+    assert isinstance(excluded, dict) and isinstance(cuts, list)
+    wait, delay = about["wait"], about["delay"]
+    assert isinstance(wait, float | int) and isinstance(delay, float | int)
+    parts = [f"{formatting.printable(str(about['host'])):<32}  {about['state']:<7}  {about['queued']:>8} queued"]
+    parts.append(f"{about['fetched']:>8} fetched")
+    parts.append(f"delay {formatting.seconds(delay)}" + (" by order" if about["ordered_delay"] is not None else ""))
+    if about["paused"]:
+        parts.append("paused through the service")
+    else:
+        parts.append(f"next in {formatting.span(wait)}" if wait > 0 else "next now")
+    if about["dropped"]:
+        parts.append("dropped through the service")
+    if about["trouble"]:
+        parts.append(formatting.printable(str(about["trouble"])))
+    if excluded:
+        parts.append("kept out: " + ", ".join(f"{reason} {n}" for reason, n in excluded.items()))
+    lines = ["  ".join(parts)]
+    lines += [f"    {cut['reason']}  {formatting.printable(str(cut['shape']))}: {cut['figures']}" for cut in cuts]
+    return lines

@@ -1,0 +1,67 @@
+"""`gossamer index`: a sorted CDXJ index of the crawl's WARC files, for replay tools."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from gossamer.backends.sqlite.verify import warc_lengths
+from gossamer.backends.warc.cdxj import SortedLines, index_lines
+from gossamer.cli import argparse_types as given
+from gossamer.cli.open_crawl import add_directory_option, archive_of, directory_of, reading_all
+from gossamer.clock import SteadyClock
+from gossamer.observe import formatting
+from gossamer.observe.display import ProgressLine
+from gossamer.reports.export.formats import open_output
+
+USAGE = "[-o FILE] [options]"
+DESCRIPTION = """\
+Write a CDXJ index of the archive, for pywb and other replay tools: one line
+per document with the position of its record, sorted. It covers what is
+committed now; run it again later for the rest. The crawl may be running."""
+EXAMPLE = """\
+  gossamer index
+  gossamer index --dir news -o - | head
+  gossamer index -o index.cdxj.gz"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add_directory_option(parser)
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="output file (default: index.cdxj in the directory of the crawl); - is standard output",
+    )
+    parser.add_argument("--json", action="store_true", help="print a JSON object to standard error when done")
+    parser.add_argument("--quiet", action="store_true", help="print no progress and no summary")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    directory = directory_of(arguments)
+    output = given.text(arguments, "output") or str(directory / "index.cdxj")
+    quiet = given.flag(arguments, "quiet")
+    with reading_all(directory) as parts:
+        committed = {part.archive + name: n for part in parts for name, n in warc_lengths(part.db).items()}
+    archive = archive_of(directory)
+    total = sum(committed.values())
+    line = ProgressLine(sys.stderr, SteadyClock(), "indexing", shown=not quiet)
+    folder = None if output == "-" else Path(output).absolute().parent
+    done = number = 0
+    with SortedLines(folder) as lines:
+        for name, length in committed.items():
+            line.show(done, total, name)
+            number += lines.add(index_lines(archive / name, length, name))
+            done += length
+        with open_output(output) as stream:
+            stream.writelines(lines)
+    line.clear()
+    if given.flag(arguments, "json"):
+        print(json.dumps({"records": number, "files": len(committed), "output": output}), file=sys.stderr)
+    elif not quiet:
+        of = formatting.number_of(len(committed), "file")
+        print(
+            f"{formatting.number_of(number, 'record')} of {of} indexed in {formatting.printable(output)}",
+            file=sys.stderr,
+        )
+    return 0

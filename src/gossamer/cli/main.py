@@ -1,0 +1,104 @@
+"""The command line: finds the command, and says in one line what went wrong.
+
+Exit status: 0 done (finished, or a limit was reached), 1 failed, 2 bad usage, 130 interrupted.
+"""
+
+import argparse
+import difflib
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import Protocol, cast
+
+from gossamer.cli import COMMANDS
+from gossamer.cli.argparse_types import Parser
+from gossamer.errors import GossamerError, UsageError
+from gossamer.observe.formatting import printable
+from gossamer.version import __version__
+
+FAILED, BAD_USAGE, INTERRUPTED = 1, 2, 130
+
+
+class Command(Protocol):
+    """What each module of `gossamer.cli` offers."""
+
+    USAGE: str
+    DESCRIPTION: str
+    EXAMPLE: str
+
+    def configure(self, parser: argparse.ArgumentParser) -> None: ...
+
+    def run(self, arguments: argparse.Namespace) -> int: ...
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command. Returns the exit status; raises nothing but what is a bug of ours."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        code = _run(words)
+        sys.stdout.flush()
+    except GossamerError as error:
+        return _complain(str(error), BAD_USAGE if isinstance(error, UsageError) else FAILED)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has seen enough. What is still buffered would fail again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        return _complain(f"{error.filename}: {error.strerror}" if error.filename else str(error), FAILED)
+    return code
+
+
+def _run(words: list[str]) -> int:
+    if not words or words[0] in ("-h", "--help", "help"):
+        if len(words) < 2 or words[0] != "help":
+            sys.stdout.write(overview())
+            return 0 if words else BAD_USAGE
+        words = [words[1], "--help"]
+    if words[0] in ("-V", "--version", "version"):
+        print(f"gossamer {__version__}")
+        return 0
+    name = words[0]
+    if name not in COMMANDS:
+        raise UsageError(_unknown(name))
+    command = cast(Command, importlib.import_module(f"gossamer.cli.{name}"))
+    parser = Parser(f"gossamer {name}", command.USAGE, command.DESCRIPTION, command.EXAMPLE)
+    command.configure(parser)
+    try:
+        # Intermixed, so that URLs may stand between options.
+        arguments = parser.parse_intermixed_args(words[1:])
+    except SystemExit as done:  # --help
+        return int(done.code or 0)
+    return command.run(arguments)
+
+
+def overview() -> str:
+    """What `gossamer --help` shows."""
+    width = max(map(len, COMMANDS))
+    commands = "\n".join(f"  {name:<{width}}  {summary}" for name, summary in COMMANDS.items())
+    return (
+        "gossamer: a polite, prioritised, crash-proof web crawler\n\n"
+        "usage: gossamer COMMAND [options]\n\n"
+        f"{commands}\n\n"
+        "gossamer COMMAND --help explains a command; gossamer --version names this one.\n"
+        "To see it work, without a network: gossamer demo\n"
+    )
+
+
+def _unknown(name: str) -> str:
+    if name.startswith("-"):
+        return f"unknown option {printable(name, 60)!r}: the command comes first (see gossamer --help)"
+    message = f"no such command: {printable(name, 60)!r}"
+    near = difflib.get_close_matches(name, COMMANDS, n=1)
+    return f"{message}. Did you mean {near[0]!r}?" if near else f"{message} (see gossamer --help)"
+
+
+def _complain(message: str, code: int) -> int:
+    print(f"gossamer: error: {printable(' '.join(message.split()))}", file=sys.stderr)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

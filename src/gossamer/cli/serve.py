@@ -1,0 +1,72 @@
+"""`gossamer serve`: the crawl as a service."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from gossamer.cli import argparse_types as given
+from gossamer.cli.config_options import add_options, config_from
+from gossamer.cli.open_crawl import refuse_worker_share, remembered_by_crawl
+from gossamer.config.load import Config
+from gossamer.config.policies import canonicaliser_for, check_config
+from gossamer.crawl.run.directory import read_layout
+from gossamer.errors import NotThisCrawl, UsageError
+from gossamer.observe.formatting import printable
+from gossamer.seed.lists import Seed, read_arguments
+
+USAGE = "[URL...] [--dir DIR] [--host ADDRESS] [--port N] [options]"
+DESCRIPTION = """\
+Run a crawl that is controlled over HTTP: seeds, limits, pause and resume, dead
+letters; see docs/SERVICE.md. Binds to localhost by default. Changes need the
+token in DIR/service.token. Pages are visited again when they are due, unless
+--no-keep-fresh is given; with nothing to do, the crawl waits for seeds. Ctrl-C
+stops it; nothing is lost."""
+EXAMPLE = """\
+  gossamer serve --dir news --port 8470
+  curl -H "Authorization: Bearer $(cat news/service.token)" -H 'Content-Type: application/json' \\
+       -d '{"urls": ["https://example.org/"]}' http://127.0.0.1:8470/seed/urls"""
+
+_NOT_OURS = ("seeds", "json", "quiet", "search.queries")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    from gossamer.cli.config_options import OPTIONS
+
+    parser.add_argument("urls", nargs="*", metavar="URL", help="a seed; more can be added over HTTP")
+    parser.add_argument("--config", metavar="FILE", help="configuration file (default: gossamer.toml if present)")
+    add_options(parser, tuple(option.key for option in OPTIONS if option.key not in _NOT_OURS))
+    parser.add_argument("--json", action="store_true", help="print the address as a JSON object")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    file = given.path(arguments, "config")
+    unless_said = {**remembered_by_crawl(arguments, file), "recrawl": {"keep_fresh": True}}
+
+    def configured() -> Config:
+        return config_from(arguments, file, unless_said)
+
+    config = configured()
+    check_config(config)
+    directory = Path(config.dir)
+    refuse_worker_share(directory)
+    if (layout := read_layout(directory)) is not None:
+        raise NotThisCrawl(
+            f"{printable(str(directory))} holds a crawl by {layout[0]} workers, and gossamer serve crawls with one; go "
+            "on with it by gossamer crawl, or choose another --dir"
+        )
+    if config.workers > 1:
+        raise UsageError(f"--workers: gossamer serve crawls with one worker, not {config.workers}; see gossamer crawl")
+    seeds: list[Seed] = read_arguments(given.texts(arguments, "urls"), canonicaliser_for(config).canonicalise)
+    as_json = given.flag(arguments, "json")
+
+    from gossamer.service.server import serve
+
+    def ready(address: str, directory: Path) -> None:
+        token = directory / "service.token"
+        if as_json:
+            print(json.dumps({"address": address, "token_file": str(token)}), flush=True)
+        else:
+            print(f"serving {printable(str(directory))} at {address} (token: {printable(str(token))})", file=sys.stderr)
+
+    return serve(config, seeds, add_seeds=True, on_ready=ready, reread=configured)

@@ -1,0 +1,242 @@
+"""`gossamer simulate`: how fast would each ordering reach the important pages of a known web?"""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gossamer.cli import argparse_types as given
+from gossamer.cli import simulate_recrawl
+from gossamer.errors import UsageError
+
+if TYPE_CHECKING:
+    from gossamer.lab.simulate.graph import LinkGraph
+    from gossamer.lab.simulate.plot import Drawing
+    from gossamer.lab.simulate.replay import Curve, Plan
+
+
+USAGE = "GRAPH | --crawl DIR | --web simweb | --recrawl [...]"
+DESCRIPTION = """\
+Replay a link graph under the orderings, without fetching anything, and show
+which share of the total PageRank the first 1, 5, 10, 25 and 50 % of the pages
+hold. GRAPH is a file: the number of pages, then a line of page numbers for the
+links of each page; plain or gzip. Or it is the directory of a crawl, whose
+stored links are replayed from its own seeds. Orders: mercator bfs dfs novelty
+balance importance, those of plugins, push (importance with all links kept),
+backlink random omniscient (of the known pages the truly best) and all-sorted
+(all pages by PageRank, which no crawl can do). With --recrawl: months of
+visits to pages that change, and how fresh each recrawl policy keeps the copies.
+Policies: optimal fixed nutch-adaptive stormcrawler-adaptive, those of plugins,
+and known-rates, which no crawl can do."""
+EXAMPLE = """\
+  gossamer simulate --web simweb --pages 20000 --plot orders.svg
+  gossamer simulate --crawl crawl --order importance --plot orders.svg
+  gossamer simulate cnr-2000.graph-txt.gz --rest 20
+  gossamer simulate --recrawl --plot fresh.svg
+  gossamer simulate --recrawl --web simweb --hosts 40 --pages 1000
+  gossamer simulate --recrawl --changes doc-site-changes.tsv.gz --policy optimal"""
+
+_WEBS = ("simweb",)
+_POLITE = 20
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("graph", metavar="GRAPH", nargs="?", help="a graph file, or the directory of a crawl")
+    parser.add_argument(
+        "--sites", metavar="FILE", help="file with the first page of each site (default: GRAPH's .site-starts.txt)"
+    )
+    parser.add_argument("--crawl", metavar="DIR", help="replay the links that the crawl in DIR has stored")
+    parser.add_argument("--web", metavar="NAME", choices=_WEBS, help="simweb: replay the simulated web")
+    parser.add_argument("--hosts", metavar="N", type=int, help="hosts of the simulated web")
+    parser.add_argument("--pages", metavar="N", type=int, help="URLs of the simulated web")
+    parser.add_argument("--seed", metavar="S", type=int, help="seed of the random generator (default: 1)")
+    parser.add_argument("--order", metavar="NAME", action="append", help="only this ordering (repeatable)")
+    parser.add_argument(
+        "--rest",
+        metavar="K",
+        type=int,
+        action="append",
+        help="fetch slots between visits to a site (repeatable; default: 0 and 20)",
+    )
+    parser.add_argument(
+        "--seeds", metavar="N", type=int, help="number of random seeds (default: 10; for a crawl, its own seeds)"
+    )
+    parser.add_argument("--sets", metavar="N", type=int, help="average over N sets of random seeds (default: 3)")
+    parser.add_argument("--plot", metavar="FILE", help="draw the curves as SVG; FILE ends in .svg")
+    parser.add_argument("--json", action="store_true", help="print a JSON object")
+    simulate_recrawl.configure(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    if given.flag(arguments, "recrawl"):
+        return _run_recrawl(arguments)
+    for name in simulate_recrawl.OPTIONS:
+        if getattr(arguments, name) is not None:
+            raise UsageError(f"--{name} is about recrawl policies: give --recrawl too")
+    from gossamer.config.plugins import orderings
+    from gossamer.lab.simulate.graph import pagerank
+    from gossamer.lab.simulate.policies import POLICIES, policy_of
+    from gossamer.lab.simulate.replay import as_json, compare, plain_table
+
+    found = orderings()
+    drawing = drawing_of(arguments)
+    plan = plan_of(arguments, found)
+    for order in found.keys() & plan.orders:
+        found[order]()  # a plugin that is broken is told before the long part begins
+    policies = {**{name: policy_of(make) for name, make in found.items()}, **POLICIES}
+    tell = _teller()
+    tell("reading the graph")
+    graph = graph_of(arguments)
+    if graph.seeds:
+        plan = from_own_seeds(plan, arguments)
+    tell("PageRank")
+    ranks = pagerank(graph)
+    curves = compare(graph, ranks, plan, tell, policies)
+    tell("")
+    if drawing is not None:
+        draw(drawing, f"{graph.name}: {graph.pages:,} pages, {graph.sites:,} sites", curves)
+    if given.flag(arguments, "json"):
+        print(json.dumps(as_json(graph, curves, plan)))
+        return 0
+    start = f"{plan.seeds} seeds" if plan.seeds is not None else f"the crawl's own {len(graph.seeds)} seeds"
+    mean = f", mean of {len(plan.sets)} sets" if len(plan.sets) > 1 else ""
+    print(f"{graph.name}: {graph.pages:,} pages, {graph.links:,} links, {graph.sites:,} sites")
+    print(f"percent of the total PageRank in the first pages; {start}{mean}\n")
+    sys.stdout.write(plain_table(curves, plan))
+    return 0
+
+
+def _run_recrawl(arguments: argparse.Namespace) -> int:
+    simulate_recrawl.check_installed()
+    from gossamer.lab.simulate.recrawl_report import plot
+
+    drawing = drawing_of(arguments)
+    comparison = simulate_recrawl.run(arguments, _teller())
+    if drawing is not None:
+        write_drawing(drawing, plot(comparison))
+    return 0
+
+
+def plan_of(arguments: argparse.Namespace, installed: Iterable[str]) -> "Plan":
+    """What was asked for, with orderings that are built in or `installed`. Raises UsageError naming what cannot be."""
+    from gossamer.lab.simulate.replay import Plan
+
+    plan = Plan()
+    orders = tuple(dict.fromkeys(given.texts(arguments, "order"))) or plan.orders
+    known = (*plan.orders, *(name for name in installed if name not in plan.orders))
+    for order in orders:
+        if order not in known:
+            raise UsageError(f"--order: {order!r} is none of {', '.join(known)}")
+    rests = tuple(dict.fromkeys(int(text) for text in given.texts(arguments, "rest"))) or (0, _POLITE)
+    for rest in rests:
+        given.at_least(0, rest, "--rest")
+    seeds = given.at_least(1, given.whole(arguments, "seeds"), "--seeds") or plan.seeds
+    sets = given.at_least(1, given.whole(arguments, "sets"), "--sets") or len(plan.sets)
+    return Plan(orders=orders, rests=rests, seeds=seeds, sets=tuple(range(1, sets + 1)))
+
+
+def from_own_seeds(plan: "Plan", arguments: argparse.Namespace) -> "Plan":
+    """The plan for a graph that says where its crawl began, unless other seeds were asked for."""
+    if given.whole(arguments, "seeds") is not None:
+        return plan
+    if given.whole(arguments, "sets") is not None:
+        raise UsageError("--sets is about random seeds, but the crawl's own are used: give --seeds too")
+    return replace(plan, seeds=None, sets=(1,))
+
+
+def graph_of(arguments: argparse.Namespace) -> "LinkGraph":
+    """The graph of the file, the crawl or the simulated web. Raises UsageError where it is not clear which."""
+    from gossamer.lab.simulate.graph import graph_of_web, read_graph
+    from gossamer.lab.simweb.config import preset
+
+    path, crawl, sites = (given.path(arguments, name) for name in ("graph", "crawl", "sites"))
+    web = given.text(arguments, "web")
+    numbers = {name: n for name in ("hosts", "pages", "seed") if (n := given.whole(arguments, name)) is not None}
+    if web is not None and not path is crawl is sites is None:
+        raise UsageError("--web simweb takes no files")
+    if web is None and numbers:
+        raise UsageError(f"--{next(iter(numbers))} is about the simulated web: give --web simweb")
+    if path is not None and path.is_dir():
+        path, crawl = None, crawl or path
+    if crawl is not None:
+        if not path is sites is None:
+            raise UsageError("--crawl takes no files: a crawl knows its sites")
+        return graph_of_crawl(crawl)
+    if path is not None:
+        return read_graph(path, sites)
+    if web is None:
+        raise UsageError("nothing to simulate: give a graph file, --crawl DIR or --web simweb")
+    if {"hosts", "pages"} & numbers.keys():
+        numbers.setdefault("max_host_pages", 0)  # the preset's cap was meant for its own size
+    return graph_of_web(preset("demo", **numbers))
+
+
+def graph_of_crawl(directory: Path) -> "LinkGraph":
+    """The links that a crawl has stored. Raises NotThisCrawl where there is none, UsageError where it has no pages."""
+    from gossamer.backends.sqlite.all_workers import JoinedGraph
+    from gossamer.backends.sqlite.export_reader import GraphReader
+    from gossamer.cli.open_crawl import reading_all
+    from gossamer.lab.simulate.graph import make_graph
+
+    with reading_all(directory) as parts:
+        readers = [GraphReader(part.db) for part in parts]
+        stored: GraphReader | JoinedGraph = readers[0]
+        if len(readers) > 1:
+            from gossamer.cli.open_crawl import prints_in
+
+            stored = JoinedGraph(readers, prints_in(directory))
+        pages = stored.pages
+        if not pages.seeds:
+            raise UsageError(f"the crawl in {directory} has no seeds to start from")
+        return make_graph(
+            directory.resolve().name,
+            stored.links(),
+            pages.site_of,
+            suffix_of=pages.suffix_of,
+            urls=pages.urls,
+            seeds=pages.seeds,
+        )
+
+
+def drawing_of(arguments: argparse.Namespace) -> Path | None:
+    """Where to draw. Raises UsageError for what cannot be drawn or written, before anything long has begun."""
+    path = given.path(arguments, "plot")
+    if path is None:
+        return None
+    if path.suffix.lower() != ".svg":
+        raise UsageError(f"--plot: {str(path)!r} must end in .svg, the only format there is")
+    if not path.parent.is_dir():
+        raise UsageError(f"cannot write {path}: there is no directory {path.parent}")
+    return path
+
+
+def draw(path: Path, title: str, curves: "Sequence[Curve]") -> None:
+    """Raises UsageError where the file cannot be written."""
+    from gossamer.lab.simulate.plot import plot
+
+    write_drawing(path, plot(title, curves))
+
+
+def write_drawing(path: Path, drawing: "Drawing") -> None:
+    """Raises UsageError as `draw` does."""
+    from gossamer.lab.simulate.plot import svg
+
+    try:
+        path.write_text(svg(drawing), encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}") from error
+
+
+def _teller() -> Callable[[str], None]:
+    """Shows on a terminal what is being done, each thing in place of the one before; elsewhere nothing."""
+    if not sys.stderr.isatty():
+        return lambda _: None
+
+    def tell(what: str) -> None:
+        sys.stderr.write(f"\r\x1b[K{what}")
+        sys.stderr.flush()
+
+    return tell

@@ -1,0 +1,335 @@
+"""`gossamer status`: the totals of a crawl, and what it waits for."""
+
+import argparse
+import dataclasses
+import json
+import sys
+from collections.abc import Iterable, Mapping
+
+from gossamer.backends.sqlite import all_workers, reports
+from gossamer.backends.sqlite.database import fact
+from gossamer.backends.sqlite.reports import MOST_OVERDUE, recrawl_report
+from gossamer.cli import argparse_types as given
+from gossamer.cli.open_crawl import add_directory_option, directory_of, holder_of, reading_all
+from gossamer.clock import clock_of
+from gossamer.config.load import Config, known_shape, shape_of
+from gossamer.crawl.run.directory import parts_of, read_layout
+from gossamer.crawl.visit.host_settings import ORDERS, HostControls, is_paused
+from gossamer.model.units import HostKey, Instant
+from gossamer.observe import formatting
+from gossamer.observe.formatting import Section, plain_report
+from gossamer.observe.freshness import FreshnessMetrics, budget_words, freshness_object, merge_freshness, pace_words
+from gossamer.observe.snapshot import Snapshot, crawl_state, read_live
+from gossamer.observe.wait_reasons import Waits, joined_waits, or_more, waiting_for
+from gossamer.recrawl.freshness import figures_on_record
+from gossamer.workers.hub import merged
+
+USAGE = "[--dir DIR] [--json]"
+DESCRIPTION = """\
+Show the totals of a crawl and what it is waiting for. The crawl may be
+running."""
+EXAMPLE = "  gossamer status\n  gossamer status --dir news --json | jq .waits"
+
+_MOST_NAMED = 5  # hosts of a kind of order
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add_directory_option(parser)
+    parser.add_argument("--json", action="store_true", help="print a JSON object")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    directory = directory_of(arguments)
+    holder, holders = holder_of(directory), [holder_of(part) for part in parts_of(directory)]
+    now = clock_of(directory).now()
+    orders = HostControls()
+    with reading_all(directory) as parts:
+        dbs = [part.db for part in parts]
+        totals = [reports.status(db) for db in dbs]
+        ordered = [fact(db, ORDERS) for db in dbs]
+        layout = read_layout(directory)
+        options = known_shape(reports.remembered_options(dbs[0]) if layout is None else layout[1])
+        on_record = [reports.waits(db, now) for db in dbs]
+        freshenings = [figures_on_record(**recrawl_report(db, now)._asdict(), now=now) for db in dbs]
+        under_way = all_workers.under_way(dbs)
+    lives = [
+        None if process is None else read_live(part.directory, process, now)
+        for part, process in zip(parts, holders, strict=True)
+    ]
+    found = all_workers.totals(totals, under_way)
+    figures = merge_freshness([(each, _number(own["pages"])) for each, own in zip(freshenings, totals, strict=True)])
+    waits = joined_waits(
+        [
+            waits_of(each, own, running=process is not None)
+            for each, own, process in zip(on_record, lives, holders, strict=True)
+        ]
+    )
+    if under_way and waits.due is not None:  # they are queued as soon as their owners have them
+        waits = dataclasses.replace(waits, due=waits.due + under_way)
+    known = [own for own in lives if own is not None]
+    live = merged(known, finished=False) if known else None
+    for text in ordered:
+        orders.take_up(text)
+    state = "at rest" if holder is None else state_by(live, _number(found["queued"]))
+    paused = any(map(is_paused, ordered))
+    if given.flag(arguments, "json"):
+        about = {
+            "dir": str(directory),
+            "running": holder is not None,
+            "state": state,
+            "next_due": formatting.timestamp(next_due(waits, now)),
+        }
+        told = {
+            "waits": waits_object(waits, holder is not None, now),
+            "ordered": orders_object(orders, paused),
+            "recrawl": recrawl_object(found, figures),
+            "load": None if live is None else load_object(live),
+            "options": options,
+        }
+        print(json.dumps({**found, **about, **told}))
+        return 0
+    by_whom = f" (process {holder})" if holder else ""
+    title = f"Crawl in {formatting.printable(str(directory))}: {state}{by_whom}"
+    waited = for_what(waits, holder is not None, now)
+    sections = [
+        Section(title, tuple(total_rows(found, live))),
+        Section(f"Waits for {waited}" if waited else "Waits for nothing", waits_rows(waits, now)),
+        Section("Ordered through the service", orders_rows(orders, paused)),
+        Section("Recrawls", recrawl_rows(found, figures)),
+        *outcome_sections(found),
+        Section("Remembered options", option_rows(options)),
+    ]
+    sys.stdout.write(plain_report([section for section in sections if section.rows]))
+    return 0
+
+
+# --- what it waits for -------------------------------------------------------------------------------------
+
+
+def waits_of(waits: Waits, live: Snapshot | None, *, running: bool) -> Waits:
+    """What is on record, and what only the running process knows. Of a crawl at rest nothing is in flight."""
+    if not running:
+        return dataclasses.replace(waits, in_flight=0)
+    if live is None:
+        return waits
+    # On record a host that is being visited looks as if it might be contacted; its process knows better.
+    return dataclasses.replace(
+        waits,
+        in_flight=live.in_flight,
+        unread=live.documents_waiting,
+        ready_hosts=live.hosts_ready,
+        dns_failing=live.dns_failing,
+        proxy_failing=live.proxy_failing,
+        store_failing=live.store_failing,
+        store_slow=live.store_slow,
+        paused=live.paused,
+    )
+
+
+def state_by(live: Snapshot | None, queued: int) -> str:
+    """What a running crawl does, in the words of the service. One that has not told us anything runs."""
+    if live is None:
+        return "running"
+    return crawl_state(
+        stopping=live.stopping,
+        paused=live.paused,
+        store_failing=live.store_failing,
+        store_slow=live.store_slow,
+        busy=queued > 0 or live.in_flight > 0,
+    )
+
+
+def next_due(waits: Waits, now: Instant) -> Instant | None:
+    """When the next URL may be visited; None if none is queued."""
+    if waits.ready_hosts:
+        return now
+    return min((when for when in (waits.next_contact, waits.next_retry) if when is not None), default=None)
+
+
+def for_what(waits: Waits, running: bool, now: Instant) -> str:
+    """What keeps the crawl from going on; of one at rest, that somebody starts it."""
+    found = waiting_for(waits, now)
+    if running or not (found or waits.due):
+        return found
+    return f"a start of the crawl, then {found}" if found else "a start of the crawl"
+
+
+def waits_object(waits: Waits, running: bool, now: Instant) -> reports.Json:
+    """Numbers, and moments in ISO 8601; null is not known, or not there. See `Waits`."""
+    found: reports.Json = {"for": for_what(waits, running, now)}
+    for field in dataclasses.fields(waits):
+        value = getattr(waits, field.name)
+        found[field.name] = formatting.timestamp(value) if field.name.startswith("next_") else value
+    return found
+
+
+def load_object(live: Snapshot) -> reports.Json:
+    shares = [round(share, 2) for share in live.selector_shares]
+    return {"mode": live.load, "reason": live.load_reason, "selector_shares": shares}
+
+
+def waits_rows(waits: Waits, now: Instant) -> tuple[tuple[str, str, str], ...]:
+    def first(what: str, when: Instant | None) -> str:
+        if when is None:
+            return ""
+        ahead = f" (in {formatting.span(when - now)})" if when > now else ""
+        return f"{what} {formatting.timestamp(when)}{ahead}"
+
+    def known(count: int | None, counted_to: int | None = None) -> str:
+        return "unknown" if count is None else or_more(count, counted_to)
+
+    urls, hosts = waits.urls_counted_to, waits.hosts_counted_to
+    unread = f"{formatting.number_of(waits.unread, 'document')} to be read" if waits.unread else ""
+    ready = f"hosts that may be contacted: {or_more(waits.ready_hosts, hosts)}"
+    return (
+        ("in flight", known(waits.in_flight), unread),
+        ("due now", known(waits.due), ready),
+        ("resting hosts", known(waits.resting_hosts, hosts), first("the first may be contacted", waits.next_contact)),
+        ("retries", known(waits.retries, urls), first("the next is due", waits.next_retry)),
+        ("recrawls", known(waits.recrawls, urls), first("the next is due", waits.next_recrawl)),
+        (
+            "missing",
+            known(waits.missing),
+            first("asked again, at a start or if it keeps fresh, from", waits.next_missing),
+        ),
+    )
+
+
+# --- what was ordered --------------------------------------------------------------------------------------
+
+
+def orders_object(orders: HostControls, paused: bool) -> reports.Json:
+    """Whether the whole crawl is paused, and all hosts that are not crawled as any other; delays in seconds."""
+    return {
+        "paused": paused,
+        "paused_hosts": sorted(orders.paused),
+        "dropped_hosts": sorted(orders.dropped),
+        "delays": dict(sorted(orders.delays.items())),
+    }
+
+
+def orders_rows(orders: HostControls, paused: bool) -> tuple[tuple[str, str, str], ...]:
+    """A row for each kind of order that was given, with the first hosts that it is about."""
+
+    def named(hosts: Iterable[HostKey]) -> str:
+        first = sorted(hosts)
+        more = " …" if len(first) > _MOST_NAMED else ""
+        return ", ".join(formatting.printable(host) + after(host) for host in first[:_MOST_NAMED]) + more
+
+    def after(host: HostKey) -> str:
+        return f" ({formatting.seconds(orders.delays[host])})" if host in orders.delays else ""
+
+    kinds = (("paused hosts", orders.paused), ("dropped hosts", orders.dropped), ("slowed hosts", orders.delays))
+    crawl = (("the crawl", "paused", "the service starts no visits until it is resumed"),) if paused else ()
+    return crawl + tuple((kind, formatting.count(len(hosts)), named(hosts)) for kind, hosts in kinds if hosts)
+
+
+# --- visiting again ----------------------------------------------------------------------------------------
+
+
+def recrawl_object(found: reports.Json, figures: FreshnessMetrics) -> reports.Json:
+    """What came of visiting again, what it costs, and how fresh the copies are, by what is known of their changes."""
+    counted = {name: found[name] for name in ("refreshed", "not_modified", "unchanged", "changed", "reported")}
+    return {**counted, **freshness_object(figures)}
+
+
+def recrawl_rows(found: reports.Json, figures: FreshnessMetrics) -> tuple[tuple[str, str, str], ...]:
+    """Nothing before the first visit."""
+    if figures.fresh is None or figures.price is None:
+        return ()
+    dear = (
+        f"; more at {formatting.count(figures.dear_hosts)} hosts that allow too few visits"
+        if figures.dear_hosts
+        else ""
+    )
+    price = f"at a price of {figures.price:.4g}{dear}"
+    rows = (
+        ("fresh", f"{100 * figures.fresh:.1f} %", "of the pages, by what is known of their changes"),
+        ("scheduled", formatting.count(figures.scheduled), f"{budget_words(figures)}, {price}"),
+        ("visits", formatting.count(_number(found["fetched"])), pace_words(figures)),
+        (
+            "overdue",
+            or_more(figures.overdue, MOST_OVERDUE),
+            f"visited when the crawl runs; {formatting.count(figures.waiting)} are queued",
+        ),
+        ("visited again", formatting.count(_number(found["refreshed"])), ""),
+        ("not modified", formatting.count(_number(found["not_modified"])), "as the server said"),
+        ("unchanged", formatting.count(_number(found["unchanged"])), ""),
+        ("changed", formatting.count(_number(found["changed"])), ""),
+        ("reported", formatting.count(_number(found["reported"])), "changes that sitemaps and feeds told us of"),
+    )
+    return rows if found["refreshed"] else rows[:4]
+
+
+# --- the report --------------------------------------------------------------------------------------------
+
+
+def total_rows(found: reports.Json, live: Snapshot | None) -> list[tuple[str, str, str]]:
+    states = _counts(found["states"])
+    left = "nothing is left to do" if found["finished"] else ""
+    rows = [
+        (
+            "pages stored",
+            formatting.count(_number(found["pages"])),
+            f"{formatting.size(_number(found['warc_bytes']))} of WARC files",
+        ),
+        ("responses", formatting.count(_number(found["fetched"])), formatting.size(_number(found["bytes"]))),
+        ("URLs discovered", formatting.count(_number(found["discovered"])), f"from {found['seeds']} seeds"),
+        ("by sitemaps", formatting.count(_number(found["sitemap_urls"])), f"of these, listed in {found['sitemaps']}"),
+        (
+            "hosts",
+            formatting.count(_number(found["hosts"])),
+            f"in {formatting.count(_number(found['domains']))} domains",
+        ),
+        ("queued", formatting.count(states["queued"]), left),
+    ]
+    if live is not None:
+        shares = " / ".join(f"{share:.0f}" for share in live.selector_shares)
+        rows.append(("load", live.load, formatting.printable(f"{live.load_reason}; turns by class: {shares} %")))
+    return rows
+
+
+def option_rows(options: Mapping[str, object]) -> tuple[tuple[str, str, str], ...]:
+    """The options that differ from the defaults: what a resume goes on with unless it is told otherwise."""
+    usual = shape_of(Config())
+    rows = []
+    for key, value in options.items():
+        if isinstance(value, dict):
+            before = usual.get(key)
+            rows += [(f"{key}.{name}", own) for name, own in value.items() if own != _of(before, name)]
+        elif value != usual.get(key):
+            rows.append((key, value))
+    return tuple((name, formatting.printable(_shown(value), 60), "") for name, value in rows)
+
+
+def _of(section: object, name: str) -> object:
+    return section.get(name) if isinstance(section, dict) else None
+
+
+def _shown(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def outcome_sections(found: reports.Json) -> list[Section]:
+    others = {word: n for word, n in _counts(found["states"]).items() if word not in ("stored", "queued", "missing")}
+    return [
+        Section("Other outcomes", _rows(others)),
+        Section("Answers", _rows(_counts(found["statuses"]))),
+        Section("Errors by reason", _rows(_counts(found["errors"]))),
+        Section("Excluded by reason", _rows(_counts(found["excluded"]))),
+        Section("Dead letters by reason", _rows(_counts(found["dead_by_reason"]))),
+    ]
+
+
+def _rows(counts: dict[str, int]) -> tuple[tuple[str, str, str], ...]:
+    return tuple(
+        (formatting.printable(name, 40), formatting.count(n), "") for name, n in formatting.largest(counts, 20)
+    )
+
+
+def _counts(value: object) -> dict[str, int]:
+    return {str(name): int(n) for name, n in value.items()} if isinstance(value, dict) else {}
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) else 0

@@ -1,0 +1,153 @@
+"""`gossamer verify`: every row has its record, every record its row, and the indexes agree."""
+
+import argparse
+import json
+import sqlite3
+import sys
+from pathlib import Path
+
+from gossamer.backends.sqlite import reports
+from gossamer.backends.sqlite.verify import Auditor, Repair, warc_lengths
+from gossamer.cli import argparse_types as given
+from gossamer.cli.config_options import config_from
+from gossamer.cli.open_crawl import Piece, add_directory_option, directory_of, holder_of, holding_all, reading_all
+from gossamer.clock import SteadyClock, clock_of
+from gossamer.config.load import Config
+from gossamer.config.policies import ordering_for
+from gossamer.observe import formatting
+from gossamer.observe.display import ProgressLine
+from gossamer.reports.verify.files import FileChecker
+from gossamer.reports.verify.problems import Findings, Kind, Problem, check_rows, joined_findings
+from gossamer.reports.verify.repair import repair
+
+USAGE = "[--repair] [--dir DIR] [--json]"
+DESCRIPTION = """\
+Check the archive against the database: every row must have a record with the
+right digest, every record a row, and the indexes must agree. Prints what is
+wrong, by kind, with examples. The crawl may be running, except for --repair.
+The exit status is 1 if something is wrong and was not repaired."""
+EXAMPLE = """\
+  gossamer verify
+  gossamer verify --dir news --json | jq .problems
+  gossamer verify --repair && gossamer crawl"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add_directory_option(parser)
+    parser.add_argument(
+        "--config", metavar="FILE", help="configuration file of the crawl (default: gossamer.toml if present)"
+    )
+    parser.add_argument(
+        "--repair", action="store_true", help="repair what can be repaired safely; the crawl must not be running"
+    )
+    parser.add_argument("--json", action="store_true", help="print a JSON object")
+    parser.add_argument("--quiet", action="store_true", help="print no progress")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    directory = directory_of(arguments)
+    config = config_from(argparse.Namespace(), given.path(arguments, "config"))
+    line = ProgressLine(sys.stderr, SteadyClock(), "verifying", shown=not given.flag(arguments, "quiet"))
+    if given.flag(arguments, "repair"):
+        findings, queued = _with_repair(directory, config, line)
+        left = [kind for kind in findings.counts if not kind.repair]
+    else:
+        running = holder_of(directory) is not None
+        with reading_all(directory) as parts:
+            found = [examined(part.db, part.directory, config, line, running=running) for part in parts]
+        findings = of_all(parts, found)
+        queued, left = None, list(findings.counts)
+    line.clear()
+    if given.flag(arguments, "json"):
+        print(json.dumps(as_object(findings, queued, line.seconds)))
+    else:
+        sys.stdout.write("\n".join(report(findings, queued, line.seconds)) + "\n")
+    return 1 if left else 0
+
+
+def _with_repair(directory: Path, config: Config, line: ProgressLine) -> tuple[Findings, int]:
+    with holding_all(directory) as parts:
+        done = [_mended(part.db, part.directory, config, line) for part in parts]
+    return of_all(parts, [findings for findings, _ in done]), sum(queued for _, queued in done)
+
+
+def _mended(db: sqlite3.Connection, directory: Path, config: Config, line: ProgressLine) -> tuple[Findings, int]:
+    findings = examined(db, directory, config, line, running=False)
+    if findings.sound or Kind.DATABASE in findings.counts:
+        return findings, 0  # nothing is written into a database that is damaged itself
+    ordering = ordering_for(config, reports.queue_order(db))
+    mending = Repair(db, clock_of(directory).now(), ordering.standing)
+    return findings, repair(findings, directory / "warc", Auditor(db), mending)
+
+
+def of_all(parts: list[Piece], found: list[Findings]) -> Findings:
+    """What was found with each worker, as one; its problems say whose they are."""
+    if len(parts) == 1:
+        return found[0]
+    return joined_findings({part.directory.name: findings for part, findings in zip(parts, found, strict=True)})
+
+
+def examined(db: sqlite3.Connection, directory: Path, config: Config, line: ProgressLine, *, running: bool) -> Findings:
+    """Everything that is wrong with a crawl."""
+    findings = Findings()
+    auditor = Auditor(db, lambda done, total: line.show(done, total, "rows"))
+    for what in auditor.integrity():
+        findings.add(Problem(Kind.DATABASE, what))
+    committed = warc_lengths(db)
+    total = sum(committed.values())
+    checker = FileChecker(
+        directory / "warc",
+        auditor.captures_of,
+        findings,
+        config.fetch.max_body_bytes,
+        lambda done: line.show(done, total, "archive"),
+    )
+    checker.check(committed, running=running)
+    check_rows(auditor, findings)
+    return findings
+
+
+def report(findings: Findings, queued: int | None, seconds: float) -> list[str]:
+    """For people: what was looked at, then each kind of problem with examples and what is to be done."""
+    looked = (
+        f"{formatting.number_of(findings.urls, 'URL')}, {formatting.number_of(findings.captures, 'capture')} in "
+        f"{formatting.number_of(findings.records, 'record')} of {formatting.number_of(findings.files, 'WARC file')} "
+        f"({formatting.size(findings.bytes)}) in {formatting.span(seconds)}"
+    )
+    lines = [f"{'all is well' if findings.sound else 'something is wrong'}: {looked}"]
+    if findings.set_aside:
+        lines.append(f"  {formatting.number_of(findings.set_aside, 'record')} set aside by an earlier repair")
+    for kind, number in findings.counts.most_common():
+        lines.append(f"{kind.word}: {formatting.count(number)} times: {kind.meaning}")
+        lines += [f"    {formatting.printable(what)}" for what in findings.examples(kind)]
+        if number > len(findings.examples(kind)):
+            lines.append(f"    and {formatting.count(number - len(findings.examples(kind)))} more")
+        done = "repaired" if queued is not None else "with --repair"
+        lines.append(f"  {done}: {kind.repair}" if kind.repair else "  cannot be repaired: restore a copy")
+    if queued:
+        lines.append(f"{formatting.number_of(queued, 'URL')} queued again: run gossamer crawl to fetch them")
+    return lines
+
+
+def as_object(findings: Findings, queued: int | None, seconds: float) -> dict[str, object]:
+    return {
+        "sound": findings.sound,
+        "urls": findings.urls,
+        "files": findings.files,
+        "records": findings.records,
+        "captures": findings.captures,
+        "bytes": findings.bytes,
+        "set_aside": findings.set_aside,
+        "problems": {
+            kind.word: {
+                "number": number,
+                "meaning": kind.meaning,
+                "repair": kind.repair or None,
+                "examples": findings.examples(kind),
+            }
+            for kind, number in findings.counts.most_common()
+        },
+        "repaired": queued is not None,
+        "queued_again": queued,
+        "seconds": round(seconds, 3),
+    }

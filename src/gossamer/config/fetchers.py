@@ -1,0 +1,47 @@
+"""Who fetches, as a configuration asks for it: one fetcher for each scheme that may be opened."""
+
+from collections.abc import Callable
+from typing import Final
+
+from gossamer.clock import Clock
+from gossamer.config.load import Config
+from gossamer.fetch.ftp.fetcher import FtpFetcher
+from gossamer.fetch.http.body import BodyMemory
+from gossamer.fetch.http.curl import CurlFetcher
+from gossamer.fetch.ports import Fetcher, FetchLimits, SchemeFetcher
+from gossamer.model.units import Seconds
+
+TLS_TIMEOUT: Final = Seconds(10.0)
+
+
+def fetch_limits_for(config: Config) -> FetchLimits:
+    wishes = config.fetch
+    return FetchLimits(
+        connect=Seconds(wishes.connect_timeout),
+        tls=TLS_TIMEOUT,
+        head=Seconds(wishes.head_timeout),
+        idle=Seconds(wishes.idle_timeout),
+        total=Seconds(wishes.total_timeout),
+        body_bytes=wishes.max_body_bytes,
+    )
+
+
+def fetcher_for(
+    config: Config, clock: Clock, allow: Callable[[str], bool], room: BodyMemory | None = None
+) -> SchemeFetcher:
+    """The fetcher of a crawl; `allow` is asked about every address before it is dialled. `room` is for the bodies under
+    way of all schemes together."""
+    room = room or BodyMemory()
+    limits = fetch_limits_for(config)
+    web = CurlFetcher(
+        config.user_agent,
+        limits,
+        clock,
+        allow=allow,
+        ca_file=config.fetch.ca_bundle,
+        room=room,
+    )
+    speaking: dict[str, Fetcher] = {"http": web, "https": web}
+    if config.fetch.ftp:
+        speaking["ftp"] = FtpFetcher(config.user_agent, limits, clock, allow=allow, room=room)
+    return SchemeFetcher(speaking, web.times)

@@ -1,0 +1,232 @@
+"""Configuration: frozen, typed sections, read once.
+
+Every option of `gossamer crawl` is a top-level key of gossamer.toml under the same name (`max-pages` or `max_pages`);
+what is rarely changed stands in sections. The command line wins over the file. An unknown key, a wrong type or an
+impossible value is refused by name.
+"""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+import msgspec
+
+from gossamer.config.sections import (
+    ArchiveSection,
+    ContentSection,
+    FetchSection,
+    FilterSection,
+    FrontierSection,
+    HostSection,
+    IdentitySection,
+    LogSection,
+    PolitenessSection,
+    PrioritySection,
+    RecrawlSection,
+    RetrySection,
+    SearchSection,
+    Section,
+    ServiceSection,
+    SitemapsSection,
+    TrapsSection,
+    about,
+    at_least,
+)
+from gossamer.errors import ConfigError, UsageError
+
+T = TypeVar("T")
+
+
+DEFAULT_USER_AGENT = "gossamer/0.1"
+
+
+class Config(Section, frozen=True, kw_only=True):
+    """All settings of a crawl. The defaults are polite."""
+
+    dir: Annotated[str, about("directory of the crawl")] = "crawl"
+    seeds: Annotated[str | None, about("file of seeds, or `-` for standard input")] = None
+    scope: Annotated[
+        str, about("`host`, `domain`, `any`, `host:NAME`, `domain:NAME` or `tld:nz`; several separated by commas")
+    ] = "host"
+    max_pages: Annotated[int | None, about("stop after this many stored documents. Default: no limit")] = None
+    max_depth: Annotated[int, about("links followed from a seed")] = 20
+    order: Annotated[str, about("`mercator`, `bfs`, `dfs`, `novelty`, `balance`, `importance` or a plugin's")] = (
+        "mercator"
+    )
+    delay: Annotated[float, about("seconds from the end of a response to the next request to its host")] = 1.0
+    delay_factor: Annotated[float, about("or this many times the last fetch time, if that is longer")] = 10.0
+    concurrency: Annotated[int, about("visits at a time; never more than one per host")] = 80
+    workers: Annotated[int, about("number of processes; each crawls its own share of the domains")] = 1
+    user_agent: Annotated[str, about("printable ASCII, beginning with a product name; say here how to reach you")] = (
+        DEFAULT_USER_AGENT
+    )
+    dns: Annotated[str | None, about("name servers as `HOST:PORT`, separated by commas. Default: the system's")] = None
+    allow_private: Annotated[bool, about("permit private and loopback addresses")] = False
+    allow_networks: Annotated[tuple[str, ...], about("private networks to permit, such as `10.1.0.0/16`")] = ()
+    json: Annotated[bool, about("as `--json`")] = False
+    quiet: Annotated[bool, about("as `--quiet`")] = False
+    hooks: Annotated[tuple[str, ...], about("names of hooks of installed packages to call")] = ()
+    rehearse: float | None = None  # `--rehearse`, for tests and experiments; not a key of the file
+    filter: FilterSection = FilterSection()
+    identity: IdentitySection = IdentitySection()
+    traps: TrapsSection = TrapsSection()
+    fetch: FetchSection = FetchSection()
+    politeness: PolitenessSection = PolitenessSection()
+    retry: RetrySection = RetrySection()
+    frontier: FrontierSection = FrontierSection()
+    priority: PrioritySection = PrioritySection()
+    archive: ArchiveSection = ArchiveSection()
+    content: ContentSection = ContentSection()
+    search: SearchSection = SearchSection()
+    sitemaps: SitemapsSection = SitemapsSection()
+    recrawl: RecrawlSection = RecrawlSection()
+    log: LogSection = LogSection()
+    service: ServiceSection = ServiceSection()
+    host: dict[str, HostSection] = msgspec.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        at_least(self, 0, "delay", "delay_factor", "max_depth")
+        at_least(self, 1, "concurrency", "workers", "max_pages", "rehearse")
+        if not self.user_agent or any(not " " <= c <= "~" for c in self.user_agent) or len(self.user_agent) > 500:
+            raise ValueError("user_agent must be printable ASCII on one line, at most 500 characters")
+        if not re.match(r"[A-Za-z_-]+", self.user_agent):
+            raise ValueError("user_agent must begin with a product name: it is what robots.txt is asked about")
+        for server in self.name_servers:
+            if not re.fullmatch(r"(\[[0-9A-Fa-f:.]+\]|[^:\s]+):\d{1,5}", server):
+                raise ValueError(f"dns must be HOST:PORT, not {server!r}")
+        bounds, shares = len(self.priority.bounds), len(self.frontier.shares)
+        if self.order == "mercator" and bounds != shares - 1:
+            raise ValueError(f"priority.bounds must be one fewer than frontier.shares, not {bounds} and {shares}")
+
+    @property
+    def name_servers(self) -> tuple[str, ...]:
+        """The name servers to ask, in turn; none: the system's."""
+        return tuple(server.strip() for server in self.dns.split(",")) if self.dns is not None else ()
+
+    @property
+    def robots_agent(self) -> str:
+        """The product token that robots.txt files are asked about."""
+        found = re.match(r"[A-Za-z_-]+", self.user_agent)
+        assert found is not None
+        return found.group()
+
+
+_FIXED = (
+    *("fetch.tls_timeout", "fetch.robots_timeout", "fetch.max_connections", "frontier.quantum", "archive.warc_prefix"),
+    *("filter.max_links_per_page", "traps.hosts_per_domain", "traps.max_repeats"),
+    *("retry.max_delay", "retry.missing_tries", "retry.host_patience"),
+    *("sitemaps.max_bytes", "sitemaps.max_entries", "sitemaps.max_levels", "sitemaps.max_files", "sitemaps.max_urls"),
+    *("service.head_timeout", "service.request_timeout", "service.max_connections", "service.max_requests"),
+    "service.patience",
+)
+CHANGED_KEYS = {
+    **dict.fromkeys(_FIXED, "this key was removed, its value is fixed now; delete the line"),
+    "sitemaps.strict": "this key was removed, sitemaps may list any URL in scope; delete the line",
+    "filter.drop_tracking": 'this key was removed; write tracking = "remove" under [identity], or delete the line',
+    "filter.drop_sessions": 'this key was removed; write sessions = "remove" under [identity], or delete the line',
+    "filter.sort_query": 'this key was removed; write order = "sort" under [identity], or delete the line',
+    "recrawl.capacity_share": "this key was removed; set recrawl.budget, in visits per day, instead",
+    "recrawl.rehearse": "this key was removed; delete the line",
+    "identity.tracking": 'must be "ignore" (formerly true), "keep" (formerly false) or "remove"',
+    "identity.sessions": 'must be "ignore" (formerly true), "keep" (formerly false) or "remove"',
+    "identity.order": 'must be "ignore" (formerly true), "keep" (formerly false) or "sort"',
+}
+"""What to do about keys of earlier versions that were removed or take other values now."""
+
+# Problems that sections find themselves begin with the key.
+_OURS = re.compile(r"[a-z][a-z0-9_.]+ must ").match
+
+
+def read_toml(path: Path) -> dict[str, object]:
+    """The keys of a configuration file, hyphens as underscores."""
+    try:
+        with path.open("rb") as file:
+            return underscored(tomllib.load(file))
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} is not valid TOML: {error}") from error
+
+
+def underscored(table: Mapping[str, object]) -> dict[str, object]:
+    """Keys as they are in the sections. Names of hosts and of header fields are no keys of ours: they stay."""
+    found: dict[str, object] = {}
+    for key, value in table.items():
+        key = key.replace("-", "_")
+        if not isinstance(value, dict) or key == "headers":
+            found[key] = value
+        elif key == "host":
+            found[key] = {name: underscored(own) if isinstance(own, dict) else own for name, own in value.items()}
+        else:
+            found[key] = underscored(value)
+    return found
+
+
+SHAPING = ("scope", "max_depth", "order", "workers", "dns", "allow_private", "allow_networks", "filter", "identity")
+"""What makes a crawl the crawl that it is. Its directory remembers these keys, so that a resume need not name them."""
+
+
+def shape_of(config: Config) -> dict[str, object]:
+    """The keys of a configuration that its crawl remembers, as they come back from JSON."""
+    plain: dict[str, object] = msgspec.json.decode(msgspec.json.encode(config))
+    return {key: value for key, value in plain.items() if key in SHAPING}
+
+
+def known_shape(remembered: Mapping[str, object]) -> dict[str, object]:
+    """What was remembered, as far as this version knows the keys."""
+    found = {key: value for key, value in remembered.items() if key in SHAPING and key in Config.__struct_fields__}
+    before, identity = found.get("filter"), found.get("identity")
+    if isinstance(before, dict) and isinstance(identity, dict):
+        found["identity"] = _identity_of(before, identity)
+    for name, section in (("filter", FilterSection), ("identity", IdentitySection)):
+        within = found.get(name)
+        if isinstance(within, dict):
+            found[name] = {key: value for key, value in within.items() if key in section.__struct_fields__}
+    return found
+
+
+def _identity_of(remembered: Mapping[str, object], identity: Mapping[str, object]) -> dict[str, object]:
+    """The remembered `[identity]`, where a version with booleans and `filter.drop_*` has written it as now."""
+    found = dict(identity)
+    for key, former, changed in (
+        ("tracking", "drop_tracking", "remove"),
+        ("sessions", "drop_sessions", "remove"),
+        ("order", "sort_query", "sort"),
+    ):
+        if isinstance(identity.get(key), bool):
+            found[key] = changed if remembered.get(former) else "ignore" if identity[key] else "keep"
+    return found
+
+
+def make_config(file: Mapping[str, object], options: Mapping[str, object]) -> Config:
+    """Defaults, then the file, then the options that were given (None: not given). Raises ConfigError."""
+    if "rehearse" in file:
+        raise ConfigError("rehearse", "no such key")
+    merged = {**file, **{key: value for key, value in options.items() if value is not None}}
+    hosts = merged.get("host")
+    if isinstance(hosts, dict):
+        # One by one, since msgspec does not say in which of them something is wrong.
+        merged["host"] = {name: _convert(own, HostSection, f'host."{name}"') for name, own in hosts.items()}
+    return _convert(merged, Config)
+
+
+def _convert(value: object, kind: type[T], within: str = "") -> T:
+    try:
+        return msgspec.convert(value, kind, strict=True)
+    except msgspec.ValidationError as error:
+        raise _named(str(error), within) from error
+
+
+def _named(message: str, within: str) -> ConfigError:
+    """msgspec's message, with the key in front: 'Expected `int`, got `str` - at `$.fetch.max_redirects`'."""
+    problem, _, where = message.partition(" - at `$")
+    path = ".".join(part for part in (within, where.rstrip("`").lstrip(".")) if part)
+    if found := re.search(r"unknown field `(.+?)`", problem):
+        key = ".".join(part for part in (path, found.group(1)) if part)
+        return ConfigError(key, CHANGED_KEYS.get(key, "no such key"))
+    if _OURS(problem):
+        key, _, rest = problem.partition(" ")
+        return ConfigError(".".join(part for part in (path, key) if part), rest)
+    return ConfigError(path, CHANGED_KEYS.get(path, problem.replace("`", "")))

@@ -1,0 +1,323 @@
+"""What a configuration asks for, as the policies that decide. Light: a command that only asks loads no fetcher.
+
+What a configuration decides by, each part made when it is first needed and kept: for whoever asks about many URLs.
+
+`wishes` says what the parts are. Light: loads no fetcher. Several threads may use one book.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from gossamer.clock import Clock, clock_of
+from gossamer.config.load import Config
+from gossamer.config.sections import RecrawlRuleSection, RecrawlSection
+from gossamer.errors import ConfigError
+from gossamer.fetch.dns.policy import parse_networks
+from gossamer.filter.canonical import Canonicaliser
+from gossamer.filter.domains import partition_of, public_suffix, registrable_domain
+from gossamer.filter.host_table import HostPatterns, HostTable, UrlPattern, host_table
+from gossamer.filter.identity import Identities, IdentityRules
+from gossamer.filter.query_rules import CanonicalRules
+from gossamer.filter.rules import EXCLUDED_EXTENSIONS, MAX_REPEATS, EntryRules
+from gossamer.filter.scope import Scope, parse_domains, parse_scope
+from gossamer.filter.trap_budget import GRACE, HOSTS_PER_DOMAIN, TrapPolicy
+from gossamer.frontier.breaker import BreakerPolicy
+from gossamer.frontier.orderings import ORDERINGS, Ordering
+from gossamer.frontier.orderings.mercator import Mercator
+from gossamer.frontier.politeness import PolitenessPolicy
+from gossamer.frontier.retries import RetryPolicy
+from gossamer.model.partition import PARTITIONS
+from gossamer.model.units import Domain, HostKey, Seconds
+from gossamer.recrawl.estimate import USUAL
+from gossamer.recrawl.policies import RECRAWL_POLICIES
+from gossamer.recrawl.policy import DAY, RecrawlPolicy
+from gossamer.recrawl.rules import NEVER_AGAIN, PageFacts, PageStatus, RecrawlRule, RecrawlRules
+from gossamer.recrawl.visit_value import value
+
+MAX_RETRY_DELAY: Final = Seconds(3600.0)
+"""The longest delay before a failed URL, host or robots.txt is tried again."""
+MISSING_TRIES: Final = 3
+"""Visits that find a URL missing before it is gone."""
+HOST_PATIENCE: Final = Seconds(900.0)
+"""A host that is down for longer takes its URLs to the dead letters."""
+
+
+def check_config(config: Config) -> None:
+    """Refuse what cannot work before anything is touched. Raises ConfigError."""
+    rules_for(config, parse_scope(config.scope))
+    ordering_for(config)
+    recrawl_policy_for(config)
+    parse_networks(config.allow_networks)
+    if config.workers > 1 and config.rehearse is not None:
+        raise ConfigError("workers", "a rehearsal is for one worker: their clocks would differ")
+
+
+def schemes_of(config: Config) -> tuple[str, ...]:
+    return ("http", "https", "ftp") if config.fetch.ftp else ("http", "https")
+
+
+def canonicaliser_for(config: Config) -> Canonicaliser:
+    identity = config.identity
+    return Canonicaliser(
+        CanonicalRules(
+            drop_tracking=identity.tracking == "remove",
+            drop_sessions=identity.sessions == "remove",
+            drop_query=config.filter.drop_query,
+            sort_query=identity.order == "sort",
+            keep=frozenset(map(str.lower, identity.keep)),
+            schemes=schemes_of(config),
+        )
+    )
+
+
+def rules_for(config: Config, scope: Scope) -> EntryRules:
+    """The rules of entry, within `scope`. Raises ConfigError."""
+    wishes = config.filter
+    extensions = wishes.exclude_extensions
+    return EntryRules(
+        scope=scope,
+        excluded_domains=parse_domains(wishes.exclude_domains, "filter.exclude_domains"),
+        include_patterns=tuple(UrlPattern(text) for text in wishes.include),
+        exclude_patterns=tuple(UrlPattern(text) for text in wishes.exclude),
+        host_patterns=_host_patterns(config),
+        schemes=schemes_of(config),
+        max_depth=config.max_depth,
+        max_url_bytes=wishes.max_url_bytes,
+        max_repeats=MAX_REPEATS if config.traps.cut else None,
+        free_of_traps=_free_of_traps(config),
+        excluded_extensions=EXCLUDED_EXTENSIONS
+        if extensions is None
+        else frozenset(e.lower().removeprefix(".") for e in extensions),
+    )
+
+
+def _host_patterns(config: Config) -> HostTable[HostPatterns]:
+    # Every section has an entry, since the most exact one counts alone.
+    return host_table(
+        {
+            name: HostPatterns(tuple(map(UrlPattern, own.include)), tuple(map(UrlPattern, own.exclude)))
+            for name, own in config.host.items()
+        },
+        "host",
+    )
+
+
+def _free_of_traps(config: Config) -> HostTable[bool]:
+    return host_table({name: own.trap is False for name, own in config.host.items()}, "host")
+
+
+def trap_exemption(config: Config) -> Callable[[HostKey], bool]:
+    """For which hosts nothing is cut as a trap."""
+    if not config.traps.cut:
+        return lambda host: True
+    table = _free_of_traps(config)
+    return lambda host: bool(table.of(host))
+
+
+def any_host_exempt(config: Config) -> bool:
+    """Whether there is a host for which nothing is cut."""
+    return not config.traps.cut or any(own.trap is False for own in config.host.values())
+
+
+def trap_policy_for(config: Config) -> TrapPolicy:
+    patience = config.traps.patience
+    return TrapPolicy(patience=patience, hosts_per_domain=HOSTS_PER_DOMAIN, grace=min(GRACE, patience // 4))
+
+
+def identity_rules_for(config: Config) -> IdentityRules:
+    identity = config.identity
+    return IdentityRules(
+        tracking=identity.tracking != "keep",
+        sessions=identity.sessions != "keep",
+        order=identity.order != "keep",
+        parameters=frozenset(map(str.lower, identity.parameters)),
+        keep=frozenset(map(str.lower, identity.keep)),
+        minimise=config.filter.minimise,
+    )
+
+
+def ordering_for(config: Config, name: str | None = None) -> Ordering:
+    """The ordering `name` (without it, the configuration's), ours or a user's.
+
+    Raises ConfigError where there is none, UsageError for a user's that is broken.
+    """
+    name = config.order if name is None else name
+    if name == Mercator.name:
+        return Mercator(config.priority.weights.by_signal, config.priority.trusted, config.priority.bounds)
+    if name in ORDERINGS:  # no plugin can take these names, so none need be looked for
+        return ORDERINGS[name]()
+    from gossamer.config.plugins import orderings
+
+    makers = orderings()
+    if name not in makers:
+        raise ConfigError("order", f"no such ordering: {name!r} (there are {', '.join(makers)})")
+    return makers[name]()
+
+
+def recrawl_policy_for(config: Config) -> RecrawlPolicy:
+    """The policy that says when pages are visited again. Raises ConfigError where there is none of that name."""
+    name = config.recrawl.policy
+    if name in RECRAWL_POLICIES:  # no plugin can take these names, so none need be looked for
+        return RECRAWL_POLICIES[name]()
+    from gossamer.config.plugins import recrawl_policies
+
+    makers = recrawl_policies()
+    if name not in makers:
+        raise ConfigError("recrawl.policy", f"no such policy: {name!r} (there are {', '.join(makers)})")
+    return makers[name]()
+
+
+def opening_price_for(config: Config) -> float:
+    """The price of a visit at which a page of usual importance, of which nothing is known, has the usual interval."""
+    return value(USUAL, 1.0, config.recrawl.interval / DAY)
+
+
+_USUAL_PRIORITY = 0.2  # of the ordering mercator: in the middle of its classes
+
+
+def importance_for(config: Config) -> Callable[[float], float]:
+    """What a page's freshness counts, by its priority: 1 is usual. Only `mercator` has priorities that say so."""
+    if config.order != Mercator.name:
+        return lambda priority: 1.0
+    return lambda priority: min(max(priority / _USUAL_PRIORITY, 0.1), 10.0)
+
+
+def retries_for(config: Config) -> RetryPolicy:
+    retry = config.retry
+    return RetryPolicy(
+        max_tries=retry.max_tries,
+        base_scale=retry.delay / 10.0,
+        status_base=Seconds(10.0),
+        max_delay=MAX_RETRY_DELAY,
+        missing_delay=Seconds(retry.missing_delay),
+        missing_tries=MISSING_TRIES,
+    )
+
+
+def breaker_for(config: Config) -> BreakerPolicy:
+    return BreakerPolicy(first_rest=Seconds(config.retry.delay), longest_rest=MAX_RETRY_DELAY, patience=HOST_PATIENCE)
+
+
+def politeness_for(config: Config, host: HostKey | None = None) -> PolitenessPolicy:
+    """The gaps of the crawl; those of `host` if it is named."""
+    own = None if host is None else host_table(config.host, "host").of(host)
+    return PolitenessPolicy(
+        min_delay=Seconds(config.delay if own is None or own.delay is None else own.delay),
+        load_factor=config.delay_factor,
+        max_adaptive_delay=Seconds(config.politeness.max_adaptive_delay),
+        max_retry_after=Seconds(config.politeness.max_retry_after),
+    )
+
+
+def domain_of(host: HostKey) -> tuple[Domain, int, str]:
+    """The registrable domain of a host, the partition that owns it, and its public suffix."""
+    domain = registrable_domain(host)
+    return domain, partition_of(domain, PARTITIONS), public_suffix(host)
+
+
+class PolicyCache:
+    """The rules of one configuration. Raises ConfigError where a part of it means none."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.directory = Path(config.dir)
+        self.archive = self.directory / "warc"
+
+    @cached_property
+    def clock(self) -> Clock:
+        """By which the dates in the crawl's directory are to be read."""
+        return clock_of(self.directory)
+
+    @cached_property
+    def canonicaliser(self) -> Canonicaliser:
+        return canonicaliser_for(self.config)
+
+    @cached_property
+    def identities(self) -> Identities:
+        """As far as they rest on nothing that was learnt."""
+        return Identities(identity_rules_for(self.config))
+
+    @cached_property
+    def scope(self) -> Scope:
+        """Without what seeds add to it."""
+        return parse_scope(self.config.scope)
+
+    @cached_property
+    def _entry(self) -> EntryRules:
+        return rules_for(self.config, self.scope)
+
+    def entry(self, scope: Scope) -> EntryRules:
+        return self._entry if scope is self.scope else replace(self._entry, scope=scope)
+
+    @cached_property
+    def ordering(self) -> Ordering:
+        return ordering_for(self.config)
+
+    @cached_property
+    def _usual_politeness(self) -> PolitenessPolicy:
+        return politeness_for(self.config)
+
+    def politeness(self, host: HostKey) -> PolitenessPolicy:
+        return politeness_for(self.config, host) if self.config.host else self._usual_politeness
+
+    @cached_property
+    def trap_exemption(self) -> Callable[[HostKey], bool]:
+        return trap_exemption(self.config)
+
+    @cached_property
+    def traps(self) -> TrapPolicy:
+        return trap_policy_for(self.config)
+
+    @cached_property
+    def recrawl_policy(self) -> RecrawlPolicy:
+        return recrawl_policy_for(self.config)
+
+    @cached_property
+    def recrawl_rules(self) -> RecrawlRules:
+        return recrawl_rules_of(self.config.recrawl)
+
+    @cached_property
+    def opening_price(self) -> float:
+        return opening_price_for(self.config)
+
+    @cached_property
+    def importance(self) -> Callable[[float], float]:
+        return importance_for(self.config)
+
+
+@dataclass(frozen=True, slots=True)
+class GlobRule(RecrawlRule):
+    """A rule whose pattern is one of ours: a user's regular expression may take exponential time."""
+
+    glob: UrlPattern | None = None
+
+    def fits(self, page: PageFacts) -> bool:
+        return (self.glob is None or self.glob.matches(page.url)) and RecrawlRule.fits(self, page)
+
+
+def recrawl_rules_of(wishes: RecrawlSection) -> RecrawlRules:
+    """The configuration's rules. Raises ConfigError for a pattern that is none."""
+    rules = [_recrawl_rule(number, rule) for number, rule in enumerate(wishes.rules, 1)]
+    return RecrawlRules(rules, Seconds(wishes.interval), Seconds(wishes.shortest), Seconds(wishes.longest))
+
+
+def _recrawl_rule(number: int, rule: RecrawlRuleSection) -> GlobRule:
+    gap = NEVER_AGAIN if rule.never else _seconds(rule.interval)
+    return GlobRule(
+        f"rule {number}",
+        rule.host,
+        None,
+        rule.mime,
+        None if rule.state is None else PageStatus(rule.state),
+        gap,
+        _seconds(rule.shortest),
+        _seconds(rule.longest),
+        None if rule.pattern is None else UrlPattern(rule.pattern),
+    )
+
+
+def _seconds(value: float | None) -> Seconds | None:
+    return None if value is None else Seconds(value)

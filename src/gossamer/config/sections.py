@@ -1,0 +1,346 @@
+"""The sections of a configuration that are about neither URLs nor requests; `config` has the others."""
+
+import math
+import re
+from itertools import pairwise
+from typing import Annotated, Literal
+
+import msgspec
+
+
+class Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Base of all sections: immutable; unknown keys are rejected. docs/REFERENCE.md is generated from them."""
+
+
+def about(description: str) -> msgspec.Meta:
+    """What a key means, for the reference."""
+    return msgspec.Meta(description=description)
+
+
+def at_least(section: object, least: float, *names: str) -> None:
+    """Raise ValueError for the first of these keys that is less than it may be."""
+    for name in names:
+        value = getattr(section, name)
+        if value is not None and not (least <= value < math.inf):
+            raise ValueError(f"{name} must be a number of at least {least:g}, not {value}")
+
+
+class TrapsSection(Section, frozen=True, kw_only=True):
+    """Crawler traps: when to stop following URLs of one kind."""
+
+    cut: Annotated[bool, about("stop following URLs that look like a trap")] = True
+    patience: Annotated[int, about("pages of the same URL shape without new content before the shape is cut")] = 150
+
+    def __post_init__(self) -> None:
+        at_least(self, 1, "patience")
+
+
+class FrontierSection(Section, frozen=True, kw_only=True):
+    """The frontier: its working set in memory, and the shares of the priority classes."""
+
+    max_hosts: Annotated[int, about("hosts with a back queue in memory; further hosts wait in the database")] = 10_000
+    shares: Annotated[
+        tuple[float, ...], about("turns of each class, highest first; one more than `bounds` of `[priority]`")
+    ] = (60, 30, 10)
+    shares_under_load: Annotated[tuple[float, ...], about("the same under high load")] = (80, 15, 5)
+
+    def __post_init__(self) -> None:
+        at_least(self, 1, "max_hosts")
+        for name in ("shares", "shares_under_load"):
+            shares = getattr(self, name)
+            if not shares or not all(0 < share < math.inf for share in shares):
+                raise ValueError(f"{name} must be positive numbers, one for each class, not {list(shares)}")
+        if len(self.shares_under_load) != len(self.shares):
+            raise ValueError(f"shares_under_load must be as many as shares: {len(self.shares)}")
+
+
+class WeightsSection(Section, frozen=True, kw_only=True):
+    """Weight of each signal in the priority of a URL. Only the proportions matter; 0 leaves a signal out."""
+
+    importance: Annotated[float, about("online page importance: credit passed on by links")] = 4.0
+    links_from_others: Annotated[float, about("pages of other domains that link to it")] = 2.0
+    links: Annotated[float, about("pages that link to it, of any domain")] = 0.0
+    page_type: Annotated[float, about("home page, index, article or asset, judged by the URL")] = 4.0
+    nesting: Annotated[float, about("levels of the path")] = 4.0
+    depth: Annotated[float, about("links followed from a seed")] = 0.5
+    trusted: Annotated[float, about("its host is trusted; no effect while `trusted` is empty")] = 2.0
+    freshness: Annotated[float, about("age of the last known modification; no effect while unknown")] = 0.5
+    change: Annotated[float, about("how often it was found changed; no effect before the second visit")] = 0.5
+
+    def __post_init__(self) -> None:
+        at_least(self, 0, *self.__struct_fields__)
+
+    @property
+    def by_signal(self) -> dict[str, float]:
+        return {name: getattr(self, name) for name in self.__struct_fields__}
+
+
+_TRUSTED = re.compile(r"(\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)*|[a-z0-9_-]+\.\*", re.IGNORECASE)
+
+
+class PrioritySection(Section, frozen=True, kw_only=True):
+    """How the ordering `mercator` scores URLs and assigns them to classes."""
+
+    trusted: Annotated[tuple[str, ...], about("trusted domains, and patterns such as `*.gov` or `news.*`")] = ()
+    bounds: Annotated[
+        tuple[float, ...], about("lowest score of each class except the last, highest first; one fewer than `shares`")
+    ] = (0.27, 0.15)
+    weights: WeightsSection = WeightsSection()
+
+    def __post_init__(self) -> None:
+        for pattern in self.trusted:
+            if not _TRUSTED.fullmatch(pattern):
+                raise ValueError(f"trusted must be domains and patterns like '*.gov' or 'news.*', not {pattern!r}")
+        falling = all(higher > lower for higher, lower in pairwise(self.bounds))
+        if not falling or not all(0 < bound <= 1 for bound in self.bounds):
+            raise ValueError(f"bounds must fall, from 1 at most to more than 0, not {list(self.bounds)}")
+        if not any(self.weights.by_signal.values()):
+            raise ValueError("weights must not all be 0")
+
+
+class SearchSection(Section, frozen=True, kw_only=True):
+    """Seeds from a search engine (`--query`)."""
+
+    provider: Annotated[str, about("the search engine; `duckduckgo` is the only one")] = "duckduckgo"
+    base: Annotated[str | None, about("URL of its result page, for another server. Default: the engine's own")] = None
+    queries: Annotated[tuple[str, ...], about("as `--query`")] = ()
+
+
+class ArchiveSection(Section, frozen=True, kw_only=True):
+    """WARC files."""
+
+    warc_rotate_bytes: Annotated[int, about("start a new file at this size")] = 1_000_000_000
+    revisits: Annotated[bool, about("write a revisit record for every duplicate")] = True
+    outlinks: Annotated[bool, about("write a record of its links for every page")] = False
+
+    def __post_init__(self) -> None:
+        at_least(self, 10_000, "warc_rotate_bytes")
+
+
+class ContentSection(Section, frozen=True, kw_only=True):
+    """Duplicate content."""
+
+    near_duplicates: Annotated[
+        Literal["mark", "skip", "off"],
+        about("near-duplicates: store and mark them, skip them and their links, or do not look for them"),
+    ] = "mark"
+
+
+class SitemapsSection(Section, frozen=True, kw_only=True):
+    """Sitemaps as sources of URLs."""
+
+    enabled: Annotated[bool, about("visit the sitemaps that robots.txt names")] = True
+    well_known: Annotated[bool, about("try `/sitemap.xml` on hosts whose robots.txt names no sitemap")] = False
+
+
+class RecrawlRuleSection(Section, frozen=True, kw_only=True):
+    """Recrawl intervals for some URLs. A rule applies if all of `host`, `pattern`, `mime` and `state` that are given
+    match; the first rule that applies is used. Rules without a `state` do not apply to `not-found` and `gone`."""
+
+    host: Annotated[str | None, about("a host, or `*.example.org` for a domain and its subdomains")] = None
+    pattern: Annotated[str | None, about("a pattern of the URL; `*` is any text")] = None
+    mime: Annotated[str | None, about("a MIME type, or `text/*`")] = None
+    state: Annotated[
+        Literal["page", "near-duplicate", "not-found", "gone", "moved", "elsewhere"] | None,
+        about("what the last visit found: `moved` is a permanent redirect, `elsewhere` any other"),
+    ] = None
+    interval: Annotated[float | None, about("seconds until the next visit, instead of the policy's choice")] = None
+    shortest: Annotated[float | None, about("as in `[recrawl]`")] = None
+    longest: Annotated[float | None, about("as in `[recrawl]`")] = None
+    never: Annotated[bool, about("do not visit again")] = False
+
+    def __post_init__(self) -> None:
+        at_least(self, 0.001, "interval", "shortest", "longest")
+        if self.host is None and self.pattern is None and self.mime is None and self.state is None:
+            raise ValueError("host must be given, or pattern, mime or state: a rule is about something")
+
+
+class RecrawlSection(Section, frozen=True, kw_only=True):
+    """When pages are visited again. Times are in seconds."""
+
+    policy: Annotated[str, about("`optimal`, `fixed`, `nutch-adaptive`, `stormcrawler-adaptive` or a plugin's")] = (
+        "optimal"
+    )
+    keep_fresh: Annotated[
+        bool, about("keep running and visit pages again when they are due. Default for `serve`: true")
+    ] = False
+    interval: Annotated[float, about("usual interval; the one used while nothing is known of a page")] = 1_209_600.0
+    shortest: Annotated[float, about("shortest interval")] = 300.0
+    longest: Annotated[float, about("longest interval")] = 31_536_000.0
+    budget: Annotated[float | None, about("visits per day to URLs visited before. Default: no limit")] = None
+    discovery_share: Annotated[float, about("least share of visits for new URLs, while any are queued")] = 0.1
+    refresh_share: Annotated[float, about("least share of visits for known URLs, while any are due")] = 0.1
+    rules: Annotated[tuple[RecrawlRuleSection, ...], about("see below")] = ()
+
+    def __post_init__(self) -> None:
+        at_least(self, 0.001, "interval", "shortest", "longest", "budget")
+        at_least(self, 0, "discovery_share", "refresh_share")
+        if self.shortest > self.longest:
+            raise ValueError(f"shortest must be no longer than longest, {self.longest:g}, not {self.shortest:g}")
+        if self.discovery_share + self.refresh_share > 1:
+            raise ValueError("discovery_share must leave room for refresh_share: together they are at most 1")
+
+
+class LogSection(Section, frozen=True, kw_only=True):
+    """The event log, `crawl.log`."""
+
+    rotate_bytes: Annotated[int, about("rotate the log at this size")] = 10_000_000
+    keep: Annotated[int, about("rotated files to keep")] = 3
+
+    def __post_init__(self) -> None:
+        at_least(self, 10_000, "rotate_bytes")
+        at_least(self, 0, "keep")
+
+
+class ServiceSection(Section, frozen=True, kw_only=True):
+    """The admin API of `gossamer serve`."""
+
+    host: Annotated[str, about("address to bind to")] = "127.0.0.1"
+    port: Annotated[int, about("port to bind to; 0 for any free port")] = 8470
+    names: Annotated[tuple[str, ...], about("host names accepted in requests, in addition to the address")] = ()
+    max_body_bytes: Annotated[int, about("limit for a request body, except for streamed seeds")] = 16 * 1024 * 1024
+
+    def __post_init__(self) -> None:
+        at_least(self, 0, "port")
+        at_least(self, 1024, "max_body_bytes")
+        if self.port > 65_535:
+            raise ValueError(f"port must be at most 65535, not {self.port}")
+
+
+class FilterSection(Section, frozen=True, kw_only=True):
+    """Which URLs may enter the crawl."""
+
+    exclude_domains: Annotated[tuple[str, ...], about("domains never to enter, with all their subdomains")] = ()
+    include: Annotated[tuple[str, ...], about("if given, a URL must match one of these patterns; `*` is any text")] = ()
+    exclude: Annotated[tuple[str, ...], about("a URL must match none of these patterns")] = ()
+    exclude_extensions: Annotated[
+        tuple[str, ...] | None,
+        about("file extensions not to fetch. Default: archives, audio, video, images, fonts and style sheets"),
+    ] = None
+    max_url_bytes: Annotated[int, about("longer URLs are excluded")] = 2083
+    drop_query: Annotated[bool, about("remove the whole query from every URL")] = False
+    minimise: Annotated[
+        bool, about("treat URLs that differ only in http/https, `www.` or a trailing slash as the same URL")
+    ] = False
+
+    def __post_init__(self) -> None:
+        at_least(self, 16, "max_url_bytes")
+
+
+class IdentitySection(Section, frozen=True, kw_only=True):
+    """When two URLs count as the same.
+
+    `"ignore"` compares URLs without the parts in question but fetches each URL as it was found; of several URLs that
+    are the same, the first one found is fetched. `"remove"` (`"sort"`) also changes the URL that is fetched. `"keep"`
+    treats URLs that differ in them as different. Changing these keys, or `drop_query` and `minimise` of `[filter]`, in
+    an existing crawl changes which URLs are the same, so some pages may be fetched again."""
+
+    tracking: Annotated[
+        Literal["ignore", "remove", "keep"], about("tracking parameters: `utm_*`, `gclid`, `fbclid` and similar")
+    ] = "ignore"
+    sessions: Annotated[
+        Literal["ignore", "remove", "keep"], about("session ids: `;jsessionid=`, `PHPSESSID`, `sid` and similar")
+    ] = "ignore"
+    order: Annotated[Literal["ignore", "sort", "keep"], about("the order of parameters, and repeated ones")] = "ignore"
+    parameters: Annotated[tuple[str, ...], about("names of further parameters to ignore; case does not matter")] = ()
+    keep: Annotated[tuple[str, ...], about("names of parameters that always distinguish URLs")] = ()
+    learn: Annotated[bool, about("learn for each host which parameters do not change the document")] = True
+
+
+class FetchSection(Section, frozen=True, kw_only=True):
+    """Requests: time limits, size limits and what is sent.
+
+    `kinds` takes MIME types with `*` (`"text/*"`, `"*/*+xml"`) and the words `any`, `html`, `xhtml`, `feeds`,
+    `sitemaps`, `text`, `xml`, `json`, `pdf`, `documents`, `images`, `audio`, `video`, `fonts` and `archives`."""
+
+    connect_timeout: Annotated[float, about("seconds to establish a connection")] = 10.0
+    head_timeout: Annotated[float, about("seconds from the request to the end of the response headers")] = 20.0
+    idle_timeout: Annotated[float, about("seconds without a byte of the body")] = 20.0
+    total_timeout: Annotated[float, about("seconds for the whole exchange")] = 120.0
+    max_body_bytes: Annotated[int, about("longer bodies are cut off and stored as truncated")] = 10 * 1024 * 1024
+    max_redirects: Annotated[int, about("length of the longest chain of redirects that is followed")] = 10
+    ftp: Annotated[bool, about("crawl `ftp:` URLs too: files, and directories as pages of links")] = False
+    kinds: Annotated[tuple[str, ...], about("kinds of documents to keep; empty keeps all")] = ()
+    headers: Annotated[dict[str, str], about("header fields added to every request")] = msgspec.field(
+        default_factory=dict
+    )
+    accept_language: Annotated[str | None, about("the `Accept-Language` header of every request")] = None
+    proxy: Annotated[
+        str | None,
+        about("`http://host:port`, or with `https:` or `socks5h:`; the proxy resolves host names. Without credentials"),
+    ] = None
+    proxy_env: Annotated[
+        str | None, about("instead of `proxy`: the environment variable that holds its URL, credentials included")
+    ] = None
+    http2: Annotated[bool, about("use HTTP/2 where the host offers it")] = True
+    verify: Annotated[bool, about("verify TLS certificates")] = True
+    ca_bundle: Annotated[str | None, about("PEM file of trusted root certificates. Default: the system's")] = None
+
+    def __post_init__(self) -> None:
+        _one_proxy(self)
+        at_least(self, 0.001, "connect_timeout", "head_timeout", "idle_timeout", "total_timeout")
+        at_least(self, 1, "max_body_bytes")
+        at_least(self, 0, "max_redirects")
+
+
+class HostSection(Section, frozen=True, kw_only=True):
+    """Settings for one host, or with `[host."*.example.org"]` for all subdomains of a domain.
+
+    If several sections match a host, only the most specific one applies. Absent keys have the crawl's value."""
+
+    delay: Annotated[float | None, about("seconds between requests, in place of the crawl's `delay`")] = None
+    headers: Annotated[dict[str, str], about("header fields added to those of `[fetch]`, or replacing them")] = (
+        msgspec.field(default_factory=dict)
+    )
+    auth: Annotated[str | None, about('authentication: `"basic"` or `"bearer"`; needs `auth_env`')] = None
+    auth_env: Annotated[str | None, about("environment variable that holds `user:password`, or the token")] = None
+    verify: Annotated[bool | None, about("as in `[fetch]`")] = None
+    http2: Annotated[bool | None, about("as in `[fetch]`")] = None
+    proxy: Annotated[str | None, about('as in `[fetch]`; `""` for no proxy')] = None
+    proxy_env: Annotated[str | None, about("as in `[fetch]`")] = None
+    include: Annotated[tuple[str, ...], about("as in `[filter]`, in addition to it")] = ()
+    exclude: Annotated[tuple[str, ...], about("as in `[filter]`, in addition to it")] = ()
+    kinds: Annotated[tuple[str, ...] | None, about("as in `[fetch]`")] = None
+    trap: Annotated[bool | None, about("`false`: cut nothing of this host as a trap")] = None
+
+    def __post_init__(self) -> None:
+        at_least(self, 0, "delay")
+        _one_proxy(self)
+        if self.auth not in (None, "basic", "bearer"):
+            raise ValueError(f"auth must be basic or bearer, not {self.auth!r}")
+        if (self.auth is None) != (self.auth_env is None):
+            raise ValueError("auth_env must be given together with auth: it names the variable with the credentials")
+
+
+def _one_proxy(section: "FetchSection | HostSection") -> None:
+    if section.proxy is not None and section.proxy_env is not None:
+        raise ValueError("proxy_env must not be given together with proxy")
+    if section.proxy is not None and "@" in section.proxy:
+        raise ValueError("proxy must be without credentials; name a variable that holds all of it as proxy_env")
+
+
+class PolitenessSection(Section, frozen=True, kw_only=True):
+    """Limits on politeness, in addition to `delay` and `delay_factor`."""
+
+    max_adaptive_delay: Annotated[float, about("seconds; upper limit of `delay_factor` times the fetch time")] = 30.0
+    max_crawl_delay: Annotated[float, about("seconds; a host with a longer Crawl-delay is not crawled")] = 3600.0
+    max_retry_after: Annotated[float, about("seconds; upper limit of a Retry-After")] = 86_400.0
+    max_per_domain: Annotated[int | None, about("page requests per registrable domain. Default: no limit")] = None
+
+    def __post_init__(self) -> None:
+        at_least(self, 0, "max_adaptive_delay", "max_crawl_delay", "max_retry_after")
+        at_least(self, 1, "max_per_domain")
+
+
+class RetrySection(Section, frozen=True, kw_only=True):
+    """Retries of failed requests."""
+
+    max_tries: Annotated[int, about("failed visits before a URL becomes a dead letter")] = 3
+    delay: Annotated[float, about("seconds after the first failure; doubles with each, up to an hour")] = 10.0
+    missing_delay: Annotated[
+        float, about("seconds until a URL that answered 4xx is tried again, at the next start of the crawl after that")
+    ] = 86_400.0
+
+    def __post_init__(self) -> None:
+        at_least(self, 1, "max_tries")
+        at_least(self, 0.01, "delay", "missing_delay")

@@ -1,0 +1,1 @@
+"""From a fetched document to its settlement: decode, compare, extract links, admit them."""

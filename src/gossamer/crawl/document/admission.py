@@ -1,0 +1,246 @@
+"""Letting URLs in: resolve, have we met it, may it enter? Hot: benchmarks/bench_crawl.py."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from gossamer.extract.crawl_page import MOST_LONG_LINKS, PageContent
+from gossamer.filter.canonical import Canonical, Canonicaliser, Refusal, taken_apart
+from gossamer.filter.identity import Identities, IdentityRules
+from gossamer.filter.links import LinkResolver
+from gossamer.filter.rules import EntryRules
+from gossamer.model.formats import LongLink, long_link
+from gossamer.model.partition import OutboxUrl
+from gossamer.model.settlement import PageLinks
+from gossamer.model.task import Candidate, Task, Via, Visit
+from gossamer.model.units import Fingerprint, HostKey, Url
+from gossamer.seen.tiers import SeenStatistics, SeenTest, fingerprint, fingerprints
+
+TOO_LONG = "url_too_long"
+_LINK = Via.LINK  # to look a member up costs as much as a call
+
+
+class TrapObserver(Protocol):
+    """Whoever looks for traps among the links of pages (`crawl.trap_accounts`)."""
+
+    def looked(self, visit: Visit, urls: list[Url], hosts: list[HostKey], fresh: list[int]) -> None:
+        """All links of a page, and which of them nobody knew."""
+        ...
+
+    def refused(self, visit: Visit, host: HostKey, reason: str) -> None:
+        """A link did not enter."""
+        ...
+
+
+class Admission:
+    """The only way into the task table. The seen test comes before the rules: most links of a page are known."""
+
+    def __init__(
+        self,
+        *,
+        rules: EntryRules,
+        canonicaliser: Canonicaliser,
+        resolver: LinkResolver,
+        seen: SeenTest,
+        key: int,
+        identities: Identities | None = None,
+        lookout: TrapObserver | None = None,
+    ) -> None:
+        self.rules = rules
+        self.file_rules = rules.for_sitemaps()
+        self._canonicaliser = canonicaliser
+        self._resolver = resolver
+        self._seen = seen
+        self._key = key
+        self._identities = identities or Identities(IdentityRules())  # what makes two URLs the same
+        self._lookout = lookout
+        self.admits: Callable[[Url, Url], bool] | None = None  # of hooks: whether a page may bring a URL in
+
+    def seen_statistics(self) -> SeenStatistics:
+        return self._seen.statistics()
+
+    def rules_of(self, task: Task) -> EntryRules:
+        return self.file_rules if task.sitemap else self.rules
+
+    def change_rules(self, rules: EntryRules) -> None:
+        """Other rules from now on, for queued URLs too. What the old ones refused is asked about again."""
+        self.rules = rules
+        self.file_rules = rules.for_sitemaps()
+        self._seen.forget_recent()
+
+    def links(
+        self, visit: Visit, content: PageContent, excluded: Counter[str], every: list[Url] | None = None
+    ) -> tuple[list[Candidate], PageLinks | None]:
+        """The links of a page that are new to us and may enter, and all its links. Refusals are counted by reason, and
+        `every` target is listed if asked for, as `targets` does."""
+        task = visit.task
+        own_url, depth = task.url, task.depth + 1
+        page = taken_apart(own_url, visit.host)
+        base = content.base or own_url
+        found, refused, dropped = self._resolver.resolve_page(base, page, content.hrefs, content.encoding.lower())
+        for reason, n in refused.items():
+            excluded[reason] += n
+        if content.long_links:
+            excluded[TOO_LONG] += content.long_links
+        dropped += content.dropped_links
+        if dropped:
+            excluded["too_many_links"] += dropped
+        urls = list(found)
+        if every is not None:
+            every += urls
+        hosts = list(found.values())
+        texts = self._identities.of_all(urls, hosts)
+        prints = fingerprints(texts, self._key)
+        links = self._page_links(visit, prints, hosts, folded=texts is not urls)
+        if self.rules.max_depth is not None and depth > self.rules.max_depth:
+            # Before the seen test: a URL met too deep must not be taken for seen when a shorter way is found.
+            if urls:
+                excluded["depth_limit"] += len(urls)
+            return [], links
+        _, new, ask = self._seen.sort_out(prints)
+        fresh = sorted(new + ask) if new and ask else new or ask
+        if self._lookout is not None:
+            self._lookout.looked(visit, urls, hosts, fresh)
+        if not fresh:
+            return [], links
+        may_enter, admits, via, found_on = self.rules.may_enter, self.admits, _LINK, task.url_id
+        entering = []
+        for i in fresh:
+            url, host = urls[i], hosts[i]
+            reason_against = may_enter(url, host, depth)
+            if reason_against is not None:
+                excluded[reason_against] += 1
+                if self._lookout is not None and reason_against.startswith("trap"):
+                    self._lookout.refused(visit, host, reason_against)
+                continue
+            if admits is not None and not admits(own_url, url):
+                excluded["hook"] += 1
+                continue
+            entering.append(Candidate(url, host, prints[i], depth, 0, via, found_on))
+        return entering, links
+
+    def canonical_elsewhere(self, url: Url, page: PageContent) -> Url | None:
+        """The address that a page says it should have, if that is another than its own."""
+        if page.canonical is None or page.canonical == url:
+            return None
+        base = self._canonicaliser.canonicalise(page.base, url) if page.base else None
+        found = self._canonicaliser.canonicalise(page.canonical, base.url if isinstance(base, Canonical) else url)
+        return found.url if isinstance(found, Canonical) and found.url != url else None
+
+    def canonical(self, text: str, base: str) -> Canonical | Refusal:
+        """The canonical form of a reference, or why it has none."""
+        return self._canonicaliser.canonicalise(text, base)
+
+    def admit(
+        self,
+        targets: Sequence[Canonical],
+        depth: int,
+        via: Via,
+        found_on: int,
+        excluded: Counter[str],
+        *,
+        sitemap: int = 0,
+        rules: EntryRules | None = None,
+    ) -> tuple[list[Fingerprint], list[Candidate]]:
+        """URLs from a list: the fingerprint of each, and those that are new to us and may enter, by the rules for
+        pages or by others. Refusals are counted by reason."""
+        rules = rules or self.rules
+        hosts = [target.host for target in targets]
+        prints = fingerprints(self._identities.of_all([target.url for target in targets], hosts), self._key)
+        if rules.max_depth is not None and depth > rules.max_depth:  # before the seen test, as in `links`
+            excluded["depth_limit"] += len(targets)
+            return prints, []
+        order = self._seen.sort_out(prints)
+        entering = []
+        for i in sorted(order.new + order.ask):
+            url, host = targets[i].url, targets[i].host
+            reason = rules.may_enter(url, host, depth)
+            if reason is not None:
+                excluded[reason] += 1
+            else:
+                entering.append(Candidate(url, host, prints[i], depth, 0, via, found_on, sitemap))
+        return prints, entering
+
+    def brought(self, found: Sequence[OutboxUrl], excluded: Counter[str]) -> list[Candidate]:
+        """What other parts of the crawl have found for this one: what is new and may enter by our rules too."""
+        targets = [(o, self._canonicaliser.canonicalise(o.url)) for o in found]
+        known = [(o, target.host) for o, target in targets if isinstance(target, Canonical)]
+        prints = fingerprints(
+            self._identities.of_all([o.url for o, _ in known], [host for _, host in known]), self._key
+        )
+        order = self._seen.sort_out(prints)
+        entering = []
+        for i in sorted(order.new + order.ask):
+            o, host = known[i]
+            reason = (self.file_rules if o.sitemap else self.rules).may_enter(o.url, host, o.depth)
+            if reason is not None:
+                excluded[reason] += 1
+            else:
+                entering.append(
+                    Candidate(o.url, host, prints[i], o.depth, o.hops, o.via, 0, o.sitemap, o.modified, o.page)
+                )
+        return entering
+
+    def too_long(self, visit: Visit, content: PageContent) -> tuple[LongLink, ...]:
+        """The first links of a page that were too long to enter. For pages that have some: all is resolved again."""
+        found = list(content.first_long)
+        base: Url = visit.task.url
+        if content.base is not None and isinstance(
+            said := self._canonicaliser.canonicalise(content.base, base), Canonical
+        ):
+            base = said.url
+        for href in content.hrefs:
+            if len(found) >= MOST_LONG_LINKS:
+                break
+            url = self._canonicaliser.canonicalise(href, base)
+            if url.reason == TOO_LONG if isinstance(url, Refusal) else len(url.url) > self.rules.max_url_bytes:
+                found.append(long_link(href))
+        return tuple(found)
+
+    def targets(self, visit: Visit, content: PageContent) -> list[Url]:
+        """Everything that a page links to, whether it may enter or not."""
+        page = taken_apart(visit.task.url, visit.host)
+        found = self._resolver.resolve_page(content.base or page.url, page, content.hrefs, content.encoding.lower())
+        return list(found.links)
+
+    def _page_links(
+        self, visit: Visit, prints: list[Fingerprint], hosts: list[HostKey], *, folded: bool = False
+    ) -> PageLinks | None:
+        """Every target once, the page itself not among them. `folded`: two URLs may be the same."""
+        own = visit.task.fingerprint
+        if folded or own in prints:  # seldom: two spellings of one target, or a link to itself
+            targets = {fp: host for fp, host in zip(prints, hosts, strict=True) if fp != own}
+            prints, hosts = list(targets), list(targets.values())
+        return PageLinks(visit.task.url_id, visit.domain_id, prints, hosts) if prints else None
+
+    def redirect_link(self, visit: Visit, target: Candidate | Canonical) -> PageLinks | None:
+        """A redirect as a link: what leads to the old address leads to the new one."""
+        fp = target.fingerprint if isinstance(target, Candidate) else self.fingerprint_of(target.url, target.host)
+        return self._page_links(visit, [fp], [target.host])
+
+    def redirect(self, task: Task, location: str) -> Candidate | Refusal | Canonical:
+        """The target of a redirect: a candidate, a refusal, or (it is known already) only its canonical form."""
+        target = self._canonicaliser.canonicalise(location, task.url)
+        if isinstance(target, Refusal):
+            return target
+        reason = self.rules_of(task).may_enter(target.url, target.host, task.depth)
+        if reason is not None:
+            return Refusal(reason, target.url)
+        # A redirect adds no depth: the target stands where its source stood.
+        new = self._one(target, task.depth, task.hops + 1, Via.REDIRECT, task.url_id)
+        return target if new is None else new._replace(sitemap=task.sitemap)
+
+    def seed(self, url: Url, host: HostKey) -> Candidate:
+        """A seed always enters, if only to be refused on the record; the store knows whether it is new."""
+        fp = self.fingerprint_of(url, host)
+        self._seen.learn([fp])
+        return Candidate(url, host, fp, 0, 0, Via.SEED, 0)
+
+    def _one(self, target: Canonical, depth: int, hops: int, via: Via, found_on: int) -> Candidate | None:
+        fp = self.fingerprint_of(target.url, target.host)
+        if self._seen.sort_out([fp]).seen:
+            return None
+        return Candidate(target.url, target.host, fp, depth, hops, via, found_on)
+
+    def fingerprint_of(self, url: Url, host: HostKey) -> Fingerprint:
+        return fingerprint(self._identities.of(url, host), self._key)

@@ -1,0 +1,84 @@
+"""Starting where the last process stopped, however it stopped. A start runs the same code as a restart.
+
+Fills what remembers URLs and documents from the store, in the background: until then the store is asked instead.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, NamedTuple
+
+from gossamer.dedup.exact import ContentSeen
+from gossamer.dedup.near import NearDuplicates
+from gossamer.frontier.politeness import PolitenessPolicy, after_unknown_outcome
+from gossamer.model.batch import HostClock
+from gossamer.model.loads import LastContact
+from gossamer.model.units import HostId, Instant, Seconds
+from gossamer.seen.tiers import SeenTest
+from gossamer.store.ports import TaskSource
+
+
+class RecoveredContacts(NamedTuple):
+    """How polite we still have to be."""
+
+    clocks: list[HostClock]
+    addresses: dict[str, Instant]
+
+
+def contacts_before_the_crash(
+    last_contacts: Mapping[HostId, LastContact],
+    policy: PolitenessPolicy,
+    now: Instant,
+    known: Callable[[HostId], tuple[Instant, Seconds | None]],
+) -> RecoveredContacts:
+    """The clocks of hosts that were contacted after the last commit, as the contact journal has
+    them (`last_contacts`).
+
+    `known` tells what the database says of a host: next contact and Crawl-delay.
+    """
+    clocks = []
+    addresses: dict[str, Instant] = {}
+    for host_id, last in last_contacts.items():
+        next_contact, delay = known(host_id)
+        until = max(_until(last, policy, now, delay), next_contact)
+        clocks.append(HostClock(host_id, until, last.took, last.address, "a contact before a crash"))
+        addresses[last.address] = max(addresses.get(last.address, Instant(0.0)), until)
+    return RecoveredContacts(clocks, addresses)
+
+
+def _until(last: LastContact, policy: PolitenessPolicy, now: Instant, crawl_delay: Seconds | None) -> Instant:
+    if last.started is None:
+        return last.next_contact
+    unknown = after_unknown_outcome(
+        policy, started=last.started, now=now, last_took=Seconds(last.took), crawl_delay=crawl_delay
+    )
+    return max(unknown, last.next_contact)
+
+
+_CHUNK = 4000  # a few milliseconds of the event loop
+_ORIGINALS = 1000  # likewise
+
+
+async def warm(
+    loader: TaskSource,
+    ask: Callable[..., Awaitable[Any]],
+    contents: ContentSeen[int],
+    seen: SeenTest,
+) -> None:
+    """All digests and fingerprints."""
+    digests = loader.digests(_CHUNK)
+    while chunk := await ask(next, digests, []):
+        contents.warm(chunk)
+    prints = loader.fingerprints(_CHUNK)
+    while numbers := await ask(next, prints, []):
+        seen.warm(numbers)
+    contents.warmed()
+    seen.warmed()
+
+
+async def recall(loader: TaskSource, ask: Callable[..., Awaitable[Any]], near: NearDuplicates | None) -> None:
+    """The latest originals, as many as are kept to find near-duplicates by."""
+    if near is None:
+        return
+    originals = loader.latest_originals(near.window, _ORIGINALS)
+    while chunk := await ask(next, originals, []):
+        for url_id, signature in chunk:
+            near.add(url_id, signature)

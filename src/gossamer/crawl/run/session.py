@@ -1,0 +1,341 @@
+"""A crawl that is open: its log, its word for `gossamer status`, its hooks; everything but who starts and stops it."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from gossamer.clock import cpu_seconds
+from gossamer.config.load import Config
+from gossamer.crawl.hooks import Hook, HookRunner, hook_named
+from gossamer.crawl.run.assemble import Crawl, assemble
+from gossamer.crawl.status import internals_of, max_rss_bytes, queues_of
+from gossamer.errors import StoreFailed
+from gossamer.frontier.decisions import FrontierStatistics, selector_shares
+from gossamer.model.partition import WorkerShare
+from gossamer.model.units import Instant
+from gossamer.observe.freshness import FreshnessMetrics
+from gossamer.observe.log import EventLog
+from gossamer.observe.snapshot import Internals, Snapshot, Status, remove_live, write_live
+from gossamer.observe.wait_reasons import Waits, waiting_for
+from gossamer.recrawl.freshness import freshness_of
+from gossamer.recrawl.planner import REFRESHING
+from gossamer.seed.lists import Seed
+from gossamer.sketch.durations import Durations
+
+HEARTBEAT_SECONDS = 0.02
+LOOKS_AT_HOSTS = 8
+"""In so many looks all hosts are looked at once."""
+SAMPLE_SECONDS = 60.0
+
+
+class Display(Protocol):
+    """Shows progress."""
+
+    def update(self, snapshot: Snapshot) -> None: ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What somebody who runs a crawl needs of it."""
+
+    crawl: Crawl
+    log: EventLog
+    watch: "Watch"
+
+
+@asynccontextmanager
+async def session(
+    config: Config,
+    seeds: list[Seed],
+    add_seeds: bool,
+    display: Display,
+    *,
+    hooks: Sequence[Hook] = (),
+    may_be_empty: bool = False,
+    part: WorkerShare | None = None,
+) -> AsyncIterator[Session]:
+    """Open a crawl; the block runs it. Shows and logs what happens, and gives everything back at the end.
+
+    Hooks that the configuration names are found by their entry points; `hooks` are the caller's own. Without a seed
+    there is no crawl, unless it `may_be_empty`. Raises UsageError or DirectoryError; then nothing was changed.
+    """
+    named = [(name, hook_named(name)) for name in config.hooks]
+    named += [(type(hook).__name__, hook) for hook in hooks]
+    crawl = assemble(config, seeds, add_seeds=add_seeds, may_be_empty=may_be_empty, part=part)
+    log = EventLog(crawl.directory.log, crawl.clock, rotate_bytes=config.log.rotate_bytes, keep=config.log.keep)
+    watch = Watch(crawl, log)
+    crawl.audit.on_violation = lambda found: log.event("politeness.violated", kind=found.kind, key=found.key)
+    crawl.store.on_failing = lambda error: _log_store(log, error)
+    crawl.store.on_slow = lambda slow: _log_slow_store(log, slow, crawl.store.slow_after)
+    crawl.pipeline.on_load = lambda load, reason: log.event("selector.load", mode=load.value, reason=reason)
+    hooked = _hooked(crawl, named, log) if named else None
+    log.event("crawl.started", dir=config.dir, seeds=len(seeds), queued=crawl.tally.total["state:queued"])
+    ticking = asyncio.create_task(_tick(watch, display, log, crawl.directory.path))
+    beating = asyncio.create_task(watch.heartbeat())
+    sampling = asyncio.create_task(watch.sample())
+    try:
+        yield Session(crawl, log, watch)
+    except BaseException as error:
+        log.event("crawl.failed", error=str(error), kind=type(error).__name__)
+        raise
+    finally:
+        ticking.cancel()
+        beating.cancel()
+        sampling.cancel()
+        last = watch.snapshot()
+        display.update(last)
+        display.close()
+        await asyncio.gather(ticking, sampling, return_exceptions=True)
+        if hooked is not None:
+            await hooked.close()
+        await crawl.close()
+        log.event("crawl.ended", pages=last.pages, fetched=last.fetched, queued=last.queued, finished=last.finished)
+        log.close()
+
+
+def _log_store(log: EventLog, error: StoreFailed | None) -> None:
+    if error is None:
+        log.event("store.recovered")
+    else:
+        log.event("store.failing", error=str(error))
+
+
+def _log_slow_store(log: EventLog, slow: bool, after: float) -> None:
+    if slow:
+        log.event("store.slow", after_s=after)
+    else:
+        log.event("store.recovered")
+
+
+def _hooked(crawl: Crawl, hooks: Sequence[tuple[str, Hook]], log: EventLog) -> HookRunner:
+    def failed(name: str, method: str, error: BaseException) -> None:
+        log.event("hook.failed", hook=name, method=method, error=f"{type(error).__name__}: {error}")
+
+    runner = HookRunner(hooks, crawl.pipeline.pump_soon, failed)
+    crawl.pipeline.audience.join(runner)
+    if runner.asks_about_links:
+        crawl.intake.admits = runner.may_enter
+    return runner
+
+
+async def _tick(watch: "Watch", display: Display, log: EventLog, directory: Path) -> None:
+    """Four looks a second; a word for `gossamer status` every second, a line in the log every ten."""
+    writing: asyncio.Task[None] | None = None
+    ticks = 0
+    try:
+        while True:
+            await asyncio.sleep(0.25)
+            ticks += 1
+            snapshot = watch.snapshot()
+            display.update(snapshot)
+            if ticks % 4 == 1 and (writing is None or writing.done()):
+                # In a thread, and not waited for: the disk may be busy with what the crawl stores.
+                status = Status(os.getpid(), snapshot)
+                writing = asyncio.create_task(asyncio.to_thread(write_live, directory, status))
+            if ticks % 40 == 0:
+                _log_progress(log, snapshot)
+    finally:
+        if writing is not None:
+            await asyncio.wait([writing], timeout=1.0)  # or it would be made again after its removal
+        remove_live(directory)
+
+
+def _log_progress(log: EventLog, snapshot: Snapshot) -> None:
+    log.event(
+        "crawl.progress",
+        pages=snapshot.pages,
+        fetched=snapshot.fetched,
+        queued=snapshot.queued,
+        in_flight=snapshot.in_flight,
+        waiting_for=snapshot.waiting_for,
+        load=snapshot.load,
+        selector_shares="/".join(f"{share:.1f}" for share in snapshot.selector_shares),
+        loop_lag_s=round(snapshot.loop_lag, 4),
+        max_rss_bytes=snapshot.max_rss_bytes,
+    )
+
+
+class Watch:
+    """Looks at a running crawl without disturbing it."""
+
+    def __init__(self, crawl: Crawl, log: EventLog) -> None:
+        self._crawl = crawl
+        self._log = log
+        self._began = crawl.clock.monotonic()
+        self._cpu_before = cpu_seconds()
+        self._lag = 0.0
+        self._worst_lag = 0.0
+        self._wakings = Durations()
+        self._failing = 0  # hosts, as of the last look at all of them
+        self._looks = 0
+        self._fresh: float | None = None  # as of the last sample
+        self._overdue = 0
+
+    async def heartbeat(self) -> None:
+        """Learn how late the event loop wakes us: that long it was held by something."""
+        monotonic = self._crawl.clock.monotonic
+        while True:
+            before = monotonic()
+            await asyncio.sleep(HEARTBEAT_SECONDS)
+            late = monotonic() - before - HEARTBEAT_SECONDS
+            self._lag = max(late, self._lag * 0.98)
+            self._worst_lag = max(late, self._worst_lag)
+            self._wakings.note_seconds(late)
+
+    async def sample(self) -> None:
+        """Look now and then how fresh the copies are. Costs the thread that reads the store some ten milliseconds."""
+        crawl = self._crawl
+        while True:
+            now = crawl.clock.now()
+            with suppress(StoreFailed):  # then the figures stay what they were
+                report = await crawl.reads.ask(crawl.loader.recrawl_report, now)
+                self._fresh, self._overdue = freshness_of(report.sample, now), report.overdue
+            await asyncio.sleep(SAMPLE_SECONDS)
+
+    def _freshening(self, now: Instant) -> FreshnessMetrics:
+        refreshing = self._crawl.pipeline.refreshing
+        price, pace = refreshing.recrawling.price, refreshing.pace
+        discoveries, refreshes = pace.a_day(now)
+        return FreshnessMetrics(
+            fresh=self._fresh,
+            price=price.price,
+            scheduled=price.pages,
+            asked=price.demand,
+            budget=pace.budget,
+            refreshes=refreshes,
+            discoveries=discoveries,
+            overdue=self._overdue if refreshing.next_date <= now else 0,
+            waiting=refreshing.backlog,
+            dear_hosts=len(refreshing.recrawling.lines.prices),
+        )
+
+    def _workings(self) -> Internals:
+        crawl = self._crawl
+        if self._looks % LOOKS_AT_HOSTS == 0:
+            self._failing = crawl.visitor.hosts_failing()
+        self._looks += 1
+        return internals_of(
+            resolver=crawl.resolver,
+            fetcher=crawl.fetcher,
+            desk=crawl.pipeline.desk,
+            store=crawl.store,
+            seen=crawl.intake.seen_statistics(),
+            wakings=self._wakings,
+            hosts_failing=self._failing,
+        )
+
+    def snapshot(self) -> Snapshot:
+        crawl = self._crawl
+        total, run = crawl.tally.total, crawl.tally.run
+        frontier = crawl.frontier.statistics()
+        dns = crawl.resolver.statistics()
+        now = crawl.clock.now()
+        return Snapshot(
+            at=now,
+            elapsed=crawl.clock.monotonic() - self._began,
+            cpu_seconds=cpu_seconds() - self._cpu_before,
+            max_rss_bytes=max_rss_bytes(),
+            pages=crawl.pipeline.pages,
+            run_pages=max(0, run["state:stored"] + run[REFRESHING]),
+            fetched=total["fetched"],
+            bytes=total["bytes"],
+            discovered=total["discovered"],
+            queued=total["state:queued"],
+            duplicates=total["duplicates"],
+            near_duplicates=total["near_duplicates"],
+            sitemaps=total["sitemaps"],
+            sitemap_urls=total["sitemap_urls"],
+            refreshed=total["refreshed"],
+            not_modified=total["not_modified"],
+            unchanged=total["unchanged"],
+            changed=total["changed"],
+            reported=total["reported"],
+            freshening=self._freshening(now),
+            missing=total["state:missing"],
+            gone=total["state:gone"],
+            redirects=total["state:redirect"],
+            dead=total["state:dead"],
+            statuses=crawl.tally.by_reason("status"),
+            errors=crawl.tally.by_reason("error"),
+            excluded=crawl.tally.by_reason("excluded"),
+            hosts_known=total["hosts"],
+            hosts_in_memory=frontier.hosts,
+            hosts_ready=frontier.ready,
+            hosts_waiting=frontier.waiting,
+            hosts_parked=frontier.parked,
+            in_flight=crawl.pipeline.in_flight,
+            urls_in_memory=frontier.urls,
+            urls_by_front=frontier.urls_by_front,
+            drawn=frontier.drawn,
+            selector_shares=selector_shares(frontier.drawn),
+            load=frontier.load.value,
+            load_reason=crawl.pipeline.load_reason,
+            waiting_for=waiting_for(
+                waits_of(
+                    frontier,
+                    crawl.pipeline.in_flight,
+                    len(crawl.pipeline.desk),
+                    dns_failing=dns.sick,
+                    proxy_failing=crawl.visitor.proxy_failing,
+                    store_failing=crawl.store.failing is not None,
+                    store_slow=crawl.store.slow,
+                    paused=crawl.pipeline.paused,
+                ),
+                now,
+            ),
+            robots_fetched=total["robots_fetched"],
+            dns_queries=dns.queries,
+            dns_failing=dns.sick,
+            proxy_failing=crawl.visitor.proxy_failing,
+            slowest=tuple(sorted(crawl.visitor.slowest.items(), key=lambda item: -item[1])),
+            documents_waiting=len(crawl.pipeline.desk),
+            store_saturation=crawl.store.saturation,
+            store_failing=crawl.store.failing is not None,
+            store_slow=crawl.store.slow,
+            queues=queues_of(crawl.pipeline, dns, crawl.bodies, crawl.reads, crawl.store, self._log),
+            bodies_held=crawl.bodies.held,
+            log_lost=self._log.lost,
+            commits=crawl.store.commits,
+            commit_seconds=crawl.store.commit_seconds,
+            loop_lag=self._lag,
+            worst_loop_lag=self._worst_lag,
+            politeness_violations=crawl.audit.violations,
+            workings=self._workings(),
+            paused=crawl.pipeline.paused,
+            stopping=crawl.pipeline.stopping,
+            finished=crawl.pipeline.finished,
+        )
+
+
+def waits_of(
+    frontier: FrontierStatistics,
+    in_flight: int,
+    unread: int,
+    *,
+    dns_failing: bool = False,
+    proxy_failing: bool = False,
+    store_failing: bool = False,
+    store_slow: bool = False,
+    paused: bool = False,
+) -> Waits:
+    """What a crawl waits for, as far as its frontier knows: of tries due later only the nearest date."""
+    return Waits(
+        in_flight=in_flight,
+        unread=unread,
+        ready_hosts=frontier.ready,
+        resting_hosts=frontier.waiting,
+        next_contact=frontier.next_contact,
+        retries=0 if frontier.next_due is None else None,
+        next_retry=frontier.next_due,
+        dns_failing=dns_failing,
+        proxy_failing=proxy_failing,
+        store_failing=store_failing,
+        store_slow=store_slow,
+        paused=paused,
+    )

@@ -1,0 +1,41 @@
+"""A crawl that is rehearsed: months of visits within minutes, against servers on this machine.
+
+Its directory holds a clock that is ahead of the world's, and stays a rehearsal for good. Since gaps between visits are
+short in real time, no address but loopback is ever dialled, and nothing goes through a proxy.
+"""
+
+import ipaddress
+from collections.abc import Callable
+
+from gossamer.clock import CLOCK_FILE, Clock, FastClock, SharedClock, SteadyClock
+from gossamer.config.load import Config
+from gossamer.config.sections import FetchSection, HostSection
+from gossamer.crawl.run.directory import CrawlDirectory
+from gossamer.errors import ConfigError, DirectoryError
+
+_KEY = "rehearse"
+
+
+def clock_for(directory: CrawlDirectory, config: Config) -> Clock:
+    """The clock of a crawl. Raises ConfigError for a rehearsal that cannot be, DirectoryError for one that cannot be
+    written."""
+    file = directory.path / CLOCK_FILE
+    speed = config.rehearse
+    if speed is None and not file.exists():
+        return SteadyClock()
+    if not file.exists() and not directory.is_new:
+        raise ConfigError(_KEY, f"the crawl in {directory.path} is no rehearsal; choose another --dir")
+    wishes: list[FetchSection | HostSection] = [config.fetch, *config.host.values()]
+    if any(wish.proxy or wish.proxy_env for wish in wishes):
+        raise ConfigError(_KEY, "a rehearsal goes through no proxy: it is for servers on this machine")
+    try:
+        return SharedClock(file) if speed is None else FastClock(file, speed)
+    except OSError as error:
+        raise DirectoryError(f"cannot use {file}: {error.strerror}") from error
+
+
+def may_dial_for(clock: Clock, may_dial: Callable[[str], bool]) -> Callable[[str], bool]:
+    """Which addresses may be dialled by a crawl with this clock."""
+    if not isinstance(clock, SharedClock):
+        return may_dial
+    return lambda address: may_dial(address) and ipaddress.ip_address(address).is_loopback

@@ -1,0 +1,115 @@
+"""Every bounded queue of a running crawl, by name, and how full it is (X1). docs/ARCHITECTURE.md says what slows when
+one fills.
+
+One look at what goes on inside a crawl.
+
+What this process takes of the machine.
+"""
+
+import resource
+from typing import Final, Protocol
+
+from gossamer.clock import cpu_seconds
+from gossamer.crawl.document.queue import DocumentQueue
+from gossamer.crawl.engine import Engine
+from gossamer.fetch.dns.resolver import MOST_ASKED, Resolver, ResolverStatistics
+from gossamer.fetch.http.body import BodyMemory
+from gossamer.fetch.ports import ExchangeTimes
+from gossamer.model.queue_depth import QueueDepth
+from gossamer.observe.log import EventLog
+from gossamer.observe.snapshot import PHASES, Internals, ProcessUse
+from gossamer.seen.tiers import SeenStatistics
+from gossamer.sketch.durations import Durations
+from gossamer.store.threads import ReaderThread, WriterThread
+
+QUEUES: Final = ("hosts", "names", "visits", "bodies", "documents", "store_reads", "batch", "listeners", "log")
+"""In the order in which a document passes them; the log is beside them. The labels of the metrics are these."""
+
+
+def queues_of(
+    pipeline: Engine,
+    dns: ResolverStatistics,
+    bodies: BodyMemory,
+    reads: ReaderThread,
+    store: WriterThread,
+    log: EventLog,
+) -> dict[str, QueueDepth]:
+    """One moment of them all. Costs some microseconds."""
+    (hosts, visits), documents = pipeline.fills, pipeline.desk.fill
+    fills = (
+        hosts,
+        QueueDepth(dns.asking, MOST_ASKED),
+        visits,
+        bodies.fill(visits.items),
+        documents,
+        QueueDepth(reads.waiting, visits.most_items + documents.most_items),
+        store.fill,
+        pipeline.audience.fill,
+        log.fill,
+    )
+    return dict(zip(QUEUES, fills, strict=True))
+
+
+_PAGE: Final = resource.getpagesize()
+
+
+def own_use() -> ProcessUse:
+    return ProcessUse(round(cpu_seconds(), 3), rss_bytes(), max_rss_bytes())
+
+
+def rss_bytes() -> int:
+    """Memory in use now; 0 where the kernel does not tell."""
+    try:
+        with open("/proc/self/statm", "rb") as statm:
+            return int(statm.read().split()[1]) * _PAGE
+    except OSError:
+        return 0
+
+
+def max_rss_bytes() -> int:
+    """The most memory this process ever held. `getrusage` would count what our parent held when it forked us."""
+    try:
+        with open("/proc/self/status", "rb") as status:
+            for line in status:
+                if line.startswith(b"VmHWM:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+class Timed(Protocol):
+    """A fetcher whose exchanges are timed."""
+
+    @property
+    def times(self) -> ExchangeTimes: ...
+
+
+def internals_of(
+    *,
+    resolver: Resolver,
+    fetcher: Timed,
+    desk: DocumentQueue,
+    store: WriterThread,
+    seen: SeenStatistics,
+    wakings: Durations,
+    hosts_failing: int,
+) -> Internals:
+    """Costs some ten microseconds, whatever the size of the crawl."""
+    dns, times = resolver.statistics(), fetcher.times
+    phases = (resolver.times, times.connect, times.tls, times.first_byte, times.body, desk.times, store.times)
+    return Internals(
+        phases={name: durations.spread() for name, durations in zip(PHASES, phases, strict=True)},
+        wakings=wakings.spread(),
+        links_recent=seen.seen,
+        links_new=seen.new,
+        links_asked=seen.asked,
+        dns_hits=dns.hits,
+        dns_negative_hits=dns.negative_hits,
+        dns_stale=dns.stale_served,
+        dns_failures=dns.failures,
+        dns_put_off=dns.put_off,
+        dns_cached=dns.cached_hosts,
+        hosts_failing=hosts_failing,
+        rss_bytes=rss_bytes(),
+    )

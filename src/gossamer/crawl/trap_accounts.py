@@ -1,0 +1,293 @@
+"""What the crawl has spent on each shape of each host, and on each domain's hosts. Hot: benchmarks/bench_traps.py.
+
+`filter.trap_budget` decides; here is what it decides on: accounts for the hosts that are being crawled, filled from
+the outcomes of visits. They come from the store with their host and go back to it every few pages, so a restart
+remembers what a trap has cost.
+
+What always holds: memory is bounded (`max_shapes`; the hosts that were not used for the longest time are given up, and
+stand in the store); a URL whose shape is cut is not asked for, and stays on record as excluded, so that it comes back
+if the cut is lifted.
+
+What the crawl learns from what came of its visits: which shapes are traps, which parameters choose nothing.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from gossamer.dedup.soft404 import SOFT_404, Soft404Detector
+from gossamer.filter.canonical import end_of_authority, taken_apart
+from gossamer.filter.identity import Identities, LearnedParameter
+from gossamer.filter.parameter_learner import ParameterLearner
+from gossamer.filter.trap_budget import Cut, DomainBudget, HostBudget, PageValue, TemplateSketch, TrapPolicy
+from gossamer.filter.url_shape import Shape, shape_of
+from gossamer.model.batch import Batch, LearntParameter
+from gossamer.model.document import ProcessedDocument
+from gossamer.model.settlement import Settlement
+from gossamer.model.states import UrlState
+from gossamer.model.task import HostRecord, Visit
+from gossamer.model.units import Domain, HostId, HostKey, Url
+
+# Looking a member up costs as much as a call, and these are asked for with every page.
+_STORED, _NEW = UrlState.STORED, PageValue.NEW
+
+_SAVE_EVERY = 16  # pages, or hosts of a domain: what a crash makes us forget
+_LOOK_EVERY = 16  # pages whose links are looked at; the first ones of a shape more often
+_LINKS_LOOKED_AT = 24  # of these, strewn over the page
+_FIRST_LOOKS = 10
+_MANY_HOSTS = 64  # of a domain, from which on links between them are looked at
+_NO_DIGITS = str.maketrans("", "", "0123456789")
+_SAME_DISTANCE = 1  # of a near-duplicate whose text is that of another page
+
+
+class TrapAccounts:
+    """Keeps the accounts. All calls from the event loop; nothing waits."""
+
+    def __init__(
+        self,
+        policy: TrapPolicy,
+        *,
+        domain_of: Callable[[HostKey], Domain],
+        is_free: Callable[[HostKey], bool] = lambda host: False,
+        max_shapes: int = 100_000,
+    ) -> None:
+        """`is_free`: hosts for which nothing is ever cut."""
+        self._policy = policy
+        self._domain_of = domain_of
+        self._is_free = is_free
+        self._max_shapes = max_shapes
+        self._hosts: dict[HostId, HostBudget] = {}  # longest unused first
+        self._domains: dict[int, DomainBudget] = {}  # the same
+        self._shapes = 0  # held by `_hosts`
+        self._changed: dict[HostId, HostBudget] = {}  # to be stored with the next batch
+        self._changed_domains: dict[int, DomainBudget] = {}
+
+    def __len__(self) -> int:
+        """Shapes in memory, with one for each host."""
+        return self._shapes + len(self._hosts)
+
+    def begin(self, record: HostRecord) -> None:
+        """A host has got a back queue; this is what the store remembers."""
+        host_id = record.host_id
+        budget = self._hosts.pop(host_id, None)
+        if budget is None:
+            budget = HostBudget() if record.budget is None else HostBudget.from_text(record.budget)
+            # Whoever was contacted before has been let in before, on record or not.
+            budget.admitted = budget.admitted or record.next_contact > 0
+            self._shapes += len(budget)
+        self._hosts[host_id] = budget
+        if record.domain_id not in self._domains:
+            whole = float(self._policy.hosts_per_domain)
+            text = record.domain_budget
+            self._domains[record.domain_id] = (
+                DomainBudget(whole) if text is None else DomainBudget.from_text(text, self._policy)
+            )
+        self._make_room()
+
+    def verdict(self, visit: Visit) -> Cut | None:
+        """Why this URL is not to be asked for; None if it may be. Asked before its host is contacted."""
+        budget = self._hosts.get(visit.host_id)
+        if budget is None or (budget.admitted and not budget.cuts) or self._is_free(visit.host):
+            return None
+        if not budget.admitted:
+            domain = self._domains.get(visit.domain_id)
+            if domain is not None and not domain.admit():
+                self._changed_domains[visit.domain_id] = domain
+                return domain.cut_of(self._domain_of(visit.host))
+            budget.admitted = True
+            if domain is not None and domain.hosts % _SAVE_EVERY == 0:
+                self._changed_domains[visit.domain_id] = domain
+        return budget.cut_of(_shape(visit.task.url)) if budget.cuts else None
+
+    def settled(self, visit: Visit, settlement: Settlement, read: ProcessedDocument | None = None) -> None:
+        """What came of a request; of a document, with what was read of it."""
+        budget = self._hosts.get(visit.host_id)
+        if budget is None:
+            return
+        state = settlement.state
+        if state is _STORED:
+            worth = _worth(settlement)
+        elif state is UrlState.DUPLICATE or (
+            state is UrlState.REDIRECT and self._leads_to_its_like(visit, settlement.redirect_to)
+        ):
+            worth = PageValue.SAME
+        else:
+            return  # errors and what is missing lead nowhere, so they cannot be endless
+        if worth is _NEW and not budget.showed:
+            budget.showed = True
+            domain = self._domains.get(visit.domain_id)
+            if domain is not None:
+                domain.brought_something(self._policy)
+        if budget.pages < self._policy.grace:
+            budget.pages += 1
+            return
+        self._count(visit, budget, worth, settlement, read)
+
+    def _count(
+        self, visit: Visit, budget: HostBudget, worth: PageValue, settlement: Settlement, read: ProcessedDocument | None
+    ) -> None:
+        shape = _shape(visit.task.url)
+        before = len(budget)
+        coarse = budget.coarse.get(shape.coarse)
+        leads = coarse is not None and coarse.faceted and read is not None and _leads_away(shape, visit.host, read)
+        outline = None if read is None or settlement.signature is not None else _outline(settlement, read)
+        first_cut = budget.count(shape, worth, self._policy, leads=leads, outline=outline)
+        self._shapes += len(budget) - before
+        if first_cut or budget.pages % _SAVE_EVERY == 0:
+            self._changed[visit.host_id] = budget
+
+    def looked(self, visit: Visit, urls: Sequence[Url], hosts: Sequence[HostKey], fresh: Sequence[int]) -> None:
+        """All links of a page, and which of them nobody knew. Only some pages are looked at."""
+        budget = self._hosts.get(visit.host_id)
+        number = visit.task.url_id
+        if budget is not None and budget.pages >= self._policy.patience:
+            shape = _shape(visit.task.url)
+            coarse = budget.coarse.get(shape.coarse)
+            often = coarse is not None and coarse.looked_at < _FIRST_LOOKS
+            if number % (2 if often else _LOOK_EVERY) == 0:
+                same_host = _same_host(visit.host, urls, hosts, frozenset(fresh))
+                if budget.looks(shape, same_host, self._policy):
+                    self._changed[visit.host_id] = budget
+        domain = self._domains.get(visit.domain_id)
+        if domain is not None and domain.hosts >= _MANY_HOSTS and domain.cut is None and number % 4 == 0:
+            of_domain = self._domain_of(visit.host)
+            others = [i for i, h in enumerate(hosts) if h != visit.host and self._domain_of(h) == of_domain]
+            new = len(frozenset(fresh).intersection(others))
+            domain.saw_links(new, len(others) - new, self._policy)
+
+    def refused(self, visit: Visit, host: HostKey, reason: str) -> None:
+        """A link of the page to its own host did not enter because of its form."""
+        budget = self._hosts.get(visit.host_id) if host == visit.host else None
+        if budget is not None:
+            budget.refused[reason] = budget.refused.get(reason, 0) + 1
+            if budget.refused[reason] % _SAVE_EVERY == 1:
+                self._changed[visit.host_id] = budget
+
+    def hand_over(self, batch: Batch) -> None:
+        """Put what has changed into a batch that is about to be committed."""
+        for host in batch.retired:
+            self._retired(host.host_id)
+        if self._changed:
+            batch.budgets = {host_id: budget.to_text() for host_id, budget in self._changed.items()}
+            self._changed = {}
+        if self._changed_domains:
+            batch.domain_budgets = {number: domain.to_text() for number, domain in self._changed_domains.items()}
+            self._changed_domains = {}
+
+    def _retired(self, host_id: HostId) -> None:
+        """A host has given its back queue up: what is known of it is stored."""
+        budget = self._hosts.get(host_id)
+        if budget is not None and (len(budget) or budget.refused):
+            self._changed[host_id] = budget
+
+    def _make_room(self) -> None:
+        while len(self) > self._max_shapes and len(self._hosts) > 1:
+            host_id = next(iter(self._hosts))
+            budget = self._hosts.pop(host_id)
+            self._shapes -= len(budget)
+            if len(budget) or budget.refused:
+                self._changed[host_id] = budget
+        while len(self._domains) > self._max_shapes:
+            number = next(iter(self._domains))
+            domain = self._domains.pop(number)
+            if domain.hosts > 1:
+                self._changed_domains[number] = domain
+
+    def _leads_to_its_like(self, visit: Visit, target: str | None) -> bool:
+        """Whether a redirect goes to a URL of the same shape on the same host."""
+        if target is None or not target.startswith(("http://", "https://")):
+            return False
+        authority = target.partition("://")[2]
+        if not authority.startswith(visit.host) or authority[len(visit.host) : len(visit.host) + 1] not in ("/", ":"):
+            return False
+        return _shape(Url(target)).fine == _shape(visit.task.url).fine
+
+
+def _shape(url: Url) -> Shape:
+    return shape_of(url, end_of_authority(url))
+
+
+def _worth(settlement: Settlement) -> PageValue:
+    """What a stored document was worth: that of a near-duplicate falls with its distance."""
+    if settlement.reason == SOFT_404:
+        return PageValue.SAME
+    if settlement.distance is None:
+        return _NEW
+    return PageValue.SAME if settlement.distance <= _SAME_DISTANCE else PageValue.ALIKE
+
+
+def _outline(settlement: Settlement, read: ProcessedDocument) -> TemplateSketch | None:
+    """What one template makes of no text: one title but for its numbers, one size, so many links. None if no page."""
+    if read.links is None or settlement.size is None:
+        return None
+    title = settlement.title or ""
+    named = title.translate(_NO_DIGITS)
+    return TemplateSketch(hash((named, settlement.size >> 4, len(read.links.prints))), named != title)
+
+
+def _leads_away(shape: Shape, host: HostKey, read: ProcessedDocument) -> bool:
+    return any(c.host != host or _shape(c.url).coarse != shape.coarse for c in read.candidates)
+
+
+def _same_host(
+    host: HostKey, urls: Sequence[Url], hosts: Sequence[HostKey], fresh: frozenset[int]
+) -> Iterator[tuple[Shape, bool]]:
+    for i in range(0, len(urls), 1 + len(urls) // _LINKS_LOOKED_AT):
+        if hosts[i] == host:
+            yield _shape(urls[i]), i in fresh
+
+
+class OutcomeFeedback:
+    """Told of every request and of what came of it. All calls from the event loop; nothing waits.
+
+    `budgets` and `learner` are None where the configuration wants none of it.
+    """
+
+    def __init__(self, identities: Identities, budgets: TrapAccounts | None, learner: ParameterLearner | None) -> None:
+        self._identities = identities
+        self.budgets = budgets
+        self._learner = learner
+        self._out: dict[int, Visit] = {}  # visits that became requests and are not settled yet, by their URL's row
+        self._news: list[LearntParameter] = []
+        self.soft: Soft404Detector | None = None  # set by the assembly; only remembered here
+
+    def begin(self, record: HostRecord) -> None:
+        """A host has got a back queue; this is what the store remembers."""
+        if self.budgets is not None:
+            self.budgets.begin(record)
+        if self.soft is not None:
+            self.soft.recall(record.host_id, record.soft_missing)
+
+    def asked(self, visit: Visit) -> None:
+        """The URL was asked for, and what came of it will be told to `settled`. From a page that we have nothing is
+        learnt: that it brings nothing new is no wonder."""
+        if visit.task.before is None or not visit.task.before.has_document:
+            self._out[visit.task.url_id] = visit
+
+    def settled(self, settlement: Settlement, read: ProcessedDocument | None = None) -> None:
+        """What became of a URL; of a document, with what was read of it. Nothing is learnt where nothing was asked."""
+        visit = self._out.pop(settlement.url_id, None)
+        if visit is None:
+            return
+        if self.budgets is not None:
+            self.budgets.settled(visit, settlement, read)
+        if self._learner is not None and settlement.digest is not None and "?" in visit.task.url:
+            self._learn(visit, settlement)
+
+    def _learn(self, visit: Visit, settlement: Settlement) -> None:
+        assert self._learner is not None and settlement.digest is not None
+        url, host = visit.task.url, visit.host
+        for news in self._learner.page(url, host, taken_apart(url, host).path_start, settlement.digest):
+            if isinstance(news, LearnedParameter):
+                self._identities.learn(news)
+                self._news.append(LearntParameter(*news, refuted=False))
+            else:
+                self._identities.unlearn(*news)
+                self._news.append(LearntParameter(*news, 0, 0, refuted=True))
+
+    def hand_over(self, batch: Batch) -> None:
+        """Put what was learnt into a batch that is about to be committed."""
+        if self.budgets is not None:
+            self.budgets.hand_over(batch)
+        if self._news:
+            batch.parameters, self._news = self._news, []
+        if self.soft is not None:
+            batch.soft_missing = self.soft.take_changes()

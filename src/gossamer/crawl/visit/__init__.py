@@ -1,0 +1,1 @@
+"""One visit: address, robots.txt, request, and the disposition of the answer."""

@@ -1,0 +1,178 @@
+"""What an answer, or the lack of one, means for its URL: the settlement of everything that is not a document. Pure."""
+
+import random
+from enum import Enum
+
+from gossamer.dedup.soft404 import SOFT_404, Soft404Detector
+from gossamer.frontier.retries import RetryPolicy, StatusClass, after_bad_status, after_failure, back_off, status_class
+from gossamer.model.outcome import Failed, Response
+from gossamer.model.settlement import Settlement
+from gossamer.model.states import UrlState
+from gossamer.model.task import Task
+from gossamer.model.units import HostId, Instant, Seconds
+
+MAX_RATE_LIMITED = 10
+"""Times in a row that a host may answer 429 before its URLs go to the dead letters: it does not want us."""
+
+
+class FailureScope(Enum):
+    """What becomes of a URL whose visit failed, where its host has no say, or the last."""
+
+    OWN = "its own tries decide"
+    GIVEN_UP = "it is given up with its host"
+
+
+class Disposition:
+    """Turns outcomes into settlements by the retry tables."""
+
+    def __init__(self, policy: RetryPolicy, chance: random.Random, soft: Soft404Detector | None = None) -> None:
+        self._policy = policy
+        self._chance = chance
+        self._soft = soft or Soft404Detector()
+
+    def failed(
+        self, host_id: HostId, task: Task, failed: Failed, now: Instant, fate: FailureScope | Instant = FailureScope.OWN
+    ) -> Settlement:
+        """No usable answer: another try later, or the dead letters. With a moment as its fate the URL loses no try and
+        waits until then: its host is sick."""
+        tries, wait = self._another_try(task, now, fate)
+        if fate is FailureScope.OWN:
+            wait = after_failure(self._policy, failed.failure, tries, self._chance)
+        return self._again_or_dead(
+            host_id, task, tries, wait, failed.failure.value, failed.detail, now, took=failed.took
+        )
+
+    def _another_try(self, task: Task, now: Instant, fate: FailureScope | Instant) -> tuple[int, Seconds | None]:
+        if isinstance(fate, FailureScope):
+            return task.tries + 1, None
+        return task.tries, Seconds(max(0.0, fate - now))
+
+    def bad_status(
+        self,
+        host_id: HostId,
+        task: Task,
+        response: Response,
+        retry_after: Seconds | None,
+        in_row: int,
+        now: Instant,
+        fate: FailureScope | Instant = FailureScope.OWN,
+    ) -> Settlement:
+        """An answer that is neither a document nor a redirect. `fate` as in `failed`."""
+        kind = status_class(response.status)
+        if kind is StatusClass.RATE_LIMITED:
+            # Not the URL's fault, so no try is used up; but a host that always says so is not asked for ever.
+            wait = retry_after or back_off(self._policy, self._policy.status_base, min(in_row, 8), self._chance)
+            return self._again_or_dead(
+                host_id,
+                task,
+                task.tries,
+                wait if in_row < MAX_RATE_LIMITED else None,
+                "rate_limited",
+                None,
+                now,
+                response,
+            )
+        if kind in (StatusClass.MISSING, StatusClass.GONE):
+            tries = task.tries + 1
+            if kind is StatusClass.GONE or tries >= self._policy.missing_tries:
+                return self._answered(host_id, task, UrlState.GONE, response, now, tries)
+            again = Instant(now + self._policy.missing_delay)
+            return self._answered(host_id, task, UrlState.MISSING, response, now, tries, again)
+        tries, delay = self._another_try(task, now, fate)
+        if fate is FailureScope.OWN:
+            delay = after_bad_status(self._policy, tries, self._chance)
+        if delay is not None and retry_after is not None:
+            delay = Seconds(max(delay, retry_after))
+        return self._again_or_dead(host_id, task, tries, delay, "server_error", None, now, response)
+
+    def excluded(self, host_id: HostId, task: Task, reason: str, now: Instant, detail: str | None = None) -> Settlement:
+        """A rule forbids the visit."""
+        return Settlement(
+            host_id, task.url_id, task.front, UrlState.EXCLUDED, now, task.tries, reason=reason, detail=detail
+        )
+
+    def dead(
+        self,
+        host_id: HostId,
+        task: Task,
+        reason: str,
+        now: Instant,
+        response: Response | None = None,
+        redirect_to: str | None = None,
+    ) -> Settlement:
+        """No use trying again."""
+        return Settlement(
+            host_id,
+            task.url_id,
+            task.front,
+            UrlState.DEAD,
+            now,
+            task.tries + 1,
+            reason=reason,
+            status=response.status if response else None,
+            took=response.took if response else None,
+            redirect_to=redirect_to,
+            unverified=response is not None and response.unverified,
+        )
+
+    def redirected(
+        self, host_id: HostId, task: Task, response: Response, target: str, now: Instant, reason: str | None = None
+    ) -> Settlement:
+        """It lives elsewhere; `reason` says why we do not go there, if so, or that it means nothing (`soft_404`)."""
+        if reason is None and self._soft.leads_home(host_id, task.url, target):
+            reason = SOFT_404
+        return Settlement(
+            host_id,
+            task.url_id,
+            task.front,
+            UrlState.REDIRECT,
+            now,
+            status=response.status,
+            took=response.took,
+            size=0,
+            redirect_to=target,
+            reason=reason,
+            unverified=response.unverified,
+        )
+
+    def _answered(
+        self,
+        host_id: HostId,
+        task: Task,
+        state: UrlState,
+        response: Response,
+        now: Instant,
+        tries: int,
+        again: Instant | None = None,
+    ) -> Settlement:
+        return Settlement(
+            host_id, task.url_id, task.front, state, now, tries, again, status=response.status, took=response.took,
+            size=len(response.wire_body), mime=response.headers.get("content-type"), unverified=response.unverified,
+        )  # fmt: skip
+
+    def _again_or_dead(
+        self,
+        host_id: HostId,
+        task: Task,
+        tries: int,
+        wait: Seconds | None,
+        reason: str,
+        detail: str | None,
+        now: Instant,
+        response: Response | None = None,
+        took: float | None = None,
+    ) -> Settlement:
+        return Settlement(
+            host_id,
+            task.url_id,
+            task.front,
+            UrlState.DEAD if wait is None else UrlState.QUEUED,
+            now,
+            tries,
+            None if wait is None else Instant(now + wait),
+            reason,
+            detail,
+            response.status if response else None,
+            took=response.took if response else took,
+            unverified=response is not None and response.unverified,
+        )

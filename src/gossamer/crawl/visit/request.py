@@ -1,0 +1,271 @@
+"""One request to a host: where it goes, that it is noted before it is sent, and whom its end concerns."""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, NamedTuple
+
+from gossamer.clock import Clock
+from gossamer.config.hosts import HostSettingsTable, Wants
+from gossamer.crawl.counters import Counters
+from gossamer.crawl.visit.host_context import HostContext
+from gossamer.fetch.dns.address_choice import UNREACHED, AddressChoice
+from gossamer.fetch.dns.cache import Addresses, StoredAnswer
+from gossamer.fetch.dns.resolver import NotNow, Resolver
+from gossamer.fetch.http.proxies import Proxies
+from gossamer.fetch.ports import Fetcher, Request
+from gossamer.frontier.frontier import Frontier
+from gossamer.frontier.politeness import Contact, PolitenessPolicy, gap_after
+from gossamer.model.batch import HostClock
+from gossamer.model.http_dates import retry_after
+from gossamer.model.outcome import Failed, Failure, FetchOutcome
+from gossamer.model.task import Visit
+from gossamer.model.units import HostId, HostKey, Instant, Origin, Seconds, Url
+from gossamer.observe.audit import PolitenessAudit
+from gossamer.store.ports import Contacts
+from gossamer.store.threads import WriterThread
+
+ROBOTS_TIMEOUT = Seconds(20.0)
+"""For the whole exchange of a robots.txt."""
+LOOK_UP_PATIENCE = Seconds(0.3)
+"""So long a visit waits for a name server. Most answer at once; while one is silent its hosts must hold no slots."""
+LOOK_AGAIN = Seconds(0.5)
+"""After so long the answer is looked for where it will be remembered."""
+_ROBOTS_BYTES = 512_000 + 65_536  # what is read of a robots.txt, and room for its transfer coding
+_DEFAULT_PORTS = {"http": 80, "https": 443, "ftp": 21}
+
+
+class Route(NamedTuple):
+    """Where a host is, and which of its addresses is dialled. None is known where a proxy looks the host up; what
+    stands for its address is then shared with nobody, and never dialled."""
+
+    found: Addresses | None
+    address: str
+
+
+class Requester:
+    """Sends requests. Owns what is in flight: `open`, by host, as the journal must know it."""
+
+    def __init__(
+        self,
+        *,
+        frontier: Frontier,
+        resolver: Resolver,
+        dialling: AddressChoice,
+        fetcher: Fetcher,
+        journal: Contacts,
+        audit: PolitenessAudit,
+        store: WriterThread,
+        politeness: PolitenessPolicy,
+        clock: Clock,
+        hosts: HostSettingsTable,
+        tally: Counters,
+    ) -> None:
+        self._frontier = frontier
+        self._resolver = resolver
+        self._dialling = dialling
+        self._fetcher = fetcher
+        self._journal = journal
+        self._audit = audit
+        self._store = store
+        self._politeness = politeness
+        self._clock = clock
+        self._hosts = hosts
+        self._tally = tally
+        self._proxies = Proxies()
+        self.open: dict[HostId, tuple[Instant, float, str]] = {}
+        self.slowest: dict[str, float] = {}
+
+    @property
+    def proxy_failing(self) -> bool:
+        """Whether visits wait for a proxy."""
+        return self._proxies.failing
+
+    # --- where to ------------------------------------------------------------------------------------
+
+    async def way_to(self, host: HostKey, last: str | None) -> Route | Failed:
+        """The way to a host that was last reached at `last`, or why there is none."""
+        proxy = self._hosts.of(host).options.proxy
+        if proxy is not None:
+            until = self._proxies.wait_for(proxy, self._clock.now())
+            if until is not None:
+                return NotNow(Failure.PROXY_FAILED, "its proxy is down", Seconds(0.0), False, until)
+            return Route(None, f"proxy:{host}")
+        found = self._resolver.cached(host) or await self._look_up(host)
+        if isinstance(found, Failed):
+            return found
+        address = self._dialling.choose(found, last, self._clock.now())
+        if address is None:
+            return Failed(Failure.BLOCKED_ADDRESS, ", ".join(found.addresses), Seconds(0.0), contacted=False)
+        return Route(found, address)
+
+    async def _look_up(self, host: HostKey) -> Addresses | Failed:
+        """The addresses of a host, or why there are none; `NotNow` if that will be known later. Soon, whatever a name
+        server does: the question goes on without us."""
+        if not self._resolver.is_asking(host):
+            try:
+                async with asyncio.timeout(LOOK_UP_PATIENCE):
+                    return await self._resolver.resolve(host)
+            except TimeoutError:
+                pass
+        later = Instant(self._clock.now() + LOOK_AGAIN)
+        return NotNow(Failure.DNS_TIMEOUT, f"{host} is being looked up", LOOK_UP_PATIENCE, False, later)
+
+    # --- there and back ------------------------------------------------------------------------------
+
+    def ask(
+        self,
+        host_id: HostId,
+        host: HostKey,
+        last_took: float,
+        way: Route,
+        url: Url,
+        origin: Origin,
+        wants: Wants | None = None,
+        body_bytes: int | None = None,
+        headers: tuple[tuple[str, str], ...] = (),
+    ) -> Coroutine[Any, Any, FetchOutcome]:
+        """One request, noted before it is sent; to be awaited at once. The caller reports its end in the same breath:
+        with `ended`, with `unreached`, or by hand for an errand."""
+        started = self._clock.now()
+        address = way.address
+        self.open[host_id] = (started, last_took, address)
+        self._journal.started(host_id, started, last_took, address)
+        self._audit.request_starts(host, address, started)
+        options = self._hosts.of(host).options
+        patience = None
+        if way.found is None:
+            address = ""  # what stands for it is never dialled
+        else:
+            patience = self._dialling.patience(way.found, address, started)
+        return self._fetcher.fetch(
+            Request(url, host, port_of(origin), address, headers, options, wants, patience, body_bytes)
+        )
+
+    async def ask_for_rules(
+        self, host_id: HostId, host: HostKey, last_took: float, way: Route, url: Url, origin: Origin
+    ) -> FetchOutcome:
+        """The same for a robots.txt: within a deadline of its own, and no more of it than is read."""
+        try:
+            async with asyncio.timeout(ROBOTS_TIMEOUT):
+                return await self.ask(host_id, host, last_took, way, url, origin, body_bytes=_ROBOTS_BYTES)
+        except TimeoutError:
+            return Failed(Failure.TOTAL_TIMEOUT, "robots.txt took too long", ROBOTS_TIMEOUT, contacted=True)
+
+    def is_elsewhere(self, host: HostKey, way: Route, outcome: FetchOutcome, now: Instant) -> bool:
+        """Whether it was the address that failed, and another of the host's is worth dialling at once; or the proxy,
+        and the visit waits for that one."""
+        if way.found is None:
+            proxy = self._hosts.of(host).options.proxy
+            if proxy is None or not self._proxies.heard(proxy, host, outcome, now):
+                return False
+            self._tally.count(self._store.batch, "error:" + Failure.PROXY_FAILED.value)
+            return True
+        if not (isinstance(outcome, Failed) and outcome.failure in UNREACHED):
+            self._dialling.reached(way.address)
+            return False
+        self._dialling.unreached(way.address, now)
+        if self._dialling.others(way.found, way.address, now):
+            return True
+        self._resolver.forget(host)  # it may have moved: the name server is asked before the next try
+        return False
+
+    def unreached(self, visit: Visit, way: Route, now: Instant) -> None:
+        """No connection to this address: the host saw nothing of us, and the visit comes again for the next one."""
+        until = self._frontier.finish(visit, None, now, again=True)
+        self._journal.finished(visit.host_id, until, visit.last_took, way.address)
+        del self.open[visit.host_id]
+        self._audit.request_ended(visit.host, way.address, now, Seconds(0.0), contacted=False)
+
+    def contact(
+        self,
+        host_id: HostId,
+        host: HostKey,
+        outcome: FetchOutcome,
+        now: Instant,
+        crawl_delay: Seconds | None,
+        wait: Seconds | None,
+    ) -> Contact:
+        """The contact that has just ended, as far as politeness is concerned."""
+        # By our own watch, from before the request was sent: a fetcher that leaves out its connecting may leave out a
+        # moment of the host's work too, of which the host is owed a multiple.
+        took = Seconds(max(outcome.took, now - self.open[host_id][0]))
+        return Contact(now, took, crawl_delay, wait, self._hosts.of(host).min_delay)
+
+    def ended(
+        self,
+        visit: Visit,
+        notes: HostContext,
+        way: Route,
+        outcome: FetchOutcome,
+        now: Instant,
+        crawl_delay: Seconds | None,
+        wait: Seconds | None,
+        *,
+        again: bool = False,
+    ) -> None:
+        """The visit is over for its host. What the host is owed beyond its gap (`Frontier.delay`) has been said."""
+        contact = self.contact(visit.host_id, visit.host, outcome, now, crawl_delay, wait)
+        until = self._frontier.finish(visit, contact, now, again=again)
+        self.note(visit.host_id, visit.host, way, contact, until, notes)
+
+    def note(
+        self, host_id: HostId, host: HostKey, way: Route, contact: Contact, until: Instant, notes: HostContext | None
+    ) -> None:
+        """Tell everybody that a contact is over and the host rests until then. `notes`: what is known of it."""
+        address, took = way.address, contact.took
+        self._journal.finished(host_id, until, took, address)
+        del self.open[host_id]
+        self._audit.request_ended(
+            host,
+            address,
+            contact.finished,
+            took,
+            contact.crawl_delay,
+            contact.retry_after,
+            min_delay=contact.min_delay,
+        )
+        gap, term = gap_after(self._politeness, contact)
+        reason, trouble = term.value, None
+        if notes is not None:
+            trouble = notes.trouble.to_text() if notes.trouble is not None else ""
+            if until > contact.finished + gap:
+                reason = notes.rest_reason
+        self._store.batch.hosts[host_id] = HostClock(
+            host_id, until, took, address, reason, _to_be_kept(way.found, notes), trouble
+        )
+        self._store.nudge()
+        self._note_slowest(host, took)
+
+    def _note_slowest(self, host: str, took: float) -> None:
+        slowest = self.slowest
+        if len(slowest) >= 5 and host not in slowest:
+            quickest = min(slowest, key=slowest.__getitem__)
+            if slowest[quickest] >= took:
+                return
+            del slowest[quickest]
+        slowest[host] = took
+
+
+def _to_be_kept(found: Addresses | None, notes: HostContext | None) -> str | None:
+    """An answer that is not on record yet, as it is kept there."""
+    if found is None or found.stale or (notes is not None and notes.resolved_until == found.expires):
+        return None
+    if notes is not None:
+        notes.resolved_until = found.expires
+    return StoredAnswer(found.addresses, found.expires).to_text()
+
+
+def requested_wait(outcome: FetchOutcome, now: Instant) -> Seconds | None:
+    """The Retry-After of a refusal."""
+    if isinstance(outcome, Failed) or "retry-after" not in outcome.headers or outcome.status < 400:
+        return None
+    return retry_after(outcome.headers["retry-after"], now)
+
+
+def port_of(origin: Origin) -> int:
+    """The port that an origin means."""
+    authority = origin.partition("//")[2]
+    port = authority.rpartition(":")[2] if not authority.endswith("]") else ""
+    if port.isdigit() and ":" in authority:
+        return int(port)
+    return _DEFAULT_PORTS[origin.partition(":")[0]]

@@ -1,0 +1,242 @@
+"""Asking for robots.txt: of the host itself, and wherever it is redirected to (RFC 9309, 2.3.1.2).
+
+Each request is a contact of the host that is asked. So one visit makes one request; then its URL goes back into its
+queue, and the next visit makes the next one: another redirect, or the page.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+
+from gossamer.clock import Clock
+from gossamer.crawl.counters import Counters
+from gossamer.crawl.visit.host_context import Hop, HostContext, HostContexts, HostHealth
+from gossamer.crawl.visit.request import Requester, Route, requested_wait
+from gossamer.fetch.dns.resolver import NotNow
+from gossamer.fetch.http.body import payload
+from gossamer.fetch.http.headers import location_of
+from gossamer.fetch.robots import RobotsAnswer, RobotsPolicy, max_age_of, rules_from_answer
+from gossamer.filter.canonical import Canonical, Canonicaliser
+from gossamer.frontier.breaker import HostFailures
+from gossamer.frontier.decisions import WaitUntil
+from gossamer.frontier.frontier import Frontier
+from gossamer.frontier.retries import RETRY_RULES, StatusClass, status_class
+from gossamer.model.batch import RobotsRecord
+from gossamer.model.loads import HostLoaded
+from gossamer.model.outcome import Failed, Failure, FetchOutcome, Response
+from gossamer.model.task import Visit
+from gossamer.model.units import HostId, HostKey, Instant, Origin, Seconds, Url
+from gossamer.store.threads import WriterThread
+
+MAX_REDIRECTS = 5
+UNREACHABLE = "robots_unreachable"
+_KEPT_BYTES = 512_000
+_NO_ROW = 1 << 62  # the journal's numbers for hosts that have no row
+
+
+class RobotsFetcher:
+    """Makes the requests, and turns what comes of them into answers in the notes and in the store."""
+
+    def __init__(
+        self,
+        *,
+        frontier: Frontier,
+        notes: HostContexts,
+        contacting: Requester,
+        health: HostHealth,
+        store: WriterThread,
+        tally: Counters,
+        canonicaliser: Canonicaliser,
+        clock: Clock,
+        agent: str,
+        policy: RobotsPolicy,
+        max_crawl_delay: Seconds,
+        find_host: Callable[[HostKey], Awaitable[HostLoaded | None]],
+        on_sitemaps: Callable[[Visit, Origin, Sequence[str]], None] = lambda visit, origin, lines: None,
+    ) -> None:
+        """`on_sitemaps` is told the `Sitemap:` lines of every file that is read."""
+        self._frontier = frontier
+        self._notes = notes
+        self._contacting = contacting
+        self._health = health
+        self._store = store
+        self._tally = tally
+        self._canonicaliser = canonicaliser
+        self._clock = clock
+        self._agent = agent
+        self._policy = policy
+        self._max_crawl_delay = max_crawl_delay
+        self._find_host = find_host
+        self._on_sitemaps = on_sitemaps
+
+    async def ask(self, visit: Visit, notes: HostContext, origin: Origin, way: Route) -> str | None:
+        """Ask the visit's own host. None: its URL is back in its queue. A reason: the host is given up, and its URL is
+        to be settled with that by the caller; the visit is over."""
+        hop = notes.hops.pop(origin, None) or Hop(Url(origin + "/robots.txt"), origin, visit.host, 0)
+        outcome = await self._contacting.ask_for_rules(
+            visit.host_id, visit.host, visit.last_took, way, hop.url, hop.origin
+        )
+        now = self._clock.now()
+        self._tally.count(self._store.batch, "robots_fetched")
+        if self._contacting.is_elsewhere(visit.host, way, outcome, now):
+            notes.hops[origin] = hop
+            self._contacting.unreached(visit, way, now)
+            return None
+        wait = requested_wait(outcome, now)
+        if self._follows(notes, origin, hop, outcome):
+            self._contacting.ended(visit, notes, way, outcome, now, None, wait, again=True)
+            return None
+        given_up = self._conclude(visit, notes, origin, outcome, now, own=True)
+        answer = notes.robots[origin]
+        delay = answer.rules.crawl_delay if answer.rules is not None else None
+        if delay is not None and delay > self._max_crawl_delay:
+            delay = None  # nothing of the host is fetched, so its URLs need not wait to be told
+        self._contacting.ended(visit, notes, way, outcome, now, delay, wait, again=given_up is None)
+        return given_up
+
+    async def ask_elsewhere(self, visit: Visit, notes: HostContext, origin: Origin, hop: Hop) -> str | None:
+        """Ask the other host that robots.txt was redirected to; as `ask`. No rules are needed for that, but the gaps of
+        that host and of its address, and an address that may be dialled."""
+        row = await self._find_host(hop.host)
+        way = await self._contacting.way_to(hop.host, visit.address)
+        now = self._clock.now()
+        if isinstance(way, NotNow):
+            self._come_back(visit, way.until)
+            return None
+        if isinstance(way, Failed):
+            return self._not_to_be_had(visit, notes, origin, way, now)
+        record = row.record if row is not None else None
+        known = (None, Instant(0.0), 0.0) if record is None else (record.host_id, record.next_contact, record.last_took)
+        turn = self._frontier.errands.begin(visit, hop.host, known[0], known[1], way.address, now)
+        if isinstance(turn, WaitUntil):
+            self._come_back(visit, turn.when)
+            return None
+        if not turn:
+            return None  # its address is busy; the frontier has taken the visit back
+        outcome = await self._errand(visit, hop, known[0], known[2], way, row)
+        now = self._clock.now()
+        del notes.hops[origin]
+        if self._contacting.is_elsewhere(hop.host, way, outcome, now):
+            notes.hops[origin] = hop
+        elif not self._follows(notes, origin, hop, outcome):
+            given_up = self._conclude(visit, notes, origin, outcome, now, own=False)
+            self._frontier.finish(visit, None, now, again=given_up is None)
+            return given_up
+        self._frontier.finish(visit, None, now, again=True)
+        return None
+
+    async def _errand(
+        self, visit: Visit, hop: Hop, host_id: HostId | None, last_took: float, way: Route, row: HostLoaded | None
+    ) -> FetchOutcome:
+        # Without a row of its own a host's contact is noted under a number that no row has: its address at least is
+        # known to have been contacted, whatever happens to us.
+        number = host_id if host_id is not None else HostId(_NO_ROW | visit.host_id)
+        outcome = await self._contacting.ask_for_rules(number, hop.host, last_took, way, hop.url, hop.origin)
+        now = self._clock.now()
+        self._tally.count(self._store.batch, "robots_fetched")
+        delay = self._notes.longest_crawl_delay(row.robots) if row is not None else None
+        contact = self._contacting.contact(number, hop.host, outcome, now, delay, requested_wait(outcome, now))
+        until = self._frontier.errands.end(visit, hop.host, contact, now)
+        self._contacting.note(number, hop.host, way, contact, until, None)
+        return outcome
+
+    def _come_back(self, visit: Visit, until: Instant) -> None:
+        self._frontier.delay(visit.host_id, until)
+        self._frontier.finish(visit, None, self._clock.now(), again=True)
+
+    def _follows(self, notes: HostContext, origin: Origin, hop: Hop, outcome: FetchOutcome) -> bool:
+        """Note where a redirect leads, if it leads anywhere and is not one too many."""
+        if not isinstance(outcome, Response) or status_class(outcome.status) is not StatusClass.REDIRECT:
+            return False
+        location = location_of(outcome.headers)
+        if location is None or hop.number >= MAX_REDIRECTS:
+            return False
+        target = self._canonicaliser.canonicalise(location, hop.url)
+        if not isinstance(target, Canonical) or not target.url.startswith("http"):
+            return False
+        notes.hops[origin] = Hop(target.url, target.origin, target.host, hop.number + 1)
+        return True
+
+    def _not_to_be_had(
+        self, visit: Visit, notes: HostContext, origin: Origin, failed: Failed, now: Instant
+    ) -> str | None:
+        """Nobody was asked; the next try begins at the host itself."""
+        del notes.hops[origin]
+        given_up = self._conclude(visit, notes, origin, failed, now, own=False)
+        self._frontier.finish(visit, None, now, again=given_up is None)
+        return given_up
+
+    def _conclude(
+        self, visit: Visit, notes: HostContext, origin: Origin, outcome: FetchOutcome, now: Instant, *, own: bool
+    ) -> str | None:
+        """What the last answer means; `own`: of the host itself. A reason if the host is given up."""
+        status, body, max_age, truncated = None, b"", None, False
+        if isinstance(outcome, Response):
+            status, truncated = outcome.status, outcome.truncated is not None
+            body = payload(outcome).body
+            max_age = max_age_of(outcome.headers.get("cache-control", ""))
+        else:
+            self._tally.count(self._store.batch, "error:" + outcome.failure.value)
+        wait = requested_wait(outcome, now)
+        answer = rules_from_answer(
+            status,
+            body,
+            agent=self._agent,
+            now=now,
+            truncated=truncated,
+            max_age=max_age,
+            retry_after=wait,
+            redirects_exhausted=status is not None and status_class(status) is StatusClass.REDIRECT,
+            previous=notes.robots.get(origin),
+            policy=self._policy,
+        )
+        given_up = False
+        if answer.unreachable_since is None:
+            notes.trouble = None
+        elif answer.closed and own and isinstance(outcome, Failed) and _is_hopeless(outcome.failure, notes.trouble):
+            given_up = True
+            self._health.despair(notes, outcome.failure.value, now)
+            answer = replace(answer, expires_at=now)
+        else:
+            never = own and isinstance(outcome, Failed) and all(known.rules is None for known in notes.robots.values())
+            given_up = self._health.failed(
+                notes, self._reason(outcome), now, unreached=True, asked=wait, unanswered=never
+            )
+            assert notes.trouble is not None
+            if not given_up and (answer.closed or isinstance(outcome, Failed)):
+                self._frontier.delay(visit.host_id, notes.trouble.until)
+            answer = replace(answer, expires_at=self._asked_again(answer, notes.trouble.until))
+        notes.robots[origin] = answer
+        if answer.unreachable_since is None and answer.rules is not None:
+            self._on_sitemaps(visit, origin, answer.rules.sitemaps)
+        self._store.batch.robots.append(
+            RobotsRecord(
+                origin,
+                visit.host_id,
+                status if answer.unreachable_since is None else None,
+                now,
+                answer.expires_at,
+                body[:_KEPT_BYTES] if answer.unreachable_since is None else b"",
+                answer.unreachable_since,
+            )
+        )
+        return notes.trouble.reason if given_up and answer.closed and notes.trouble is not None else None
+
+    @staticmethod
+    def _reason(outcome: FetchOutcome) -> str:
+        """What a file that could not be had counts as."""
+        refused = isinstance(outcome, Failed) and outcome.failure is Failure.TLS_PROTOCOL
+        return Failure.TLS_PROTOCOL.value if refused else UNREACHABLE
+
+    def _asked_again(self, answer: RobotsAnswer, until: Instant) -> Instant:
+        """The host's rest decides when the file is asked for again, but old rules do not hold longer for it."""
+        if answer.closed:
+            return until
+        return min(until, Instant(answer.fetched_at + self._policy.longest_kept))
+
+
+def _is_hopeless(failure: Failure, before: HostFailures | None) -> bool:
+    """Whether another request would end the same way. A server that will not speak TLS with us is asked twice: every
+    URL of it would fail like its robots.txt."""
+    if failure is Failure.TLS_PROTOCOL:
+        return before is not None and before.reason == failure.value
+    return RETRY_RULES[failure].max_tries == 1

@@ -1,0 +1,391 @@
+"""What the reader clicks on: the text of a link.
+
+Everything about a page that is worth telling its reader: for exports and for users of the library.
+
+The crawl itself asks `links.extract_page`, which takes a third of the time and finds the same links; a test holds the
+two together. What is asked for is in `Wanted`, so that nobody waits for what he does not use.
+
+The `srcset` attribute of images: candidates with their width or density, as the HTML standard parses it.
+
+The words of a page that it is there for, and the language they are in.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+from typing import NamedTuple
+
+from turbohtml import Document, Element, Text
+from turbohtml.detect import detect_language
+
+from gossamer.extract.crawl_page import (
+    MAX_HREF,
+    MAX_LINKS,
+    NO_PAGES,
+    base_of,
+    canonical_in_header,
+    canonical_of,
+    drawn_href,
+    refresh_target,
+    title_of,
+    trimmed,
+)
+from gossamer.extract.page_meta import OUR_NAME, DirectivesFor, declared_language, language_tag
+from gossamer.extract.tree import page_tree
+
+MAX_ANCHOR_TEXT = 300
+"""Characters of a link's text that are kept."""
+
+_HIDDEN = frozenset({"script", "style"})
+
+
+class AnchorTexts:
+    """The texts of the links of one page.
+
+    Anchors do not nest, but elements of foreign kinds and parsers' repairs can make them: a thousand anchors, each with
+    all later ones inside, would take time in the square of their number. So the nodes looked at are counted, and once
+    they are more than the page has bytes, links with more than plain text inside have none.
+    """
+
+    def __init__(self, body_bytes: int) -> None:
+        self._left = body_bytes + 1_000
+
+    def of(self, element: Element) -> str:
+        """White space as single spaces. Where there is no text the `alt` of its images counts, then its `title`."""
+        tag = element.tag
+        if tag == "a" or tag == "form":
+            children = element.children
+            if len(children) == 1 and isinstance(children[0], Text):
+                text = _tidy(children[0].data)
+            else:
+                text = self._inside(element)
+            return text or _tidy(element.attr("title") or "")
+        return _tidy(element.attr("alt") or element.attr("title") or "")
+
+    def _inside(self, element: Element) -> str:
+        texts: list[str] = []
+        images: list[str] = []
+        length = 0
+        for node in element.descendants:
+            self._left -= 1
+            if self._left < 0 or length > 10 * MAX_ANCHOR_TEXT:
+                break
+            if isinstance(node, Text):
+                parent = node.parent
+                if not isinstance(parent, Element) or parent.tag not in _HIDDEN:
+                    texts.append(node.data[: 10 * MAX_ANCHOR_TEXT])
+                    length += len(texts[-1])
+            elif isinstance(node, Element) and node.tag == "img":
+                images.append((node.attr("alt") or "")[: 10 * MAX_ANCHOR_TEXT])
+                length += len(images[-1])
+        return _tidy("".join(texts)) or _tidy(" ".join(images))
+
+
+def _tidy(text: str) -> str:
+    return " ".join(text[: 10 * MAX_ANCHOR_TEXT].split())[:MAX_ANCHOR_TEXT].rstrip()
+
+
+_SPACE = "\t\n\f\r "
+# White space and commas, then everything up to the next white space. Possessive: no input is read twice.
+_URL = re.compile(r"[\t\n\f\r ,]*+([^\t\n\f\r ]++)")
+# The descriptors end at a comma outside of parentheses; an open parenthesis without its end reaches to the end.
+_DESCRIPTORS = re.compile(r"((?:[^,(]++|\([^)]*+(?:\)|\Z))*+)(?:,|\Z)")
+_DESCRIPTOR = re.compile(r"(?:[^\t\n\f\r (]++|\([^)]*+(?:\)|\Z))++")
+_INTEGER = re.compile(r"[0-9]+").fullmatch
+_FLOAT = re.compile(r"-?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?").fullmatch
+
+_MOST_CANDIDATES = 200
+_MOST_DIGITS = 300
+
+
+class Candidate(NamedTuple):
+    """One image of a set. Its address is as written."""
+
+    url: str
+    density: float | None = None
+    width: int | None = None
+
+
+def srcset_candidates(value: str) -> list[Candidate]:
+    """The images that an attribute names, in order, those with broken descriptors left out; 200 at most."""
+    candidates: list[Candidate] = []
+    position = 0
+    while len(candidates) < _MOST_CANDIDATES and (match := _URL.match(value, position)) is not None:
+        url = match[1]
+        position = match.end()
+        if url.endswith(","):
+            candidates.append(Candidate(url.rstrip(",")))
+            continue
+        described = _DESCRIPTORS.match(value, position)
+        assert described is not None, "the expression matches the empty string before the end"
+        position = described.end()
+        found = _described(url, _DESCRIPTOR.findall(described[1]))
+        if found is not None:
+            candidates.append(found)
+    return candidates
+
+
+def _described(url: str, descriptors: list[str]) -> Candidate | None:
+    width: int | None = None
+    density: float | None = None
+    height: int | None = None
+    for descriptor in descriptors:
+        number, unit = descriptor[:-1], descriptor[-1]
+        if len(number) > _MOST_DIGITS:
+            return None
+        if unit == "w" and _INTEGER(number) and width is None and density is None and int(number) > 0:
+            width = int(number)
+        elif unit == "x" and _FLOAT(number) and width is density is height is None and float(number) >= 0:
+            density = float(number)
+        elif unit == "h" and _INTEGER(number) and height is None and density is None and int(number) > 0:
+            height = int(number)
+        else:
+            return None
+    if height is not None and width is None:
+        return None
+    return Candidate(url, density, width)
+
+
+MAX_TEXT = 1 << 20
+"""Characters of a text that are kept."""
+
+_WEIGHED_BYTES = 1 << 20  # pages built to be slow take two seconds a megabyte; plain text a fiftieth of that
+_ENOUGH = 4_000  # characters from which a language is guessed
+_TOO_FEW = 40
+
+# The detector answers in ISO 639-3; BCP 47 asks for the shorter code where there is one.
+_PAIRS = """
+afr=af aka=ak amh=am ara=ar aze=az bel=be ben=bn bul=bg cat=ca ces=cs cmn=zh cym=cy dan=da deu=de
+ell=el eng=en epo=eo est=et eus=eu fas=fa fin=fi fra=fr gle=ga glg=gl guj=gu heb=he hin=hi hrv=hr
+hun=hu hye=hy ind=id isl=is ita=it jav=jv jpn=ja kan=kn kat=ka kaz=kk khm=km kor=ko lat=la lav=lv
+lit=lt mal=ml mar=mr mkd=mk mya=my nep=ne nld=nl nob=nb ori=or pan=pa pes=fa pol=pl por=pt ron=ro
+rus=ru sin=si slk=sk slv=sl sna=sn spa=es sqi=sq srp=sr swe=sv tam=ta tel=te tgl=tl tha=th tuk=tk
+tur=tr ukr=uk urd=ur uzb=uz vie=vi yid=yi zul=zu
+"""
+_SHORT: Mapping[str, str] = MappingProxyType(dict(pair.split("=") for pair in _PAIRS.split()))
+
+
+def main_text(tree: Document, body_bytes: int) -> str:
+    """The text that a reader came for, without navigation; all visible text where no main part stands out, and in
+    pages so large that looking for it would take long."""
+    text = tree.main_text() if body_bytes <= _WEIGHED_BYTES else ""
+    return (text or tree.to_text())[:MAX_TEXT]
+
+
+def guessed_language(text: str) -> str | None:
+    """The language of a text, as BCP 47 has it; None for too little text."""
+    if len(text) < _TOO_FEW:
+        return None
+    found = detect_language(text[:_ENOUGH]).language
+    return None if found is None else _SHORT.get(found, found)
+
+
+MAX_DESCRIPTION = 1_000
+"""Characters of a description that are kept."""
+
+
+class LinkKind(StrEnum):
+    """Where a link stands in its page."""
+
+    ANCHOR = "a"
+    AREA = "area"
+    CANONICAL = "canonical"
+    ALTERNATE = "alternate"  # the page in another language, or as a feed
+    NEXT = "next"
+    PREV = "prev"
+    LINK = "link"  # any other <link> that leads to a page
+    FRAME = "frame"  # <frame> and <iframe>
+    REFRESH = "refresh"
+    FORM = "form"  # only if asked for
+    IMAGE = "image"  # only if asked for
+
+
+class Link(NamedTuple):
+    """One link. `href` is as written: it is relative to the page's `base`, which is relative to the page's URL."""
+
+    href: str
+    kind: LinkKind
+    text: str = ""  # what the reader clicks on, white space as single spaces
+    rel: str = ""  # the words of its rel attribute in lower case, single spaces between them
+    hreflang: str | None = None
+
+    @property
+    def nofollow(self) -> bool:
+        """Whether the page asks that this link be not followed. (`ugc` and `sponsored` do not ask that.)"""
+        return "nofollow" in self.rel.split()
+
+
+class Alternate(NamedTuple):
+    """The same page in another language. `language` may be `x-default`."""
+
+    language: str
+    href: str
+
+
+class Page(NamedTuple):
+    """What a page is and what it says of itself."""
+
+    base: str | None  # the first <base href>, as written
+    links: list[Link]  # in document order, repetitions included, those marked nofollow too
+    title: str | None
+    description: str | None
+    language: str | None  # as declared, or guessed if asked for
+    canonical: str | None  # as written: in the page, or else in the head of its answer, where no `base` counts
+    alternates: list[Alternate]
+    text: str | None  # None if not asked for
+    noindex: bool
+    nofollow: bool
+    encoding: str
+    dropped_links: int
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What to look for besides the links and what the head of the page says."""
+
+    anchor_text: bool = True
+    text: bool = True  # the main text
+    forms: bool = False  # the actions of GET forms, as links
+    images: bool = False  # img and source, srcset included, as links
+    guess_language: bool = False  # from the text, where the page does not say
+
+
+def read_page(
+    body: bytes,
+    content_type: str | None,
+    url: str,
+    *,
+    robots_tag: str | None = None,
+    content_language: str | None = None,
+    link: str | None = None,
+    agent: str = OUR_NAME,
+    want: Wanted | None = None,
+) -> Page:
+    """Read a page. Never raises, whatever the bytes, and takes time in proportion to their number.
+
+    `content_type`, `robots_tag`, `content_language` and `link` are headers, `url` the page's own address: a canonical
+    link or a refresh that merely names it again is no link. `agent` is the product token that directives for robots
+    may name.
+    """
+    want = want or Wanted()
+    tree, encoding, _ = page_tree(body, content_type)
+    reader = _Reader(url, DirectivesFor(agent, robots_tag), want, AnchorTexts(len(body)) if want.anchor_text else None)
+    reader.read(tree)
+    wishes = reader.wishes.wishes()
+    text = main_text(tree, len(body)) if want.text else None
+    canonical = canonical_of(tree.find_all("link"))
+    if canonical is None and link is not None:
+        canonical = canonical_in_header(link)
+    language = declared_language(tree, reader.meta_language, content_language)
+    if language is None and want.guess_language:
+        language = guessed_language(main_text(tree, len(body)) if text is None else text)
+    return Page(
+        base_of(tree),
+        reader.links,
+        title_of(tree),
+        reader.description,
+        language,
+        canonical,
+        reader.alternates,
+        text,
+        wishes.noindex,
+        wishes.nofollow,
+        encoding,
+        reader.dropped,
+    )
+
+
+class _Reader:
+    """One walk over the elements that matter, in document order."""
+
+    def __init__(self, url: str, wishes: DirectivesFor, want: Wanted, texts: AnchorTexts | None) -> None:
+        self._url = url
+        self._want = want
+        self._texts = texts
+        self.wishes = wishes
+        self.links: list[Link] = []
+        self.description: str | None = None
+        self.alternates: list[Alternate] = []
+        self.meta_language: str | None = None
+        self.dropped = 0
+
+    def read(self, tree: Document) -> None:
+        names = ["a", "area", "link", "iframe", "frame", "meta"]
+        names += ["form"] if self._want.forms else []
+        names += ["img", "source"] if self._want.images else []
+        for element in tree.iter_elements(names):
+            tag = element.tag
+            if tag == "a":
+                href = element.attr("href")
+                self._add(drawn_href(element) if href is None else href, LinkKind.ANCHOR, element)
+            elif tag == "area":
+                self._add(element.attr("href"), LinkKind.AREA, element)
+            elif tag == "iframe" or tag == "frame":
+                self._add(element.attr("src"), LinkKind.FRAME, element)
+            elif tag == "link":
+                self._link(element)
+            elif tag == "meta":
+                self._meta(element)
+            elif tag == "form":
+                if (element.attr("method") or "get").strip().lower() == "get":
+                    self._add(element.attr("action"), LinkKind.FORM, element)
+            elif tag == "img" or tag == "source":
+                self._image(element)
+
+    def _add(self, href: str | None, kind: LinkKind, element: Element, hreflang: str | None = None) -> None:
+        if href is None:
+            return
+        if len(href) > MAX_HREF or len(self.links) >= MAX_LINKS:
+            self.dropped += 1
+            return
+        rel = element.attr("rel")
+        text = self._texts.of(element) if self._texts is not None else ""
+        self.links.append(Link(href, kind, text, " ".join(rel.lower().split()) if rel else "", hreflang))
+
+    def _link(self, element: Element) -> None:
+        href = element.attr("href")
+        words = (element.attr("rel") or "").lower().split()
+        if href is None or not words or not NO_PAGES.isdisjoint(words):
+            return
+        kind = LinkKind.LINK
+        language: str | None = None
+        if "canonical" in words:
+            kind = LinkKind.CANONICAL
+        elif "alternate" in words:
+            kind = LinkKind.ALTERNATE
+            written = element.attr("hreflang")
+            if written is not None:
+                language = "x-default" if written.strip().lower() == "x-default" else language_tag(written)
+            if language is not None and len(self.alternates) < MAX_LINKS and len(href) <= MAX_HREF:
+                self.alternates.append(Alternate(language, href))
+        elif "next" in words:
+            kind = LinkKind.NEXT
+        elif "prev" in words or "previous" in words:
+            kind = LinkKind.PREV
+        if href != self._url:
+            self._add(href, kind, element, language)
+
+    def _meta(self, element: Element) -> None:
+        content = element.attr("content")
+        if content is None:
+            return
+        name = element.attr("name")
+        if name:
+            self.wishes.heed_meta(name, content)
+            if self.description is None and name.strip().lower() == "description":
+                self.description = trimmed(content, MAX_DESCRIPTION)
+        equivalent = (element.attr("http-equiv") or "").lower()
+        if equivalent == "refresh":
+            target = refresh_target(content)
+            if target is not None and target != self._url:
+                self._add(target, LinkKind.REFRESH, element)
+        elif equivalent == "content-language" and self.meta_language is None:
+            self.meta_language = content
+
+    def _image(self, element: Element) -> None:
+        self._add(element.attr("src"), LinkKind.IMAGE, element)
+        srcset = element.attr("srcset")
+        for candidate in srcset_candidates(srcset) if srcset else ():
+            self._add(candidate.url, LinkKind.IMAGE, element)

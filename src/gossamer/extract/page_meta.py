@@ -1,0 +1,133 @@
+"""The language of a page, as a tag of BCP 47 such as `en`, `pt-BR` or `zh-Hant`.
+
+What a page asks of robots: `<meta name=robots>` and the X-Robots-Tag header.
+
+(robots.txt is another matter: it is obeyed before anything is fetched.)
+"""
+
+import re
+from typing import NamedTuple
+
+from turbohtml import Document
+
+MAX_TAG = 35
+"""Characters: what BCP 47 asks programs to make room for."""
+
+_TAG = re.compile(r"(?:[a-z]{2,3}|[a-z]{5,8})(?:-[a-z0-9]{1,8})*").fullmatch
+
+
+def language_tag(written: str | None) -> str | None:
+    """What a page wrote, in the customary case (`EN_us` is `en-US`); None for what is no tag.
+
+    Only the form is checked, not whether there is such a language.
+    """
+    if written is None:
+        return None
+    tag = written.strip()[: MAX_TAG + 1].replace("_", "-").lower()
+    if len(tag) > MAX_TAG or not tag.isascii() or _TAG(tag) is None:
+        return None
+    if "-" not in tag:
+        return tag
+    language, *rest = tag.split("-")
+    parts = [language]
+    for position, part in enumerate(rest):
+        if len(parts[-1]) == 1 or "x" in rest[:position]:  # behind a single letter everything is small
+            parts.append(part)
+        elif len(part) == 2:
+            parts.append(part.upper())
+        else:
+            parts.append(part.title() if len(part) == 4 and part.isalpha() else part)
+    return "-".join(parts)
+
+
+def header_language(content_language: str | None) -> str | None:
+    """The language in a Content-Language header or the element that stands for it.
+
+    A list of several languages names the readers, not the language of the page, so it gives no answer.
+    """
+    if content_language is None or "," in content_language:
+        return None
+    return language_tag(content_language)
+
+
+def declared_language(tree: Document, in_meta: str | None, in_header: str | None) -> str | None:
+    """What the page says: the `lang` of its root, else the meta element for it, else the header."""
+    root = tree.root
+    written = None if root is None else root.attr("lang") or root.attr("xml:lang")
+    return language_tag(written) or header_language(in_meta) or header_language(in_header)
+
+
+OUR_NAME = "gossamer"
+"""The product token that we go by unless told otherwise."""
+
+_LONGEST_NAME = 500
+# What may be a robot's name. `25 Jun 2030 15` before the colon of a time is none.
+_ROBOT = re.compile(r"[A-Za-z][\w.-]*").fullmatch
+_SEPARATORS = re.compile(r"[\s,;]+")
+# Directives of X-Robots-Tag that have a value, so that `max-snippet: 20` is not taken for a robot's name.
+_VALUED = frozenset({"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"})
+
+
+class RobotsDirectives(NamedTuple):
+    """What the page does not want: to be indexed, or to have its links followed."""
+
+    noindex: bool
+    nofollow: bool
+
+    def and_also(self, other: "RobotsDirectives") -> "RobotsDirectives":
+        """Several statements add up: the strictest holds."""
+        return RobotsDirectives(self.noindex or other.noindex, self.nofollow or other.nofollow)
+
+
+NO_WISHES = RobotsDirectives(noindex=False, nofollow=False)
+
+
+def directives_in_meta(content: str) -> RobotsDirectives:
+    """Read the content attribute of a robots meta element. Unknown words mean nothing."""
+    words = set(_SEPARATORS.split(content.lower()))
+    none = "none" in words
+    return RobotsDirectives(noindex=none or "noindex" in words, nofollow=none or "nofollow" in words)
+
+
+class DirectivesFor:
+    """The wishes of one page for one robot, gathered from its header and its elements.
+
+    What is addressed to the robot by name replaces what is said to all, as in robots.txt, wherever either stands.
+    Statements to the same addressee add up.
+    """
+
+    def __init__(self, agent: str, header: str | None = None) -> None:
+        """`header` is X-Robots-Tag, several lines joined by commas."""
+        self._agent = agent.lower()
+        self._to_all = NO_WISHES
+        self._to_us: RobotsDirectives | None = None
+        if header is not None:
+            self._heed_header(header)
+
+    def wishes(self) -> RobotsDirectives:
+        """What holds, after all that has been heard."""
+        return self._to_all if self._to_us is None else self._to_us
+
+    def heed_meta(self, name: str, content: str) -> None:
+        """Take in a meta element, whatever it is about."""
+        if len(name) > _LONGEST_NAME:
+            return
+        name = name.strip().lower()
+        if name == "robots":
+            self._to_all = self._to_all.and_also(directives_in_meta(content))
+        elif name == self._agent:
+            self._to_us = (self._to_us or NO_WISHES).and_also(directives_in_meta(content))
+
+    def _heed_header(self, header: str) -> None:
+        """`otherbot: noindex` speaks to that robot only; a name holds until the next one, since the joined lines do
+        not show where one ended."""
+        addressee = "robots"
+        for part in header.split(","):
+            name, colon, rest = part.partition(":")
+            if colon:
+                name = name.strip()
+                if name.lower() in _VALUED or _ROBOT(name) is None:
+                    continue
+                addressee = name
+                part = rest
+            self.heed_meta(addressee, part)

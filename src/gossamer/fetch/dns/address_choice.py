@@ -1,0 +1,85 @@
+"""Which of a host's addresses to dial. Pure: the time is a parameter.
+
+An address that could not be reached is left for the last for a minute, so that a host with one dead address out of many
+does not lose a visit to it each time.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gossamer.fetch.dns.cache import Addresses
+from gossamer.model.outcome import Failure
+from gossamer.model.units import Instant, Seconds
+
+UNREACHED = frozenset((Failure.CONN_REFUSED, Failure.CONNECT_TIMEOUT, Failure.TLS_HANDSHAKE_TIMEOUT))
+"""Failures that say something about the address rather than about the page: another address may do better."""
+
+
+@dataclass(frozen=True, slots=True)
+class DialRules:
+    avoided: Seconds = Seconds(60.0)  # an address that was not reached
+    remembered: int = 10_000
+    # With another address in hand it is not worth while to wait long for this one.
+    connect_with_others: Seconds = Seconds(1.0)
+
+
+class AddressChoice:
+    """Chooses addresses, and remembers which could not be reached. `may_dial` is the address policy."""
+
+    def __init__(self, may_dial: Callable[[str], bool], rules: DialRules | None = None) -> None:
+        self._may_dial = may_dial
+        self._rules = rules or DialRules()
+        self._dead: OrderedDict[str, Instant] = OrderedDict()  # address -> avoided until
+
+    def __len__(self) -> int:
+        return len(self._dead)
+
+    def choose(self, found: Addresses, last: str | None, now: Instant) -> str | None:
+        """The address to dial; None if the policy permits none of them.
+
+        The last one while it is still the host's (its connection may be open), else the first. One that was not
+        reached lately comes after all others, and the one whose time is over soonest before the rest of its kind.
+        """
+        if last is not None and last in found.addresses and self._may_dial(last) and not self.is_dead(last, now):
+            return last
+        permitted = [address for address in found.addresses if self._may_dial(address)]
+        if not permitted:
+            return None
+        if self._dead:
+            alive = [address for address in permitted if not self.is_dead(address, now)]
+            if not alive:
+                return min(permitted, key=self._dead.__getitem__)
+            permitted = alive
+        return permitted[0]
+
+    def others(self, found: Addresses, address: str, now: Instant) -> bool:
+        """Whether another address is left that is worth dialling at once."""
+        return any(
+            other != address and self._may_dial(other) and not self.is_dead(other, now) for other in found.addresses
+        )
+
+    def patience(self, found: Addresses, address: str, now: Instant) -> Seconds | None:
+        """How long to wait for a connection to this address; None: as long as ever."""
+        return self._rules.connect_with_others if self.others(found, address, now) else None
+
+    def unreached(self, address: str, now: Instant) -> None:
+        """Nobody answered there."""
+        self._dead.pop(address, None)
+        self._dead[address] = Instant(now + self._rules.avoided)
+        while len(self._dead) > self._rules.remembered:
+            self._dead.popitem(last=False)
+
+    def reached(self, address: str) -> None:
+        """Somebody did."""
+        if self._dead:
+            self._dead.pop(address, None)
+
+    def is_dead(self, address: str, now: Instant) -> bool:
+        until = self._dead.get(address)
+        if until is None:
+            return False
+        if until <= now:
+            del self._dead[address]
+            return False
+        return True

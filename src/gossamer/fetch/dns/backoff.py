@@ -1,0 +1,83 @@
+"""How long to leave a name alone that gets no answer. Pure: time and chance are parameters.
+
+A name whose servers fail or are silent is skipped for a while that doubles with every failure in a row, and comes back.
+When several names of one domain fail in a row, the domain is skipped as a whole: its name servers are down.
+"""
+
+import random
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from gossamer.model.units import Domain, HostKey, Instant, Seconds
+
+_MOST_DOUBLINGS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class BackoffRules:
+    first: Seconds = Seconds(30.0)
+    longest: Seconds = Seconds(3600.0)
+    jitter: float = 0.2  # added at random, so that what failed together does not come back together
+    domain_after: int = 3  # names of a domain that failed in a row
+    names: int = 20_000  # remembered; the least recently failed goes first
+
+
+class NameBackoff:
+    """Failures in a row by host and by domain. At most `rules.names` of each are known."""
+
+    def __init__(self, rules: BackoffRules, chance: random.Random) -> None:
+        self._rules = rules
+        self._chance = chance
+        self._hosts: OrderedDict[HostKey, int] = OrderedDict()
+        self._domains: OrderedDict[Domain, tuple[int, Instant]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._hosts) + len(self._domains)
+
+    def failed(self, host: HostKey, domain: Domain | None, now: Instant) -> Instant:
+        """Note a failure; returns when to ask for the host again."""
+        failures = self._hosts.pop(host, 0) + 1
+        self._hosts[host] = failures
+        if domain is not None:
+            self._blame(domain, now, another=failures == 1)
+        self._trim()
+        return Instant(now + self._wait(failures))
+
+    def succeeded(self, host: HostKey, domain: Domain | None) -> None:
+        """An answer came: all is forgotten."""
+        if self._hosts:
+            self._hosts.pop(host, None)
+        if self._domains and domain is not None:
+            self._domains.pop(domain, None)
+
+    def forgive(self, host: HostKey, domain: Domain | None) -> None:
+        """It was not their fault."""
+        self.succeeded(host, domain)
+
+    def domain_rests_until(self, domain: Domain | None, now: Instant) -> Instant | None:
+        """When a domain may be asked about again; None: now."""
+        if domain is None:
+            return None
+        _, until = self._domains.get(domain, (0, now))
+        return until if until > now else None
+
+    def _blame(self, domain: Domain, now: Instant, *, another: bool) -> None:
+        failures, until = self._domains.pop(domain, (0, now))
+        # The same host failing again is its own affair, except after a rest: then it speaks for the domain.
+        failures += another or failures >= self._rules.domain_after
+        beyond = failures - self._rules.domain_after
+        if beyond >= 0 and until <= now:
+            until = Instant(now + self._wait(beyond + 1))
+        self._domains[domain] = (failures, until)
+
+    def _wait(self, failures: int) -> Seconds:
+        rules = self._rules
+        doubled = rules.first * 2.0 ** min(failures - 1, _MOST_DOUBLINGS)
+        return Seconds(min(doubled * (1.0 + rules.jitter * self._chance.random()), rules.longest))
+
+    def _trim(self) -> None:
+        most = self._rules.names
+        while len(self._hosts) > most:
+            self._hosts.popitem(last=False)
+        while len(self._domains) > most:
+            self._domains.popitem(last=False)

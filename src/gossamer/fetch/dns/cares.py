@@ -1,0 +1,186 @@
+"""One name server, spoken to through c-ares on the event loop (ADR 14)."""
+
+import asyncio
+from collections.abc import Callable
+
+import pycares
+from pycares import errno as ares
+
+from gossamer.fetch.dns.answer import DnsFailure, Reply, read
+from gossamer.model.outcome import Failure
+from gossamer.model.units import Seconds
+
+A, AAAA = pycares.QUERY_TYPE_A, pycares.QUERY_TYPE_AAAA
+
+OnReply = Callable[[Reply], None]
+
+# NOCHECKRESP: a SERVFAIL is told at once; without it c-ares would put the question to the same server again and again.
+_FLAGS = pycares.ARES_FLAG_EDNS | pycares.ARES_FLAG_NOCHECKRESP
+# c-ares waits five times as long as its server usually takes, at least 250 ms, and doubles that with every try. Five
+# of them reach beyond any answer time of ours; whoever asks stops waiting when it is over.
+_TRIES = 5
+_FIRST_TRY = Seconds(0.5)  # while it does not know how long the server usually takes
+_TICK = Seconds(0.25)
+_MOST_NAMES = 4096  # over one channel: what bounds the memory of c-ares
+_MOST_RETIRED = 16
+
+_MEANINGS: dict[int, Reply] = {
+    ares.ARES_ENOTFOUND: Failure.DNS_NXDOMAIN,
+    ares.ARES_ENODATA: Failure.DNS_NO_ADDRESS,
+    ares.ARES_ETIMEOUT: DnsFailure.SILENT,
+    ares.ARES_ECONNREFUSED: DnsFailure.UNREACHABLE,
+    ares.ARES_ESERVFAIL: DnsFailure.SERVFAIL,
+    ares.ARES_EREFUSED: DnsFailure.REFUSED,
+    ares.ARES_ENOTIMP: DnsFailure.REFUSED,
+    ares.ARES_EFORMERR: DnsFailure.REFUSED,
+}
+
+
+class _Channel:
+    """A c-ares channel whose sockets the event loop watches.
+
+    `users` are lookups that still care about their questions. Once retired, it closes when there are none.
+    """
+
+    def __init__(self, server: str) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._reading: set[int] = set()
+        self._writing: set[int] = set()
+        self._timer: asyncio.TimerHandle | None = None
+        self._closed = False
+        self.names: set[str] = set()
+        self.users = 0
+        self.retired = False
+        self._ares = pycares.Channel(
+            flags=_FLAGS, timeout=_FIRST_TRY, tries=_TRIES, servers=[server], sock_state_cb=self._on_socket
+        )
+
+    def ask(self, name: str, kind: int, on_reply: OnReply) -> None:
+        """Ask one question. `on_reply` is called on this loop, perhaps at once, perhaps twice; never raises."""
+
+        def callback(result: pycares.DNSResult | None, code: int | None) -> None:
+            if self._closed:
+                return
+            if result is not None:
+                on_reply(read(name, kind, result.answer))
+            else:
+                on_reply(_MEANINGS.get(code or 0, DnsFailure.GARBLED))
+
+        try:
+            self._ares.query(name, kind, callback=callback)
+        except pycares.AresError as error:  # it could not be sent: nobody listens, or there are no sockets
+            callback(None, error.args[0])
+
+    def close(self) -> None:
+        """Give up what is still under way: nobody hears of it."""
+        if self._closed:
+            return
+        self._closed = True
+        if self._timer is not None:
+            self._timer.cancel()
+        # Before c-ares closes its sockets, which it does on a thread of its own.
+        for fd in self._reading:
+            self._loop.remove_reader(fd)
+        for fd in self._writing:
+            self._loop.remove_writer(fd)
+        self._ares.cancel()
+        self._ares.close()
+
+    def _on_socket(self, fd: int, readable: bool, writable: bool) -> None:
+        if self._closed:
+            return
+        loop = self._loop
+        if readable and fd not in self._reading:
+            self._reading.add(fd)
+            loop.add_reader(fd, self._ares.process_read_fd, fd)
+        elif not readable and fd in self._reading:
+            self._reading.discard(fd)
+            loop.remove_reader(fd)
+        if writable and fd not in self._writing:
+            self._writing.add(fd)
+            loop.add_writer(fd, self._ares.process_write_fd, fd)
+        elif not writable and fd in self._writing:
+            self._writing.discard(fd)
+            loop.remove_writer(fd)
+        if self._timer is None and self._reading:
+            self._timer = loop.call_later(_TICK, self._tick)
+
+    def _tick(self) -> None:
+        """Let c-ares look at its clock: it sends again what was not answered."""
+        self._timer = None
+        self._ares.process_fd(pycares.ARES_SOCKET_BAD, pycares.ARES_SOCKET_BAD)
+        if self._reading and self._timer is None and not self._closed:
+            self._timer = self._loop.call_later(_TICK, self._tick)
+
+
+class Upstream:
+    """A name server. Whatever is asked here is asked of the server, never of the memory that c-ares has.
+
+    c-ares remembers answers for up to an hour, without bound, and pycares cannot switch that off. So no channel is
+    asked for a name twice, nor for more than a few thousand names: then another one takes its place.
+    """
+
+    def __init__(self, server: str) -> None:
+        self.server = server
+        self._channel: _Channel | None = None
+        self._retired: set[_Channel] = set()
+        self._lone: set[_Channel] = set()
+
+    def ask(self, name: str, on_four: OnReply, on_six: OnReply, *, alone: bool = False) -> Callable[[], None]:
+        """Ask for both families of addresses. Call what is returned when the replies are of no more interest.
+
+        `alone` asks over a socket that no other question uses.
+        """
+        channel = self._channel_for(name) if not alone else self._lone_channel()
+        channel.users += 1
+        channel.ask(name, A, on_four)
+        channel.ask(name, AAAA, on_six)
+        return lambda: self._release(channel)
+
+    def close(self) -> None:
+        for channel in (*self._retired, *self._lone, *((self._channel,) if self._channel else ())):
+            channel.close()
+        self._retired.clear()
+        self._lone.clear()
+        self._channel = None
+
+    def _channel_for(self, name: str) -> _Channel:
+        channel = self._channel
+        if channel is not None and (name in channel.names or len(channel.names) >= _MOST_NAMES):
+            if len(self._retired) >= _MOST_RETIRED:
+                # Held open by questions that nobody answers. Rather answer from c-ares' memory than pile up sockets.
+                return channel
+            channel.retired = True
+            self._retired.add(channel)
+            if not channel.users:
+                self._discard(channel)
+            channel = None
+        if channel is None:
+            channel = self._channel = _Channel(self.server)
+        channel.names.add(name)
+        return channel
+
+    def _lone_channel(self) -> _Channel:
+        channel = _Channel(self.server)
+        channel.retired = True
+        self._lone.add(channel)
+        return channel
+
+    def _release(self, channel: _Channel) -> None:
+        channel.users -= 1
+        if channel.retired and not channel.users:
+            self._discard(channel)
+
+    def _discard(self, channel: _Channel) -> None:
+        self._retired.discard(channel)
+        self._lone.discard(channel)
+        channel.close()
+
+
+def system_servers() -> list[str]:
+    """The name servers that this machine is set up to use, as c-ares reads them."""
+    channel = pycares.Channel(sock_state_cb=lambda _fd, _readable, _writable: None)
+    try:
+        return list(dict.fromkeys(channel.servers))
+    finally:
+        channel.close()

@@ -1,0 +1,258 @@
+"""One host, asked for until there is an answer or its time is up: families, servers, aliases.
+
+Which name server to ask first. Pure: time is a parameter.
+
+A server is judged by contrast only: one that failed where another answered about the same name is at fault. When all of
+them fail, it may be the name, and none is blamed.
+"""
+
+import asyncio
+import ipaddress
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gossamer.clock import Clock
+from gossamer.errors import ConfigError
+from gossamer.fetch.dns.answer import MOST_ALIASES, Alias, DnsFailure, Found, Reply, merged
+from gossamer.fetch.dns.cares import Upstream, system_servers
+from gossamer.model.outcome import Failure
+from gossamer.model.units import Instant, Seconds
+
+
+@dataclass(frozen=True, slots=True)
+class UpstreamRules:
+    tolerated: int = 2  # failures in a row; packets do get lost
+    first_rest: Seconds = Seconds(10.0)
+    longest_rest: Seconds = Seconds(120.0)
+    trial: Seconds = Seconds(5.0)  # when its rest is over, one question tries it; others wait so long for the outcome
+
+
+@dataclass(slots=True)
+class _Health:
+    failures: int = 0
+    rests_until: Instant = Instant(0.0)
+    on_trial: bool = False
+
+
+class Upstreams:
+    """The health of name servers, known by their place in the configured order."""
+
+    def __init__(self, count: int, rules: UpstreamRules) -> None:
+        self._rules = rules
+        self._health = [_Health() for _ in range(count)]
+
+    def order(self, now: Instant) -> list[int]:
+        """The servers in the order in which to ask them: as configured, those at rest last, soonest first.
+
+        A server whose rest is over gets one question; it stays at rest for the others until that one is decided.
+        """
+        health = self._health
+        if all(not one.failures for one in health):
+            return list(range(len(health)))
+        well: list[int] = []
+        resting: list[int] = []
+        for index, one in enumerate(health):
+            if one.failures < self._rules.tolerated:
+                well.append(index)
+            elif one.rests_until <= now:
+                one.rests_until, one.on_trial = Instant(now + self._rules.trial), True
+                well.append(index)
+            else:
+                resting.append(index)
+        return well + sorted(resting, key=lambda index: health[index].rests_until)
+
+    def worked(self, index: int) -> None:
+        self._health[index].failures = 0
+        self._health[index].on_trial = False
+
+    def failed(self, index: int, now: Instant) -> None:
+        """It did not answer where another one did, or does not listen at all."""
+        one, rules = self._health[index], self._rules
+        if one.failures >= rules.tolerated and one.rests_until > now and not one.on_trial:
+            return  # asked before it was found out: the same fault, not another one
+        one.failures += 1
+        one.on_trial = False
+        beyond = one.failures - rules.tolerated
+        if beyond >= 0:
+            rest = min(rules.first_rest * 2.0 ** min(beyond, 16), rules.longest_rest)
+            one.rests_until = Instant(now + rest)
+
+    def resting(self, now: Instant) -> int:
+        """How many are avoided at the moment."""
+        return sum(one.failures >= self._rules.tolerated and one.rests_until > now for one in self._health)
+
+
+MOST_SERVERS = 3
+"""Servers asked about one name; each gets its share of the answer time."""
+# Some name servers never answer questions for IPv6 addresses: whoever has IPv4 ones does not wait long for the rest.
+# The other way round it is worth more patience, because IPv4 ones are dialled first.
+_GRACE_FOR_SIX, _GRACE_FOR_FOUR = Seconds(0.2), Seconds(1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class LookUp:
+    """What came of asking. `answered`: a server said something definite, so the servers work."""
+
+    result: Found | Failure
+    answered: bool
+    nobody_there: bool = False  # not one server listens
+
+
+class _Pair:
+    """Both questions to one server. `settled` is done when more waiting would not help."""
+
+    __slots__ = ("_loop", "_timers", "four", "settled", "six")
+
+    def __init__(self, within: float) -> None:
+        self._loop = loop = asyncio.get_running_loop()
+        self.four: Reply | None = None
+        self.six: Reply | None = None
+        self.settled: asyncio.Future[None] = loop.create_future()
+        self._timers = [loop.call_later(within, self._settle)]
+
+    def on_four(self, reply: Reply) -> None:
+        self.four = self.four or reply
+        self._look(reply, self.six, _GRACE_FOR_SIX)
+
+    def on_six(self, reply: Reply) -> None:
+        self.six = self.six or reply
+        self._look(reply, self.four, _GRACE_FOR_FOUR)
+
+    def close(self) -> None:
+        for timer in self._timers:
+            timer.cancel()
+
+    def _look(self, reply: Reply, other: Reply | None, grace: Seconds) -> None:
+        if other is not None or reply in (Failure.DNS_NXDOMAIN, DnsFailure.UNREACHABLE):
+            self._settle()
+        elif isinstance(reply, Found) and not self.settled.done():
+            self._timers.append(self._loop.call_later(grace, self._settle))
+
+    def _settle(self) -> None:
+        if not self.settled.done():
+            self.settled.set_result(None)
+
+
+class Lookups:
+    """Asks the name servers. Belongs to one event loop.
+
+    `servers` are "ADDRESS", "ADDRESS:PORT" or "[IPV6]:PORT"; None means the system's.
+    """
+
+    def __init__(self, servers: Sequence[str] | None, clock: Clock, answer_time: Seconds) -> None:
+        self._configured = [server_address(text) for text in servers] if servers else None
+        self._clock = clock
+        self._answer_time = answer_time
+        self._servers: list[Upstream] = []
+        self._health = Upstreams(0, UpstreamRules())
+        self.asked = 0  # questions, both families counted
+
+    async def look_up(self, host: str) -> LookUp:
+        """The addresses of a host, or why there are none, within the answer time."""
+        deadline = asyncio.get_running_loop().time() + self._answer_time
+        name, ttl, passed = host, float("inf"), set[str]()
+        answered = False
+        while True:
+            reply, spoke, nobody_there = await self._ask_in_turn(name, deadline)
+            answered |= spoke
+            if isinstance(reply, Alias):
+                passed |= reply.passed
+                ttl = min(ttl, reply.ttl)
+                if reply.target in passed or len(passed) >= MOST_ALIASES:
+                    return LookUp(Failure.DNS_CNAME_LOOP, answered)
+                name = reply.target
+            elif isinstance(reply, Found):
+                return LookUp(Found(reply.addresses, Seconds(min(ttl, reply.ttl))), answered)
+            else:
+                failure = reply.failure if isinstance(reply, DnsFailure) else reply
+                return LookUp(failure, answered, nobody_there)
+
+    def reload(self) -> None:
+        """Read the system's servers again: they may have changed, which would explain that none answers."""
+        if self._configured is None and self._servers and system_servers() != [one.server for one in self._servers]:
+            self.close()
+
+    def resting(self) -> int:
+        """How many servers are avoided at the moment."""
+        return self._health.resting(self._clock.now())
+
+    def close(self) -> None:
+        """Stop asking. The next question begins anew."""
+        for server in self._servers:
+            server.close()
+        self._servers = []
+
+    async def _ask_in_turn(self, name: str, deadline: float) -> tuple[Reply, bool, bool]:
+        """What the first server says that knows; whether one did; whether no server was there at all."""
+        if not self._servers:
+            self._servers = [Upstream(text) for text in self._configured or system_servers()]
+            self._health = Upstreams(len(self._servers), UpstreamRules())
+        servers, health = self._servers, self._health
+        order = health.order(self._clock.now())[:MOST_SERVERS]
+        loop = asyncio.get_running_loop()
+        at_fault: list[int] = []
+        trouble: Reply | None = None
+        nobody_there = True
+        for asked_before, index in enumerate(order):
+            left = deadline - loop.time()
+            if left <= 0:
+                nobody_there = False
+                break
+            reply, answered = await self._ask(servers[index], name, left / (len(order) - asked_before))
+            if not isinstance(reply, DnsFailure):
+                health.worked(index)
+                for other in at_fault:
+                    health.failed(other, self._clock.now())
+                return reply, True, False
+            if answered:  # about one family of addresses: the server works, the name does not
+                return reply, True, False
+            if reply is DnsFailure.UNREACHABLE:
+                health.failed(index, self._clock.now())
+            else:
+                nobody_there = False
+                at_fault.append(index)
+            trouble = reply if trouble is None else merged(trouble, reply)
+        return trouble or DnsFailure.SILENT, False, nobody_there
+
+    async def _ask(self, server: Upstream, name: str, within: float) -> tuple[Reply, bool]:
+        """What one server says about a name, and whether it answered at least one question."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + within
+        reply, answered = await self._ask_once(server, name, within, alone=False)
+        if reply is DnsFailure.GARBLED and loop.time() < end:
+            # c-ares closes a socket on which it reads nonsense, and gives up all questions that wait there. This may
+            # have been one of those; over a socket of its own it can only suffer from itself.
+            reply, answered = await self._ask_once(server, name, end - loop.time(), alone=True)
+        return reply, answered
+
+    async def _ask_once(self, server: Upstream, name: str, within: float, *, alone: bool) -> tuple[Reply, bool]:
+        pair = _Pair(within)
+        self.asked += 2
+        done_with = server.ask(name, pair.on_four, pair.on_six, alone=alone)
+        try:
+            await pair.settled
+        finally:
+            pair.close()
+            done_with()
+        four, six = pair.four, pair.six
+        answered = any(reply is not None and not isinstance(reply, DnsFailure) for reply in (four, six))
+        if four is None or six is None:
+            known = four or six
+            if known is DnsFailure.UNREACHABLE or known is Failure.DNS_NXDOMAIN:
+                return known, answered
+        return merged(four or DnsFailure.SILENT, six or DnsFailure.SILENT), answered
+
+
+def server_address(text: str) -> str:
+    """A name server as c-ares wants it. Raises ConfigError for what is no address."""
+    address, colon, port = text.rpartition(":")
+    if not colon or (":" in address and not address.endswith("]")):
+        address, port = text, "53"
+    bare = "127.0.0.1" if address == "localhost" else address.strip("[]")
+    try:
+        ip = ipaddress.ip_address(bare)
+    except ValueError:
+        raise ConfigError("dns", f"{text!r} is not ADDRESS:PORT") from None
+    if not (port.isascii() and port.isdigit() and 0 < int(port) < 65536):
+        raise ConfigError("dns", f"{text!r} has no usable port")
+    return f"[{ip}]:{port}" if ip.version == 6 else f"{ip}:{port}"

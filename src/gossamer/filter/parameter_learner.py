@@ -1,0 +1,120 @@
+"""Which parameters of a host choose no document, learnt from the documents that came.
+
+Two URLs that differ in the value of one parameter and in nothing else are a *pair*. If both have the same document,
+byte for byte, the pair speaks for dropping the parameter; if not, it is a counter-example and ends the matter. A
+parameter is dropped after `pairs` of the one kind and none of the other, over `contents` different documents: a host
+that answers every `id` it does not know with one page that says so has many pairs, but only one document.
+
+Learning is per host and place (the script, or the shape of the path). Memory is bounded: what was met long ago is
+forgotten, which costs pairs and never a page.
+"""
+
+from dataclasses import dataclass, field
+
+from gossamer.filter.identity import LearnedParameter, place_of
+from gossamer.model.units import HostKey, Url
+
+_MOST_PARAMETERS = 8
+_LONGEST_NAME = 64
+
+
+@dataclass(frozen=True, slots=True)
+class LearningPolicy:
+    pairs: int = 20
+    contents: int = 5
+
+
+class Refuted(tuple[HostKey, str, str]):
+    """Host, place and name of a parameter that makes a difference."""
+
+
+@dataclass(slots=True)
+class _Case:
+    pairs: int = 0
+    contents: set[int] = field(default_factory=set)
+    learnt: bool = False
+    refuted: bool = False
+
+
+class ParameterLearner:
+    """Told of every document that came; says what it has learnt by it. Does no IO."""
+
+    def __init__(
+        self,
+        policy: LearningPolicy,
+        learnt: tuple[LearnedParameter, ...] = (),
+        refuted: tuple[tuple[HostKey, str, str], ...] = (),
+        *,
+        remember: int = 50_000,
+    ) -> None:
+        """`learnt` and `refuted`: earlier. `remember`: URLs times parameters, about 150 bytes each."""
+        self._policy = policy
+        self._generation = max(1, remember // 2)
+        self._young: dict[
+            int, tuple[int, int]
+        ] = {}  # a URL without one of its parameters -> that one's value, document
+        self._old: dict[int, tuple[int, int]] = {}
+        self._cases: dict[tuple[HostKey, str, str], _Case] = {}
+        for each in learnt:
+            self._cases[(each.host, each.place, each.name)] = _Case(each.pairs, set(range(each.contents)), learnt=True)
+        for key in refuted:
+            self._cases[key] = _Case(refuted=True)
+
+    def __len__(self) -> int:
+        return len(self._young) + len(self._old)
+
+    def page(self, url: Url, host: HostKey, path_start: int, digest: bytes) -> list[LearnedParameter | Refuted]:
+        """A document came from `url`. What follows from it, mostly nothing."""
+        path, mark, query = url.partition("?")
+        if not mark:
+            return []
+        parts = query.split("&")
+        if len(parts) > _MOST_PARAMETERS:
+            return []
+        news: list[LearnedParameter | Refuted] = []
+        content = hash(digest)
+        where, hashes = hash(path), [hash(part) for part in parts]
+        total = sum(hashes)
+        for part, chosen in zip(parts, hashes, strict=True):
+            name = part.partition("=")[0]
+            if len(name) > _LONGEST_NAME:
+                continue
+            key = hash((where, name, total - chosen))  # the others, in any order
+            met = self._young.get(key) or self._old.get(key)
+            if met is None or met[0] == chosen:
+                self._young[key] = (chosen, content)
+                continue
+            found = self._pair((host, place_of(url, path_start), name), met[1] == content, content)
+            if found is not None:
+                news.append(found)
+        if len(self._young) >= self._generation:
+            self._old, self._young = self._young, {}
+        return news
+
+    def _pair(self, key: tuple[HostKey, str, str], same: bool, content: int) -> LearnedParameter | Refuted | None:
+        case = self._cases.get(key)
+        if case is None:
+            if len(self._cases) >= self._generation:
+                self._forget_a_case()
+            case = self._cases[key] = _Case()
+        if case.refuted:
+            return None
+        if not same:
+            case.refuted = True
+            was, case.learnt = case.learnt, False
+            return Refuted(key) if was else None
+        case.pairs += 1
+        if len(case.contents) < self._policy.contents:
+            case.contents.add(content)
+        if case.learnt or case.pairs < self._policy.pairs or len(case.contents) < self._policy.contents:
+            return None
+        case.learnt = True
+        return LearnedParameter(*key, case.pairs, len(case.contents))
+
+    def _forget_a_case(self) -> None:
+        """The oldest that was not learnt: what was stays, so that a counter-example finds it."""
+        for key, case in self._cases.items():
+            if not case.learnt:
+                del self._cases[key]
+                return
+        del self._cases[next(iter(self._cases))]

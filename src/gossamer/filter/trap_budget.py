@@ -1,0 +1,368 @@
+"""Hot (benchmarks/bench_traps.py). How much may still be fetched of a shape, by what its pages have brought so far.
+
+Every shape of a host has a *credit*, `patience` pages at first. A page that brings nothing new costs one, a page that
+resembles another costs half, a page that is new earns three, up to `patience` again. So a shape of which one page in
+four is new lives for ever, however many pages it has, and one that brings nothing is *cut* after `patience` pages. What
+is new:
+
+* content of which neither the bytes nor the text were met before (exact and near-duplicates are not new);
+* of *faceted* lists (one script under many sets of parameters) the content says nothing, since every selection of the
+  same things is another page: such a page is new if it leads to a URL of another shape that was not known.
+
+And one sign is against a shape whatever it shows: pages that breed. If the pages of a shape link to several new pages
+of that shape each, and hardly ever to one that is known, then nobody wrote them: people link to what is there.
+
+Decisions only: no clock, no store. `HostBudget` goes to text and back for whoever keeps it.
+
+How many more hosts of a domain may be contacted, by what the others have shown. Decisions only.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import NamedTuple
+
+from gossamer.filter.url_shape import Shape
+
+SAME, ALIKE, FACETS, ENDLESS, HOSTS = "trap:same", "trap:alike", "trap:facets", "trap:endless", "trap:hosts"
+"""Why a shape was cut: pages that are the same, that resemble each other, lists of the same things, pages that breed.
+And why a host was: one of too many under its domain that bring nothing."""
+
+_EARNED = 3.0  # by a new page: one in four keeps its shape alive
+_ALIKE_COSTS = 0.5
+_PROVEN_PAGES = 30
+_PROVEN_SHARE = 0.5
+_ROOM = 192  # fine shapes of a host that are told apart
+_FACETED = 16  # sets of parameters under one script
+_BREEDING_KNOWN = 0.01  # share of known pages among those of its shape that a page links to
+_BREEDING_NEW = 1.5  # new ones, by page
+_BREEDING_PAGES = 3  # times `patience`: so many pages are looked at before a shape is called endless
+LOOKED_AT = 10  # pages whose links were looked at, before they are a reason to cut
+_FEW_LOOKS = 3
+_RECENT = 8  # pages of a shape with which the next one is compared
+
+
+GRACE = 20
+"""Pages of a host that are not looked at: most hosts are smaller than any trap."""
+
+HOSTS_PER_DOMAIN = 500
+"""Hosts of one registrable domain that bring nothing new before no more are visited."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrapPolicy:
+    """`patience`: pages of a shape that bring nothing before it is cut. `hosts_per_domain`: the same for hosts.
+    `grace`: as `GRACE`."""
+
+    patience: int = 150
+    hosts_per_domain: int = HOSTS_PER_DOMAIN
+    grace: int = GRACE
+
+
+class PageValue(Enum):
+    """What a page was worth."""
+
+    NEW = "new"
+    ALIKE = "alike"  # near-duplicate
+    SAME = "same"  # its bytes, or its text, were met before; or it leads on to another of its shape and shows nothing
+
+
+def is_self_generating(pages: int, new: int, known: int) -> bool:
+    """Whether so many pages link to several new ones of their kind each, and hardly ever to known ones."""
+    return new >= _BREEDING_NEW * pages and known <= _BREEDING_KNOWN * (known + new)
+
+
+class TemplateSketch(NamedTuple):
+    """Of a page with too little text to be compared by it: a hash of the rest, numbers in its title left out; and
+    whether there were any, so that at least they tell it from others."""
+
+    looks: int
+    numbered: bool
+
+
+@dataclass(slots=True)
+class ShapeBudget:
+    """The account of one shape. `credit` is at most the patience; with a `cut`, nothing more of it is fetched."""
+
+    credit: float
+    fetched: int = 0
+    new: int = 0
+    alike: int = 0
+    looked_at: int = 0  # pages whose links were
+    links_new: int = 0  # from these to pages of the same shape that nobody knew
+    links_known: int = 0
+    variants: int = 0  # coarse only: fine shapes below it
+    cut: str | None = None
+    recent: list[int] = field(default_factory=list)  # outlines of its last pages; not kept over a restart
+
+    def compared(self, outline: TemplateSketch) -> PageValue:
+        """What a page with hardly any text is worth beside its last ones. Remembers it."""
+        looks, numbered = outline
+        if looks in self.recent:
+            return PageValue.ALIKE if numbered else PageValue.SAME
+        self.recent.append(looks)
+        if len(self.recent) > _RECENT:
+            del self.recent[0]
+        return PageValue.NEW
+
+    @property
+    def breeds(self) -> bool:
+        """Whether its pages link to new ones of its shape only."""
+        return self.looked_at >= _FEW_LOOKS and is_self_generating(self.looked_at, self.links_new, self.links_known)
+
+    @property
+    def proven(self) -> bool:
+        return self.cut is None and self.fetched >= _PROVEN_PAGES and self.new >= _PROVEN_SHARE * self.fetched
+
+    @property
+    def faceted(self) -> bool:
+        return self.variants > _FACETED
+
+    def count(self, worth: PageValue, policy: TrapPolicy) -> None:
+        self.fetched += 1
+        if worth is PageValue.NEW:
+            self.new += 1
+            self.credit = min(float(policy.patience), self.credit + _EARNED)
+            return
+        if worth is PageValue.ALIKE:
+            self.alike += 1
+            self.credit -= _ALIKE_COSTS
+        else:
+            self.credit -= 1.0
+        if self.credit <= 0 and self.cut is None:
+            stale = self.fetched - self.new
+            self.cut = FACETS if self.faceted else ALIKE if 2 * self.alike > stale else SAME
+
+    def saw_links(self, new: int, known: int, policy: TrapPolicy) -> None:
+        """The links of one of its pages to pages of the same shape."""
+        self.looked_at += 1
+        self.links_new += new
+        self.links_known += known
+        if (
+            self.cut is None
+            and self.looked_at >= LOOKED_AT
+            and self.fetched >= _BREEDING_PAGES * policy.patience
+            and self.breeds
+        ):
+            self.cut = ENDLESS
+
+    @property
+    def figures(self) -> str:
+        """What was counted, for people."""
+        text = f"{self.fetched} fetched, {self.new} new, {self.alike} alike, credit {self.credit:g}"
+        if self.looked_at:
+            text += f"; {self.looked_at} pages link to {self.links_new} new and {self.links_known} known of its shape"
+        return f"{text}; {self.variants} sets of parameters" if self.faceted else text
+
+
+class Cut(NamedTuple):
+    """Why nothing more of a shape is fetched."""
+
+    reason: str
+    shape: str
+    figures: str
+
+    @property
+    def detail(self) -> str:
+        return f"{self.shape}: {self.figures}"
+
+
+@dataclass(slots=True)
+class HostBudget:
+    """The accounts of a host's shapes. At most `_ROOM` fine ones; what finds no room is counted by its coarse one.
+
+    Invariants:
+      * a page of a fine shape that is proven counts for that alone; all others count for their coarse shape too, so
+        that a trap cannot hide behind honest pages, nor they suffer for it;
+      * `cuts` is true exactly while some shape is cut.
+    """
+
+    pages: int = 0
+    admitted: bool = False  # among the hosts of its domain
+    showed: bool = False  # something new
+    fine: dict[str, ShapeBudget] = field(default_factory=dict)
+    coarse: dict[str, ShapeBudget] = field(default_factory=dict)
+    refused: dict[str, int] = field(default_factory=dict)  # URLs that never entered, by reason
+    cuts: bool = False
+
+    def __len__(self) -> int:
+        return len(self.fine) + len(self.coarse)
+
+    def count(
+        self,
+        shape: Shape,
+        worth: PageValue,
+        policy: TrapPolicy,
+        *,
+        leads: bool = False,
+        outline: TemplateSketch | None = None,
+    ) -> bool:
+        """A page came back. `leads`: to a URL of another shape that was not known. `outline`: of a page with too little
+        text to be compared by it. True for a first cut."""
+        self.pages += 1
+        if self.pages <= policy.grace:
+            return False
+        coarse = self.coarse.get(shape.coarse)
+        if coarse is None:
+            coarse = self.coarse[shape.coarse] = ShapeBudget(float(policy.patience))
+        fine = self.fine.get(shape.fine)
+        if fine is None and len(self.fine) < _ROOM:
+            fine = self.fine[shape.fine] = ShapeBudget(float(policy.patience))
+            coarse.variants += "?" in shape.fine
+        if outline is not None and worth is PageValue.NEW:
+            worth = coarse.compared(outline)
+        combined = coarse.faceted and "&" in shape.fine
+        if combined and worth is PageValue.NEW and not leads:
+            worth = PageValue.SAME
+        if fine is not None:
+            fine.count(worth, policy)
+            # Where parameters are combined, what one alone chooses is neither for nor against the rest.
+            if not combined and (fine.proven or coarse.faceted):
+                coarse.fetched += 1
+                return self._noted(fine, coarse)
+        coarse.count(worth, policy)
+        return self._noted(fine, coarse)
+
+    def looks(self, page: Shape, links: Iterator[tuple[Shape, bool]], policy: TrapPolicy) -> bool:
+        """The links of a page on its own host, each with whether it was new. True for a first cut."""
+        fine, coarse = self.fine.get(page.fine), self.coarse.get(page.coarse)
+        if coarse is None:
+            return False
+        fine_counts, coarse_counts = [0, 0], [0, 0]
+        for shape, was_new in links:
+            if shape.coarse == page.coarse:
+                coarse_counts[was_new] += 1
+                if shape.fine == page.fine:
+                    fine_counts[was_new] += 1
+        if fine is not None:
+            fine.saw_links(fine_counts[True], fine_counts[False], policy)
+        if fine is None or fine.breeds or not fine.proven:
+            coarse.saw_links(coarse_counts[True], coarse_counts[False], policy)
+        return self._noted(fine, coarse)
+
+    def _noted(self, fine: ShapeBudget | None, coarse: ShapeBudget) -> bool:
+        cut = (fine is not None and fine.cut is not None) or coarse.cut is not None
+        first = cut and not self.cuts
+        self.cuts = self.cuts or cut
+        return first
+
+    def cut_of(self, shape: Shape) -> Cut | None:
+        """Why a URL of this shape is not fetched; None if it may be."""
+        fine = self.fine.get(shape.fine)
+        if fine is not None and fine.cut is not None:
+            return Cut(fine.cut, shape.fine, fine.figures)
+        coarse = self.coarse.get(shape.coarse)
+        if coarse is None or coarse.cut is None:
+            return None
+        # With facets each set of parameters is a shape of its own, and proves nothing; a single one chooses a page.
+        if coarse.faceted and "&" not in shape.fine and fine is not None:
+            return None
+        if fine is not None and fine.proven and not fine.breeds and not coarse.faceted:
+            return None
+        return Cut(coarse.cut, shape.coarse, coarse.figures)
+
+    def all_cuts(self) -> list[Cut]:
+        """Every shape that was cut."""
+        both = (*self.fine.items(), *self.coarse.items())
+        return [Cut(budget.cut, name, budget.figures) for name, budget in both if budget.cut is not None]
+
+    def to_text(self) -> str:
+        """All of it as short text."""
+        return json.dumps(
+            {
+                "pages": self.pages,
+                "admitted": self.admitted,
+                "showed": self.showed,
+                "fine": {name: _numbers(budget) for name, budget in self.fine.items()},
+                "coarse": {name: _numbers(budget) for name, budget in self.coarse.items()},
+                "refused": self.refused,
+            },
+            separators=(",", ":"),
+        )
+
+    @classmethod
+    def from_text(cls, text: str) -> "HostBudget":
+        """The inverse of `to_text`; an empty one for text that is none of ours: it only costs patience."""
+        try:
+            found = json.loads(text)
+            budget = cls(
+                int(found["pages"]),
+                bool(found["admitted"]),
+                bool(found["showed"]),
+                {name: ShapeBudget(*numbers) for name, numbers in found["fine"].items()},
+                {name: ShapeBudget(*numbers) for name, numbers in found["coarse"].items()},
+                dict(found["refused"]),
+            )
+        except (ValueError, TypeError, KeyError, AttributeError):
+            return cls()
+        budget.cuts = any(each.cut is not None for each in (*budget.fine.values(), *budget.coarse.values()))
+        return budget
+
+
+def _numbers(budget: ShapeBudget) -> list[float | int | str | None]:
+    return [
+        round(budget.credit, 1),
+        *(budget.fetched, budget.new, budget.alike, budget.looked_at, budget.links_new, budget.links_known),
+        *(budget.variants, budget.cut),
+    ]
+
+
+@dataclass(slots=True)
+class DomainBudget:
+    """The account of a registrable domain's hosts: each costs one when it is first contacted, and earns two when it
+    shows something new."""
+
+    credit: float
+    hosts: int = 0
+    new: int = 0
+    looked_at: int = 0
+    links_new: int = 0  # from one host of the domain to another, to URLs that nobody knew
+    links_known: int = 0
+    cut: str | None = None
+
+    def admit(self) -> bool:
+        """Whether one more host of the domain may be contacted."""
+        if self.cut is None and self.credit <= 0:
+            self.cut = HOSTS
+        if self.cut is not None:
+            return False
+        self.hosts += 1
+        self.credit -= 1.0
+        return True
+
+    def brought_something(self, policy: TrapPolicy) -> None:
+        """A host has shown its first new page."""
+        self.new += 1
+        self.credit = min(float(policy.hosts_per_domain), self.credit + 2.0)
+
+    def saw_links(self, new: int, known: int, policy: TrapPolicy) -> None:
+        """The links of a page to other hosts of its domain. As with shapes: hosts that breed were made by nobody."""
+        self.looked_at += 1
+        self.links_new += new
+        self.links_known += known
+        if (
+            self.looked_at >= LOOKED_AT
+            and 2 * self.hosts >= policy.hosts_per_domain
+            and is_self_generating(self.looked_at, self.links_new, self.links_known)
+        ):
+            self.cut = HOSTS
+
+    def cut_of(self, domain: str) -> Cut:
+        """Why no further host of the domain is contacted."""
+        text = f"{self.hosts} hosts contacted, {self.new} of them with something new, credit {self.credit:g}"
+        if self.looked_at:
+            text += f"; {self.looked_at} pages link to {self.links_new} new and {self.links_known} known URLs of others"
+        return Cut(HOSTS, f"*.{domain}", text)
+
+    def to_text(self) -> str:
+        return json.dumps(
+            [round(self.credit, 1), self.hosts, self.new, self.looked_at, self.links_new, self.links_known, self.cut]
+        )
+
+    @classmethod
+    def from_text(cls, text: str, policy: TrapPolicy) -> "DomainBudget":
+        try:
+            return cls(*json.loads(text))
+        except (ValueError, TypeError):
+            return cls(float(policy.hosts_per_domain))

@@ -1,0 +1,84 @@
+"""What the frontier says: whose turn it is, who gave up, how things stand.
+
+What the frontier is told from outside.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from gossamer.frontier.selector import Load
+from gossamer.model.units import HostId, Instant
+
+
+@dataclass(frozen=True, slots=True)
+class WaitUntil:
+    """Nothing may be contacted before then, unless something is offered or finished earlier."""
+
+    when: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """Nothing to do until a load, a finish or a commit brings something."""
+
+
+class Retired(NamedTuple):
+    """A host that gave its back queue up. `not_before` is kept in its front-queue entry if URLs remain."""
+
+    host_id: HostId
+    domain_id: int
+    not_before: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class FrontierLimits:
+    """The bounds of the working set. Memory depends on these, not on the size of the crawl."""
+
+    max_hosts: int = 10_000  # back queues
+    quantum: int = 100  # visits after which a host makes room when others wait for a back queue
+    long_rest: float = 60.0  # a host resting longer than this makes room at once when others wait
+
+
+@dataclass(frozen=True, slots=True)
+class FrontierStatistics:
+    hosts: int
+    ready: int
+    waiting: int
+    parked: int
+    out: int
+    urls: int
+    urls_by_front: tuple[int, ...]
+    drawn: tuple[int, ...]
+    load: Load
+    next_contact: Instant | None  # of the hosts in memory
+    next_due: Instant | None  # of the URLs that are not due yet
+
+
+def selector_shares(drawn: Sequence[int]) -> tuple[float, ...]:
+    """Observed shares of the classes, in percent."""
+    total = sum(drawn)
+    return tuple(100.0 * n / total if total else 0.0 for n in drawn)
+
+
+def date_or_none(when: float) -> Instant | None:
+    """For people: infinity is no date."""
+    return None if when == math.inf else Instant(when)
+
+
+class Report(Protocol):
+    """What a commit means to the frontier (`model.batch.Committed` is one)."""
+
+    @property
+    def number(self) -> int: ...
+    @property
+    def touched(self) -> Iterable[tuple[HostId, int, float]]: ...
+    @property
+    def settled(self) -> Iterable[tuple[HostId, int]]: ...
+    @property
+    def retired(self) -> Iterable[HostId]: ...
+    @property
+    def moved(self) -> Iterable[tuple[HostId, int, int, float, float]]: ...
+    @property
+    def linked(self) -> Iterable[tuple[int, int, int]]: ...

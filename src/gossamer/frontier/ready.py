@@ -1,0 +1,229 @@
+"""The ready structure of orderings by class: hosts that may be contacted now, by the class of their URLs.
+
+A host that is ready stands in every class it has URLs of, at the place of its oldest URL of that class. When it
+is served through one class its other entries are stale; they are recognised by their turn number
+and dropped when they come to the top. So each entry is pushed once and popped once.
+
+The ready structure of orderings by score: hosts that may be contacted now, the best URL of all first.
+
+Three lines, one in another: of a domain's hosts by their best URL, of a suffix's domains with the domain's term added,
+of all suffixes with the suffix's term added. So a term that changes moves one entry, however many hosts and URLs it
+concerns: O(log n). Hot: benchmarks/bench_frontier.py.
+"""
+
+from collections.abc import Callable
+from heapq import heapify, heappop, heappush
+
+from gossamer.frontier.back_queue import READY, HostQueue
+from gossamer.frontier.domain_counts import DomainTable
+from gossamer.frontier.lazy_heap import Key, LazyHeap
+from gossamer.frontier.orderings.ordering import Ordering
+from gossamer.frontier.selector import Selector
+
+_Entry = tuple[float, int, int, HostQueue]  # (place, url_id, turn, host): oldest URL first
+_SLACK = 1024  # stale entries that are not worth a sweep
+
+
+class ReadyClasses:
+    """Front queues of ready hosts, served by the biased selector, first in first out within a class."""
+
+    def __init__(self, selector: Selector, fronts: int) -> None:
+        self._selector = selector
+        self._heaps: list[list[_Entry]] = [[] for _ in range(fronts)]
+        self._numbered = list(enumerate(self._heaps))
+        self._count = 0
+
+    def __len__(self) -> int:
+        """Hosts that are ready."""
+        return self._count
+
+    def push(self, host: HostQueue) -> None:
+        host.turn = turn = host.turn + 1
+        host.state = READY
+        self._count = count = self._count + 1
+        limit = 2 * count + _SLACK
+        for tasks in host.fronts:
+            if tasks:
+                head = tasks[-1]
+                heap = self._heaps[head.front]
+                if len(heap) >= limit:
+                    self._sweep(heap)
+                heappush(heap, (head.place, head.url_id, turn, host))
+
+    @staticmethod
+    def _sweep(heap: list[_Entry]) -> None:
+        """Rid a heap of stale entries, which prevail: a host served through one class again and again would otherwise
+        leave an entry in the others each time. Amortised O(1)."""
+        heap[:] = [entry for entry in heap if entry[2] == entry[3].turn]
+        heapify(heap)
+
+    def push_front(self, host: HostQueue, front: int) -> None:
+        """A ready host has got its first URL of a class while it waits."""
+        head = host.fronts[front][-1]
+        heappush(self._heaps[front], (head.place, head.url_id, host.turn, host))
+
+    def leave(self, host: HostQueue) -> None:
+        """Take a ready host out; its entries are stale from now on."""
+        host.turn += 1
+        self._count -= 1
+
+    def pop(self, closed: Callable[[HostQueue], bool]) -> tuple[HostQueue, int] | None:
+        """The host to contact and the class to serve it from. Hosts for which `closed` says so are passed over
+        (it has then put them elsewhere, in a later turn). None when no host is ready."""
+        while True:
+            waiting = []
+            shut = False
+            for front, heap in self._numbered:
+                while heap:
+                    _, _, turn, host = heap[0]
+                    if turn == host.turn:
+                        # Whoever is closed must not cost a class its turn, so look before drawing.
+                        if host.address is not None and closed(host):
+                            self._count -= 1  # its entries are stale: whoever took it in has begun another turn
+                            shut = True
+                        else:
+                            waiting.append(front)
+                        break
+                    heappop(heap)
+            if shut:
+                continue
+            if not waiting:
+                return None
+            front = self._selector.draw(waiting)
+            host = heappop(self._heaps[front])[3]
+            host.turn += 1  # its entries in the other classes are stale
+            self._count -= 1
+            return host, front
+
+
+class ReadyScores:
+    """Hosts in state READY. Every change is told in O(log n); what fell is corrected when it comes to the top."""
+
+    def __init__(self, ordering: Ordering, domains: DomainTable) -> None:
+        self._ordering = ordering
+        self._domains = domains
+        # An ordering without a say for domains or suffixes needs no line for each of them.
+        kind = type(ordering)
+        self._has_domains = kind.domain_term is not Ordering.domain_term
+        self._has_suffixes = kind.suffix_term is not Ordering.suffix_term
+        self._hosts: dict[int, HostQueue] = {}
+        self._domain_lines: dict[int, LazyHeap] = {}  # of hosts, by domain
+        self._suffix_lines: dict[int, LazyHeap] = {}  # of domains, by suffix
+        self._suffix_of: dict[int, int] = {}  # domain -> suffix
+        self._line = LazyHeap(self._suffix_offer)
+        self._stay_at = 0
+
+    def __len__(self) -> int:
+        """Hosts that are ready."""
+        return len(self._hosts)
+
+    def push(self, host: HostQueue) -> None:
+        host.turn += 1
+        host.state = READY
+        self._hosts[host.host_id] = host
+        self.rose(host)
+
+    def rose(self, host: HostQueue) -> None:
+        """A ready host may have something better than it had."""
+        key = self._host_offer(host.host_id)
+        if key is None:
+            return
+        domain = host.domain_id if self._has_domains else 0
+        line = self._domain_lines.get(domain)
+        if line is None:
+            line = self._domain_lines[domain] = LazyHeap(self._host_offer)
+            self._suffix_of[domain] = host.suffix_id if self._has_suffixes else 0
+        line.rose(host.host_id, key)
+        self._domain_rose(domain, key)
+
+    def domain_rose(self, domain_id: int) -> None:
+        """More was learnt of a domain: all its URLs may stand higher."""
+        line = self._domain_lines.get(domain_id) if self._has_domains else None
+        found = None if line is None else line.first()
+        if found is not None:
+            self._domain_rose(domain_id, found[0])
+
+    def _domain_rose(self, domain: int, key: Key) -> None:
+        suffix = self._suffix_of[domain]
+        line = self._suffix_lines.get(suffix)
+        if line is None:
+            line = self._suffix_lines[suffix] = LazyHeap(self._domain_offer)
+        key = self._with_domain(domain, key)
+        line.rose(domain, key)
+        self._line.rose(suffix, self._with_suffix(suffix, key))
+
+    def leave(self, host: HostQueue) -> None:
+        """Take a ready host out; its entries are stale from now on."""
+        host.turn += 1
+        del self._hosts[host.host_id]
+
+    def pop(self, closed: Callable[[HostQueue], bool]) -> tuple[HostQueue, int] | None:
+        """The host to contact; the queue to serve it from is always 0. Hosts for which `closed` says so are passed over
+        (it has then put them elsewhere, in a later turn). None when no host is ready."""
+        while True:
+            host = self._next()
+            if host is None:
+                return None
+            if closed(host):
+                del self._hosts[host.host_id]
+                continue
+            self.leave(host)
+            if self._ordering.stays:
+                self._stay_at = host.host_id
+            return host, 0
+
+    def _next(self) -> HostQueue | None:
+        if self._stay_at:
+            host = self._hosts.get(self._stay_at)
+            if host is not None:
+                return host
+        found = self._line.first()
+        if found is None:
+            return None
+        suffix = found[1]
+        domain = self._suffix_lines[suffix].first()
+        assert domain is not None  # it was offered just now
+        of_domain = self._domain_lines[domain[1]].first()
+        assert of_domain is not None
+        return self._hosts[of_domain[1]]
+
+    def shown(self, host: HostQueue, priority: float) -> float:
+        """The total of a URL of this host, as it is shown."""
+        ordering = self._ordering
+        terms = ordering.domain_term(self._domains[host.domain_id]) if self._has_domains else 0
+        if self._has_suffixes:
+            terms += ordering.suffix_term(self._domains.suffix_visits[host.suffix_id])
+        return (priority + terms) / ordering.unit
+
+    # --- what is offered ---------------------------------------------------------------------------------
+
+    def _host_offer(self, host_id: int) -> Key | None:
+        host = self._hosts.get(host_id)
+        if host is None or host.ranked is None:
+            return None
+        return host.ranked.head()
+
+    def _domain_offer(self, domain: int) -> Key | None:
+        line = self._domain_lines.get(domain)
+        if line is None:
+            return None
+        found = line.first()
+        if found is not None:
+            return self._with_domain(domain, found[0])
+        # Nobody of it is ready. So a crawl over a million domains has no line for each.
+        del self._domain_lines[domain], self._suffix_of[domain]
+        return None
+
+    def _with_domain(self, domain: int, key: Key) -> Key:
+        if not self._has_domains:
+            return key
+        return key[0] - self._ordering.domain_term(self._domains[domain]), key[1]
+
+    def _suffix_offer(self, suffix: int) -> Key | None:
+        found = self._suffix_lines[suffix].first()
+        return None if found is None else self._with_suffix(suffix, found[0])
+
+    def _with_suffix(self, suffix: int, key: Key) -> Key:
+        if not self._has_suffixes:
+            return key
+        return key[0] - self._ordering.suffix_term(self._domains.suffix_visits[suffix]), key[1]

@@ -1,0 +1,1 @@
+"""Simulated web and simulators: behind `gossamer demo`, `simweb` and `simulate` only."""

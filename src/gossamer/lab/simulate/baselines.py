@@ -1,0 +1,156 @@
+"""`push`: as `importance`, but credit that falls on a fetched page goes on along its links. Needs all links kept.
+
+Orders to compare with, which no crawl has: one best-first queue carries them out.
+
+`random`: any of the waiting pages, each with the same chance.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+
+from gossamer.lab.simulate.best_first import BestFirst
+from gossamer.lab.simulate.knowledge import CrawlFacts
+from gossamer.model.facts import BIRTH_CREDIT, CREDIT_UNIT, credit_handed_on
+
+_RANK_UNITS = 10**15
+
+
+class Queued:
+    """A policy with one queue. By itself: the oldest entry first, whatever is learnt."""
+
+    def __init__(self, setting: CrawlFacts) -> None:
+        self._queue = BestFirst(setting.site_of)
+
+    def found(self, page: int, source: int | None) -> None:
+        self._queue.add(page)
+
+    def fetched(self, page: int, links: Sequence[int]) -> None:
+        pass
+
+    def best(self) -> int | None:
+        return self._queue.take()
+
+    def rest(self, site: int) -> None:
+        self._queue.rest(site)
+
+    def wake(self, site: int) -> None:
+        self._queue.wake(site)
+
+
+class Backlink(Queued):
+    """`backlink`: most links from fetched pages first."""
+
+    def fetched(self, page: int, links: Sequence[int]) -> None:
+        self._queue.lift(links, 1)
+
+
+class Omniscient(Queued):
+    """`omniscient`: of the known pages the one of highest true PageRank. No crawler can; it shows what order can do."""
+
+    def __init__(self, setting: CrawlFacts) -> None:
+        super().__init__(setting)
+        self._ranks = setting.ranks
+
+    def found(self, page: int, source: int | None) -> None:
+        self._queue.add(page, int(self._ranks[page] * _RANK_UNITS))
+
+
+ENOUGH = CREDIT_UNIT * 3 // 10
+"""A fetched page hands its credit on when it has more than this. Less is more exact, and costs more."""
+
+
+class Push(Queued):
+    """score = credit of the page + 1 / (1 + pages of its site fetched so far).
+
+    The credit of a waiting page is its PageRank on the known graph, where pages without links absorb it, short of at
+    most what fetched pages have and have not handed on yet. Every hand-on uses credit up, so it ends.
+    """
+
+    def __init__(self, setting: CrawlFacts, enough: int = ENOUGH) -> None:
+        self._enough = enough
+        self._site_of = setting.site_of
+        self._visits = [0] * len(setting.suffix_of)
+        self._queue = BestFirst(setting.site_of, self._term)
+        self._links: dict[int, Sequence[int]] = {}  # of fetched pages
+        self.credit = [BIRTH_CREDIT] * len(setting.site_of)  # by page
+        self.handed_on = 0  # links along which credit has gone: what the policy costs
+
+    def found(self, page: int, source: int | None) -> None:
+        self._queue.add(page, self.credit[page])
+
+    def fetched(self, page: int, links: Sequence[int]) -> None:
+        self._visits[self._site_of[page]] += 1
+        self._links[page] = links
+        credit, enough = self.credit, self._enough
+        waiting = deque([page] if links else [])
+        raised: dict[int, None] = {}
+        while waiting:
+            giver = waiting.popleft()
+            targets = self._links[giver]
+            share = credit_handed_on(credit[giver], len(targets))
+            credit[giver] = 0
+            self.handed_on += len(targets)
+            for target in targets:
+                before = credit[target]
+                credit[target] = before + share
+                if target in self._queue:
+                    raised[target] = None
+                elif before <= enough < before + share and self._links[target]:
+                    waiting.append(target)
+        for target in raised:
+            self._queue.change(target, credit[target])
+
+    def _term(self, site: int) -> int:
+        return CREDIT_UNIT // (1 + self._visits[site])
+
+
+class Shuffled:
+    """Draws among all pages of sites that do not rest. A tree of counts finds the site in O(log sites)."""
+
+    def __init__(self, setting: CrawlFacts) -> None:
+        self._site_of = setting.site_of
+        self._chance = setting.chance
+        self._pages: list[list[int]] = [[] for _ in setting.suffix_of]
+        self._resting: set[int] = set()
+        self._size = 1 << max(len(setting.suffix_of) - 1, 1).bit_length()
+        self._counts = [0] * (2 * self._size)  # ready pages below each node; a site is a leaf
+
+    def found(self, page: int, source: int | None) -> None:
+        site = self._site_of[page]
+        self._pages[site].append(page)
+        if site not in self._resting:
+            self._change(site, 1)
+
+    def fetched(self, page: int, links: Sequence[int]) -> None:
+        pass
+
+    def best(self) -> int | None:
+        counts = self._counts
+        if not counts[1]:
+            return None
+        number, node = self._chance.randrange(counts[1]), 1
+        while node < self._size:
+            node *= 2
+            if number >= counts[node]:
+                number -= counts[node]
+                node += 1
+        pages = self._pages[node - self._size]
+        pages[number], pages[-1] = pages[-1], pages[number]
+        self._change(node - self._size, -1)
+        return pages.pop()
+
+    def rest(self, site: int) -> None:
+        if site not in self._resting:
+            self._change(site, -len(self._pages[site]))
+            self._resting.add(site)
+
+    def wake(self, site: int) -> None:
+        if site in self._resting:
+            self._resting.discard(site)
+            self._change(site, len(self._pages[site]))
+
+    def _change(self, site: int, by: int) -> None:
+        node = site + self._size
+        while node:
+            self._counts[node] += by
+            node >>= 1

@@ -1,0 +1,217 @@
+"""Who decides what is fetched next: the crawl's own orderings, and some to compare them with, by name.
+
+A policy hears what the crawl hears (`found`, `fetched`, a site rests or wakes) and answers one question (`best`). It
+keeps what waits and what its formula needs, and never looks at the graph, so that it would do the same in a crawl.
+
+    knowledge            links, credit and visits, counted as the crawl's store counts them
+    by_score, by_class   any ordering of `gossamer.frontier.orderings`, or of a user, as a policy
+    push                 `importance` with all links kept: what a crawl could gain by that
+    queued, shuffled     `backlink`, `omniscient` and `random`, which no crawl has
+
+Hot: an ordering of the crawl by classes, served by the crawl's own selector (benchmarks/bench_orderings.py).
+
+Hot: an ordering of the crawl by score, carried out exactly (benchmarks/bench_orderings.py).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from gossamer.errors import UsageError
+from gossamer.frontier.lazy_heap import PromiseHeap, place_of
+from gossamer.frontier.orderings import ORDERINGS, Ordering
+from gossamer.frontier.selector import Selector, SelectorRatios
+from gossamer.lab.simulate.baselines import Backlink, Omniscient, Push, Shuffled
+from gossamer.lab.simulate.best_first import BestFirst
+from gossamer.lab.simulate.knowledge import CrawlFacts, Knowledge, Policy, PolicyMaker
+
+
+class ByClass:
+    """First in, first out in each class.
+
+    As in a crawl, a page enters where the link that it was found by puts it. It is looked at again when its links
+    reach 4, 16, 64, 256 and 1024, or those from other sites 1, 2, 4 and so on; if they lift it into a better class it
+    goes to the end of that queue. None is moved to a worse one.
+    """
+
+    def __init__(self, ordering: Ordering, setting: CrawlFacts) -> None:
+        self._ordering = ordering
+        self._knowledge = Knowledge(setting)
+        self._selector = Selector(_ratios(ordering.fronts))
+        self._fronts = [BestFirst(setting.site_of) for _ in range(ordering.fronts)]
+        self._front: dict[int, int] = {}  # by page that waits
+        self._new: list[int] = []  # found on the page whose links are not counted yet
+        self._turn = 0  # grows with every entry into any queue
+
+    def found(self, page: int, source: int | None) -> None:
+        self._knowledge.found(page, source)
+        if source is not None and self._ordering.moved_by_links:
+            self._new.append(page)
+        else:
+            self._enter(page, self._class_of(page))
+
+    def fetched(self, page: int, links: Sequence[int]) -> None:
+        known = self._knowledge
+        known.fetched(page, links)
+        if not self._ordering.moved_by_links:
+            return
+        # Those that are known already are older than those that are new.
+        for link in sorted((link for link in links if self._front.get(link)), key=known.entry_of):
+            if known.has_grown(link, page) and (better := self._class_of(link)) < self._front[link]:
+                self._fronts[self._front[link]].remove(link)
+                self._enter(link, better)
+        for link in self._new:
+            self._enter(link, self._class_of(link))
+        self._new.clear()
+
+    def best(self) -> int | None:
+        waiting = [number for number, front in enumerate(self._fronts) if front.first() is not None]
+        if not waiting:
+            return None
+        page = self._fronts[self._selector.draw(waiting)].take()
+        assert page is not None  # it was waiting
+        del self._front[page]
+        return page
+
+    def rest(self, site: int) -> None:
+        for front in self._fronts:
+            front.rest(site)
+
+    def wake(self, site: int) -> None:
+        for front in self._fronts:
+            front.wake(site)
+
+    def _enter(self, page: int, front: int) -> None:
+        self._front[page] = front
+        self._turn += 1
+        self._fronts[front].add(page, entry=self._turn)
+
+    def _class_of(self, page: int) -> int:
+        front = self._ordering.front_of(self._ordering.score(self._knowledge.facts_of(page)))
+        if not 0 <= front < len(self._fronts):
+            classes = f"it has {len(self._fronts)} classes"
+            raise UsageError(f"the ordering {self._ordering.name!r} put a URL into class {front}, but {classes}")
+        return front
+
+
+def _ratios(fronts: int) -> SelectorRatios:
+    """The crawl's default shares; each class beyond them gets half of the share of the one before."""
+    usual = SelectorRatios()
+    normal, high = list(usual.normal), list(usual.high)
+    while len(normal) < fronts:
+        normal.append(normal[-1] / 2)
+        high.append(high[-1] / 2)
+    return SelectorRatios(tuple(normal), tuple(high))
+
+
+class ByScore:
+    """The highest total of page, domain and suffix first; among equals the oldest entry.
+
+    A term that all domains of a suffix share changes for all of them at once. So each suffix has a queue of its own, in
+    which the terms of domains compete, and the suffix's own term is added where suffixes do.
+    """
+
+    def __init__(self, ordering: Ordering, setting: CrawlFacts) -> None:
+        self._ordering = ordering
+        self._site_of = setting.site_of
+        self._knowledge = Knowledge(setting)
+        # What an ordering has no formula for needs no keeping up.
+        self._has_domain_term = type(ordering).domain_term is not Ordering.domain_term
+        self._has_suffix_term = type(ordering).suffix_term is not Ordering.suffix_term
+        self._suffix_of = setting.suffix_of if self._has_suffix_term else [0] * len(setting.suffix_of)
+        self._queues: dict[int, BestFirst] = {}  # by suffix; one for all where suffixes do not matter
+        self._suffixes = PromiseHeap(self._offer)
+        self._last_site: int | None = None
+
+    def found(self, page: int, source: int | None) -> None:
+        self._knowledge.found(page, source)
+        facts = self._knowledge.facts_of(page)
+        suffix = self._suffix_of[self._site_of[page]]
+        if suffix not in self._queues:
+            self._queues[suffix] = BestFirst(self._site_of, self._domain_term if self._has_domain_term else None)
+        self._queues[suffix].add(page, self._whole(self._ordering.score(facts)), entry=facts.url_id)
+        self._promise(suffix)
+
+    def fetched(self, page: int, links: Sequence[int]) -> None:
+        self._knowledge.fetched(page, links)
+        site_of, suffix_of, queues = self._site_of, self._suffix_of, self._queues
+        if self._ordering.moved_by_links:
+            facts_of, score = self._knowledge.facts_of, self._ordering.score
+            for link in links:
+                queue = queues[suffix_of[site_of[link]]]
+                if link in queue:
+                    queue.change(link, self._whole(score(facts_of(link))))
+        # A formula may rise where another would fall, so all whose counts have changed are looked at.
+        touched = dict.fromkeys((site_of[page], *map(site_of.__getitem__, links)))
+        if self._has_domain_term:
+            for site in touched:
+                queues[suffix_of[site]].site_rose(site)
+        for suffix in dict.fromkeys(map(suffix_of.__getitem__, touched)):
+            self._promise(suffix)
+
+    def best(self) -> int | None:
+        page = None
+        if self._last_site is not None:
+            page = self._queues[self._suffix_of[self._last_site]].take_at(self._last_site)
+        if page is None and self._queues:
+            suffix = self._best_suffix()
+            page = None if suffix is None else self._queues[suffix].take()
+        if page is not None and self._ordering.stays:
+            self._last_site = self._site_of[page]
+        return page
+
+    def rest(self, site: int) -> None:
+        self._queues[self._suffix_of[site]].rest(site)
+
+    def wake(self, site: int) -> None:
+        suffix = self._suffix_of[site]
+        self._queues[suffix].wake(site)
+        self._promise(suffix)
+
+    def _domain_term(self, site: int) -> int:
+        return self._whole(self._ordering.domain_term(self._knowledge.domains[site]))
+
+    def _best_suffix(self) -> int | None:
+        if not self._has_suffix_term:
+            return 0
+        found = self._suffixes.first()
+        return None if found is None else found[1]
+
+    def _offer(self, suffix: int) -> int | None:
+        place = self._queues[suffix].first()
+        if place is None:
+            return None
+        visits = self._knowledge.suffix_visits[suffix]
+        return place + place_of(self._whole(self._ordering.suffix_term(visits)), 0)
+
+    def _promise(self, suffix: int) -> None:
+        place = self._offer(suffix) if self._has_suffix_term else None
+        if place is not None:
+            self._suffixes.rose(suffix, place)
+
+    def _whole(self, number: float) -> int:
+        """Sums must be exact, or equals would not be equal. Raises UsageError for an ordering that forgets it."""
+        whole = int(number)
+        if whole != number:
+            raise UsageError(f"the ordering {self._ordering.name!r} gave {number}: scores and terms are whole numbers")
+        return whole
+
+
+def policy_of(make: Callable[[], Ordering]) -> PolicyMaker:
+    """An ordering of the crawl as a policy that replays it."""
+
+    def policy(setting: CrawlFacts) -> Policy:
+        ordering = make()
+        return ByScore(ordering, setting) if ordering.by_score else ByClass(ordering, setting)
+
+    return policy
+
+
+POLICIES: Mapping[str, PolicyMaker] = {
+    **{name: policy_of(make) for name, make in ORDERINGS.items()},
+    "push": Push,
+    "backlink": Backlink,
+    "random": Shuffled,
+    "omniscient": Omniscient,
+}
+
+
+__all__ = ["POLICIES", "CrawlFacts", "Policy", "PolicyMaker", "policy_of"]

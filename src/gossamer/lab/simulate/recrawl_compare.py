@@ -1,0 +1,205 @@
+"""Policies side by side in the same worlds: how fresh were the copies, and how fresh could they have been?
+
+The best possible schedule where all rates are known: how fresh can copies be for so many visits a day?
+
+No crawl can do this; it is what policies are measured by. A page of importance w and rate l that is visited every g
+days is fresh for the share phi(x) = (1 - e^-x) / x of the time, x = l g. The sum over the pages is largest where one
+more visit is worth the same for all of them, the price; pages worth less than it at any gap get none (SCIENCE, 3.2).
+With a limit for each host, hosts that would exceed it have a higher price of their own (3.4).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from math import inf
+
+import numpy as np
+
+from gossamer.lab.simulate.recrawl_world import World
+from gossamer.lab.simulate.time_travel import Journey, Known, travel
+from gossamer.recrawl.policies import Optimal, RecrawlPolicy
+
+_STEPS = 60
+
+Numbers = np.ndarray[tuple[int], np.dtype[np.float64]]
+
+
+@dataclass(frozen=True, slots=True)
+class Optimum:
+    """Visits a day for each page, the price of each page's host, and the freshness that they give."""
+
+    visits: Numbers
+    prices: Numbers  # of each host, or the one of the crawl
+    freshness: float  # weighted, importance in all being 1
+
+
+def optimum(
+    importance: Sequence[float],
+    rates: Sequence[float],
+    budget: float,
+    host_of: Sequence[int] | None = None,
+    cap: float = inf,
+) -> Optimum:
+    """`budget` and `cap` (for each host) are visits a day."""
+    w, rate = np.asarray(importance, float), np.maximum(np.asarray(rates, float), 1e-12)
+    host = np.asarray(host_of if host_of is not None and cap < inf else np.zeros(len(w)), int)
+    hosts = int(host.max()) + 1
+    ceiling = np.full(hosts, cap)
+    own = _prices(w, rate, host, ceiling) if cap < inf else np.zeros(hosts)
+    low, high = 1e-18, float((w / rate).max())
+    for _ in range(_STEPS):
+        middle = (low * high) ** 0.5
+        asked = float(_visits(w, rate, np.maximum(own, middle)[host]).sum())
+        low, high = (middle, high) if asked > budget else (low, middle)
+    prices = np.maximum(own, high)
+    visits = _visits(w, rate, prices[host])
+    if not visits.any():  # less than can be told apart by a price: one page has it all
+        visits[(w / rate).argmax()] = min(budget, cap)
+    return Optimum(visits, prices, freshness(w, rate, visits))
+
+
+def freshness(importance: Sequence[float] | Numbers, rates: Sequence[float] | Numbers, visits: Numbers) -> float:
+    """What even visits give: the share of importance that is fresh at any time."""
+    w, rate = np.asarray(importance, float), np.asarray(rates, float)
+    seen = visits > 0
+    x = rate[seen] / visits[seen]
+    return float((w[seen] * np.where(x > 1e-9, -np.expm1(-x) / np.maximum(x, 1e-9), 1.0)).sum() / w.sum())
+
+
+def _prices(w: Numbers, rate: Numbers, host: Numbers, ceiling: Numbers) -> Numbers:
+    """The price at which each host alone is asked for as much as it allows; 0 where it never is."""
+    hosts = len(ceiling)
+    low, high = np.full(hosts, 1e-18), np.full(hosts, float((w / rate).max()))
+    for _ in range(_STEPS):
+        middle = np.sqrt(low * high)
+        asked = np.bincount(host, _visits(w, rate, middle[host]), hosts)
+        low, high = np.where(asked > ceiling, middle, low), np.where(asked > ceiling, high, middle)
+    return np.where(low > 2e-18, high, 0.0)
+
+
+def _visits(w: Numbers, rate: Numbers, price: Numbers) -> Numbers:
+    """How often a page is visited at a price: h(x) = 1 - (1 + x) e^-x = price · rate / w, solved for x by Newton."""
+    share = price * rate / w
+    visited = share < 1
+    target = -np.log1p(-np.minimum(share, 1 - 1e-12))  # of x - log(1 + x), which is convex and soon linear
+    x = np.sqrt(2 * target) + target
+    for _ in range(12):
+        x = np.maximum(x - (x - np.log1p(x) - target) * (1 + x) / np.maximum(x, 1e-300), x * 0.1)
+    return np.where(visited, rate / np.maximum(x, 1e-300), 0.0)
+
+
+KNOWN = Known.name
+POINTS = 73  # of a curve: every fifth day of a year
+
+Maker = Callable[[], RecrawlPolicy]
+
+
+@dataclass(frozen=True, slots=True)
+class Freshness:
+    """How a policy did, on the average over the worlds. Shares of 1; the second half of the time unless said."""
+
+    policy: str
+    weighted: float  # fresh copies, pages counting by their importance
+    plain: float  # each page counting alike
+    of_optimum: float  # `weighted` as a share of the optimum
+    whole: float  # weighted, from the start on
+    used: float  # of the budget
+    curve: Sequence[tuple[float, float]] = field(repr=False)  # (day, weighted) over the whole time
+    plain_curve: Sequence[tuple[float, float]] = field(repr=False)  # (day, plain)
+    each: Sequence[float] = ()  # `of_optimum` in each world
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """All policies in some worlds that differ only by chance."""
+
+    name: str
+    pages: int
+    hosts: int
+    days: float
+    cycle: float  # days in which the budget could fetch every page once
+    optimum: float  # importance-weighted freshness of the best schedule for known rates
+    optimum_plain: float  # of the same schedule, each page counting alike
+    policies: Sequence[Freshness]
+
+
+def compare(
+    name: str,
+    worlds: Sequence[World],
+    cycle: float,
+    makers: Mapping[str, Maker],
+    tell: Callable[[str], None] = lambda _: None,
+) -> Comparison:
+    """Send each policy through each world. The optimum is that for the rates that hold in the second half."""
+    tell("the optimum")
+    schedules = [
+        optimum(world.importance, world.rates, world.pages / cycle, world.host_of, world.cap) for world in worlds
+    ]
+    best = [schedule.freshness for schedule in schedules]
+    plain = [
+        freshness([1.0] * world.pages, world.rates, schedule.visits)
+        for world, schedule in zip(worlds, schedules, strict=True)
+    ]
+    found = []
+    for policy, make in {**makers, KNOWN: _known}.items():
+        measured = []
+        for i, world in enumerate(worlds):
+            tell(f"{policy}, world {i + 1} of {len(worlds)}")
+            journey = travel(world, make(), world.pages / cycle)
+            measured.append(_measured(policy, world, journey, cycle, best[i]))
+        found.append(_mean(measured))
+    first = worlds[0]
+    means = sum(best) / len(best), sum(plain) / len(plain)
+    return Comparison(name, first.pages, first.hosts, first.days, cycle, *means, found)
+
+
+def _known() -> RecrawlPolicy:
+    return Known(Optimal())
+
+
+def _measured(policy: str, world: World, journey: Journey, cycle: float, best: float) -> Freshness:
+    alike = [1 / world.pages] * world.pages
+    half = world.days / 2
+    weighted = share_fresh(journey, world.importance, half, world.days)
+    return Freshness(
+        policy=policy,
+        weighted=weighted,
+        plain=share_fresh(journey, alike, half, world.days),
+        of_optimum=weighted / best,
+        whole=share_fresh(journey, world.importance, 0.0, world.days),
+        used=sum(start >= half for start in journey.starts) * cycle / (world.pages * half),
+        curve=_curve(journey, world.importance, world.days),
+        plain_curve=_curve(journey, alike, world.days),
+    )
+
+
+def _curve(journey: Journey, weights: Sequence[float], days: float) -> list[tuple[float, float]]:
+    """A line through (day, freshness of the days before it)."""
+    ends = [days * k / POINTS for k in range(POINTS + 1)]
+    return [(end, share_fresh(journey, weights, start, end)) for start, end in pairwise(ends)]
+
+
+def share_fresh(journey: Journey, weights: Sequence[float], start: float, end: float) -> float:
+    """The share of fresh copies from day `start` to day `end`. Weights are 1 in all; what has no copy is stale."""
+    weight: Numbers = np.asarray(weights, float)[np.asarray(journey.pages, int)]
+    lengths = np.clip(journey.ends, start, end) - np.clip(journey.starts, start, end)
+    return float((weight * lengths).sum() / (end - start))
+
+
+def _mean(found: Sequence[Freshness]) -> Freshness:
+    n = len(found)
+    return Freshness(
+        policy=found[0].policy,
+        weighted=sum(f.weighted for f in found) / n,
+        plain=sum(f.plain for f in found) / n,
+        of_optimum=sum(f.of_optimum for f in found) / n,
+        whole=sum(f.whole for f in found) / n,
+        used=sum(f.used for f in found) / n,
+        curve=_mean_curve([f.curve for f in found]),
+        plain_curve=_mean_curve([f.plain_curve for f in found]),
+        each=[f.of_optimum for f in found],
+    )
+
+
+def _mean_curve(curves: Sequence[Sequence[tuple[float, float]]]) -> list[tuple[float, float]]:
+    return [(points[0][0], sum(y for _, y in points) / len(points)) for points in zip(*curves, strict=True)]

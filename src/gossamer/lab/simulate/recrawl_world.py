@@ -1,0 +1,217 @@
+"""The simulated web as a world: when its pages change.
+
+A world of pages that change: when each does, how important it is, and which host it is on.
+
+Drawn (log-normal rates, Zipf importance) or read from a file of recorded change times. Times are in days from the
+start.
+"""
+
+import gzip
+import random
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from math import exp, inf, isfinite, log
+from pathlib import Path
+
+from gossamer.errors import UsageError
+from gossamer.lab.simulate.graph import AGENT, graph_of_web, pagerank
+from gossamer.lab.simweb.chance import changes_between, changes_per_day, page_key
+from gossamer.lab.simweb.config import SimWebConfig
+from gossamer.lab.simweb.hosts import HostPlan, Kind, url_of
+from gossamer.lab.simweb.web import SimWeb
+from gossamer.model.units import Instant
+from gossamer.recrawl.policy import DAY
+
+MEDIAN_DAYS, SIGMA = 30.0, 2.0
+"""Of drawn rates: 35 % of the pages change within a week, close to what was measured on the Web (SCIENCE, 5)."""
+
+LONGEST_RECORD = 100_000.0
+"""Days of recorded changes. What is more is no day from the start: a date, perhaps, or seconds."""
+
+_GZIP = b"\x1f\x8b"
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """Pages and their histories. `rates` are the true ones, in changes a day, at the end of the time."""
+
+    name: str
+    days: float
+    changes: Sequence[Sequence[float]]  # of each page, increasing
+    importance: Sequence[float]  # of each page, 1 in all
+    rates: Sequence[float]
+    host_of: Sequence[int]
+    cap: float = inf  # visits a day that a host allows
+    names: Sequence[str] = ()  # their URLs, where they have any
+    dated: Sequence[bool] = ()  # of each page, whether a visit tells when it changed; none do if empty
+
+    @property
+    def pages(self) -> int:
+        return len(self.changes)
+
+    @property
+    def hosts(self) -> int:
+        return max(self.host_of) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """How to draw a world. The same numbers give the same world on every machine."""
+
+    pages: int = 5_000
+    days: float = 365.0
+    hosts: int = 50
+    zipf: float = 1.0  # importance of the page of rank r: 1 / r ** zipf; 0: all alike
+    cap: float = inf
+    redrawn: float = 0.0  # share of the pages that take another rate after a quarter of the time
+    seed: int = 1
+
+    def with_seed(self, seed: int) -> "Drawn":
+        return replace(self, seed=seed)
+
+
+def drawn_world(wish: Drawn) -> World:
+    """A page's rank, rate and host have nothing to do with each other; hosts have Zipf sizes."""
+    chance = random.Random(wish.seed)
+    rates = [_rate(chance) for _ in range(wish.pages)]
+    moved = [chance.random() < wish.redrawn for _ in range(wish.pages)]
+    later = [_rate(chance) if moves else rate for rate, moves in zip(rates, moved, strict=True)]
+    turn = wish.days / 4
+    changes = [
+        _process(chance, rate, 0.0, wish.days)
+        if rate == then
+        else _process(chance, rate, 0.0, turn) + _process(chance, then, turn, wish.days)
+        for rate, then in zip(rates, later, strict=True)
+    ]
+    sizes = list(accumulate(1 / (rank + 1) for rank in range(wish.hosts)))
+    hosts = chance.choices(range(wish.hosts), cum_weights=sizes, k=wish.pages)
+    return World(
+        name="drawn",
+        days=wish.days,
+        changes=changes,
+        importance=zipf_importance(wish.pages, wish.zipf, chance),
+        rates=later,
+        host_of=hosts,
+        cap=wish.cap,
+    )
+
+
+def recorded_world(path: Path, zipf: float = 1.0, seed: int = 1) -> World:
+    """Recorded change times: a line `site TAB page TAB day day ...` for each page, plain or gzip.
+
+    Importance is drawn, because a file has none. Rates are changes by time. Raises UsageError.
+    """
+    sites: dict[str, int] = {}
+    host_of, changes = [], []
+    try:
+        with path.open("rb") as file:
+            opener = gzip.open if file.read(2) == _GZIP else open
+        with opener(path, "rt", encoding="utf-8") as lines:
+            for number, line in enumerate(lines, 1):
+                if not line.strip():
+                    continue
+                site, times = _recorded_page(f"{path}, line {number}", line)
+                host_of.append(sites.setdefault(site, len(sites)))
+                changes.append(times)
+    except UnicodeDecodeError as error:
+        raise UsageError(f"cannot read {path}: neither text in UTF-8 nor gzip of it") from error
+    except (OSError, EOFError, zlib.error) as error:
+        raise UsageError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
+    last = max((times[-1] for times in changes if times), default=0.0)
+    if last <= 0:
+        raise UsageError(f"{path} tells of no change")
+    days = float(int(last) + 1)
+    return World(
+        name=path.name.partition(".")[0],
+        days=days,
+        changes=changes,
+        importance=zipf_importance(len(changes), zipf, random.Random(seed)),
+        rates=[len(times) / days for times in changes],
+        host_of=host_of,
+    )
+
+
+def _recorded_page(where: str, line: str) -> tuple[str, list[float]]:
+    """The site of a page, and when it changed."""
+    try:
+        site, _, recorded = line.rstrip("\r\n").split("\t")
+        times = [float(day) for day in recorded.split()]
+    except ValueError as error:
+        raise UsageError(f"{where}: not `site TAB page TAB days`: {line[:60]!r}") from error
+    if not all(map(isfinite, times)) or times != sorted(times) or (times and times[0] < 0):
+        raise UsageError(f"{where}: days must increase from 0")
+    if times and times[-1] > LONGEST_RECORD:
+        raise UsageError(f"{where}: {times[-1]:g} is no day: they are counted from the start of the record")
+    return site, times
+
+
+def capped(world: World, cap: float) -> World:
+    """The same world where no host allows more than `cap` visits a day."""
+    return replace(world, cap=cap)
+
+
+def zipf_importance(pages: int, exponent: float, chance: random.Random) -> list[float]:
+    """Ranks dealt out at random; 1 in all."""
+    weights = [(rank + 1) ** -exponent for rank in range(pages)]
+    chance.shuffle(weights)
+    total = sum(weights)
+    return [weight / total for weight in weights]
+
+
+def _rate(chance: random.Random) -> float:
+    return exp(chance.gauss(-log(MEDIAN_DAYS), SIGMA))
+
+
+def _process(chance: random.Random, rate: float, start: float, end: float) -> list[float]:
+    times = []
+    t = start + chance.expovariate(rate)
+    while t < end:
+        times.append(t)
+        t += chance.expovariate(rate)
+    return times
+
+
+def served_world(
+    config: SimWebConfig, start: Instant, days: float, importance: Mapping[str, float] | None = None
+) -> World:
+    """All pages that a crawl of the web would store, from `start` on. Hosts of traps have none.
+
+    `importance` is by URL, and pages without any are left out; if none is given, it is PageRank.
+    """
+    web = SimWeb(config)
+    if importance is None:
+        graph = graph_of_web(config)
+        assert graph.urls is not None
+        importance = dict(zip(graph.urls, pagerank(graph), strict=True))
+    names, host_of, changes, rates = [], [], [], []
+    end = Instant(start + days * DAY)
+    for host in web.hosts:
+        for page in range(host.pages):
+            url = url_of(host, page)
+            if importance.get(url, 0.0) <= 0 or not _is_document(host, page):
+                continue
+            key = page_key(config.seed, host.number, page)
+            copied = host.kind(page) is Kind.DUPLICATE  # whose text is that of its group, and stays
+            rate = 0.0 if copied else changes_per_day(key, config.change_rate_per_day, config.static_pages)
+            names.append(url)
+            host_of.append(host.number)
+            rates.append(rate)
+            changes.append([(moment - start) / DAY for moment in changes_between(key, rate, start, end)])
+    total = sum(importance[url] for url in names)
+    return World(
+        name=f"simweb-{config.hosts}x{config.pages}-{config.seed}",
+        days=days,
+        changes=changes,
+        importance=[importance[url] / total for url in names],
+        rates=rates,
+        host_of=host_of,
+        names=names,
+        dated=[web.hosts[host].sends_validators for host in host_of],
+    )
+
+
+def _is_document(host: HostPlan, page: int) -> bool:
+    shown = host.kind(page) not in (Kind.REDIRECT, Kind.MISSING)
+    return shown and not host.robots.forbids(AGENT, host.family(page))

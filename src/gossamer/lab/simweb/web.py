@@ -1,0 +1,187 @@
+"""Hot: the web as a function (benchmarks/bench_simweb.py): host, target, time and headers in, a response out."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+from gossamer.lab.simweb.chance import changes_per_day, hash64, page_key, version_at
+from gossamer.lab.simweb.config import SimWebConfig
+from gossamer.lab.simweb.endless import EndlessHosts
+from gossamer.lab.simweb.graph import Graph
+from gossamer.lab.simweb.hosts import HostPlan, Kind, RelativeTo, number_of, path_of, plan_hosts, url_of
+from gossamer.lab.simweb.page import VARIATIONS, PageWriter, near_copy
+from gossamer.lab.simweb.sitemaps import SiteMaps
+from gossamer.model.units import HostKey, Instant, Seconds
+
+_HTML = ("Content-Type", "text/html; charset=utf-8")
+_PLAIN = ("Content-Type", "text/plain; charset=utf-8")
+_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_NO_DELAY = Seconds(0.0)
+_NO_HEADERS: Mapping[str, str] = {}
+
+Headers = list[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class SimResponse:
+    """An answer. `delay` is how long the host takes before it sends anything.
+
+    `headers` lack what belongs to the connection: Date, Content-Length, Connection.
+    """
+
+    status: int
+    headers: Headers
+    body: bytes
+    delay: Seconds
+
+    def header(self, name: str) -> str | None:
+        """The value of the first header of that name, whatever its case."""
+        return next((value for key, value in self.headers if key.lower() == name.lower()), None)
+
+
+class SimWeb:
+    """A web of hosts, pages and links that is the same whenever its configuration is.
+
+    Two instances of one configuration answer alike; the order of requests does not matter.
+    """
+
+    def __init__(self, config: SimWebConfig) -> None:
+        self.config = config
+        self.hosts: tuple[HostPlan, ...] = plan_hosts(config)
+        self.graph = Graph(config, self.hosts)
+        self.endless = EndlessHosts(config)
+        self.site_maps = SiteMaps(config)
+        self._writer = PageWriter(config, self.graph)
+        self._by_name = {str(host.name): host for host in self.hosts}
+        self._faults = round(config.fault_rate * 65_536)
+
+    def seeds(self) -> tuple[str, ...]:
+        """Home pages from which every page of the web can be reached; the portal's comes first."""
+        ordinary = tuple(url_of(host, 0) for host in self.hosts[: self.config.seed_hosts])
+        return (*ordinary, *self.endless.seeds())
+
+    def host_named(self, name: str) -> HostPlan | None:
+        return self._by_name.get(name.lower())
+
+    def address_of(self, name: str) -> str | None:
+        """The loopback address of a host, None for a name that is not of this web."""
+        host = self._by_name.get(name.lower())
+        return host.address if host is not None else self.endless.address_of(name.lower())
+
+    def crawl_delays(self) -> dict[HostKey, Seconds]:
+        """What robots.txt asks of `gossamer`, for the hosts that ask."""
+        return {h.name: h.robots.crawl_delay for h in self.hosts if h.robots.crawl_delay > 0}
+
+    def respond(self, host: str, target: str, time: Instant, headers: Mapping[str, str] = _NO_HEADERS) -> SimResponse:
+        """Answer a GET for `target` (path and query). Names in `headers` are in lower case.
+
+        Never raises for anything a client may ask: what is not there is a 404.
+        """
+        plan = self._by_name.get(host) or self._by_name.get(host.lower())
+        if plan is None:
+            endless = self.endless.respond(host.lower(), target)
+            if endless is not None:
+                return SimResponse(*endless)
+            return SimResponse(404, [_HTML], self._writer.missing(host), _NO_DELAY)
+        if target == "/robots.txt":
+            # Never at fault: rules that cannot be read close a host for far longer than a fault lasts.
+            text = plan.robots.text
+            if text is None:
+                return SimResponse(404, [_HTML], self._writer.missing(host), plan.slow)
+            return SimResponse(200, [_PLAIN], text + self.site_maps.robots_line(plan), plan.slow)
+        page = number_of(plan, target)
+        if page is None:
+            if (listed := self.site_maps.respond(plan, target)) is not None:
+                return SimResponse(200, *listed, plan.slow)
+            return SimResponse(404, [_HTML], self._writer.missing(host), plan.slow)
+        since_epoch = time - self.config.epoch
+        if since_epoch < self.config.fault_seconds:
+            remaining = self.recovers_at(plan, page) - since_epoch
+            if remaining > 0:
+                return self._fault(plan, page, remaining)
+        match plan.kind(page):
+            case Kind.REDIRECT:
+                return self._redirect(plan, page)
+            case Kind.MISSING:
+                return SimResponse(404, [_HTML], self._writer.missing(host), plan.slow)
+            case Kind.DUPLICATE:
+                return SimResponse(200, [_HTML], self.duplicate(plan, page), plan.slow)
+            case _:
+                return self._document(plan, page, time, headers)
+
+    def duplicate(self, host: HostPlan, page: int) -> bytes:
+        """What a URL of a group of duplicates shows; with `near_copies` the first of a group is the original."""
+        group = self.graph.duplicate_group(host, page)
+        body = self._writer.copy(group)
+        if not self.config.near_copies:
+            return body
+        place = self.graph.duplicate_members(group).index((host, page))
+        variation = VARIATIONS[(group + place - 1) % len(VARIATIONS)] if place else None
+        return near_copy(body, self.config.seed, group, variation)
+
+    def recovers_at(self, host: HostPlan, page: int) -> Seconds:
+        """How long after the epoch the page fails: 0 for most, never longer than `fault_seconds`."""
+        own = 0.0
+        if page and self._faults:
+            draw = hash64(self.config.seed, "fault", host.number, page)
+            if draw & 0xFFFF < self._faults:
+                own = self.config.fault_seconds * (0.3 + 0.7 * ((draw >> 16) & 0xFFFF) / 65_536)
+        return Seconds(max(own, host.recovers_at))
+
+    def _fault(self, host: HostPlan, page: int, remaining: float) -> SimResponse:
+        draw = hash64(self.config.seed, "which fault", host.number, page)
+        status = 429 if draw & 1 else 503
+        headers: Headers = [_PLAIN]
+        # 429 always says when, 503 every other time.
+        if status == 429 or draw & 2:
+            headers.append(("Retry-After", str(math.ceil(remaining))))
+        return SimResponse(status, headers, b"try again later\n", host.slow)
+
+    def _redirect(self, host: HostPlan, page: int) -> SimResponse:
+        redirect = self.graph.redirect(host, page)
+        other, target = redirect.target
+        if redirect.absolute:
+            location = url_of(other, target)
+        elif target % 2:
+            location = RelativeTo(path_of(host, page)).href(path_of(other, target))
+        else:
+            location = path_of(other, target)
+        return SimResponse(redirect.status, [_HTML, ("Location", location)], b"<p>moved</p>\n", host.slow)
+
+    def _document(self, host: HostPlan, page: int, time: Instant, headers: Mapping[str, str]) -> SimResponse:
+        config = self.config
+        key = page_key(config.seed, host.number, page)
+        rate = changes_per_day(key, config.change_rate_per_day, config.static_pages)
+        version = version_at(key, rate, time)
+        sent = [_HTML]
+        if host.sends_validators:
+            tag = f'"{key & 0xFFFFFFFF:x}-{version.number}"'
+            modified = int(version.since)
+            sent += [("ETag", tag), ("Last-Modified", http_date(modified))]
+            if _unchanged(headers, tag, modified):
+                return SimResponse(304, sent[1:], b"", host.slow)
+        return SimResponse(200, sent, self._writer.page(host, page, version.number), host.slow)
+
+
+def _unchanged(headers: Mapping[str, str], tag: str, modified: int) -> bool:
+    """Whether the client's copy is current. If-None-Match outweighs the date (RFC 9110, 13.1.3)."""
+    tags = headers.get("if-none-match")
+    if tags is not None:
+        return any(part.strip().removeprefix("W/") in (tag, "*") for part in tags.split(","))
+    since = headers.get("if-modified-since")
+    if since is None:
+        return False
+    try:
+        return modified <= parsedate_to_datetime(since).timestamp()
+    except (ValueError, TypeError, OverflowError):
+        return False  # a date that cannot be read is ignored
+
+
+def http_date(seconds: int) -> str:
+    """A date as HTTP writes it. `email.utils` would do, at four times the cost."""
+    t = datetime.fromtimestamp(seconds, UTC)
+    day, month = _DAYS[t.weekday()], _MONTHS[t.month - 1]
+    return f"{day}, {t.day:02} {month} {t.year} {t.hour:02}:{t.minute:02}:{t.second:02} GMT"

@@ -1,0 +1,50 @@
+"""A fetched document on its way from the fetch to its settlement."""
+
+from collections import Counter
+from typing import NamedTuple
+
+from gossamer.model.outcome import Response
+from gossamer.model.settlement import PageLinks, Settlement
+from gossamer.model.states import NEAR_DUPLICATE, UrlState
+from gossamer.model.task import Candidate, PreviousVisit, Visit
+from gossamer.model.units import Instant
+
+_DUPLICATE = UrlState.DUPLICATE  # looking a member up costs as much as a call
+
+
+class Document(NamedTuple):
+    """A response with a document in it, on its way from the fetch to the reader."""
+
+    visit: Visit
+    response: Response
+    finished: Instant
+    remark: str | None = None  # the reason why it is all there is, where it should have been more
+
+
+class ProcessedDocument(NamedTuple):
+    """What a document came to."""
+
+    settlement: Settlement
+    candidates: list[Candidate]
+    links: PageLinks | None
+    excluded: Counter[str]
+    before: PreviousVisit | None = None  # what the URL was before, if it was anything
+
+    def counters(self) -> list[tuple[str, int]]:
+        """What is counted of it."""
+        counters = [("excluded:" + reason, n) for reason, n in self.excluded.items()]
+        settlement = self.settlement
+        if settlement.kept:
+            return [("unchanged", 1)]
+        if settlement.noise:
+            counters.append(("unchanged", 1))
+        elif self.before is not None and self.before.has_document:
+            counters.append(("changed", 1))
+        if settlement.near_duplicate_of is not None:
+            counters.append(("near_duplicates", 1))
+        elif settlement.state is _DUPLICATE:
+            counters.append(("duplicates", 1))
+        reason = settlement.reason
+        if reason is not None and reason != NEAR_DUPLICATE and settlement.state is not UrlState.EXCLUDED:
+            counters.append(("error:" + reason, 1))
+        return counters

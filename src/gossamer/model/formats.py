@@ -1,0 +1,46 @@
+"""How text that is too long, or no URL, is shown and recorded: by its beginning, never in full and without secrets.
+
+How moments and digests are written.
+"""
+
+import base64
+import datetime
+import re
+from hashlib import sha256
+from typing import NamedTuple
+
+SHOWN_BYTES = 256
+_USERINFO = re.compile(r"(?<=[/\\]{2})[^/\\?#]*@").sub
+_ONLY_AUTHORITY = re.compile(r"([^/\\?#]*[/\\]{2})[^/\\?#]*").fullmatch
+
+
+def shown(text: str) -> str:
+    """The beginning of `text`, at most 256 bytes of UTF-8, without userinfo."""
+    start = text[:SHOWN_BYTES]
+    if len(text) > SHOWN_BYTES and (cut := _ONLY_AUTHORITY(start)) is not None:
+        start = cut[1]  # all of it may be a password whose @ comes later
+    return _USERINFO("", start).encode("utf-8", "replace")[:SHOWN_BYTES].decode("utf-8", "ignore")
+
+
+class LongLink(NamedTuple):
+    """A link that is too long to be a URL of ours, as it is kept."""
+
+    shown: str  # its beginning
+    digest: bytes  # SHA-256 of all of it as written, in UTF-8
+    size: int  # bytes of it
+
+
+def long_link(href: str) -> LongLink:
+    """What is kept of a link. Less than a millisecond for a megabyte."""
+    raw = href.encode("utf-8", "replace")
+    return LongLink(shown(href), sha256(raw).digest(), len(raw))
+
+
+def iso_moment(at: float) -> str:
+    """ISO 8601, UTC, to the millisecond. Raises ValueError or OverflowError beyond the calendar."""
+    return datetime.datetime.fromtimestamp(at, datetime.UTC).isoformat(timespec="milliseconds")[:-6] + "Z"
+
+
+def sha1_text(digest: bytes) -> str:
+    """`sha1:` and the digest in base 32, as WARC files have it."""
+    return "sha1:" + base64.b32encode(digest).decode("ascii")

@@ -1,0 +1,75 @@
+"""Requeueing of URLs that are due again, as values."""
+
+from collections.abc import Container, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from gossamer.model.states import UrlState
+from gossamer.model.units import HostId, HostKey, Instant, Seconds, Url
+
+
+class ReportedChange(NamedTuple):
+    """A page that we have, and that a list says was modified after our visit."""
+
+    url_id: int
+    host_id: HostId
+    host: HostKey
+    url: Url
+    mime: str | None
+    visited: Instant
+    modified: Instant
+    one: float | None  # as `Settlement` has them
+    two: float | None
+    priority: float
+    changing: str | None = None  # what the host's row says of its changes, if nobody knows yet whether it is believed
+
+
+class DueUrl(NamedTuple):
+    """A URL whose date has come, on a host that has a price of its own or a line before it; or one that is planned
+    anew."""
+
+    url_id: int
+    host_id: HostId
+    host: HostKey
+    url: Url
+    state: UrlState
+    mime: str | None
+    visited: Instant | None
+    planned: float | None  # as `Settlement` has them
+    one: float | None
+    two: float | None
+    modified: Instant | None  # as a list says, and so the next
+    changefreq: str | None
+    sitemap: int
+    changing: str | None  # what is known of its host
+    priority: float
+
+
+class Postponement(NamedTuple):
+    """It is not queued yet, and has another date."""
+
+    until: Instant
+    planned: Seconds | None = None  # it is planned anew, with this gap; None: only its turn comes later
+
+
+class DueCursor(NamedTuple):
+    """Where a URL stands among those that have a date."""
+
+    date: float
+    state: int
+    url_id: int
+
+
+class RequeueOrder(NamedTuple):
+    """An order to queue URLs again that have a date: those whose date has come, the earliest first."""
+
+    by: Instant
+    most: int
+    missing: bool = False  # those that answered 4xx too
+    ahead: bool = False  # before everything that waits in their front queues
+    early: Seconds | None = None  # pages too that come due next: half of their gap, and at least so long, has passed
+    dear: Container[HostId] = ()  # hosts of which it is asked for each URL whether it is due in fact ...
+    room: int | None = None  # ... and so it is of all others before which so many stand in line; None: of none
+    waiting: Mapping[HostId, int] = MappingProxyType({})  # as many stand there already
+    walk: DueCursor | None = None  # and plan anew what comes after it, as much as can be looked at in one go
+    after: DueCursor | None = None  # only what comes after it; and what finds no room is left out, not put off

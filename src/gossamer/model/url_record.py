@@ -1,0 +1,213 @@
+"""What a crawl's store knows about one URL, as it was read. No decisions."""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from gossamer.model.facts import DomainFacts, UrlFacts
+from gossamer.model.formats import LongLink
+from gossamer.model.states import UrlState
+from gossamer.model.task import Via
+from gossamer.model.units import Domain, HostKey, Instant, Seconds, Url
+
+MOST_STEPS = 10
+"""How far the way back to a seed is followed."""
+MOST_COUNTED = 10_000
+"""How far URLs in a queue are counted."""
+MOST_ATTEMPTS = 20
+"""How many of the last failures are told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounded:
+    """A count that was given up at a limit: `number`, or more than that."""
+
+    number: int
+    or_more: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SeedPlace:
+    """Where a person asked for the URL: `argument 1`, `seeds.txt, line 3`."""
+
+    where: str
+    added_at: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A page on the way back to a seed, and how that page was found itself."""
+
+    url: Url
+    via: Via
+    depth: int
+    seed: SeedPlace | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UrlFact:
+    """A row of the task table."""
+
+    learnt: UrlFacts  # what its priority may rest on
+    state: UrlState
+    front: int
+    available_at: Instant | None
+    place: float | None  # in its front queue, smaller is earlier
+    priority: float  # its own score, as the ordering counts it under which it was queued
+    tries: int
+    hops: int
+    via: Via
+    found_at: Instant
+    reason: str | None
+
+    @property
+    def url(self) -> Url:
+        return self.learnt.url
+
+    @property
+    def depth(self) -> int:
+        return self.learnt.depth
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueFact:
+    """Where a queued URL stands among those of its host."""
+
+    before: Bounded  # of its front queue, at an earlier place
+    of_class: Bounded  # in that queue
+    of_host: Bounded
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VisitFact:
+    """The last visit that was answered."""
+
+    at: Instant
+    status: int | None
+    size: int | None
+    took: Seconds | None
+    mime: str | None
+    digest: bytes | None
+    title: str | None
+    duplicate_of: Url | None
+    redirect_to: str | None
+    warc_file: str | None
+    warc_offset: int | None
+    warc_length: int | None
+    truncated: str | None = None
+    unverified: bool = False
+    replaced: int = 0
+    deep_links: int = 0
+    near_duplicate_of: Url | None = None
+    distance: int | None = None
+    language: str | None = None
+    canonical: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ListingFact:
+    """What a sitemap or a feed says of the URL, and what it is as a sitemap itself."""
+
+    listed_in: Url | None = None
+    modified_at: Instant | None = None
+    changefreq: str | None = None
+    priority: float | None = None
+    sitemap: int = 0  # model.task.Task
+    named_by: str | None = None  # hosts whose robots.txt leads to it, with spaces between them
+
+
+@dataclass(frozen=True, slots=True)
+class FailureFact:
+    """A visit that did not end well."""
+
+    at: Instant
+    reason: str
+    status: int | None
+    detail: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostFact:
+    """What is remembered of a host. `rest_reason`: which term decided its last gap; None if that is not on record."""
+
+    host: HostKey
+    next_contact: Instant
+    last_took: Seconds
+    address: str | None
+    rest_reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class DomainFact:
+    """What is remembered of a registrable domain; of one never met, nothing but the visits of its suffix."""
+
+    domain: Domain
+    learnt: DomainFacts = field(default_factory=DomainFacts)
+    suffix_visits: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RobotsFact:
+    """The robots.txt of the URL's origin."""
+
+    status: int | None
+    fetched_at: Instant
+    expires_at: Instant
+    body: bytes
+
+
+class RecrawlFact(NamedTuple):
+    """What the plan of the next visit rests on, as it is stored."""
+
+    planned: Seconds | None = None  # from the last visit to the next
+    one: float | None = None  # what the policy wrote down
+    two: float | None = None
+    changing: str | None = None  # of its host (`recrawl.planner.HostChanging`)
+    price: str | None = None  # of the crawl (`recrawl.planner.PRICE`)
+
+
+class LearntFact(NamedTuple):
+    """A parameter that chooses no document at a place of the URL's host, and the evidence."""
+
+    host: HostKey
+    place: str
+    name: str
+    pairs: int
+    contents: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """Everything on record. All of it is of one moment."""
+
+    url: UrlFact | None = None
+    seed: SeedPlace | None = None
+    way: tuple[Step, ...] = ()  # the page it was found on first, then that page's, at most MOST_STEPS
+    beyond: Url | None = None  # where that way leaves what was read: the page of another worker that comes next
+    queue: QueueFact | None = None
+    visit: VisitFact | None = None
+    listing: ListingFact = ListingFact()
+    recrawl: RecrawlFact = RecrawlFact()
+    long_links: tuple[LongLink, ...] = ()
+    failures: tuple[FailureFact, ...] = ()  # the last MOST_ATTEMPTS, oldest first
+    earlier_failures: bool = False  # there are more
+    host: HostFact | None = None
+    domain: DomainFact
+    order: str | None = None  # the ordering under which the queue stands
+    next_id: int = 1  # the entry number that a new URL would get
+    robots: RobotsFact | None = None
+    budget: str | None = None  # of its host's shapes, and of its domain's hosts, as they are stored
+    domain_budget: str | None = None
+    orders: str | None = (
+        None  # what was ordered through the service, as it is stored (`crawl.visit.host_settings.ORDERS`)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RecordCheck:
+    """What was found where the archive should have the document. `problem` says why it could not be read."""
+
+    problem: str | None = None
+    kind: str | None = None
+    target: str | None = None
+    block_ok: bool | None = None
+    payload_ok: bool | None = None

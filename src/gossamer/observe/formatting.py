@@ -1,0 +1,122 @@
+"""Figures and foreign text in the form that people read.
+
+A report as titled rows, and its form for a pipe.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from gossamer.model.formats import iso_moment
+
+_UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
+
+
+def count(number: int) -> str:
+    """12345 -> '12,345'."""
+    return f"{number:,}"
+
+
+def number_of(number: int, noun: str) -> str:
+    """1 -> '1 page', 12345 -> '12,345 pages'."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def short_count(number: int) -> str:
+    """At most six characters: 12345 -> '12,345', 1234567 -> '1.2 M'."""
+    if number < 100_000:
+        return f"{number:,}"
+    for size, unit in ((1e9, "G"), (1e6, "M")):
+        if number >= size:
+            return f"{number / size:.1f} {unit}"
+    return f"{number / 1e3:.0f} k"
+
+
+def size(number: float) -> str:
+    """Bytes in decimal units, three figures: 1234567 -> '1.23 MB'."""
+    value, unit = float(number), _UNITS[0]
+    for unit in _UNITS:
+        if value < 999.5 or unit == _UNITS[-1]:
+            break
+        value /= 1000.0
+    if unit == "B":
+        return f"{value:.0f} B"
+    return f"{value:.{2 if value < 9.995 else 1 if value < 99.95 else 0}f} {unit}"
+
+
+def rate(per_second: float) -> str:
+    """Events a second, with a decimal as long as it says something."""
+    return f"{per_second:,.0f}" if per_second >= 99.95 else f"{per_second:.1f}"
+
+
+def clock_time(seconds: float) -> str:
+    """A duration as h:mm:ss; days in front where there are any."""
+    whole = int(seconds)
+    days, rest = divmod(whole, 86_400)
+    text = f"{rest // 3600:d}:{rest // 60 % 60:02d}:{rest % 60:02d}"
+    return f"{days} d {text}" if days else text
+
+
+def seconds(value: float) -> str:
+    """A short duration: '0.8 ms', '120 ms', '3.4 s'."""
+    if value < 0.00995:
+        return f"{value * 1000:.1f} ms"
+    return f"{value * 1000:.0f} ms" if value < 0.9995 else f"{value:.1f} s"
+
+
+def span(value: float) -> str:
+    """Any duration: '3.4 s' up to two minutes, then '1:02:03'."""
+    return seconds(value) if value < 119.95 else clock_time(value)
+
+
+def timestamp(at: float | None) -> str | None:
+    """ISO 8601, UTC, to the millisecond."""
+    return None if at is None else iso_moment(at)
+
+
+def printable(text: str, width: int | None = None) -> str:
+    """Text from elsewhere, harmless to a terminal: what cannot be printed is escaped; cut to `width` characters."""
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    if width is not None and len(text) > width:
+        text = text[: max(width - 1, 0)] + "…"
+    return text
+
+
+def largest(counts: Mapping[str, int], most: int) -> list[tuple[str, int]]:
+    """The largest counts first; what exceeds `most` rows is summed up in the last of them."""
+    ordered = sorted(((name, n) for name, n in counts.items() if n), key=lambda pair: (-pair[1], pair[0]))
+    if len(ordered) <= most or most < 1:
+        return ordered[: max(most, 0)]
+    kept, rest = ordered[: most - 1], ordered[most - 1 :]
+    return [*kept, (f"{len(rest)} others", sum(n for _, n in rest))]
+
+
+_FIGURE = re.compile(r"[0-9][0-9,.:]*( [a-zA-Z]+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Rows of (label, figure, remark) under a title."""
+
+    title: str
+    rows: tuple[tuple[str, str, str], ...]
+
+
+def plain_report(sections: Sequence[Section]) -> str:
+    """Aligned columns, no colour, ASCII unless a path is not."""
+    label = max((len(row[0]) for section in sections for row in section.rows), default=0)
+    lines: list[str] = []
+    for section in sections:
+        figure = max(len(row[1]) for row in section.rows)
+        lines.append(section.title)
+        for name, value, remark in section.rows:
+            shown = value.ljust(figure) if is_text(value) else value.rjust(figure)
+            lines.append(f"  {name:<{label}}  {shown}  {remark}".rstrip())
+        lines.append("")
+    return "\n".join(lines)
+
+
+def is_text(value: str) -> bool:
+    """Whether a figure is none, and reads better from the left."""
+    return _FIGURE.fullmatch(value) is None

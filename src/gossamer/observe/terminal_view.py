@@ -1,0 +1,288 @@
+"""The picture of a running crawl: a snapshot drawn as lines of text for a given width and height. Pure.
+
+Cheap by construction: every line is put together once, with its final width, and rich only turns styles into
+colours. Two columns from 76 characters on, one below; what does not fit in the height is left out from the bottom
+of the least important parts.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.text import Text
+
+from gossamer.observe import formatting
+from gossamer.observe.freshness import budget_words, pace_words
+from gossamer.observe.snapshot import Rates, Snapshot, sparkline
+
+CLASS_NAMES = ("high", "medium", "low")
+_TWO_COLUMNS = 76
+_WIDEST = 120
+_GUTTER = 4
+
+_TITLE = "bold cyan"
+_LABEL = "dim"
+_GOOD = "green"
+_WARN = "yellow"
+_BAD = "bold red"
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """What the selector aims at, by class, under normal and under high load."""
+
+    normal: tuple[float, ...]
+    high: tuple[float, ...]
+
+    def percent(self, load: str) -> tuple[float, ...]:
+        shares = self.high if load == "high" else self.normal
+        total = sum(shares) or 1.0
+        return tuple(100.0 * share / total for share in shares)
+
+
+Cell = tuple[str, str]  # text and style
+
+
+def draw(snapshot: Snapshot, rates: Rates, shares: Shares, width: int, height: int) -> list[Text]:
+    """The lines, each at most `width` characters; at most `height` of them."""
+    width = max(min(width, _WIDEST), 20)
+    two = width >= _TWO_COLUMNS
+    column = (width - _GUTTER) // 2 if two else width
+    top = [*_head(snapshot, rates, width), *_speed(snapshot, rates, width)]
+    bottom = _foot(snapshot, width)
+    queue, hosts = _queue(snapshot, shares, column), _hosts(snapshot, column)
+    answers, outcomes = _answers(snapshot, column), _outcomes(snapshot, column)
+    again, fresh = ([], []) if not snapshot.refreshed else (_again(snapshot, column), _fresh(snapshot, column))
+    if not two:
+        return _stacked(top, [queue, hosts, answers, outcomes, *([again, fresh] if again else [])], bottom, height)
+    # Blocks of equal height side by side, a blank line above each pair.
+    fixed = len(top) + len(bottom) + 3 + max(len(queue), len(hosts)) + max(len(answers), len(outcomes))
+    fixed += max(len(again), len(fresh)) + bool(again)
+    rows = max(min(height - fixed - 2, 10), 0)  # a title, and a blank line below
+    errors, slowest = _errors(snapshot, column, rows), _slowest(snapshot, column, rows)
+    lines = list(top)
+    pairs = [(queue, hosts), (answers, outcomes), (errors, slowest)]
+    if again:
+        pairs.insert(2, (again, fresh))
+    for left, right in pairs:
+        lines += [Text(), *_beside(left, right, column)]
+    room = height - len(bottom) - 1
+    return [*lines[:room], Text(), *bottom][:height]
+
+
+def _stacked(top: list[Text], blocks: list[list[Text]], bottom: list[Text], height: int) -> list[Text]:
+    lines = list(top)
+    for block in blocks:
+        if len(lines) + 1 + len(block) + 1 + len(bottom) > height:
+            break
+        lines += [Text(), *block]
+    return [*lines, Text(), *bottom][:height]
+
+
+def _beside(left: Sequence[Text], right: Sequence[Text], column: int) -> list[Text]:
+    lines = []
+    for i in range(max(len(left), len(right))):
+        line = left[i].copy() if i < len(left) else Text()
+        if i < len(right):
+            line.append(" " * (column + _GUTTER - line.cell_len))
+            line.append_text(right[i])
+        lines.append(line)
+    return lines
+
+
+def _line(width: int, *cells: Cell) -> Text:
+    line = Text(no_wrap=True, overflow="crop")
+    for text, style in cells:
+        line.append(text, style)
+    if line.cell_len > width:
+        line.truncate(width)
+    return line
+
+
+def _row(width: int, label: str, value: str, style: str = "", note: str = "") -> Text:
+    """Label at the left, figure right-aligned in the middle, remark after it."""
+    name = formatting.printable(label, max(width - 12, 8)) if not note else label
+    figure = max(min(24, width - 1) - len(name), len(value) + 1)
+    return _line(width, (name, _LABEL), (value.rjust(figure), style), (f"  {note}" if note else "", _LABEL))
+
+
+def _title(width: int, title: str, note: str = "") -> Text:
+    return _line(width, (title, _TITLE), (f"  {note}" if note else "", _LABEL))
+
+
+# --- the parts --------------------------------------------------------------------------------------
+
+
+def _head(snapshot: Snapshot, rates: Rates, width: int) -> list[Text]:
+    if snapshot.stopping:
+        state, style = "stopping: finishing what is in flight (Ctrl-C again to stop at once)", _WARN
+    elif snapshot.finished:
+        state, style = "finished", _GOOD
+    elif snapshot.waiting_for and rates.pages_now < 1.0:  # otherwise a polite crawl would flicker between the two
+        state, style = "waiting for " + formatting.printable(snapshot.waiting_for), _WARN
+    else:
+        state, style = "crawling", _GOOD
+    elapsed = formatting.clock_time(snapshot.elapsed)
+    state = formatting.printable(state, width - len(elapsed) - 12)
+    gap = " " * max(width - len("gossamer  ") - len(state) - len(elapsed), 1)
+    return [_line(width, ("gossamer", "bold"), ("  ", ""), (state, style), (gap, ""), (elapsed, "bold")), Text()]
+
+
+def _speed(snapshot: Snapshot, rates: Rates, width: int) -> list[Text]:
+    pages = formatting.count(snapshot.pages)
+    now, mean = formatting.rate(rates.pages_now), formatting.rate(rates.pages_mean)
+    total, speed = formatting.size(snapshot.bytes), formatting.size(rates.bytes_now)
+    first: list[Cell] = [("pages", _LABEL), (pages.rjust(14), "bold"), (now.rjust(10), "bold"), ("/s now", _LABEL)]
+    first += [(mean.rjust(9), ""), ("/s mean", _LABEL)]
+    left = width - sum(len(text) for text, _ in first) - 3
+    if left >= 8:
+        first.append(("   " + sparkline(rates.history(), min(left, 60)), "cyan"))
+    second: list[Cell] = [("bytes", _LABEL), (total.rjust(14), ""), (speed.rjust(10), ""), ("/s now", _LABEL)]
+    second += [(formatting.size(rates.bytes_mean).rjust(9), ""), ("/s mean", _LABEL)]
+    return [_line(width, *first), _line(width, *second)]
+
+
+def _queue(snapshot: Snapshot, shares: Shares, width: int) -> list[Text]:
+    total = sum(snapshot.drawn)
+    targets = shares.percent(snapshot.load)
+    if snapshot.urls_by_front and len(snapshot.urls_by_front) != len(targets):
+        targets = ()  # an ordering with other classes than the shares are meant for
+    figure = formatting.short_count if snapshot.load == "high" else formatting.count
+    known = f"{figure(snapshot.queued)} of {figure(snapshot.discovered)} known"
+    lines = [_title(width, "Queue", known)]
+    if snapshot.load == "high":
+        lines[0].append(", high load", _WARN)
+    for i, in_memory in enumerate(snapshot.urls_by_front or (0,) * len(targets)):
+        name = CLASS_NAMES[i] if i < len(targets) and i < len(CLASS_NAMES) else f"class {i}"
+        observed = f"{100.0 * snapshot.drawn[i] / total:.0f} %" if total and i < len(snapshot.drawn) else "-"
+        target = f" of {targets[i]:.0f} %" if i < len(targets) else ""
+        lines.append(
+            _line(
+                width,
+                (f"{name:<8}", _LABEL),
+                (formatting.short_count(in_memory).rjust(7), ""),
+                (" loaded", _LABEL),
+                (observed.rjust(6), ""),
+                (target, _LABEL),
+            )
+        )
+    return lines
+
+
+def _hosts(snapshot: Snapshot, width: int) -> list[Text]:
+    known = f"{formatting.count(snapshot.hosts_known)} known, {formatting.count(snapshot.hosts_in_memory)} loaded"
+    return [
+        _title(width, "Hosts", known),
+        _row(width, "in flight", formatting.count(snapshot.in_flight), "bold"),
+        _row(width, "ready", formatting.count(snapshot.hosts_ready)),
+        _row(width, "waiting", formatting.count(snapshot.hosts_waiting), note=_parked(snapshot)),
+    ]
+
+
+def _parked(snapshot: Snapshot) -> str:
+    return f"{formatting.count(snapshot.hosts_parked)} parked"
+
+
+def _answers(snapshot: Snapshot, width: int) -> list[Text]:
+    styles = {"2": _GOOD, "3": "", "4": _WARN, "5": _BAD}
+    names = sorted(set(snapshot.statuses) | {"2xx", "3xx", "4xx", "5xx"})
+    lines = [_title(width, "Answers", f"{formatting.count(snapshot.fetched)} received")]
+    for name in [n for n in names if n[:1] in styles]:
+        number = snapshot.statuses.get(name, 0)
+        lines.append(_row(width, name, formatting.count(number), styles[name[:1]] if number else _LABEL))
+    return lines
+
+
+def _outcomes(snapshot: Snapshot, width: int) -> list[Text]:
+    excluded = sum(snapshot.excluded.values())
+    duplicates = f"{formatting.count(snapshot.near_duplicates)} near" if snapshot.near_duplicates else ""
+    missing = f"{formatting.count(snapshot.gone)} gone" if snapshot.gone else ""
+    return [
+        _title(width, "Outcomes", f"{formatting.count(snapshot.redirects)} redirects"),
+        _row(width, "duplicates", formatting.count(snapshot.duplicates), note=duplicates),
+        _row(width, "missing", formatting.count(snapshot.missing), note=missing),
+        _row(width, "excluded", formatting.count(excluded)),
+        _row(width, "dead letters", formatting.count(snapshot.dead), _WARN if snapshot.dead else ""),
+    ]
+
+
+def _again(snapshot: Snapshot, width: int) -> list[Text]:
+    """What came of visiting again."""
+    reported = f"{formatting.count(snapshot.reported)} reported" if snapshot.reported else ""
+    return [
+        _title(width, "Visited again", formatting.count(snapshot.refreshed)),
+        _row(width, "changed", formatting.count(snapshot.changed), _GOOD, note=reported),
+        _row(width, "unchanged", formatting.count(snapshot.unchanged)),
+        _row(width, "not modified", formatting.count(snapshot.not_modified)),
+    ]
+
+
+def _fresh(snapshot: Snapshot, width: int) -> list[Text]:
+    """How fresh the copies are, and what that costs."""
+    figures = snapshot.freshening
+    fresh = "not known yet" if figures.fresh is None else f"{100 * figures.fresh:.1f} % of the pages"
+    price = "-" if figures.price is None else f"{figures.price:.3g}"
+    due = figures.overdue + figures.waiting
+    return [
+        _title(width, "Fresh", fresh),
+        _row(width, "price", price, note=budget_words(figures)),
+        _row(
+            width,
+            "due",
+            formatting.count(due),
+            _WARN if figures.overdue else "",
+            f"{formatting.count(figures.waiting)} queued",
+        ),
+        _line(width, (pace_words(figures), _LABEL)),
+    ]
+
+
+def _errors(snapshot: Snapshot, width: int, rows: int) -> list[Text]:
+    if rows < 1:
+        return []
+    total = sum(snapshot.errors.values())
+    lines = [_title(width, "Errors", formatting.count(total) if total else "none")]
+    lines += [_row(width, name, formatting.count(n), _WARN) for name, n in formatting.largest(snapshot.errors, rows)]
+    return lines
+
+
+def _slowest(snapshot: Snapshot, width: int, rows: int) -> list[Text]:
+    if rows < 1:
+        return []
+    lines = [_title(width, "Slowest hosts")]
+    names = [formatting.printable(host, width - 9) for host, _ in snapshot.slowest[:rows]]
+    column = max((len(name) for name in names), default=0)
+    for name, (_, took) in zip(names, snapshot.slowest, strict=False):
+        lines.append(_line(width, (name.ljust(max(column, 15)), _LABEL), (formatting.seconds(took).rjust(9), "")))
+    return lines
+
+
+def _foot(snapshot: Snapshot, width: int) -> list[Text]:
+    each = snapshot.commit_seconds / snapshot.commits if snapshot.commits else 0.0
+    full = min(max(snapshot.store_saturation, 0.0), 1.0)
+    busy = 100.0 * snapshot.cpu_seconds / snapshot.elapsed if snapshot.elapsed > 0 else 0.0
+    violations = snapshot.politeness_violations
+    store: list[Cell] = [
+        ("store ", _LABEL),
+        (f"{100 * full:.0f} %", _WARN if full >= 0.8 else ""),
+        (" full, ", _LABEL),
+        (formatting.count(snapshot.commits), ""),
+        (" commits of ", _LABEL),
+        (formatting.seconds(each), ""),
+        (", ", _LABEL),
+        (formatting.count(snapshot.documents_waiting), ""),
+        (" to read", _LABEL),
+    ]
+    machine: list[Cell] = [
+        ("cpu ", _LABEL),
+        (f"{busy:.0f} %", ""),
+        (", memory ", _LABEL),
+        (formatting.size(snapshot.max_rss_bytes), ""),
+        (", lag ", _LABEL),
+        (formatting.seconds(snapshot.loop_lag), _WARN if snapshot.loop_lag > 0.25 else ""),
+        (", politeness ", _LABEL),
+        (
+            "kept" if not violations else f"VIOLATED {formatting.count(violations)} times",
+            _GOOD if not violations else _BAD,
+        ),
+    ]
+    return [_line(width, *store), _line(width, *machine)]

@@ -1,0 +1,104 @@
+"""When is a URL due in fact? A report of a change brings its date forward; a host that has become too dear, or before
+which there is a line already, puts it off. The store asks when it is about to write a date, in its own thread.
+
+Nothing here changes anything: of what others change, single numbers are looked at.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from gossamer.model.requeue import DueUrl, Postponement, ReportedChange
+from gossamer.model.states import UrlState
+from gossamer.model.units import HostId, Instant, Seconds
+from gossamer.recrawl.change_hints import FEEDS, HostChangeHistory, reported_change
+from gossamer.recrawl.estimate import USUAL, Estimate
+from gossamer.recrawl.host_backlog import ROOM, HostBacklogs
+from gossamer.recrawl.policy import Memory, RecrawlPolicy
+from gossamer.recrawl.price import Price
+from gossamer.recrawl.rules import PageFacts, PageStatus, RecrawlRules, prior_of
+from gossamer.recrawl.visit_value import value_when_flagged
+
+_UNKNOWN: Final = HostChangeHistory()
+_LEAST = 1.0  # seconds: it is not worth the while to put a visit off by less
+
+
+class DueDates:
+    """Judges dates by the prices of the moment. Any thread may ask."""
+
+    def __init__(
+        self,
+        policy: RecrawlPolicy,
+        rules: RecrawlRules,
+        price: Price,
+        lines: HostBacklogs,
+        importance: Callable[[float], float],
+        hosts: Mapping[HostId, HostChangeHistory],
+    ) -> None:
+        """`hosts`: how the pages of those that are in memory change."""
+        self.rules = rules
+        self._policy = policy
+        self._price = price
+        self._lines = lines
+        self._importance = importance
+        self._hosts = hosts
+
+    def when_reported(self, page: ReportedChange) -> Instant | None:
+        """When a page is due of which a trusted list says that it has changed; None: as it was planned."""
+        if page.changing is not None and not self._believes(page.host_id, page.changing):
+            return None
+        ruling = self.rules.ruling(PageFacts(page.host, page.url, page.mime or ""))
+        if ruling.fixed is not None:
+            return None
+        known = Estimate(page.one, page.two) if page.one and page.two else USUAL
+        price = self._lines.prices.of(page.host_id, self._price.price)
+        if value_when_flagged(known, self._importance(page.priority)) < price:
+            return None  # it changes so often that not even a visit at the right time is worth it
+        return Instant(max(page.modified, page.visited + ruling.shortest))
+
+    def _believes(self, host_id: HostId, changing: str) -> bool:
+        known = self._hosts.get(host_id)
+        if known is None and changing:
+            known = HostChangeHistory.from_text(changing)
+        return known is not None and known.recall > 0
+
+    def when_due(self, page: DueUrl, before: int, now: Instant) -> Postponement | None:
+        """A URL whose date has come: None, and it is queued; otherwise until when it is put off. `before` it there are
+        so many in the line of its host."""
+        gap = self._gap_anew(page) if page.host_id in self._lines.prices else None
+        if gap is not None and page.visited is not None and page.visited + gap > now + _LEAST:
+            return Postponement(Instant(page.visited + gap), gap)
+        if before >= ROOM:
+            date = now if page.visited is None or page.planned is None else page.visited + page.planned
+            return Postponement(Instant(self._lines.room_at(page.host_id, before, now, date)))
+        return None
+
+    def plan_anew(self, page: DueUrl) -> Postponement | None:
+        """The date of a page at the price of today, where it is sooner; None: it stays what it was."""
+        gap = self._gap_anew(page)
+        if gap is None or page.visited is None or page.planned is None or gap + _LEAST > page.planned:
+            return None
+        return Postponement(Instant(page.visited + gap), gap)
+
+    def _gap_anew(self, page: DueUrl) -> Seconds | None:
+        """The gap of a page at the price of its host; None where that does not decide it."""
+        if page.state is not UrlState.STORED or page.visited is None:
+            return None
+        if page.planned in (None, self.rules.gaps.get(PageStatus.NEAR_DUPLICATE)) or page.sitemap or page.mime in FEEDS:
+            return None  # near-duplicates have a gap of their own, and so have lists of other pages
+        ruling = self.rules.ruling(PageFacts(page.host, page.url, page.mime or ""))
+        if ruling.fixed is not None:
+            return None
+        known = self._hosts.get(page.host_id)
+        if known is None:
+            known = HostChangeHistory.from_text(page.changing) if page.changing else _UNKNOWN
+        recall = 0.0 if page.modified is None else known.recall
+        if recall > 0 and reported_change(page.modified, page.visited):
+            return None  # its visit was brought forward, or was due without that
+        terms = self.rules.terms(
+            ruling,
+            importance=self._importance(page.priority),
+            price=self._lines.prices.of(page.host_id, self._price.price),
+            prior=prior_of(page.changefreq, known.rates.prior()),
+            recall=recall,
+        )
+        return self._policy.anew(Memory(page.one or 0.0, page.two or 0.0), terms)

@@ -1,0 +1,423 @@
+"""How a page that we have is asked for: so that the server may answer that nothing has changed.
+
+After a visit: when is the next? And of a URL that was visited before: how is it asked, and what has changed?
+
+All that is known of a URL stands in its row, and of a host in its row; what is here is a copy for those that are in
+memory, and the price of a visit. `recrawl` has the policies, which are pure.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+from gossamer.model.batch import Batch
+from gossamer.model.http_dates import http_date
+from gossamer.model.outcome import Response
+from gossamer.model.settlement import Capture, Settlement
+from gossamer.model.states import UrlState
+from gossamer.model.task import HostRecord, PreviousVisit, Visit
+from gossamer.model.units import HostId, HostKey, Instant, Seconds
+from gossamer.recrawl.change_hints import (
+    HUB_WEIGHT,
+    NO_HINT,
+    ChangeHint,
+    HostChangeHistory,
+    age_of,
+    is_hub,
+    judge,
+    judge_not_modified,
+    kept_field,
+)
+from gossamer.recrawl.due import DueDates
+from gossamer.recrawl.estimate import USUAL, Estimate, Verdict, verdict_on
+from gossamer.recrawl.host_backlog import HostBacklogs
+from gossamer.recrawl.policies import Optimal
+from gossamer.recrawl.policy import DAY, NOTHING, Memory, RecrawlPolicy, RecrawlSettings, Visited
+from gossamer.recrawl.price import LATE, PRICE, Price, price_text, share_of_refresh
+from gossamer.recrawl.rules import NEVER_AGAIN, PageFacts, PageStatus, RecrawlRules, Ruling, prior_of, standing_of
+from gossamer.recrawl.visit_value import value_of_new
+
+PROBE: Final = 10
+"""Every so many visits a page is asked for without conditions: a server that always says 304 is found out."""
+
+_PLAIN = re.compile(r"[ -~]{1,512}").fullmatch
+
+
+def conditions_for(before: PreviousVisit | None, *, lies: bool) -> tuple[tuple[str, str], ...]:
+    """The fields of the request. None if we have no whole document, or if the host `lies`: what it says of documents
+    stayed when they changed."""
+    if before is None or lies or not before.has_document or not before.whole or before.visits % PROBE == PROBE - 1:
+        return ()
+    fields = []
+    if before.etag is not None and _PLAIN(before.etag):
+        fields.append(("If-None-Match", before.etag))
+    if before.last_modified is not None and _PLAIN(before.last_modified):
+        date = http_date(before.last_modified, before.at)
+        if date is not None and date <= before.at:
+            fields.append(("If-Modified-Since", before.last_modified))
+    return tuple(fields)
+
+
+def says_the_same(before: PreviousVisit, etag: str | None, modified: str | None) -> bool:
+    """Whether a server says of a document that it is the one that we have."""
+    if etag is not None and before.etag is not None:
+        return etag == before.etag
+    return etag is None and before.etag is None and modified is not None and modified == before.last_modified
+
+
+REFRESHING: Final = "refreshing"
+"""The counter of URLs that are queued again and of which a document is stored."""
+
+_MOST_FIRST = 10_000
+_LATE = 1 + LATE
+_PAGE = PageStatus.PAGE
+_RETURN_LATER = frozenset({"redirect_loop", "too_many_redirects"})  # what is dead in itself, not for now
+
+
+class Planned(NamedTuple):
+    """The next visit of a URL, if it gets one, and what is written down until then."""
+
+    at: Instant | None
+    gap: float | None = None
+    one: float | None = None
+    two: float | None = None
+    signature: bytes | None = None  # the one to be kept of the page, where it is not that of this visit
+    noise: bool = False  # the document is another, but what it says is not
+
+
+NEVER: Final = Planned(None)
+
+
+class RecrawlPlanner:
+    """Plans the next visit of everything that is visited. Owned by the event loop; does no IO."""
+
+    def __init__(
+        self,
+        wishes: RecrawlSettings,
+        policy: RecrawlPolicy,
+        rules: RecrawlRules,
+        price: Price,
+        importance: Callable[[float], float] = lambda priority: 1.0,
+    ) -> None:
+        """`importance` makes one of a priority: 1 is usual."""
+        self._policy = policy
+        self._is_optimal = isinstance(policy, Optimal)
+        self._importance = importance
+        self._hosts: dict[HostId, HostChangeHistory] = {}
+        self.lines = HostBacklogs(Instant(price.stepped * DAY))
+        self._dear = self.lines.prices.hosts
+        self.dates = DueDates(policy, rules, price, self.lines, importance, self._hosts)
+        self._wish(wishes, rules)
+        self._changed: dict[HostId, HostChangeHistory] = {}
+        self._ids: dict[HostKey, HostId] = {}  # of the hosts that have back queues
+        self._names: dict[HostId, HostKey] = {}
+        self._first: dict[tuple[Estimate, float], float] = {}  # gaps after a first visit, at this price
+        self.price = price
+        self._told = ""
+
+    def _wish(self, wishes: RecrawlSettings, rules: RecrawlRules) -> None:
+        self._rules = self.dates.rules = rules
+        self._usual_ruling = None if rules.rules else rules.ruling(PageFacts("", ""))  # of a page, without rules
+        self._usual = Seconds(wishes.interval)
+        self._moves = wishes.budget is not None and self._policy.moved_by_price
+
+    def change_to(self, wishes: RecrawlSettings, rules: RecrawlRules, opening: float) -> None:
+        """Plan by other wishes from now on. The policy stays, and so does what is planned already. `opening` is the
+        price without a budget."""
+        self._wish(wishes, rules)
+        if wishes.budget is None:
+            self.price.price = opening
+        self.price.change_budget(wishes.budget or self.price.budget)
+        self._first.clear()
+
+    # --- hosts ------------------------------------------------------------------------------------
+
+    def begin(self, record: HostRecord) -> None:
+        """A host has got a back queue; this is what the store remembers."""
+        self._ids[record.host] = record.host_id
+        self._names[record.host_id] = record.host
+        if record.changing:
+            known = self._hosts[record.host_id] = HostChangeHistory.from_text(record.changing)
+            self.lines.prices.remember(record.host_id, known.price)
+
+    def end(self, host_id: HostId) -> None:
+        """It has given that up, and everything of it is committed."""
+        self._hosts.pop(host_id, None)
+        self.lines.left(host_id)
+        if (host := self._names.pop(host_id, None)) is not None:
+            self._ids.pop(host, None)
+
+    def believes_reports_of(self, host: HostKey) -> bool | None:
+        """Whether a page of this host has changed if a sitemap or a feed that may speak for it says so. None: the host
+        is not in memory, and its row has to be asked (`dates`)."""
+        if not self._is_optimal or (host_id := self._ids.get(host)) is None:
+            return None if self._is_optimal else False
+        return host_id in self._hosts and self._hosts[host_id].recall > 0
+
+    def share_of_refresh(self, discovery_floor: float, refresh_floor: float) -> float:
+        """The share of visits for what is due, while new URLs wait too. A policy that does not reckon with what visits
+        are worth takes what it may."""
+        new = value_of_new(USUAL, 1.0) if self._is_optimal else 0.0
+        return share_of_refresh(
+            new=new, due=self.price.price, discovery_floor=discovery_floor, refresh_floor=refresh_floor
+        )
+
+    def _host(self, host_id: HostId) -> HostChangeHistory:
+        known = self._hosts.get(host_id)
+        if known is None:
+            known = self._hosts[host_id] = HostChangeHistory()
+        self._changed[host_id] = known
+        return known
+
+    @property
+    def by_price(self) -> bool:
+        """Whether plans depend on the price of a visit."""
+        return self._policy.moved_by_price
+
+    def put_off(self, gaps: Sequence[tuple[float | None, float | None]]) -> None:
+        """The store has put visits off. `gaps`: seconds, before and after; None where it is planned as it was."""
+        for before, after in gaps:
+            if before and after:
+                self.price.replan(before / DAY, after / DAY)
+
+    @property
+    def moves_price(self) -> bool:
+        """Whether the price of a visit follows a budget."""
+        return self._moves
+
+    def hand_over(self, batch: Batch, now: Instant, waiting: int) -> None:
+        """Put what was learnt into a batch that is about to be committed. `waiting`: URLs never visited so far."""
+        if self._changed:
+            own = self.lines.prices.of
+            batch.changing = {host_id: known.to_text(own(host_id, 0.0)) for host_id, known in self._changed.items()}
+            self._changed.clear()
+        if self._moves and batch.settlements:
+            before = self.price.price
+            if self.price.step(now / DAY, 1.0 + max(0, waiting) / max(1, self.price.pages)) != before:
+                self._first.clear()
+        told = price_text(self.price, len(self.lines.prices))
+        if told != self._told:
+            self._told = batch.facts[PRICE] = told
+
+    # --- asking -----------------------------------------------------------------------------------
+
+    def conditions(self, visit: Visit) -> tuple[tuple[str, str], ...]:
+        """The fields by which a server may answer that nothing has changed."""
+        known = self._hosts.get(visit.host_id)
+        return conditions_for(visit.task.before, lies=known is not None and known.lies > 0)
+
+    # --- what has come of it ----------------------------------------------------------------------
+
+    def not_modified(self, visit: Visit, response: Response, now: Instant, revisits: bool) -> Settlement:
+        """The server says that nothing has changed: what is on record stays."""
+        before = visit.task.before
+        assert before is not None  # or it would not have been asked so
+        capture = Capture(response, b"") if revisits else None
+        return self.unchanged(visit, before, response, now, capture)
+
+    def unchanged(
+        self, visit: Visit, before: PreviousVisit, response: Response, now: Instant, capture: Capture | None
+    ) -> Settlement:
+        """The document is what it was."""
+        headers, task = response.headers, visit.task
+        modified = headers.get("last-modified")
+        known = self._host(visit.host_id)
+        if response.status == 304:
+            judge_not_modified(known, task, before, modified, now)
+        else:
+            judge(known, task, before, modified, now, changed=False)
+        planned = self.plan(visit, _PAGE, now, before.mime, changed=False)
+        return Settlement(
+            visit.host_id,
+            task.url_id,
+            task.front,
+            before.state,
+            now,
+            available_at=planned.at,
+            reason=before.reason,
+            status=response.status,
+            took=response.took,
+            etag=kept_field(headers.get("etag")),
+            last_modified=kept_field(modified),
+            capture=capture,
+            planned=planned.gap,
+            one=planned.one,
+            two=planned.two,
+            kept=True,
+        )
+
+    def document(
+        self,
+        visit: Visit,
+        response: Response,
+        now: Instant,
+        mime: str | None,
+        digest: bytes,
+        signature: bytes | None,
+        near_duplicate: bool = False,
+    ) -> Planned:
+        """The plan after a document that is new, or not what it was."""
+        before = visit.task.before
+        standing = PageStatus.NEAR_DUPLICATE if near_duplicate else _PAGE
+        if before is None or not before.has_document:
+            said = NO_HINT
+            if (known := self._hosts.get(visit.host_id)) is not None:
+                said = ChangeHint(age_of(known, visit.task, response.headers.get("last-modified"), now))
+            return self.plan(visit, standing, now, mime, said=said)
+        assert before.digest is not None
+        verdict = verdict_on((before.digest, before.signature), (digest, signature))
+        changed = verdict is Verdict.CHANGED
+        headers, known = response.headers, self._host(visit.host_id)
+        modified = headers.get("last-modified")
+        if changed and says_the_same(before, headers.get("etag"), modified):
+            known.lies += 1
+        said = judge(known, visit.task, before, modified, now, changed=changed)
+        planned = self.plan(visit, standing, now, mime, changed=changed, said=said)
+        return planned._replace(signature=before.signature, noise=True) if verdict is Verdict.NOISE else planned
+
+    def settled(self, visit: Visit, settlement: Settlement) -> Settlement:
+        """What came of any other visit, with the date of the next one."""
+        state, before = settlement.state, visit.task.before
+        if settlement.kept or state is UrlState.QUEUED:
+            return settlement
+        if before is not None and before.has_document and state in (UrlState.DEAD, UrlState.EXCLUDED):
+            return self._stays(visit, before, settlement)
+        if state is UrlState.REDIRECT or state is UrlState.MISSING or state is UrlState.GONE:
+            standing = standing_of(state, settlement.status, near_duplicate=False)
+            planned = self._without_document(visit, standing, settlement)
+            return settlement._replace(available_at=planned.at, planned=planned.gap)
+        self._demand(before, None)
+        return settlement
+
+    def left_out(self, visit: Visit) -> Planned:
+        """It is not visited again."""
+        self._demand(visit.task.before, None)
+        return NEVER
+
+    def _stays(self, visit: Visit, before: PreviousVisit, settlement: Settlement) -> Settlement:
+        """A page that we have could not be asked for. What we have stays; if it is not forbidden, it is asked for again
+        later, and later each time."""
+        if settlement.state is UrlState.EXCLUDED and settlement.reason != "domain_limit":
+            self._demand(before, None)
+            return settlement
+        if settlement.reason in _RETURN_LATER:
+            self._demand(before, None)
+            return settlement
+        longest = self._ruling(visit, before.mime, _PAGE).longest
+        gap = min(max(2 * (before.planned or 0.0), self._usual), longest)
+        at: Instant | None = Instant(settlement.at + gap)
+        if settlement.state is UrlState.EXCLUDED:
+            at, gap = None, 0.0
+        self._demand(before, gap or None)
+        return settlement._replace(
+            state=before.state, available_at=at, planned=gap or None, tries=0, status=None, kept=True
+        )
+
+    # --- plans ------------------------------------------------------------------------------------
+
+    def plan(
+        self,
+        visit: Visit,
+        standing: PageStatus,
+        now: Instant,
+        mime: str | None,
+        *,
+        changed: bool | None = None,
+        said: ChangeHint = NO_HINT,
+    ) -> Planned:
+        """When a page is visited next. `changed` is None where there is nothing to compare with."""
+        task = visit.task
+        before = task.before
+        ruling = self._usual_ruling
+        if ruling is None or standing is not _PAGE:
+            ruling = self._ruling(visit, mime, standing)
+        if ruling.fixed == NEVER_AGAIN:
+            return self.left_out(visit)
+        if changed is None or before is None:
+            return self._after_first(visit, ruling, now, mime, said.modified)
+        known = self._host(visit.host_id)
+        price, gap = self.price.price, before.planned
+        if gap and (now - before.at > _LATE * gap or visit.host_id in self._dear):
+            price = self._price_at(visit, before, gap, now, known.rates.pages)
+        prior = known.rates.prior()
+        if task.changefreq is not None:
+            prior = prior_of(task.changefreq, prior)
+        hub = is_hub(task, mime)
+        terms = self._rules.terms(
+            ruling,
+            importance=HUB_WEIGHT if hub else self._importance(task.priority),
+            price=price,
+            prior=prior,
+            recall=0.0 if task.modified is None else known.recall,
+            hub=hub,
+        )
+        had_one, had_two = before.one or 0.0, before.two or 0.0
+        since = now - before.at
+        modified, flagged_after = said
+        visited = Visited(now, Seconds(since if since > 0 else 0.0), changed, modified, flagged_after)
+        next_visit, memory, _ = self._policy.after(
+            visited, Memory(had_one, had_two, before.visits, before.changes), terms
+        )
+        one, two, _, _ = memory
+        if self._is_optimal and one > 0:
+            known.rates = known.rates.learnt((had_one, had_two) if had_one > 0 else None, (one, two))
+        gap = next_visit - now
+        self._demand(before, gap)
+        return Planned(next_visit, gap, one or None, two or None)
+
+    def _price_at(self, visit: Visit, before: PreviousVisit, gap: float, now: Instant, pages: int) -> float:
+        """The price of a visit to this host. What was tried in vain before is late for another reason than its line."""
+        usual, host_id = self.price.price, visit.host_id
+        if visit.task.tries or not self.by_price:
+            return self.lines.prices.of(host_id, usual)
+        return self.lines.visited(host_id, now=now, before=before.at, gap=gap, usual=usual, pages=pages)
+
+    def _ruling(self, visit: Visit, mime: str | None, standing: PageStatus) -> Ruling:
+        return self._rules.ruling(PageFacts(visit.host, visit.task.url, mime or "", standing))
+
+    def _after_first(
+        self, visit: Visit, ruling: Ruling, now: Instant, mime: str | None, changed_at: Instant | None
+    ) -> Planned:
+        """Hot: of most pages of a first crawl the same is known, so the same follows."""
+        host_id, task = visit.host_id, visit.task
+        known = self._hosts.get(host_id)
+        prior = USUAL if known is None else known.rates.prior()
+        if task.changefreq is not None:
+            prior = prior_of(task.changefreq, prior)
+        hub = is_hub(task, mime)
+        importance = HUB_WEIGHT if hub else round(self._importance(task.priority), 2)
+        shared = ruling is self._usual_ruling and self._is_optimal and changed_at is None
+        shared = shared and not hub and host_id not in self._dear
+        gap = self._first.get((prior, importance)) if shared else None
+        one = two = None
+        if gap is None:
+            price = self.lines.prices.of(host_id, self.price.price)
+            terms = self._rules.terms(ruling, importance=importance, price=price, prior=prior, hub=hub)
+            plan = self._policy.after(Visited(now, changed_at=changed_at), NOTHING, terms)
+            gap, one, two = plan.gap(now), plan.memory.one or None, plan.memory.two or None
+            if changed_at is not None and self._is_optimal and one and two:
+                learning = self._host(host_id)
+                learning.rates = learning.rates.learnt(None, Estimate(one, two))
+            if shared:
+                if len(self._first) > _MOST_FIRST:
+                    self._first.clear()
+                self._first[prior, importance] = gap
+        self._demand(task.before, gap)
+        return Planned(Instant(now + gap), gap, one, two)
+
+    def _without_document(self, visit: Visit, standing: PageStatus, settlement: Settlement) -> Planned:
+        """For what is no page: the gap that a rule says, or the retry policy, or else the usual one of its kind."""
+        ruling = self._ruling(visit, settlement.mime, standing)
+        gap: float | None = ruling.fixed
+        if ruling.rule == standing.value and settlement.available_at is not None:
+            gap = settlement.available_at - settlement.at
+        elif ruling.rule == standing.value and standing is PageStatus.GONE:
+            gap = None  # its state says that it is not asked for; a rule of the user's may say otherwise
+        if gap is None or gap == NEVER_AGAIN:
+            return self.left_out(visit)
+        self._demand(visit.task.before, gap)
+        return Planned(Instant(settlement.at + gap), gap)
+
+    def _demand(self, before: PreviousVisit | None, gap: float | None) -> None:
+        was = None if before is None else before.planned
+        self.price.plan(None if was is None else was / DAY, None if gap is None else gap / DAY)

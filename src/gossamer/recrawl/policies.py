@@ -1,0 +1,181 @@
+"""`nutch-adaptive`: the rule of Apache Nutch's adaptive schedule in its stock configuration, for comparison.
+
+`stormcrawler-adaptive`: the rule of StormCrawler's adaptive scheduler as it is shipped, for comparison.
+
+The recrawl policies, one small class each, by name. `gossamer.recrawl.policy` says what one is.
+
+`optimal`: a page is visited again when its visit is worth the price. The default. Hot: bench_recrawl.py.
+"""
+
+from collections.abc import Callable, Mapping
+from math import exp, sqrt
+from typing import ClassVar
+
+from gossamer.model.units import Instant, Seconds
+from gossamer.recrawl.estimate import Estimate, bounded, changed, changed_at, flagged, not_flagged, unchanged
+from gossamer.recrawl.policy import DAY, Memory, Plan, RecrawlPolicy, Terms, Visited, Why, counted, in_words, planned
+from gossamer.recrawl.visit_value import gap_of_hub, gap_until, gap_until_unflagged, value_unflagged
+
+NUTCH_FIRST = 30 * DAY
+NUTCH_LEAST, NUTCH_MOST = 60.0, 365 * DAY
+RETRIED = 90 * DAY  # everything is, whatever the interval
+NUTCH_FASTER, NUTCH_SLOWER = 0.2, 0.4
+SYNC = 0.3  # of the time since the last known change, by which the next visit is moved forward
+
+
+class NutchAdaptive(RecrawlPolicy):
+    """The interval is a fifth shorter after a change and two fifths longer without one.
+
+    Writes down the interval and when the page was last known to change, both in seconds.
+    """
+
+    name: ClassVar[str] = "nutch-adaptive"
+
+    def after(self, visited: Visited, memory: Memory, terms: Terms) -> Plan:
+        interval, modified = memory.one or NUTCH_FIRST, memory.two
+        if visited.gap is None:
+            interval, modified = NUTCH_FIRST, visited.now
+        elif visited.changed:
+            interval *= 1 - NUTCH_FASTER
+            modified = visited.now
+        else:
+            interval *= 1 + NUTCH_SLOWER
+        reference = visited.now
+        if visited.gap is not None:
+            since = max(visited.now - modified, 0.0)
+            interval = max(interval, since)
+            reference = Instant(visited.now - SYNC * since)
+        interval = min(max(interval, NUTCH_LEAST), NUTCH_MOST)
+        due = max(reference + min(interval, RETRIED), visited.now + NUTCH_LEAST)
+        memory = counted(memory, visited, interval, modified)
+        return planned(visited.now, Seconds(due - visited.now), memory, terms, Why.ADAPTED)
+
+    def words(self, memory: Memory, terms: Terms) -> str:
+        interval = in_words(memory.one or NUTCH_FIRST)
+        return f"interval of {interval}: a fifth less after a change, two fifths more without one"
+
+
+STORM_FIRST = DAY
+STORM_LEAST, STORM_MOST = 3600.0, 14 * DAY
+STORM_SLOWER, STORM_FASTER = 0.5, 0.5
+
+
+class StormCrawlerAdaptive(RecrawlPolicy):
+    """Without a change half as long again, up to two weeks; after one half way to an hour. Writes down the interval."""
+
+    name: ClassVar[str] = "stormcrawler-adaptive"
+
+    def after(self, visited: Visited, memory: Memory, terms: Terms) -> Plan:
+        interval = memory.one or STORM_FIRST
+        if visited.gap is not None:
+            if visited.changed:
+                interval -= STORM_FASTER * (interval - STORM_LEAST)
+            else:
+                interval = min(interval * (1 + STORM_SLOWER), STORM_MOST)
+        memory = counted(memory, visited, interval, 0.0)
+        return planned(visited.now, interval, memory, terms, Why.ADAPTED)
+
+    def words(self, memory: Memory, terms: Terms) -> str:
+        now = in_words(memory.one or STORM_FIRST)
+        return f"interval of {now}: half as long again without a change, half way to an hour after one"
+
+
+class Optimal(RecrawlPolicy):
+    """The Gamma estimate of a page's rate, and the index that says when a visit pays (SCIENCE, 4.3 to 4.5)."""
+
+    name: ClassVar[str] = "optimal"
+    moved_by_price: ClassVar[bool] = True
+
+    def __init__(self, memory_days: float = 120.0) -> None:
+        """`memory_days`: what was observed so long ago counts for a third."""
+        self._memory_days = memory_days
+
+    def after(self, visited: Visited, memory: Memory, terms: Terms) -> Plan:
+        known = self.learnt(visited, memory, terms)
+        gap = DAY * _gap(known or terms.prior, terms)
+        one, two = known or (0.0, 0.0)
+        return planned(visited.now, gap, counted(memory, visited, one, two), terms, Why.WORTH)
+
+    def anew(self, memory: Memory, terms: Terms) -> Seconds | None:
+        gap = DAY * _gap(estimate_of(memory) or terms.prior, terms)
+        return Seconds(min(max(gap, terms.shortest), terms.longest))
+
+    def learnt(self, visited: Visited, memory: Memory, terms: Terms) -> Estimate | None:
+        """The estimate after a visit; None while there is nothing but the prior, which may be a better one later."""
+        now, since, is_changed, dated, flagged_after = visited
+        a, b, _, _ = memory
+        is_known, prior = a > 0 and b > 0, terms.prior
+        if since is None:
+            if dated is None:
+                return estimate_of(memory)
+            # The age of a page that is new to us: nothing has changed since it was changed last.
+            return unchanged(estimate_of(memory) or prior, (now - dated) / DAY)
+        gap = since / DAY
+        if not is_known:
+            a, b = prior
+        elif gap > 0 and a > prior.a:
+            # `aged` (tests/aged_crawls.py) and further down `unchanged`, inline: every visit comes here, most that far.
+            kept, least = exp(-gap / self._memory_days), prior.a / a
+            if kept < least:
+                kept = least
+            a, b = a * kept, b * kept
+        if not is_changed:
+            return bounded(a, b + gap if gap > 0 else b)  # whether or not changes are reported
+        before = bounded(a, b)
+        if flagged_after is not None:
+            return flagged(before, flagged_after / DAY, terms.recall)
+        if dated is not None:
+            return changed_at(before, gap, (now - dated) / DAY)
+        if terms.recall > 0:
+            return not_flagged(before, gap, terms.recall, change=True)
+        return changed(before, gap)
+
+    def words(self, memory: Memory, terms: Terms) -> str:
+        believed = estimate_of(memory) or terms.prior
+        wanted = DAY * _gap(believed, terms)
+        gap = min(max(wanted, terms.shortest), terms.longest)
+        told = f"{believed_words(memory, terms)}; "
+        if terms.hub:
+            return f"{told}it lists other pages: visited about every {in_words(gap)} at a price of {terms.price:.3g}"
+        worth = value_unflagged(believed, terms.importance, gap / DAY, terms.recall)
+        told += f"{in_words(gap)} after a visit the next is worth {worth:.3g}, and the price is {terms.price:.3g}"
+        if terms.recall > 0:
+            told += f"; {100 * terms.recall:.0f} % of its changes would be reported"
+        if not terms.shortest < wanted < terms.longest:
+            told += f"; that is the {'shortest' if gap > wanted else 'longest'} gap allowed"
+        return told
+
+
+def estimate_of(memory: Memory) -> Estimate | None:
+    """What `optimal` has written down."""
+    return Estimate(memory.one, memory.two) if memory.one > 0 and memory.two > 0 else None
+
+
+def believed_words(memory: Memory, terms: Terms) -> str:
+    """How often a page changes, how surely that is known, and from what: for people."""
+    known = estimate_of(memory)
+    believed = known or terms.prior
+    rests = "what is known of its host and said in its sitemap, or else on what is usual"
+    if known is not None:
+        rests = f"{memory.visits} visits, {memory.changes} of which found a change"
+    spread = 1 + 1 / sqrt(believed.a)
+    every = in_words(DAY / believed.rate)
+    return f"changes about every {every} (give or take a factor of {spread:.2g}; rests on {rests})"
+
+
+def _gap(estimate: Estimate, terms: Terms) -> float:
+    importance, price, _, recall, _, _, longest, hub = terms
+    days = longest / DAY
+    if hub:
+        return gap_of_hub(estimate, importance, price, days)
+    if recall > 0:
+        return gap_until_unflagged(estimate, importance, price, recall, days)
+    return gap_until(estimate, importance, price, days)
+
+
+RECRAWL_POLICIES: Mapping[str, Callable[[], RecrawlPolicy]] = {
+    maker.name: maker for maker in (Optimal, RecrawlPolicy, NutchAdaptive, StormCrawlerAdaptive)
+}
+
+
+__all__ = ["RECRAWL_POLICIES", "RecrawlPolicy"]

@@ -1,0 +1,1 @@
+"""The read side of a crawl: queries, explain, export and verify."""

@@ -1,0 +1,96 @@
+"""Why a URL that was visited is visited again when it is."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from gossamer.model.states import UrlState
+from gossamer.model.units import Seconds
+from gossamer.model.url_record import Facts, UrlFact
+from gossamer.recrawl.change_hints import HostTrust
+from gossamer.recrawl.estimate import HostRates
+from gossamer.recrawl.policies import Optimal, RecrawlPolicy, believed_words, estimate_of
+from gossamer.recrawl.policy import DAY, Memory, Terms
+from gossamer.reports.explain.story import Recrawl, Signals
+
+_SOONER = 1.0  # seconds by which a visit must be before its plan to have been brought forward
+
+
+class Basis(NamedTuple):
+    """What a crawl with this configuration would reckon with for one URL."""
+
+    terms: Terms
+    fixed: Seconds | None  # the gap that a rule says
+    rule: str | None
+    trusted: bool  # its host's validators
+    rates: HostRates = HostRates()  # of its host's pages
+    trust: HostTrust = HostTrust()  # in what is said of their changes
+    usual_price: float = 0.0  # of the crawl; its host's own is above it, if it has one
+
+
+class RecrawlTerms(NamedTuple):
+    """The policy, and what it would be told of a URL by what is on record."""
+
+    policy: RecrawlPolicy
+    basis: Callable[[UrlFact, Facts], Basis]
+
+
+def recrawl_of(known: UrlFact, facts: Facts, by: RecrawlTerms) -> Recrawl | None:
+    """The plan on record and what it rests on. None for what has not been visited, or is not visited again."""
+    fact = facts.recrawl
+    if fact.planned is None:
+        return None
+    terms, fixed, rule, trusted, rates, trust, usual_price = by.basis(known, facts)
+    memory = Memory(fact.one or 0.0, fact.two or 0.0, known.learnt.visits, known.learnt.changes)
+    interval = uncertainty = None
+    assumed = False
+    if isinstance(by.policy, Optimal) and facts.visit is not None and facts.visit.digest is not None:
+        estimate = estimate_of(memory)
+        assumed = estimate is None
+        believed = estimate or terms.prior
+        interval, uncertainty = Seconds(DAY / believed.rate), believed.uncertainty
+    if fixed is not None:
+        why = f"the interval of {rule}"
+        if interval is not None:
+            why += f"; the page {believed_words(memory, terms)}"
+    elif known.state is UrlState.MISSING:
+        why = "as [retry] says of what is missing"
+    else:
+        why = by.policy.words(memory, terms)
+    return Recrawl(
+        by.policy.name,
+        fact.planned,
+        known.learnt.visits,
+        known.learnt.changes,
+        interval,
+        uncertainty,
+        assumed,
+        terms.price,
+        terms.importance,
+        rule,
+        trusted,
+        why,
+        rates.pages,
+        Seconds(DAY / rates.prior().rate),
+        _signals(known, facts, trust),
+        usual_price if 0 < usual_price < terms.price else None,
+    )
+
+
+def _signals(known: UrlFact, facts: Facts, trust: HostTrust) -> Signals:
+    planned, visit, date = facts.recrawl.planned, facts.visit, known.available_at
+    forwarded = False
+    if planned is not None and visit is not None and date is not None and facts.listing.modified_at is not None:
+        reported = facts.listing.modified_at > visit.at
+        forwarded = reported and date < visit.at + planned - _SOONER
+    return Signals(
+        trust.believes_modified,
+        trust.honest,
+        trust.honest + trust.lying,
+        trust.recall > 0,
+        trust.confirmed,
+        trust.reports,
+        trust.recall,
+        facts.listing.changefreq,
+        facts.listing.modified_at,
+        forwarded,
+    )

@@ -1,0 +1,377 @@
+"""The story in lines for people, and as a JSON object for programs."""
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from itertools import zip_longest
+
+from gossamer.model.facts import HostOverride
+from gossamer.model.url_record import Bounded, Step
+from gossamer.observe import formatting
+from gossamer.recrawl.policy import in_words
+from gossamer.reports.explain.story import (
+    Attempt,
+    Content,
+    Finding,
+    Listing,
+    Politeness,
+    Priority,
+    Recrawl,
+    Robots,
+    Signals,
+    Story,
+    Verdict,
+)
+
+_LABEL = 12
+_CUT = {
+    "length": "it is longer than we read or unpack",
+    "time": "it took longer than we wait or unpack",
+    "disconnect": "it broke off",
+}
+
+Json = dict[str, object]
+
+
+def story_lines(story: Story) -> list[str]:
+    """The story, a part after the other; labels in a column, what belongs together below each other."""
+    lines = [formatting.printable(str(story.form.url or story.form.given)), ""]
+    for label, texts in _parts(story):
+        for text in texts:
+            lines.append(f"  {label:<{_LABEL}}{formatting.printable(text)}")
+            label = ""
+    return lines
+
+
+def story_object(story: Story) -> Json:
+    """The same as an object. Moments are ISO 8601 in UTC, durations are seconds, what is unknown is null."""
+    found = _plain(story)
+    assert isinstance(found, dict)
+    return found
+
+
+# --- JSON ----------------------------------------------------------------------------------------------
+
+
+_AS_THEY_ARE = frozenset({str, int, float, bool, type(None)})
+
+
+def _plain(value: object) -> object:
+    kind = type(value)
+    if kind in _AS_THEY_ARE:
+        return value
+    if fields := _fields_of(kind):
+        told: Json = {}
+        for name, is_moment in fields:
+            item = getattr(value, name)
+            kind = type(item)
+            if kind in _AS_THEY_ARE:  # most of them
+                told[name] = formatting.timestamp(item) if is_moment and kind is float else item
+            else:
+                told[name] = _plain(item)
+        return told
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, Enum):
+        return value.name.lower()
+    return value
+
+
+_FIELDS: dict[type, tuple[tuple[str, bool], ...]] = {}
+
+
+def _fields_of(kind: type) -> tuple[tuple[str, bool], ...]:
+    """The fields of a data class, and whether they are moments; none of anything else."""
+    found = _FIELDS.get(kind)
+    if found is None:
+        names = [field.name for field in dataclasses.fields(kind)] if dataclasses.is_dataclass(kind) else []
+        found = _FIELDS[kind] = tuple((name, name.endswith("_at")) for name in names)
+    return found
+
+
+# --- lines ---------------------------------------------------------------------------------------------
+
+
+def _parts(story: Story) -> Iterator[tuple[str, list[str]]]:
+    yield "state", [_state(story)]
+    yield "form", _form(story)
+    yield "found", _found(story.finding) if story.finding is not None else []
+    yield "listed", _listed(story.listing) if story.listing is not None else []
+    yield "seen", _seen(story)
+    yield "filter", _filter(story.verdicts)
+    yield "robots.txt", _robots(story.robots) if story.robots is not None else []
+    yield "priority", _standing(story.standing) if story.standing is not None else []
+    yield "queue", _place(story)
+    yield "politeness", _politeness(story.politeness, story.robots)
+    yield "ordered", _ordered(story.ordered) if story.ordered is not None else []
+    yield "attempts", _attempts(story)
+    yield "content", _content(story)
+    yield "archive", _archive(story)
+    yield "recrawl", _recrawl(story.recrawl) if story.recrawl is not None else []
+    at = formatting.timestamp(story.next.due_at)
+    yield "next", [f"{at}: {story.next.why}" if at else story.next.why]
+
+
+def _state(story: Story) -> str:
+    if story.form.refused is not None:
+        return f"refused: {story.form.refused}"
+    if story.state is None:
+        return "never seen"
+    return f"{story.state} ({story.reason})" if story.reason else story.state
+
+
+def _form(story: Story) -> list[str]:
+    form = story.form
+    if form.refused is not None:
+        return [f"no canonical form: {form.refused}"]
+    if not form.changes:
+        return ["canonical as given"]
+    return [f"given as {form.given}", *form.changes]
+
+
+def _found(finding: Finding) -> list[str]:
+    at = formatting.timestamp(finding.found_at)
+    lines = []
+    if finding.seed is not None:
+        lines.append(f"seed: {finding.seed.where}, {formatting.timestamp(finding.seed.added_at)}")
+    elif finding.via == "seed":
+        lines.append(f"seed, {at}")
+    if finding.via != "seed":
+        nobody = "named by robots.txt" if finding.via == "sitemap" else "a page no longer on record"
+        where = finding.way[0].url if finding.way else nobody
+        how = {"redirect": f"redirect from {where}", "sitemap": f"sitemap {where}"}.get(finding.via, f"link on {where}")
+        lines.append(f"{how}, {at}")
+    lines += [_step(step, beyond) for step, beyond in zip_longest(finding.way, finding.way[1:])]
+    if finding.cut:
+        lines.append("  and so on: the way to a seed is longer")
+    return lines
+
+
+def _listed(listing: Listing) -> list[str]:
+    lines = []
+    if listing.sitemap:
+        by = ", ".join(listing.named_by)
+        lines.append("it is a sitemap" + (f", which the robots.txt of {by} names or leads to" if by else ""))
+    if listing.listed_in is not None:
+        said = [
+            f"modified {formatting.timestamp(listing.modified_at)}" if listing.modified_at is not None else "",
+            f"changes {listing.changefreq}" if listing.changefreq else "",
+            f"priority {listing.priority:g}" if listing.priority is not None else "",
+        ]
+        lines.append(": ".join(part for part in (f"in {listing.listed_in}", ", ".join(filter(None, said))) if part))
+    return lines
+
+
+def _step(step: Step, beyond: Step | None) -> str:
+    """How a page on the way was found itself."""
+    if step.seed is not None:
+        return f"  {step.url} is a seed: {step.seed.where}"
+    if beyond is None:
+        return f"  {step.url}, at depth {step.depth}"
+    how = "by a redirect from" if step.via.name == "REDIRECT" else "on"
+    return f"  {step.url} was found {how} {beyond.url}"
+
+
+def _seen(story: Story) -> list[str]:
+    identity = story.identity
+    if identity is None:
+        return []
+    usual = "what counts of it" if identity.known_as else "its canonical form"
+    by = "its minimised form" if identity.minimised else usual
+    ignored = [f"ignored: {name} ({why})" for name, why in identity.ignored]
+    if not identity.seen:
+        return [f"new: nothing is known under {by}", *ignored]
+    return [*([f"known as {identity.known_as}, the same in {by}"] if identity.known_as else []), *ignored]
+
+
+def _filter(verdicts: tuple[Verdict, ...]) -> list[str]:
+    width = max((len(verdict.rule) for verdict in verdicts), default=0)
+    return [f"{verdict.rule:<{width}}  {verdict.reason or 'passes'} ({verdict.detail})" for verdict in verdicts]
+
+
+def _robots(robots: Robots) -> list[str]:
+    if robots.allowed is None:
+        return [f"{robots.origin}/robots.txt is {robots.meaning}"]
+    verdict = "allowed" if robots.allowed else "denied"
+    line = f"line {robots.line_number}, {robots.line}" if robots.line is not None else robots.meaning
+    age = formatting.clock_time(robots.age or 0.0)
+    kept = f"kept until {formatting.timestamp(robots.expires_at)}" if robots.current else "to be asked for again"
+    return [f"{verdict}: {line}", f"{robots.origin}/robots.txt answered {robots.status} {age} ago, {kept}"]
+
+
+def _standing(standing: Priority) -> list[str]:
+    where = ", if a seed linked to it" if standing.assumed else ""
+    place = "in order of score" if standing.by_score else f"class {standing.name} ({standing.front})"
+    lines = [f"{standing.priority:.4f} by {standing.order}: {place}, depth {standing.depth}{where}"]
+    lines.append(_sum(standing.parts) if standing.by_score else _list(standing.parts))
+    pages = formatting.number_of(standing.links, "page")
+    linked = (
+        f"{pages} {'links' if standing.links == 1 else 'link'} to it, {standing.links_from_others} of other domains"
+    )
+    visits = formatting.number_of(standing.visits, "visit")
+    lines.append(f"{linked}; credit {standing.credit:.4f}; {visits}, {standing.changes} with a change")
+    if standing.queued_with is not None:
+        lines.append(f"it was queued with {standing.queued_with:.4f}")
+    if standing.queued_by is not None:
+        lines.append(f"the queue stands by {standing.queued_by} until a crawl with this configuration begins")
+    return lines
+
+
+def _sum(parts: Mapping[str, float]) -> str:
+    return "the sum of " + _list(parts)
+
+
+def _list(parts: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {value:.4f}" for name, value in parts.items())
+
+
+def _place(story: Story) -> list[str]:
+    if story.place is None:
+        return []
+    before, of_class, of_host = (_count(n) for n in (story.place.before, story.place.of_class, story.place.of_host))
+    if story.standing is not None and story.standing.by_score:
+        by = "for a date" if story.standing.front else "by score"
+        return [f"{before} before it {by}; {of_class} wait like it and {of_host} in all on its host"]
+    return [f"{before} before it; {of_class} of its class and {of_host} in all wait on its host"]
+
+
+def _count(count: Bounded) -> str:
+    return f"more than {formatting.count(count.number)}" if count.or_more else formatting.count(count.number)
+
+
+def _politeness(politeness: Politeness | None, robots: Robots | None) -> list[str]:
+    if politeness is None:
+        return ["its host was never met"] if robots is not None else []
+    address = f" ({politeness.address})" if politeness.address else ""
+    if politeness.contact_at <= 0:
+        lines = [f"{politeness.host} was never contacted"]
+    elif politeness.wait > 0:
+        until = formatting.timestamp(politeness.contact_at)
+        why = _rest_reason(politeness)
+        lines = [f"{politeness.host}{address} rests for {formatting.span(politeness.wait)}, until {until}: {why}"]
+    else:
+        lines = [f"{politeness.host}{address} may be contacted, since {formatting.timestamp(politeness.contact_at)}"]
+    gap = f"usual gap of {formatting.seconds(politeness.gap)}: {politeness.term}"
+    if robots is not None and robots.crawl_delay is not None:
+        gap += f"; Crawl-delay {robots.crawl_delay:g} s"
+    lines.append(f"{gap}; its last answer took {formatting.seconds(politeness.last_took)}")
+    asked = f"{formatting.number_of(politeness.accesses, 'page request')} to {politeness.domain}"
+    lines.append(f"{asked}, at most {formatting.count(politeness.cap)}" if politeness.cap is not None else asked)
+    return lines
+
+
+def _rest_reason(politeness: Politeness) -> str:
+    if politeness.reason is not None:
+        return politeness.reason
+    longer = "; longer than the usual gap: Retry-After, failures or rules out of reach" if politeness.longer else ""
+    return f"the reason is not recorded{longer}"
+
+
+def _ordered(ordered: HostOverride) -> list[str]:
+    """What a person asked for its host, which counts before everything else."""
+    found = [f"{word} through the service" for word in ("paused", "dropped") if getattr(ordered, word)]
+    if ordered.delay is not None:
+        found.append(
+            f"left alone through the service for at least {formatting.seconds(ordered.delay)} after each answer"
+        )
+    return [f"its host is {each}" for each in found]
+
+
+def _attempts(story: Story) -> list[str]:
+    if story.state is None:
+        return []
+    if not story.attempts:
+        return ["none"]
+    lines = ["earlier ones are not told"] if story.earlier_attempts else []
+    return lines + [_attempt(attempt) for attempt in story.attempts]
+
+
+def _attempt(attempt: Attempt) -> str:
+    status = f" {attempt.status}" if attempt.status is not None else ""
+    took = f" in {formatting.seconds(attempt.took)}" if attempt.took is not None else ""
+    detail = f" ({attempt.detail})" if attempt.detail else ""
+    return f"{formatting.timestamp(attempt.visited_at)}  {attempt.outcome}{status}{took}{detail}"
+
+
+def _content(story: Story) -> list[str]:
+    content = story.content
+    if content is None:
+        return []
+    if content.verdict == "redirect":
+        return [f"redirect to {content.redirect_to}", *_soft(story), *_marks(content)]
+    head = f"duplicate of {content.duplicate_of}" if content.duplicate_of is not None else content.verdict
+    about = [text for text in (content.mime, formatting.size(content.size or 0), content.digest) if text]
+    own = [f"title: {content.title}"] if content.title else []
+    own += [f"language: {content.language}"] if content.language else []
+    own += [f"says that its address should be {content.canonical}"] if content.canonical else []
+    return [f"{head}: {', '.join(about)}", *own, *_soft(story), *_marks(content)]
+
+
+def _soft(story: Story) -> list[str]:
+    """In words, where the answer was found to mean that there is no such page."""
+    return ["soft 404: the host answers so for pages that it does not have"] if story.reason == "soft_404" else []
+
+
+def _marks(content: Content) -> list[str]:
+    """What is to be known about a document before it is relied on."""
+    found = []
+    if content.near_duplicate_of is not None:
+        same = "no difference" if content.distance == 0 else f"a difference of {content.distance} in 64"
+        found.append(f"near-duplicate of {content.near_duplicate_of}: {same}")
+    if content.truncated is not None:
+        found.append(f"truncated ({content.truncated}): {_CUT.get(content.truncated, 'it is a beginning only')}")
+    if content.unverified:
+        found.append("unverified: nobody checked the certificate of the server")
+    if content.replaced_characters:
+        found.append(
+            f"{formatting.number_of(content.replaced_characters, 'character')} could not be read in its encoding"
+        )
+    if content.deep_links:
+        found.append(f"{formatting.number_of(content.deep_links, 'link')} nested deeper than 512 elements")
+    return found + [
+        f"a link of {formatting.count(link.size)} bytes was too long: {link.shown} ({link.digest})"
+        for link in content.long_links
+    ]
+
+
+def _archive(story: Story) -> list[str]:
+    archive = story.archive
+    if archive is None:
+        return []
+    checked = "the record is there and its digest is right" if archive.sound else f"damaged: {archive.problem}"
+    return [f"{archive.file} at byte {archive.offset}, {formatting.count(archive.length)} bytes", checked]
+
+
+def _recrawl(recrawl: Recrawl) -> list[str]:
+    gap = "no date" if recrawl.gap is None else f"{formatting.span(recrawl.gap)} after its last visit"
+    lines = [f"{gap}, by {recrawl.policy}: {recrawl.why}"]
+    lines.append(f"price of a visit {recrawl.price:.4g}, importance {recrawl.importance:.3g}")
+    if recrawl.usual_price is not None:
+        why = "which allows fewer visits than its pages are worth"
+        lines.append(f"the price is that of its host, {why}; elsewhere it is {recrawl.usual_price:.4g}")
+    if recrawl.host_pages:
+        pages = formatting.number_of(recrawl.host_pages, "page")
+        lines.append(f"{pages} of its host with estimates: one changes about every {in_words(recrawl.host_interval)}")
+    if not recrawl.conditional:
+        lines.append("asked for without conditions: its server has said 304 of what had changed")
+    return lines + _signals(recrawl.signals)
+
+
+def _signals(said: Signals) -> list[str]:
+    lines = []
+    if said.forwarded:
+        lines.append(f"brought forward: a list says that it was modified at {formatting.timestamp(said.reported_at)}")
+    if said.dates_judged:
+        share = f"{said.dates_true} of {said.dates_judged} were right"
+        lines.append(f"Last-Modified of its host is {'used' if said.dates_believed else 'not used'}: {share}")
+    if said.reports_judged:
+        share = f"{said.reports_true} of {said.reports_judged} were right"
+        if said.reports_believed:
+            share += f", and {100 * said.recall:.0f} % of the changes are reported"
+        used = "used" if said.reports_believed else "not used"
+        lines.append(f"what sitemaps and feeds say of changes on its host is {used}: {share}")
+    if said.changefreq is not None:
+        lines.append(f"its sitemap says that it changes {said.changefreq}, which counts half at first")
+    return lines

@@ -1,0 +1,192 @@
+"""Where a URL stands: its priority with its parts, by the ordering of the configuration.
+
+What keeps a URL from being visited now, and until when.
+"""
+
+from dataclasses import dataclass
+
+from gossamer.frontier.orderings import Ordering
+from gossamer.frontier.politeness import Contact, PolitenessPolicy, gap_after
+from gossamer.model.facts import CREDIT_UNIT, HostOverride, UrlFacts
+from gossamer.model.states import UrlState
+from gossamer.model.units import Instant, Seconds, Url
+from gossamer.model.url_record import DomainFact, Facts, HostFact, UrlFact, VisitFact
+from gossamer.reports.explain.story import Next, Politeness, Priority, Robots, Verdict
+
+ASSUMED_DEPTH = 1
+"""Of a URL never seen: as if a seed linked to it."""
+
+_SAME = 1e-6  # what rounding may make of a score
+_AGED = 0.005  # and what time makes of one that counts a date
+
+_BY_SCORE = ("due", "later")
+_CLASSES = {1: ("only",), 3: ("high", "medium", "low")}
+
+
+def priority_of(known: UrlFact, facts: Facts, ordering: Ordering) -> Priority:
+    """Where a URL on record stands. Its front queue is the one that it is in, if the queue stands by this ordering;
+    it stands by none while it is put in order."""
+    same = facts.order == ordering.name
+    same_score = _SAME if known.learnt.age is None else _AGED
+    score = ordering.score(known.learnt)
+    front = known.front if same else ordering.standing(known.learnt).front
+    return _standing(
+        ordering,
+        known.learnt,
+        facts.domain,
+        front,
+        # In the units of another ordering the number would say nothing.
+        queued_with=known.priority / ordering.unit if same and abs(known.priority - score) > same_score else None,
+        queued_by=None if same else facts.order,
+    )
+
+
+def priority_if_admitted(url: Url, facts: Facts, ordering: Ordering) -> Priority:
+    """Where a URL never seen would stand if a seed linked to it now."""
+    learnt = UrlFacts(facts.next_id, url, ASSUMED_DEPTH, links=1)
+    return _standing(ordering, learnt, facts.domain, ordering.standing(learnt).front, assumed=True)
+
+
+def _standing(
+    ordering: Ordering,
+    url: UrlFacts,
+    domain: DomainFact,
+    front: int,
+    *,
+    queued_with: float | None = None,
+    queued_by: str | None = None,
+    assumed: bool = False,
+) -> Priority:
+    score = ordering.score(url)
+    if ordering.by_score:
+        score += ordering.domain_term(domain.learnt) + ordering.suffix_term(domain.suffix_visits)
+    return Priority(
+        ordering.name,
+        ordering.by_score,
+        score / ordering.unit,
+        ordering.parts(url, domain.learnt, domain.suffix_visits),
+        front,
+        front_name(ordering, front),
+        url.depth,
+        url.links,
+        url.links_from_others,
+        url.credit / CREDIT_UNIT,
+        url.visits,
+        url.changes,
+        queued_with,
+        queued_by,
+        assumed,
+    )
+
+
+def front_name(ordering: Ordering, front: int) -> str:
+    """What people call a front queue. The number where the crawl had more of them than the ordering now."""
+    names = _BY_SCORE if ordering.by_score else _CLASSES.get(ordering.fronts, ())
+    return names[front] if front < len(names) else f"class {front}"
+
+
+_ENDS = {
+    UrlState.STORED: "it is stored, and has no date of another visit",
+    UrlState.DUPLICATE: "its document is stored already, and it has no date of another visit",
+    UrlState.REDIRECT: "it lives elsewhere, and has no date of another visit",
+    UrlState.GONE: "gone for good: it is not asked for again",
+    UrlState.DEAD: "its tries are used up: `gossamer dead requeue` gives it new ones",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """Limits beyond the rules of entry that a visit has to keep."""
+
+    max_per_domain: int | None
+    max_crawl_delay: Seconds
+
+
+def politeness_of(
+    host: HostFact,
+    domain: DomainFact,
+    policy: PolitenessPolicy,
+    crawl_delay: Seconds | None,
+    cap: int | None,
+    now: Instant,
+) -> Politeness:
+    """How the host stands with us. The gap is the one that the last contact costs, as far as it is on record."""
+    gap, term = gap_after(policy, Contact(now, host.last_took, crawl_delay))
+    wait = Seconds(max(0.0, host.next_contact - now))
+    return Politeness(
+        host.host,
+        host.address,
+        host.next_contact,
+        wait,
+        host.rest_reason,
+        host.last_took,
+        gap,
+        term.value,
+        wait > gap,
+        domain.domain,
+        domain.learnt.visits,
+        cap,
+    )
+
+
+def reason_against(
+    refusing: Verdict | None, robots: Robots, politeness: Politeness | None, caps: Caps, ordered: HostOverride | None
+) -> tuple[str, str] | None:
+    """What would exclude the URL at its next visit: the reason and the value that decides, in the order of a visit."""
+    if ordered is not None and ordered.dropped:
+        return "host_dropped", "through the service, until the host is resumed"
+    if refusing is not None and refusing.reason is not None:
+        return refusing.reason, refusing.detail
+    if politeness is not None and caps.max_per_domain is not None and politeness.accesses >= caps.max_per_domain:
+        return "domain_limit", f"{politeness.accesses} page requests to {politeness.domain}"
+    if robots.current and robots.allowed is False:
+        return "robots_denied", f"line {robots.line_number}: {robots.line}" if robots.line else robots.meaning
+    if robots.current and robots.crawl_delay is not None and robots.crawl_delay > caps.max_crawl_delay:
+        return "crawl_delay_too_long", f"Crawl-delay: {robots.crawl_delay:g}"
+    return None
+
+
+def next_visit(
+    url: UrlFact,
+    visit: VisitFact | None,
+    against: tuple[str, str] | None,
+    politeness: Politeness | None,
+    ordered: HostOverride,
+    *,
+    running: bool,
+    now: Instant,
+) -> Next:
+    """When a URL on record is visited next, and why then."""
+    if url.state is UrlState.QUEUED and ordered.paused:
+        return Next(None, "its host was paused through the service: not contacted until it is resumed")
+    if url.state is UrlState.QUEUED:
+        return _turn(url, against, politeness, running=running, now=now)
+    if url.state is UrlState.MISSING and url.available_at is not None:
+        answered = f"it answered {visit.status}" if visit is not None else "it was missing"
+        when = "once that date has come" if url.available_at > now else "since that date has come"
+        return Next(url.available_at, f"{answered}: asked again {when}, by a crawl that keeps fresh or that starts")
+    if url.state is UrlState.EXCLUDED:
+        return Next(None, f"a rule forbids it: {url.reason or 'unknown'}")
+    if url.available_at is not None:
+        return Next(url.available_at, f"it is {url.state.word}; its recrawl is due then")
+    return Next(None, _ENDS.get(url.state, "it is not asked for again"))
+
+
+def _turn(
+    url: UrlFact, against: tuple[str, str] | None, politeness: Politeness | None, *, running: bool, now: Instant
+) -> Next:
+    due = url.available_at if url.available_at is not None else now
+    rests_until = politeness.contact_at if politeness is not None else due
+    at = Instant(max(due, rests_until))
+    if against is not None:
+        why = f"when its turn comes it will be excluded: {against[0]} ({against[1]})"
+    elif due > now and url.reason is not None:
+        why = f"try {url.tries + 1}, after {url.reason}"
+    elif due > now:
+        why = "its date has not come"
+    elif rests_until > now:
+        term = politeness.reason if politeness is not None else None
+        why = "its host is left alone until then" + (f": {term}" if term is not None else "")
+    else:
+        why = "it is due: visited when its turn comes"
+    return Next(at, why if running else f"{why}; the crawl is at rest")

@@ -1,0 +1,94 @@
+"""Pages read again from the archive: their links with texts, their own text, their language."""
+
+from collections.abc import Callable, Iterator
+
+from gossamer.backends.warc.reader import DamagedRecord
+from gossamer.extract.charset import charset_parameter, choose_encoding
+from gossamer.extract.content_types import is_html
+from gossamer.extract.full_page import Page, Wanted, read_page
+from gossamer.filter.canonical import Canonical, Canonicaliser, Refusal
+from gossamer.model.outcome import Response
+from gossamer.reports.export.tables import Row
+from gossamer.reports.readback import document_in
+
+Reading = Callable[[str, int, int], Response | None]
+"""The answer in a record (file, offset, length); None without a document. Raises DamagedRecord or OSError."""
+
+__all__ = ["ArchivedPage", "DamagedRecord", "Documents", "Reading", "link_rows"]
+
+
+class ArchivedPage:
+    """A page as it was archived."""
+
+    def __init__(self, response: Response, page: Page | None, text: str | None) -> None:
+        self.response = response
+        self.page = page  # None: it is not HTML
+        self.text = text
+
+    @property
+    def language(self) -> str | None:
+        return self.page.language if self.page is not None else None
+
+
+class Documents:
+    """Opens archived pages. `want` says what is looked for in them."""
+
+    def __init__(self, reading: Reading, want: Wanted) -> None:
+        self._reading = reading
+        self._want = want
+
+    def open(self, file: str, offset: int, length: int) -> ArchivedPage | None:
+        """None where there is no text: images and the like, and revisits. Raises DamagedRecord or OSError."""
+        response = self._reading(file, offset, length)
+        if response is None:
+            return None
+        found = document_in(response)
+        body, content_type = found.body, response.headers.get("content-type")
+        if not body or found.unknown_coding:
+            return None
+        if is_html(content_type, body[:1024]):
+            headers = response.headers
+            page = read_page(
+                body,
+                content_type,
+                response.url,
+                robots_tag=headers.get("x-robots-tag"),
+                content_language=headers.get("content-language"),
+                link=headers.get("link"),
+                want=self._want,
+            )
+            return ArchivedPage(response, page, page.text)
+        if (content_type or "").lower().startswith("text/"):
+            return ArchivedPage(response, None, _plain_text(body, content_type) if self._want.text else None)
+        return None
+
+
+def link_rows(found: ArchivedPage, canonicaliser: Canonicaliser) -> Iterator[Row]:
+    """The links of a page as rows of `tables.LINKS`, in document order; what is no URL of ours is left out."""
+    page = found.page
+    if page is None:
+        return
+    base = str(found.response.url)
+    if page.base is not None:
+        base = _absolute(page.base, base, canonicaliser) or base
+    for link in page.links:
+        target = _absolute(link.href, base, canonicaliser)
+        if target is not None:
+            nofollow = page.nofollow or link.nofollow
+            yield found.response.url, target, link.text, link.kind.value, link.rel, nofollow, link.hreflang
+
+
+def _absolute(href: str, base: str, canonicaliser: Canonicaliser) -> str | None:
+    match canonicaliser.canonicalise(href, base):
+        case Canonical() as target:
+            return target.url
+        case Refusal():
+            return None
+
+
+def _plain_text(body: bytes, content_type: str | None) -> str:
+    encoding = choose_encoding(body, charset_parameter(content_type))
+    try:
+        return body.decode(encoding, "replace")
+    except LookupError:  # an encoding of the standard that Python has no codec for
+        return body.decode("utf-8", "replace")

@@ -1,0 +1,134 @@
+"""Rows as text: JSON lines, CSV (RFC 4180), tab-separated values. A batch at a time; Parquet is in `parquet`.
+
+The file that an export goes to: in place when it is whole, and not before.
+"""
+
+import csv
+import gzip
+import io
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import BinaryIO, Protocol, cast
+
+from gossamer.reports.export.tables import Column, Kind, Row, Value
+
+
+class TableWriter(Protocol):
+    """Writes one table. `close` completes it; the stream under it stays open."""
+
+    def write(self, rows: Sequence[Row]) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class JsonLines:
+    """One object a line, every column in it, null for what is not known."""
+
+    def __init__(self, stream: BinaryIO, columns: Sequence[Column]) -> None:
+        self._stream = stream
+        self._names = [column.name for column in columns]
+        self._moments = _moments(columns)
+        self._encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+    def write(self, rows: Sequence[Row]) -> None:
+        names, encode = self._names, self._encode
+        lines = [encode(dict(zip(names, row, strict=True))) for row in _dated(rows, self._moments)]
+        # A lone surrogate cannot be UTF-8; as an escape it is still JSON.
+        self._stream.write(("\n".join(lines) + "\n").encode("utf-8", "backslashreplace") if lines else b"")
+
+    def close(self) -> None: ...
+
+
+class Csv:
+    """A heading, then a line a row; nothing between the commas for what is not known."""
+
+    def __init__(self, stream: BinaryIO, columns: Sequence[Column]) -> None:
+        self._stream = stream
+        self._moments = _moments(columns)
+        self._flags = [i for i, column in enumerate(columns) if column.kind is Kind.FLAG]
+        self._put([[column.name for column in columns]])
+
+    def write(self, rows: Sequence[Row]) -> None:
+        dated = _dated(rows, self._moments)
+        if self._flags:
+            dated = [_with(row, {i: _word(row[i]) for i in self._flags}) for row in dated]
+        self._put(dated)
+
+    def _put(self, rows: Sequence[Sequence[Value]]) -> None:
+        text = io.StringIO(newline="")
+        csv.writer(text).writerows(rows)
+        self._stream.write(text.getvalue().encode("utf-8", "backslashreplace"))
+
+    def close(self) -> None: ...
+
+
+class Tabs:
+    """Values with tabs between them, a line a row, no heading: the usual edge list. For values without white space."""
+
+    def __init__(self, stream: BinaryIO, columns: Sequence[Column]) -> None:
+        self._stream = stream
+
+    def write(self, rows: Sequence[Row]) -> None:
+        self._stream.write("".join("\t".join(map(str, row)) + "\n" for row in rows).encode("utf-8", "backslashreplace"))
+
+    def close(self) -> None: ...
+
+
+def timestamp(at: float) -> str | None:
+    """ISO 8601, UTC, to the millisecond; None for what is beyond the calendar."""
+    if not 0 <= at < 253_402_300_800:
+        return None
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
+
+
+def _moments(columns: Sequence[Column]) -> list[int]:
+    return [i for i, column in enumerate(columns) if column.kind is Kind.MOMENT]
+
+
+def _dated(rows: Sequence[Row], moments: list[int]) -> Sequence[Row]:
+    if not moments:
+        return rows
+    return [_with(row, {i: timestamp(at) for i in moments if isinstance(at := row[i], float)}) for row in rows]
+
+
+def _with(row: Row, changed: dict[int, str | None]) -> Row:
+    values = list(row)
+    for i, value in changed.items():
+        values[i] = value
+    return tuple(values)
+
+
+def _word(value: Value) -> str | None:
+    return None if value is None else "true" if value else "false"
+
+
+@contextmanager
+def open_output(name: str) -> Iterator[BinaryIO]:
+    """A stream to the file `name`, or to standard output for `-`. Compressed if the name ends with `.gz`.
+
+    The file appears when the block is done, in the place of an older one. If the block raises, nothing changes.
+    """
+    if name == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    path = Path(name)
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with unfinished.open("wb") as file:
+            if path.suffix == ".gz":
+                # Neither name nor date: the same rows make the same file.
+                with gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=6, mtime=0) as packed:
+                    yield cast(BinaryIO, packed)
+            else:
+                yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(unfinished, path)
+    finally:
+        unfinished.unlink(missing_ok=True)

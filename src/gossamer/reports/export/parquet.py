@@ -1,0 +1,66 @@
+"""Rows as Parquet. Needs pyarrow, the extra `parquet`; it is imported only here and only when it is asked for."""
+
+from collections.abc import Sequence
+from typing import Any, BinaryIO
+
+from gossamer.errors import UsageError
+from gossamer.reports.export.tables import Column, Kind, Row, Value
+
+ROWS_IN_GROUP = 50_000
+BYTES_IN_GROUP = 64 * 1024 * 1024
+
+
+class Parquet:
+    """A row group at a time: as many rows as memory hardly notices. Raises UsageError without pyarrow."""
+
+    def __init__(self, stream: BinaryIO, columns: Sequence[Column]) -> None:
+        try:
+            import pyarrow
+            from pyarrow import parquet
+        except ImportError:
+            raise UsageError(
+                "--format parquet needs pyarrow; install it with: pip install 'gossamer[parquet]'"
+            ) from None
+        kinds: dict[Kind, Any] = {
+            Kind.TEXT: pyarrow.string(),
+            Kind.WHOLE: pyarrow.int64(),
+            Kind.REAL: pyarrow.float64(),
+            Kind.FLAG: pyarrow.bool_(),
+            Kind.MOMENT: pyarrow.timestamp("ms", tz="UTC"),
+        }
+        self._arrow = pyarrow
+        self._kinds = [column.kind for column in columns]
+        self._schema = pyarrow.schema([(column.name, kinds[column.kind]) for column in columns])
+        self._writer = parquet.ParquetWriter(stream, self._schema, compression="zstd")
+        self._rows: list[Row] = []
+        self._bytes = 0
+
+    def write(self, rows: Sequence[Row]) -> None:
+        self._rows += rows
+        self._bytes += sum(len(value) for row in rows for value in row if isinstance(value, str))
+        if len(self._rows) >= ROWS_IN_GROUP or self._bytes >= BYTES_IN_GROUP:
+            self._flush()
+
+    def close(self) -> None:
+        self._flush()
+        self._writer.close()
+
+    def _flush(self) -> None:
+        if not self._rows:
+            return
+        columns = [
+            [_plain(value, kind) for value in column]
+            for column, kind in zip(zip(*self._rows, strict=True), self._kinds, strict=True)
+        ]
+        arrays = [self._arrow.array(values, field.type) for values, field in zip(columns, self._schema, strict=True)]
+        self._writer.write_table(self._arrow.Table.from_arrays(arrays, schema=self._schema))
+        self._rows.clear()
+        self._bytes = 0
+
+
+def _plain(value: Value, kind: Kind) -> Value:
+    if kind is Kind.MOMENT and isinstance(value, float):
+        return int(value * 1000) if 0 <= value < 253_402_300_800 else None
+    if isinstance(value, str) and not value.isascii():
+        return value.encode("utf-8", "backslashreplace").decode()  # a lone surrogate is no text
+    return value

@@ -1,0 +1,181 @@
+"""The rows of each table, as streams.
+
+Fingerprints back into ids: 16 bytes of memory for each known URL, and about 100 while the table is built.
+"""
+
+from array import array
+from base64 import b32encode
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+
+from gossamer.backends.sqlite.all_workers import JoinedExport
+from gossamer.backends.sqlite.export_reader import ExportReader, PageEdges
+from gossamer.backends.sqlite.pages import PageRow
+from gossamer.backends.warc.reader import DamagedRecord
+from gossamer.errors import GossamerError
+from gossamer.filter.canonical import Canonicaliser
+from gossamer.reports.export.documents import ArchivedPage, Documents, link_rows
+from gossamer.reports.export.tables import Row, Selection
+
+
+class NodeTable:
+    """Which URL has this fingerprint? By the fingerprint alone, though it is unique only within a domain: among 64 bits
+    others do not meet either."""
+
+    def __init__(self, ids: "array[int]", prints: "array[int]") -> None:
+        order = array("q", sorted(range(len(prints)), key=prints.__getitem__))
+        self._prints = array("q", (prints[place] for place in order))
+        self._ids = array("q", (ids[place] for place in order))
+
+    def ids_of(self, prints: Sequence[int]) -> list[int]:
+        """The ids of those that are known, in the same order."""
+        known, ids = self._prints, []
+        for wanted in prints:
+            place = bisect_left(known, wanted)
+            if place < len(known) and known[place] == wanted:
+                ids.append(self._ids[place])
+        return ids
+
+
+PAGES_OF_EDGES = 200
+"""Pages whose targets are named at a time."""
+
+Complaint = Callable[[str], None]
+Reader = ExportReader | JoinedExport
+
+
+class ArchivedRows:
+    """Rows for which pages are read again from the archive.
+
+    A record that cannot be read is complained about and left out: one bad sector must not cost the whole export.
+    `gossamer verify` says what is wrong with it.
+    """
+
+    def __init__(self, reader: Reader, wanted: Selection, documents: Documents, complain: Complaint) -> None:
+        self._reader = reader
+        self._wanted = wanted
+        self._documents = documents
+        self._complain = complain
+
+    def pages(self) -> Iterator[Row]:
+        """As `page_rows`, of the language that is wanted."""
+        for row, _ in self._found():
+            yield _page(row)
+
+    def links(self, canonicaliser: Canonicaliser) -> Iterator[Row]:
+        for _, found in self._found():
+            yield from link_rows(found, canonicaliser)
+
+    def texts(self) -> Iterator[Row]:
+        for row, found in self._found():
+            if found.text is None:
+                continue
+            page = found.page
+            yield (
+                row.url,
+                row.at,
+                row.status,
+                row.mime,
+                found.language,
+                row.title if page is None else page.title,
+                None if page is None else page.description,
+                None if page is None else page.canonical,
+                _digest(row.digest),
+                found.text,
+            )
+
+    def _found(self) -> Iterator[tuple[PageRow, ArchivedPage]]:
+        for row in self._reader.pages():
+            if row.warc_file is None or row.warc_offset is None or row.warc_length is None:
+                continue
+            if not self._wanted.wants(*row.visited):
+                continue
+            try:
+                found = self._documents.open(row.warc_file, row.warc_offset, row.warc_length)
+            except DamagedRecord as error:
+                self._complain(str(error))
+                continue
+            except OSError as error:
+                self._complain(f"{row.warc_file}: {error.strerror}")
+                continue
+            if found is not None and self._wanted.wants_language(found.language):
+                yield row, found
+
+
+def page_rows(reader: Reader, wanted: Selection) -> Iterator[Row]:
+    """Every known page that is wanted."""
+    for row in reader.pages():
+        if wanted.wants(*row.visited):
+            yield _page(row)
+
+
+def edge_rows(reader: Reader, wanted: Selection, *, by_id: bool) -> Iterator[Row]:
+    """The links between known URLs, each once for its page; those of wanted pages."""
+    if wanted.language is not None:
+        raise GossamerError("the link graph knows no languages")
+    gathered: list[tuple[int, list[int]]] = []
+    for graph in reader.graphs():
+        nodes = NodeTable(*graph.nodes())
+        for page in graph.edges():
+            if not wanted.wants(*page.visited):
+                continue
+            if by_id:
+                yield from _by_id(page, nodes)
+                continue
+            gathered.append((page.url_id, nodes.ids_of(page.targets)))
+            if len(gathered) >= PAGES_OF_EDGES:
+                yield from _named(gathered, reader)
+                gathered.clear()
+    yield from _named(gathered, reader)
+
+
+def _by_id(page: PageEdges, nodes: NodeTable) -> Iterator[Row]:
+    for target in nodes.ids_of(page.targets):
+        yield page.url_id, target
+
+
+def _named(pages: list[tuple[int, list[int]]], reader: Reader) -> Iterator[Row]:
+    names = reader.names_of(sorted(set(chain([url_id for url_id, _ in pages], *(ids for _, ids in pages)))))
+    for url_id, ids in pages:
+        for target in ids:
+            if url_id in names and target in names:
+                yield names[url_id], names[target]
+
+
+def _page(row: PageRow) -> Row:
+    return (
+        row.url,
+        row.host,
+        row.state.word,
+        row.status,
+        row.depth,
+        row.priority,
+        row.size,
+        row.mime,
+        row.title,
+        row.language,
+        row.canonical,
+        _digest(row.digest),
+        row.at,
+        row.took,
+        row.next_visit,
+        row.found_at,
+        row.found_on,
+        row.links,
+        row.duplicate_of,
+        row.near_duplicate_of,
+        row.distance,
+        row.redirect_to,
+        row.reason,
+        row.truncated,
+        row.etag,
+        row.last_modified,
+        row.warc_file,
+        row.warc_offset,
+        row.warc_length,
+    )
+
+
+def _digest(digest: bytes | None) -> str | None:
+    return None if digest is None else "sha1:" + b32encode(digest).decode("ascii")

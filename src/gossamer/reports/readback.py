@@ -1,0 +1,57 @@
+"""Documents read back from the archive: a record as the answer that it was, and the document in it."""
+
+from pathlib import Path
+
+from gossamer.backends.warc.reader import DamagedRecord, Record, read_record
+from gossamer.fetch.http.body import Payload, payload
+from gossamer.fetch.http.headers import parse_fields
+from gossamer.model.outcome import Response, Truncation
+from gossamer.model.units import Instant, Seconds, Url
+
+__all__ = ["MAX_DOCUMENT_BYTES", "DamagedRecord", "document_in", "read_response", "response_in"]
+
+MAX_DOCUMENT_BYTES = 256 * 1024 * 1024
+"""More than any crawl stores of a document. The crawl's own limit cut it already, where it had to."""
+
+_WORDS = {truncation.value: truncation for truncation in Truncation}
+
+
+def read_response(folder: Path, file: str, offset: int, length: int) -> Response | None:
+    """The answer that lies there; None for a revisit, which has no body. Raises DamagedRecord, or OSError."""
+    record = read_record(folder / file, offset, length)
+    if record.kind not in ("response", "resource"):
+        return None
+    return response_in(record)
+
+
+def response_in(record: Record) -> Response:
+    """A response or resource record as the answer that it was. How long it took is not on record."""
+    if record.kind == "resource":
+        head, body = b"", record.block
+        headers = {"content-type": record.header("Content-Type") or "application/octet-stream"}
+    else:
+        head, body = record.head, record.http_body
+        headers, _ = parse_fields(head)
+    return Response(
+        url=Url(record.target_uri or ""),
+        status=_status_in(head),
+        request_head=b"",
+        head=head,
+        wire_body=body,
+        headers=headers,
+        address=record.header("WARC-IP-Address") or "",
+        started=Instant(0.0),
+        took=Seconds(0.0),
+        truncated=_WORDS.get(record.header("WARC-Truncated") or ""),
+    )
+
+
+def document_in(response: Response, max_bytes: int = MAX_DOCUMENT_BYTES) -> Payload:
+    """The document without its codings, as the crawl has seen it if `max_bytes` is the crawl's own limit."""
+    return payload(response, max_bytes)
+
+
+def _status_in(head: bytes) -> int:
+    """The code of the status line; 200 where there is none, as FTP has none."""
+    words = head[:32].split(None, 2)
+    return int(words[1]) if len(words) > 1 and words[1].isdigit() and len(words[1]) == 3 else 200

@@ -1,0 +1,158 @@
+"""A few pages before the crawl begins (a search engine's results), asked for as politely as every visit.
+
+There is no frontier yet, so this keeps the rules by itself, one request at a time: robots.txt first, every address
+checked before it is dialled, redirects hop by hop, and each host and address left alone for its gap between two.
+"""
+
+import asyncio
+
+from gossamer.clock import Clock
+from gossamer.config.hosts import HostSettingsTable
+from gossamer.fetch.dns.cache import Addresses
+from gossamer.fetch.dns.policy import AddressPolicy
+from gossamer.fetch.dns.resolver import Resolver
+from gossamer.fetch.http.body import payload
+from gossamer.fetch.ports import Fetcher, Request
+from gossamer.fetch.robots import RobotsAnswer, path_of, rules_from_answer
+from gossamer.filter.canonical import Canonical, Canonicaliser, taken_apart
+from gossamer.frontier.politeness import Contact, PolitenessPolicy, next_contact, next_contact_of_address
+from gossamer.frontier.retries import StatusClass, status_class
+from gossamer.model.http_dates import retry_after
+from gossamer.model.outcome import Failed, Failure, FetchOutcome, Response
+from gossamer.model.units import Instant, Origin, Seconds, Url
+from gossamer.seed.search import NoAnswer, SearchAnswer
+
+LONGEST_WAIT = Seconds(60.0)
+"""For a person who waits for a command. A host that asks for more is told as one that does not answer."""
+
+_MAX_ROBOTS_REDIRECTS = 5  # RFC 9309, 2.3.1.2
+_NEVER = Instant(0.0)
+
+
+class PoliteClient:
+    """Fetches one page after the other. Not for several tasks at once."""
+
+    def __init__(
+        self,
+        *,
+        fetcher: Fetcher,
+        resolver: Resolver,
+        addresses: AddressPolicy,
+        canonicaliser: Canonicaliser,
+        hosts: HostSettingsTable,
+        politeness: PolitenessPolicy,
+        clock: Clock,
+        robots_agent: str,
+        max_redirects: int,
+    ) -> None:
+        self._fetcher = fetcher
+        self._resolver = resolver
+        self._addresses = addresses
+        self._canonicaliser = canonicaliser
+        self._hosts = hosts
+        self._politeness = politeness
+        self._clock = clock
+        self._agent = robots_agent
+        self._max_redirects = max_redirects
+        self._robots: dict[Origin, RobotsAnswer] = {}
+        self._not_before: dict[str, Instant] = {}  # of hosts and of addresses
+
+    async def fetch(self, url: Url) -> SearchAnswer | NoAnswer:
+        """A page by its URL, as `seed.search.Fetch` promises. Never raises for what the other side does."""
+        page = self._canonicaliser.canonicalise(url)
+        for _ in range(self._max_redirects + 1):
+            if not isinstance(page, Canonical):
+                return NoAnswer(page.reason)
+            answer = await self._robots_of(page)
+            if isinstance(answer, NoAnswer):
+                return answer
+            verdict = answer.verdict(path_of(page.url))
+            if not verdict.allowed:
+                reason = "robots_unreachable" if answer.closed else "robots_denied"
+                return NoAnswer(reason, f"line {verdict.line_number}: {verdict.line}" if verdict.line else "")
+            outcome = await self._ask(page, answer.rules.crawl_delay if answer.rules is not None else None)
+            if isinstance(outcome, NoAnswer):
+                return outcome
+            location = _target(outcome)
+            if location is None:
+                return SearchAnswer(outcome.status, payload(outcome).body, outcome.headers.get("content-type"))
+            page = self._canonicaliser.canonicalise(location, page.url)
+        return NoAnswer("too_many_redirects")
+
+    async def rest(self) -> None:
+        """Wait until every host that was asked may be asked again: the crawl that comes next knows nothing of them."""
+        until = max(self._not_before.values(), default=_NEVER)
+        await asyncio.sleep(max(0.0, min(until - self._clock.now(), LONGEST_WAIT)))
+
+    async def _robots_of(self, page: Canonical) -> RobotsAnswer | NoAnswer:
+        known = self._robots.get(page.origin)
+        if known is not None:
+            return known
+        outcome = await self._ask(taken_apart(Url(page.origin + "/robots.txt"), page.host), None)
+        for _ in range(_MAX_ROBOTS_REDIRECTS):
+            if isinstance(outcome, NoAnswer) or (location := _target(outcome)) is None:
+                break
+            target = self._canonicaliser.canonicalise(location, outcome.url)
+            if not isinstance(target, Canonical):
+                break
+            outcome = await self._ask(target, None)
+        if isinstance(outcome, NoAnswer):
+            return outcome
+        answer = rules_from_answer(
+            outcome.status,
+            payload(outcome).body,
+            agent=self._agent,
+            now=self._clock.now(),
+            redirects_exhausted=status_class(outcome.status) is StatusClass.REDIRECT,
+        )
+        self._robots[page.origin] = answer
+        return answer
+
+    async def _ask(self, page: Canonical, crawl_delay: Seconds | None) -> Response | NoAnswer:
+        """One request, after the gap that the last one cost."""
+        wish = self._hosts.of(page.host)
+        address = await self._address_of(page)
+        if isinstance(address, NoAnswer):
+            return address
+        now = self._clock.now()
+        ready = self._not_before.get(page.host, _NEVER)
+        if crawl_delay is not None and ready:
+            ready = max(ready, Instant(now + crawl_delay))  # robots.txt was asked for before this was known
+        wait = max(ready, self._not_before.get(address, _NEVER)) - now
+        if wait > LONGEST_WAIT:
+            return NoAnswer("crawl_delay_too_long", f"it asks to be left alone for {wait:.0f} seconds")
+        await asyncio.sleep(max(0.0, wait))
+        begun = self._clock.monotonic()
+        outcome = await self._fetcher.fetch(Request(page.url, page.host, page.port, address, options=wish.options))
+        now, took = self._clock.now(), Seconds(self._clock.monotonic() - begun)
+        if not isinstance(outcome, Failed) or outcome.contacted:
+            contact = Contact(now, took, crawl_delay, _wait_asked_for(outcome, now), wish.min_delay)
+            self._not_before[page.host] = next_contact(self._politeness, contact)
+            self._not_before[address] = next_contact_of_address(self._politeness, contact)
+        if isinstance(outcome, Failed):
+            return NoAnswer(outcome.failure.value, outcome.detail)
+        return outcome
+
+    async def _address_of(self, page: Canonical) -> str | NoAnswer:
+        """The address to dial; nothing for a host behind a proxy, which looks it up itself."""
+        if self._hosts.of(page.host).proxied:
+            return ""
+        found = await self._resolver.resolve(page.host)
+        if not isinstance(found, Addresses):
+            return NoAnswer(found.failure.value, str(page.host))
+        chosen = next((address for address in found.addresses if self._addresses.may_dial(address)), None)
+        if chosen is None:
+            return NoAnswer(Failure.BLOCKED_ADDRESS.value, ", ".join(found.addresses))
+        return chosen
+
+
+def _target(response: Response) -> str | None:
+    """Where a redirect leads; None for every other answer."""
+    redirected = status_class(response.status) is StatusClass.REDIRECT
+    return response.headers.get("location") if redirected else None
+
+
+def _wait_asked_for(outcome: FetchOutcome, now: Instant) -> Seconds | None:
+    if isinstance(outcome, Failed) or outcome.status < 400:
+        return None
+    return retry_after(outcome.headers.get("retry-after", ""), now)

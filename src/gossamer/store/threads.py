@@ -1,0 +1,250 @@
+"""The thread that reads the store: load orders, who owns a document, what is near it. One question after the other.
+
+The store's thread: commits one batch at a time, off the event loop.
+
+Group commit: while a batch is being committed the next one grows; it is handed over when the thread is free. So
+the busier the crawl, the larger the transactions, and the cost per page falls.
+"""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from gossamer.clock import Clock
+from gossamer.errors import DiskFull, StoreFailed
+from gossamer.model.batch import Batch, Committed
+from gossamer.model.queue_depth import QueueDepth
+from gossamer.sketch.durations import Durations
+from gossamer.store.ports import BatchWriter
+
+T = TypeVar("T")
+
+
+class ReaderThread:
+    """Asks in the thread. Owned by the event loop.
+
+    Bounded by who asks: each visit that is out and each document on the desk has one question at most, and everybody
+    else (the loader, the warming of filters) asks when the last answer is there. Whoever asks waits, so a slow store
+    fills the desk, and that slows fetching.
+    """
+
+    def __init__(self) -> None:
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="gossamer-load")
+        self.waiting = 0
+        """Questions without an answer yet."""
+
+    def ask(self, function: Callable[..., T], *args: object) -> "asyncio.Future[T]":
+        """What one of the loader's functions answers."""
+        self.waiting += 1
+        future = asyncio.get_running_loop().run_in_executor(self._thread, function, *args)
+        future.add_done_callback(self._answered)
+        return future
+
+    def _answered(self, _: "asyncio.Future[T]") -> None:
+        self.waiting -= 1
+
+    def close(self) -> None:
+        """Wait for the last answer and end the thread."""
+        self._thread.shutdown()
+
+
+FIRST_RETRY, LONGEST_RETRY = 0.25, 5.0
+"""Seconds between the tries of a commit that fails; they double."""
+SLOW_AFTER = 5.0
+"""Seconds after which a commit that is still under way counts as slow. Most take some tens of milliseconds."""
+
+
+class WriterThread:
+    """Owns the open batch. Everything but the commit itself happens on the event loop.
+
+    A breaker is built in: while a commit fails it is tried again, and the batch counts as full, so that nothing is
+    fetched that could not be stored; the same while a commit takes very long. Nothing is lost meanwhile, and the first
+    commit that succeeds closes it.
+    """
+
+    def __init__(
+        self,
+        writer: BatchWriter,
+        clock: Clock,
+        *,
+        before_commit: Callable[[Batch], None],
+        on_commit: Callable[[Committed], None],
+        linger: float = 0.1,
+        full_settlements: int = 256,
+        max_settlements: int = 2048,
+        max_weight: int = 64 * 1024 * 1024,
+        patience: float = 30.0,
+        slow_after: float = SLOW_AFTER,
+    ) -> None:
+        """`patience`: seconds for which a failing store is borne; a full disk is not, unless `outlasts_full_disk`."""
+        self._writer = writer
+        self._clock = clock
+        self._before_commit = before_commit
+        self._on_commit = on_commit
+        self._linger = linger
+        self._full = full_settlements
+        self._max_settlements = max_settlements
+        self._max_weight = max_weight
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix="gossamer-store")
+        self._wake = asyncio.Event()  # there is something to commit
+        self._go = asyncio.Event()  # and no reason to wait for more
+        self._in_hand: Batch | None = None
+        self._waiters: list[asyncio.Future[Committed]] = []  # for the commit of the open batch
+        self._closing = False
+        self.patience = patience
+        self.slow_after = slow_after
+        self.outlasts_full_disk = False
+        self.failing: StoreFailed | None = None  # why the last try to commit did not succeed
+        self.on_failing: Callable[[StoreFailed | None], None] = lambda error: None  # told when that begins and ends
+        self.slow = False  # the commit under way takes very long
+        self.on_slow: Callable[[bool], None] = lambda slow: None  # the same for this
+        self.on_put_out: Callable[[], None] = lambda: None  # URLs were committed that other parts of the crawl own
+        self.batch = Batch()
+        self.commits = 0
+        self.commit_seconds = 0.0
+        self.times = Durations()  # of commits
+
+    @property
+    def saturation(self) -> float:
+        """How full the open batch is; 1.0 is the bound, at which nothing more should be fetched."""
+        batch = self.batch
+        if self.failing is not None or self.slow:
+            return 1.0
+        return max(len(batch.settlements) / self._max_settlements, batch.weight / self._max_weight)
+
+    @property
+    def fill(self) -> QueueDepth:
+        """Of the open batch. The one that is being committed is no larger."""
+        batch = self.batch
+        return QueueDepth(len(batch.settlements), self._max_settlements, batch.weight, self._max_weight)
+
+    @property
+    def is_idle(self) -> bool:
+        return self._in_hand is None and not self.batch
+
+    def nudge(self) -> None:
+        """Something was put into the batch."""
+        self._wake.set()
+        if len(self.batch.settlements) >= self._full:
+            self._go.set()
+
+    def hasten(self) -> None:
+        """Commit what there is without waiting for company: somebody has nothing to do until then."""
+        if self.batch:
+            self._wake.set()
+            self._go.set()
+
+    async def until_committed(self) -> None:
+        """Wait until everything that was put into a batch up to now is committed."""
+        if not self.is_idle:
+            await self._next_commit()
+
+    def _next_commit(self) -> asyncio.Future[Committed]:
+        if not self.batch:  # what is in hand is the last of it
+            self.batch.counters["waited_for"] = 0
+        waiter: asyncio.Future[Committed] = asyncio.get_running_loop().create_future()
+        self._waiters.append(waiter)
+        self._wake.set()
+        return waiter
+
+    async def try_to_commit_within(self, usual: float, patience: float) -> Committed | None:
+        """Have the open batch committed without delay: what came of it. None if it is not on record after `patience`
+        seconds or, where the store fails, after the `usual` ones: a store that is only slow is waited for."""
+        self.hasten()
+        waiting = self._next_commit()
+        try:
+            for _ in range(max(1, round(patience / usual))):
+                done, _ = await asyncio.wait({waiting}, timeout=usual)
+                if done:
+                    return waiting.result()
+                if self.failing is not None:
+                    return None
+            return None
+        finally:
+            waiting.cancel()
+
+    async def run(self) -> None:
+        """Commit batches until `close`. Raises what a batch could not be committed for: the crawl must stop."""
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            if not self.batch:
+                if self._closing:
+                    return
+                continue
+            await self._company()
+            self._before_commit(self.batch)
+            self._in_hand, self.batch = self.batch, Batch()
+            waiters, self._waiters = self._waiters, []
+            batch = self._in_hand
+            committed = await self._commit(batch)
+            self._in_hand = None
+            self.commits += 1
+            self.commit_seconds += committed.seconds
+            self.times.note_seconds(committed.seconds)
+            if self.batch or self._closing:
+                self._wake.set()
+            self._on_commit(committed)
+            if committed.put_out:
+                self.on_put_out()
+            for waiter in waiters:
+                if not waiter.done():  # its task may have been cancelled
+                    waiter.set_result(committed)
+
+    async def _commit(self, batch: Batch) -> Committed:
+        """Commit it, if need be after some tries. Raises StoreFailed when patience is at its end."""
+        began, pause = self._clock.monotonic(), FIRST_RETRY
+        while True:
+            try:
+                committed = await self._try_to_commit(batch)
+            except StoreFailed as error:
+                if isinstance(error, DiskFull) and not self.outlasts_full_disk:
+                    raise
+                if self._closing or self._clock.monotonic() - began >= self.patience:
+                    raise
+                if self.failing is None:
+                    self.on_failing(error)
+                self.failing = error
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, LONGEST_RETRY)
+            else:
+                if self.failing is not None:
+                    self.failing = None
+                    self.on_failing(None)
+                return committed
+
+    async def _try_to_commit(self, batch: Batch) -> Committed:
+        loop = asyncio.get_running_loop()
+        slow = loop.call_later(self.slow_after, self._is_slow, True)
+        try:
+            return await loop.run_in_executor(self._executor, self._writer.commit, batch, self._clock.now())
+        finally:
+            slow.cancel()
+            self._is_slow(False)
+
+    def _is_slow(self, slow: bool) -> None:
+        if slow is not self.slow:
+            self.slow = slow
+            self.on_slow(slow)
+
+    async def _company(self) -> None:
+        """Let the batch grow for a moment, unless it is large enough or somebody waits for it."""
+        try:
+            async with asyncio.timeout(self._linger):
+                await self._go.wait()
+        except TimeoutError:
+            pass
+        if not self._closing:
+            self._go.clear()
+
+    def finish(self) -> None:
+        """Commit what is left, then let `run` end."""
+        self._closing = True
+        self._wake.set()
+        self._go.set()
+
+    def close(self) -> None:
+        """After `run` has ended: give the writer's files back."""
+        self._executor.submit(self._writer.close).result()
+        self._executor.shutdown()

@@ -1,0 +1,426 @@
+"""Which URLs are queued again, how many at a time, and when a crawl is over. On a real store and a virtual clock."""
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gossamer.backends.sqlite.requeue import LOOK_AHEAD
+from gossamer.config.policies import recrawl_rules_of
+from gossamer.config.sections import RecrawlRuleSection, RecrawlSection
+from gossamer.crawl.counters import Counters
+from gossamer.crawl.requeue import AT_ONCE, LOW_MARK, STANDSTILL, Requeue
+from gossamer.model.batch import Batch, Committed
+from gossamer.model.states import UrlState
+from gossamer.model.task import PreviousVisit
+from gossamer.model.units import Instant, Seconds
+from gossamer.recrawl.budget import TOKENS
+from gossamer.recrawl.host_backlog import ROOM
+from gossamer.recrawl.planner import RecrawlPlanner
+from gossamer.recrawl.policies import RECRAWL_POLICIES
+from gossamer.recrawl.policy import DAY
+from gossamer.recrawl.price import price_from
+from gossamer.store.threads import WriterThread
+from tests.backends.sqlite.sqlite_store import START, Store, candidate, settlement
+
+KEEP = RecrawlSection(keep_fresh=True, discovery_share=0.0)
+ONCE = RecrawlSection(discovery_share=0.0)
+LONG = Instant(START + 10**9)
+HOUR = 3600.0
+
+
+class Scene:
+    """A store with stored pages, and what queues them again. Commits happen when the test says so."""
+
+    def __init__(self, store: Store, wishes: RecrawlSection, tokens: str | None = None, policy: str = "fixed") -> None:
+        self.store = store
+        self.tally = Counters(store.loader.counters())
+        self.thread = WriterThread(store.writer, store.clock, before_commit=lambda _: None, on_commit=lambda _: None)
+        price = price_from(None, wishes, 1.0, store.now)
+        plans = RecrawlPlanner(wishes, RECRAWL_POLICIES[policy](), recrawl_rules_of(wishes), price)
+        self.refreshing = Requeue(wishes, plans, self.thread, self.tally, store.now, tokens)
+
+    def step(self) -> int:
+        """What the crawl does when `look_at` has come, and the commit of it. How many URLs were queued."""
+        if self.store.now >= self.refreshing.look_at:
+            self.refreshing.order(self.store.now)
+        batch, self.thread.batch = self.thread.batch, Batch()
+        if batch.again is None:
+            return 0
+        self.refreshing.hand_over(batch, self.store.now)
+        committed: Committed = self.store.writer.commit(batch, self.store.now)
+        self.refreshing.committed(committed)
+        return sum(n for _, n in committed.again)
+
+    def visited(self, number: int, again: Instant | None = LONG, *, new: bool = False) -> None:
+        """So many visits, each of which comes to a stored page."""
+        before = None if new else PreviousVisit(1, 0, UrlState.STORED, None, Instant(START), b"x")
+        batch = self.thread.batch
+        for _ in range(number):
+            self.refreshing.settled(before, settlement(1)._replace(available_at=again), batch)
+            self.tally.moved(UrlState.QUEUED, UrlState.STORED)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    store = Store(tmp_path / "crawl.db")
+    yield store
+    store.close()
+
+
+def with_pages(store: Store, dates: list[float]) -> Store:
+    count = len(dates)
+    store.writer.commit(Batch(candidates=[candidate("a.test", n) for n in range(1, count + 1)]), store.now)
+    pages = [
+        settlement(n, body=b"%d" % n)._replace(available_at=Instant(START + date), planned=date)
+        for n, date in enumerate(dates, 1)
+    ]
+    store.writer.commit(Batch(settlements=pages), store.now)
+    return store
+
+
+def test_a_crawl_without_dates_is_over_at_once(store: Store) -> None:
+    for wishes in (ONCE, KEEP):
+        scene = Scene(with_pages(store, []), wishes)
+
+        assert scene.step() == 0
+        assert scene.refreshing.is_over
+
+
+def test_one_that_runs_once_queues_what_was_due_when_it_began_and_no_more(store: Store) -> None:
+    with_pages(store, [-5.0, 5.0])
+    scene = Scene(store, ONCE)
+
+    queued = scene.step()
+    store.clock.advance(Seconds(60.0))  # now the other one is due as well
+
+    assert (queued, scene.step()) == (1, 0)
+    assert scene.refreshing.is_over
+
+
+def test_one_that_keeps_fresh_waits_for_the_next_date(store: Store) -> None:
+    with_pages(store, [-5.0, 50.0])
+    scene = Scene(store, KEEP)
+
+    queued = scene.step()
+    scene.refreshing.order(store.now)
+
+    assert queued == 1
+    assert not scene.refreshing.is_over
+    assert scene.refreshing.look_at == START + 50.0
+    store.clock.advance(Seconds(50.0))
+    assert scene.step() == 1
+
+
+def test_a_date_that_a_visit_brings_may_be_the_next_one(store: Store) -> None:
+    with_pages(store, [50.0])
+    scene = Scene(store, KEEP)
+    scene.step()
+
+    scene.visited(1, Instant(START + 20.0), new=True)
+    scene.refreshing.order(store.now)
+
+    assert scene.refreshing.look_at == START + 20.0
+
+
+def test_no_more_wait_than_a_batch_and_the_mark_below_which_more_are_queued(store: Store) -> None:
+    with_pages(store, [-1.0] * (2 * AT_ONCE))
+    scene = Scene(store, KEEP)
+
+    first, second = scene.step(), scene.step()
+    scene.visited(AT_ONCE - LOW_MARK + 1)
+    third = scene.step()
+
+    assert (first, second, third) == (AT_ONCE, 0, AT_ONCE)
+
+
+def test_a_budget_is_never_exceeded_and_used_as_far_as_anything_is_due(store: Store) -> None:
+    with_pages(store, [-1.0] * 900)
+    scene = Scene(store, RecrawlSection(keep_fresh=True, discovery_share=0.0, budget=240.0))
+    total = 0
+    for hour in range(48):
+        total += scene.step()
+        scene.visited(scene.refreshing.backlog)
+        assert total <= 240.0 / 24 * (hour + 1) + 1e-6
+        store.clock.advance(Seconds(3600.0))
+
+    assert total == 480
+
+
+def test_a_budget_that_is_left_unused_pays_for_early_visits(store: Store) -> None:
+    with_pages(store, [8 * HOUR] * 400)  # all planned for the same moment
+    scene = Scene(store, RecrawlSection(keep_fresh=True, discovery_share=0.0, budget=240.0), policy="optimal")
+    made = []
+    for _ in range(8):
+        store.clock.advance(Seconds(HOUR - 1.0))
+        made.append(sum(scene.step() for _ in range(3)))
+        scene.visited(scene.refreshing.backlog)
+
+    assert made[:3] == [0, 0, 0]  # half of the gap has not passed
+    assert all(5 <= number <= 10 for number in made[4:])  # of ten in an hour
+
+
+@pytest.mark.parametrize("policy", ["fixed", "optimal"])
+def test_without_a_price_or_with_a_gap_that_is_a_rule_nothing_is_early(store: Store, policy: str) -> None:
+    with_pages(store, [8 * HOUR] * 40)
+    rules = () if policy == "fixed" else (RecrawlRuleSection(pattern="*", interval=8 * HOUR),)
+    wishes = RecrawlSection(keep_fresh=True, discovery_share=0.0, budget=240.0, rules=rules)
+    scene = Scene(store, wishes, policy=policy)
+    scene.step()
+    store.clock.advance(Seconds(7 * HOUR))
+
+    assert scene.step() == 0
+    assert scene.refreshing.look_at == START + 8 * HOUR
+
+
+def test_what_was_spent_of_a_budget_is_remembered(store: Store) -> None:
+    with_pages(store, [-1.0] * 50)
+    wishes = RecrawlSection(keep_fresh=True, discovery_share=0.0, budget=240.0)
+    scene = Scene(store, wishes)
+    spent = scene.step()
+    batch = Batch(settlements=[settlement(1)])
+    scene.refreshing.hand_over(batch, store.now)
+
+    again = Scene(store, wishes, batch.facts[TOKENS])
+
+    assert spent == 10
+    assert again.step() == 0
+
+
+def test_one_that_runs_once_leaves_what_its_budget_does_not_pay_for(store: Store) -> None:
+    with_pages(store, [-1.0] * 50)
+    scene = Scene(store, RecrawlSection(budget=20.0))
+
+    assert scene.step() == 20
+    scene.visited(20)
+    scene.refreshing.order(store.now)
+    assert scene.refreshing.is_over
+
+
+def test_while_new_urls_wait_they_get_their_share(store: Store) -> None:
+    with_pages(store, [-1.0] * 1_100)
+    wishes = RecrawlSection(keep_fresh=True, discovery_share=0.5, refresh_share=0.0)
+    store.writer.commit(Batch(candidates=[candidate("b.test", n) for n in range(5_000, 8_000)]), store.now)
+    scene = Scene(store, wishes)
+
+    first = scene.step()
+    scene.visited(first)
+    store.clock.advance(Seconds(2.0))
+    without_credit = scene.step()
+    scene.visited(40, new=True)
+    store.clock.advance(Seconds(2.0))
+
+    assert first == AT_ONCE
+    assert without_credit == 0
+    assert scene.step() == 40
+
+
+@pytest.mark.parametrize(("dear", "share"), [(False, 0.1), (True, 0.8)])
+def test_while_both_wait_visits_go_to_those_that_are_worth_more_but_for_a_floor(
+    store: Store, dear: bool, share: float
+) -> None:
+    with_pages(store, [-1.0] * 4_000)
+    store.writer.commit(Batch(candidates=[candidate("b.test", n) for n in range(5_000, 12_000)]), store.now)
+    scene = Scene(store, RecrawlSection(keep_fresh=True, discovery_share=0.2), policy="optimal")
+    if dear:
+        scene.refreshing.recrawling.price.price = 1e6
+    scene.visited(scene.step())  # what may be queued before anything is known of shares
+    new = again = 0
+    for _ in range(30):
+        scene.visited(20, new=True)
+        store.clock.advance(Seconds(2.0))
+        queued = scene.step()
+        scene.visited(queued)
+        new, again = new + 20, again + queued
+
+    assert again / (again + new) == pytest.approx(share, abs=0.02)
+
+
+def test_what_is_queued_beside_new_urls_does_not_wait_behind_them(store: Store) -> None:
+    with_pages(store, [-1.0])
+    alone, beside = Scene(store, KEEP), Scene(store, KEEP)
+    beside.tally.total["state:queued"] += 1_000
+
+    for scene in (alone, beside):
+        scene.refreshing.order(store.now)
+
+    orders = [scene.thread.batch.again for scene in (alone, beside)]
+    assert [order is not None and order.ahead for order in orders] == [False, True]
+
+
+def test_refreshing_alone_uses_up_no_credit_for_the_time_when_new_urls_come(store: Store) -> None:
+    with_pages(store, [-1.0] * 3 * AT_ONCE)
+    scene = Scene(store, RecrawlSection(keep_fresh=True), policy="optimal")
+    for _ in range(2):
+        scene.visited(scene.step())
+    scene.tally.total["state:queued"] += 1_000
+
+    scene.visited(90, new=True)
+    store.clock.advance(Seconds(2.0))
+
+    assert scene.step() >= 10
+
+
+def test_other_wishes_hold_at_once(store: Store) -> None:
+    with_pages(store, [-1.0] * 500 + [90.0])
+    scene = Scene(store, ONCE)
+
+    scene.refreshing.change_to(RecrawlSection(keep_fresh=True, budget=24.0), store.now)
+    nothing_saved = scene.step()
+    store.clock.advance(Seconds(7_200.0))
+
+    assert nothing_saved == 0
+    assert scene.step() == 1  # an hour's worth at most
+    assert not scene.refreshing.is_over
+    assert scene.refreshing.pace.budget == 24.0
+    scene.refreshing.change_to(KEEP, store.now)
+    scene.visited(1)
+    assert scene.step() == 500
+
+
+def test_a_crawl_is_not_held_up_by_urls_that_were_settled_otherwise(store: Store) -> None:
+    with_pages(store, [-1.0] * (LOW_MARK + 5) + [70.0])
+    scene = Scene(store, KEEP)
+    scene.step()
+    scene.tally.total["state:queued"] = 0
+
+    over = scene.refreshing.nothing_waits()
+    scene.refreshing.order(store.now)
+
+    assert not over
+    assert scene.refreshing.look_at == START + 70.0 < math.inf
+
+
+def with_hosts(store: Store, hosts: list[list[float]], state: UrlState = UrlState.STORED) -> Store:
+    """Pages of several hosts, by their dates from the start on. All were visited ten days before."""
+    number, settled = 1, []
+    for host_id, dates in enumerate(hosts, 1):
+        store.writer.commit(
+            Batch(candidates=[candidate(f"h{host_id}.test", number + k) for k in range(len(dates))]), store.now
+        )
+        for date in dates:
+            page = settlement(number, host_id=host_id, state=state, body=b"%d" % number)
+            settled.append(page._replace(available_at=Instant(START + date), planned=10 * DAY + date))
+            number += 1
+    store.writer.commit(Batch(settlements=settled), store.now)
+    return store
+
+
+def queued_by_host(store: Store) -> dict[int, int]:
+    return dict(store.db.execute("SELECT host_id, count(*) FROM urls WHERE state = 0 GROUP BY host_id").fetchall())
+
+
+def scene_of(store: Store, wishes: RecrawlSection, policy: str) -> Scene:
+    scene = Scene(store, wishes, policy=policy)
+    store.writer._when_due = scene.refreshing.recrawling.dates.when_due
+    return scene
+
+
+@pytest.mark.parametrize("state", [UrlState.STORED, UrlState.MISSING])
+@pytest.mark.parametrize("policy", RECRAWL_POLICIES)
+def test_a_host_with_much_that_is_due_does_not_keep_others_from_being_queued(
+    store: Store, policy: str, state: UrlState
+) -> None:
+    with_hosts(store, [[-500.0 + k for k in range(400)], [-5.0]], state)
+    scene = scene_of(store, KEEP, policy)
+
+    queued = scene.step()
+
+    assert queued == ROOM + 1
+    assert queued_by_host(store) == {1: ROOM, 2: 1}
+    assert scene.step() == 0
+    assert scene.refreshing.look_at > store.now  # the others come when there is room
+    scene.visited(ROOM)
+    store.clock.advance(Seconds(60.0))
+    assert 0 < scene.step() <= ROOM
+
+
+@pytest.mark.parametrize("policy", RECRAWL_POLICIES)
+def test_of_a_crawl_that_runs_once_no_host_keeps_others_from_being_queued_either(store: Store, policy: str) -> None:
+    with_hosts(store, [[-5000.0 + k for k in range(2 * AT_ONCE)], [-50.0] * 40, [-5.0]])
+    dates = store.rows("SELECT id, available_at FROM urls ORDER BY id")
+    scene = scene_of(store, ONCE, policy)
+
+    for _ in range(3):
+        scene.step()
+
+    assert queued_by_host(store) == {1: ROOM, 2: ROOM, 3: 1}
+    assert store.rows("SELECT id, available_at FROM urls ORDER BY id") == dates  # nothing is put off
+
+
+def test_one_that_runs_once_queues_all_that_is_due_however_much_is_on_one_host(store: Store) -> None:
+    with_hosts(store, [[-5000.0 + k // 7 for k in range(3000)], [-50.0] * 40, [100.0]])
+    scene = scene_of(store, ONCE, "optimal")
+
+    steps = 0
+    while not scene.refreshing.is_over:
+        scene.step()
+        scene.visited(scene.refreshing.backlog)
+        steps += 1
+
+    assert queued_by_host(store) == {1: 3000, 2: 40}
+    assert steps < 20
+
+
+def test_one_that_runs_once_looks_again_when_dates_were_brought_forward(store: Store) -> None:
+    with_hosts(store, [[-50.0] * 3])
+    scene = scene_of(store, ONCE, "optimal")
+    scene.refreshing.committed(store.writer.commit(Batch(), store.now)._replace(reported=1))
+
+    scene.step()
+    over = scene.refreshing.is_over
+    scene.step()
+
+    assert (over, scene.refreshing.is_over) == (False, True)
+
+
+def test_if_what_is_queued_hardly_moves_more_is_queued(store: Store) -> None:
+    with_hosts(store, [[-500.0] * 20] * 60 + [[-5.0]])  # many hosts, none of which has too long a line
+    scene = scene_of(store, KEEP, "fixed")
+
+    assert (scene.step(), scene.step()) == (AT_ONCE, 0)
+    scene.visited(LOW_MARK // 4)
+    scene.step()
+    store.clock.advance(Seconds(STANDSTILL))
+    assert scene.step() == 0  # it moves
+    assert scene.refreshing.look_at == store.now + STANDSTILL
+    store.clock.advance(Seconds(STANDSTILL))
+
+    assert scene.step() == 1201 - AT_ONCE <= LOW_MARK
+    assert queued_by_host(store)[61] == 1
+
+
+def test_when_the_price_has_fallen_far_everything_is_planned_anew(store: Store) -> None:
+    with_hosts(store, [[100 * DAY] * (LOOK_AHEAD + 100)])
+    scene = scene_of(store, RecrawlSection(keep_fresh=True, discovery_share=0.0, budget=5000.0), "optimal")
+    plans = scene.refreshing.recrawling
+    store.writer._plan_anew = plans.dates.plan_anew
+    for _ in range(LOOK_AHEAD + 100):
+        plans.price.plan(None, 20.0)
+    scene.step()
+    demand = plans.price.demand
+    plans.price.step(store.now / DAY + 0.001)
+    plans.price.price = 0.01
+
+    steps = 0
+    store.clock.advance(Seconds(1.0))
+    while plans.price.has_fallen() or scene.refreshing._walk is not None:
+        scene.step()
+        store.clock.advance(Seconds(1.0))
+        steps += 1
+
+    assert steps == 2  # a thousand at a time
+    latest = store.value("SELECT max(available_at) FROM urls")
+    assert isinstance(latest, float)
+    assert latest < START + DAY
+    assert plans.price.demand > 10 * demand
+
+
+def test_without_a_budget_nothing_is_planned_anew(store: Store) -> None:
+    with_hosts(store, [[10 * DAY] * 5])
+    scene = scene_of(store, KEEP, "optimal")
+    scene.refreshing.recrawling.price.price *= 0.01
+    scene.step()
+
+    assert scene.refreshing._walk is None

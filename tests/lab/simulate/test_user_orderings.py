@@ -1,0 +1,164 @@
+"""Orderings of users: the example of the documents, installed as a package of its own, and packages that are broken."""
+
+import importlib
+import json
+import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gossamer.cli.main import main
+from gossamer.config.plugins import ORDERINGS_GROUP, orderings
+from gossamer.errors import UsageError
+from gossamer.frontier.orderings import ORDERINGS, Ordering
+from gossamer.lab.simulate.graph import LinkGraph, graph_of_web, pagerank
+from gossamer.lab.simulate.policies import CrawlFacts, policy_of
+from gossamer.lab.simulate.replay import POINTS, crawl_order, seed_pages
+from gossamer.lab.simweb.config import preset
+
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "EXTENDING.md"
+WEB = ["--web", "simweb", "--hosts", "12", "--pages", "400"]
+
+
+class Site:
+    """A folder on the path, as packages are installed into one."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.modules: list[str] = []
+
+    def install(self, module: str, code: str, entries: dict[str, str]) -> None:
+        """A module, and what pip writes beside it from the entry points of its pyproject.toml."""
+        self.modules.append(module)
+        (self._folder / f"{module}.py").write_text(code, encoding="utf-8")
+        info = self._folder / f"{module}-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n", encoding="utf-8")
+        lines = [f"[{ORDERINGS_GROUP}]", *(f"{name} = {value}" for name, value in entries.items())]
+        (info / "entry_points.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        importlib.invalidate_caches()
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    monkeypatch.syspath_prepend(tmp_path)
+    made = Site(tmp_path)
+    yield made
+    for module in made.modules:
+        sys.modules.pop(module, None)
+
+
+def example() -> tuple[str, dict[str, str]]:
+    """The code of the page, and its entry points."""
+    text = PAGE.read_text(encoding="utf-8").partition("## An ordering")[2].partition("## A recrawl policy")[0]
+    (code,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    (project,) = re.findall(r"```\n(\[project\.entry-points.*?)```", text, flags=re.DOTALL)
+    assert (code + project).count("\n") <= 20
+    return code, tomllib.loads(project)["project"]["entry-points"][ORDERINGS_GROUP]
+
+
+def shortest_first(graph: LinkGraph, seeds: list[int], rest: int = 0) -> list[int]:
+    """What the page says in words, sorted anew at every step."""
+    lengths = [len(url) for url in graph.urls or ()]
+    entered, fetched = list(seeds), list[int]()
+    free_at: dict[int, int] = {}
+    slot = 0
+    while len(fetched) < len(entered):
+        ready = [p for p in entered if p not in fetched and free_at.get(graph.site_of[p], 0) <= slot]
+        if ready:
+            visits = [graph.site_of[page] for page in fetched]
+            best = min(ready, key=lambda page: lengths[page] + 10 * visits.count(graph.site_of[page]))
+            fetched.append(best)
+            free_at[graph.site_of[best]] = slot + rest
+            entered += [link for link in graph.links_of(best) if link not in entered]
+        slot += 1
+    return fetched
+
+
+def test_the_example_of_the_documents_orders_a_crawl_as_its_formula_says(
+    site: Site, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, entries = example()
+    site.install("short_first", code, entries)
+    graph = graph_of_web(preset("demo", hosts=12, pages=400, max_host_pages=0))
+    seeds = seed_pages(graph, 10, 1)
+
+    for rest in (0, 5):
+        policy = policy_of(orderings()["short-first"])(CrawlFacts(graph.site_of, graph.suffix_of, graph.urls))
+        assert list(crawl_order(graph, policy, seeds, rest=rest)) == shortest_first(graph, seeds, rest)
+
+    assert main(["simulate", *WEB, "--order", "short-first", "--rest", "0", "--sets", "1", "--json"]) == 0
+    (curve,) = json.loads(capsys.readouterr().out)["curves"]
+    ranks = pagerank(graph)
+    first = shortest_first(graph, seeds)
+    expected = [100 * sum(ranks[page] for page in first[: round(graph.pages * x / 100)]) for x in POINTS]
+    assert curve["shares"] == pytest.approx(expected, abs=0.001)
+
+
+BROKEN = {
+    "absent": ("no_such_module:Thing", "cannot be imported: ModuleNotFoundError: No module named 'no_such_module'"),
+    "falls": ("broken:no_such_name", "cannot be imported: AttributeError"),
+    "other": ("broken:Other", "is no subclass of gossamer.frontier.orderings.Ordering"),
+    "made": ("broken:made", "is no subclass of gossamer.frontier.orderings.Ordering"),
+    "needy": ("broken:Needy", "cannot be made: TypeError"),
+    "nameless": ("broken:Nameless", "calls itself 'bfs'"),
+}
+BROKEN_CODE = """
+from gossamer.frontier.orderings import Ordering
+
+class Other: ...
+class Nameless(Ordering): ...
+class Needy(Ordering):
+    def __init__(self, something): ...
+made = Ordering()
+"""
+
+
+def test_a_broken_ordering_is_told_by_name_when_it_is_asked_for_and_the_others_work(
+    site: Site, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, entries = example()
+    site.install("short_first", code, entries)
+    site.install("broken", BROKEN_CODE, {name: value for name, (value, _) in BROKEN.items()})
+
+    found = orderings()
+
+    assert found.keys() == {*ORDERINGS, *BROKEN, "short-first"}
+    assert [found[name]().name for name in (*ORDERINGS, "short-first")] == [*ORDERINGS, "short-first"]
+    for name, (value, complaint) in BROKEN.items():
+        with pytest.raises(UsageError, match=re.escape(f"the ordering {name!r} ({value} of broken) {complaint}")):
+            found[name]()
+        assert main(["simulate", *WEB, "--order", name]) == 2
+        assert f"gossamer: error: the ordering {name!r}" in capsys.readouterr().err
+    assert main(["simulate", *WEB, "--order", "bfs", "--sets", "1"]) == 0
+
+
+def test_the_names_of_our_own_orderings_cannot_be_taken(site: Site) -> None:
+    site.install(
+        "pirate",
+        "from gossamer.frontier.orderings import Ordering\nclass Pirate(Ordering):\n    name = 'mercator'\n",
+        {"mercator": "pirate:Pirate"},
+    )
+
+    assert type(orderings()["mercator"]()) is ORDERINGS["mercator"]
+
+
+def test_without_packages_of_users_there_are_our_own_orderings() -> None:
+    found = orderings()
+
+    assert all(isinstance(found[name](), Ordering) for name in ORDERINGS)
+
+
+def test_an_order_that_nobody_has_is_told_with_those_that_there_are(
+    site: Site, capsys: pytest.CaptureFixture[str]
+) -> None:
+    site.install("short_first", *example())
+
+    assert main(["simulate", *WEB, "--order", "long-first"]) == 2
+
+    err = capsys.readouterr().err
+    assert "--order: 'long-first' is none of mercator, bfs" in err
+    assert "short-first" in err

@@ -1,0 +1,178 @@
+"""When a URL whose date has come is due in fact: at the price of its host, and when there is room in line."""
+
+import pytest
+
+from gossamer.config.sections import RecrawlRuleSection, RecrawlSection
+from gossamer.model.batch import Batch
+from gossamer.model.facts import DomainFacts
+from gossamer.model.requeue import DueUrl, ReportedChange
+from gossamer.model.states import UrlState
+from gossamer.model.task import HostRecord
+from gossamer.model.units import HostId, Instant, Url
+from gossamer.recrawl.change_hints import HostChangeHistory, HostTrust
+from gossamer.recrawl.estimate import HostRates
+from gossamer.recrawl.host_backlog import ROOM, HostBacklogs
+from gossamer.recrawl.planner import RecrawlPlanner
+from gossamer.recrawl.policy import DAY
+from gossamer.recrawl.rules import GAPS, PageStatus
+from tests.recrawl.test_planner import HOST, NOW, PAGE, answer, past, recrawling, visit
+
+A = HostId(1)
+VISITED = Instant(NOW - 14 * DAY)
+REPORTING = HostTrust(reports=40, confirmed=40, changes=50, foretold=40)
+
+
+def due(**more: object) -> DueUrl:
+    place = (7, A, HOST, Url("http://a.test/p"), UrlState.STORED, "text/html", VISITED)
+    usual = DueUrl(*place, 14 * DAY, 2.0, 40.0, None, None, 0, None, 0.2)
+    return usual._replace(**more)  # type: ignore[arg-type]
+
+
+def dear(wishes: RecrawlSection | None = None, times: float = 30.0) -> RecrawlPlanner:
+    """A crawl that knows a host whose visits cost so many times the price."""
+    plans = recrawling(wishes)
+    plans.lines.prices.remember(A, times * plans.price.price)
+    return plans
+
+
+def test_a_page_is_put_off_until_its_visit_is_worth_the_price_of_its_host() -> None:
+    plans = dear()
+    later = plans.dates.when_due(due(), 0, NOW)
+
+    assert later is not None and later.planned is not None
+    assert later.until == VISITED + later.planned
+    assert later.planned > 20 * DAY
+    assert plans.dates.when_due(due(), 0, Instant(later.until)) is None
+
+
+def test_a_page_that_is_worth_the_price_of_its_host_is_queued() -> None:
+    assert dear(times=1.0).dates.when_due(due(visited=Instant(NOW - 60 * DAY)), 0, NOW) is None
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        {"host_id": HostId(2)},  # which is not dear
+        {"state": UrlState.REDIRECT},
+        {"sitemap": 1},
+        {"mime": "application/rss+xml"},
+        {"planned": GAPS[PageStatus.NEAR_DUPLICATE]},
+        {"visited": None},
+        {"url": Url("http://a.test/news")},  # the rule below
+    ],
+)
+def test_what_no_price_decides_is_not_put_off_for_it(what: dict[str, object]) -> None:
+    rule = RecrawlRuleSection(pattern="*/news", interval=60.0)
+
+    assert dear(RecrawlSection(rules=(rule,))).dates.when_due(due(**what), 0, NOW) is None
+
+
+def test_a_page_that_a_trusted_list_reports_is_not_put_off() -> None:
+    plans = dear()
+    plans._hosts[A] = HostChangeHistory(trust=REPORTING)
+
+    assert plans.dates.when_due(due(modified=Instant(NOW - DAY)), 0, NOW) is None
+    assert plans.dates.when_due(due(modified=Instant(VISITED - DAY)), 0, NOW) is not None
+
+
+def test_what_finds_a_full_line_comes_later_as_it_was_planned() -> None:
+    dates = recrawling().dates
+
+    assert dates.when_due(due(), ROOM - 1, NOW) is None
+    later = dates.when_due(due(), ROOM, NOW)
+    assert later is not None
+    assert (later.until > NOW, later.planned) == (True, None)
+
+
+def test_what_is_put_off_asks_for_fewer_visits() -> None:
+    plans = recrawling()
+    plans.price.plan(None, 2.0)
+
+    plans.put_off([(2 * DAY, 8 * DAY), (2 * DAY, None)])
+
+    assert plans.price.demand == pytest.approx(1 / 8)
+
+
+@pytest.mark.parametrize(
+    ("changing", "believed"),
+    [
+        (None, True),
+        (HostChangeHistory(trust=REPORTING).to_text(), True),
+        (HostChangeHistory().to_text(), False),
+        ("", False),
+    ],
+)
+def test_of_a_host_that_is_not_in_memory_its_row_says_whether_its_reports_are_believed(
+    changing: str | None, believed: bool
+) -> None:
+    page = ReportedChange(
+        *(7, HostId(9), HOST, Url("http://a.test/p"), "text/html", VISITED, Instant(NOW - DAY)),
+        *(2.0, 20.0, 0.2, changing),
+    )
+
+    assert (recrawling().dates.when_reported(page) is not None) is believed
+    assert recrawling().believes_reports_of(HOST) is None
+
+
+def test_a_late_visit_to_a_dear_host_is_planned_at_its_price_and_told_with_what_is_known_of_it() -> None:
+    cheap, plans = recrawling(), dear()
+    before = past(one=2.0, two=40.0)
+    usual = cheap.plan(visit(before), PAGE, NOW, "text/html", changed=False)
+    planned = plans.plan(visit(before), PAGE, NOW, "text/html", changed=False)
+    batch = Batch()
+    plans.hand_over(batch, NOW, 0)
+
+    assert usual.gap is not None and planned.gap is not None
+    assert planned.gap > 1.5 * usual.gap
+    assert HostChangeHistory.from_text(batch.changing[A]).price == plans.lines.prices.of(A, 0.0) > 0
+
+
+def test_a_first_visit_to_a_dear_host_is_planned_at_its_price() -> None:
+    first = dear().document(visit(), answer(), NOW, "text/html", b"x" * 20, None)
+
+    assert first.gap is not None
+    assert first.gap > 20 * DAY
+
+
+def test_a_host_that_has_a_price_of_its_own_on_record_goes_on_with_it() -> None:
+    plans = recrawling()
+    text = HostChangeHistory().to_text(3 * plans.price.price)
+
+    plans.begin(HostRecord(A, HOST, 1, DomainFacts(), 1, NOW, 0.1, None, changing=text))
+
+    assert plans.lines.prices.of(A, plans.price.price) == 3 * plans.price.price
+
+
+def test_a_visit_that_was_tried_in_vain_before_says_nothing_of_the_line() -> None:
+    late = past(at=Instant(NOW - 40 * DAY))
+    tried = visit(late)
+    tried = tried._replace(task=tried.task._replace(tries=1))
+    prices = []
+    for one in (visit(late), tried):
+        plans = recrawling()
+        plans.lines = HostBacklogs(Instant(NOW - 90 * DAY))
+        plans.plan(one, PAGE, NOW, "text/html", changed=False)
+        prices.append(len(plans.lines.prices))
+
+    assert prices == [1, 0]
+
+
+def test_a_page_that_was_planned_when_visits_were_dearer_comes_sooner() -> None:
+    plans = recrawling()
+    sooner = plans.dates.plan_anew(due(planned=300 * DAY))
+
+    assert sooner is not None and sooner.planned is not None
+    assert sooner.planned < 100 * DAY
+    assert sooner.until == VISITED + sooner.planned
+    assert plans.dates.plan_anew(due(planned=sooner.planned)) is None  # as it is
+
+
+def test_a_host_that_is_not_in_memory_is_known_by_its_row() -> None:
+    quiet = HostChangeHistory(rates=HostRates(500, 0.05)).to_text()
+    of_host, usual = (
+        recrawling().dates.plan_anew(due(planned=360 * DAY, one=None, two=None, changing=changing))
+        for changing in (quiet, None)
+    )
+
+    assert of_host is not None and usual is not None
+    assert of_host.until > usual.until

@@ -1,0 +1,122 @@
+"""Lines before hosts: what of a delay is the host's doing, and when is there room?"""
+
+import pytest
+
+from gossamer.model.units import HostId, Instant
+from gossamer.recrawl.host_backlog import ROOM, HostBacklogs
+from gossamer.recrawl.policy import DAY
+from gossamer.recrawl.price import MOST
+
+START = Instant(1_800_000_000.0)
+A, B = HostId(1), HostId(2)
+GAP = 10 * DAY
+
+
+def visited(lines: HostBacklogs, date: float, now: float, host: HostId = A) -> float:
+    """A page whose date was `date` is visited `now`, both in days from the start. The price; 1 is the usual one."""
+    before = Instant(START + date * DAY - GAP)
+    return lines.visited(host, now=Instant(START + now * DAY), before=before, gap=GAP, usual=1.0, pages=10)
+
+
+def looked(lines: HostBacklogs, up_to: float, now: float) -> None:
+    lines.looked(START + up_to * DAY, Instant(START + now * DAY))
+
+
+def test_a_visit_that_waited_for_its_turn_makes_its_host_dearer() -> None:
+    lines = HostBacklogs(START)
+    looked(lines, 1.0, 1.0)
+
+    assert visited(lines, date=1.0, now=4.0) > 1.0
+    assert (A in lines.prices, B in lines.prices) == (True, False)
+
+
+def test_what_was_due_before_the_crawl_began_is_late_from_then_on() -> None:
+    assert visited(HostBacklogs(START), date=-30.0, now=0.1) == 1.0
+    assert visited(HostBacklogs(START), date=-30.0, now=3.0) > 1.0
+
+
+def test_what_the_budget_held_up_is_late_from_when_it_was_looked_at() -> None:
+    lines = HostBacklogs(START)
+    looked(lines, 1.0, 1.0)  # in time
+    looked(lines, 2.0, 6.0)  # dates up to the second day: four days late
+    looked(lines, 3.0, 7.0)
+
+    assert visited(lines, date=1.5, now=6.1) == 1.0
+    assert visited(lines, date=2.5, now=7.1) == 1.0
+    assert visited(lines, date=0.5, now=6.1) > 1.0  # this one was in line
+
+
+def test_only_so_many_looks_are_remembered() -> None:
+    lines = HostBacklogs(START)
+    for day in range(1, 1000):
+        looked(lines, day, day + 5.0)
+
+    assert visited(lines, date=2.0, now=1004.1) > 1.0
+    assert visited(lines, date=999.0, now=1004.1, host=B) == 1.0
+
+
+def test_those_before_dear_hosts_are_told_apart() -> None:
+    lines = HostBacklogs(START)
+    lines.queued({A: 3, B: 2})
+    before = lines.held_up
+    visited(lines, date=0.0, now=3.0)
+    dear = lines.held_up
+    lines.served(A, START)
+    lines.served(B, START)
+    lines.queued({A: 5})
+
+    assert (before, dear, lines.held_up) == (0, 3, 7)
+    assert lines.waiting == {A: 7, B: 1}
+    lines.left(A)
+    assert (lines.held_up, lines.waiting) == (0, {B: 1})
+    lines.forget()
+    assert lines.waiting == {}
+
+
+def test_a_host_that_is_no_longer_dear_holds_nothing_up() -> None:
+    lines = HostBacklogs(START)
+    lines.queued({A: 4})
+    visited(lines, date=0.0, now=0.5)
+    for _ in range(20):
+        visited(lines, date=1.0, now=1.0)
+
+    assert (A in lines.prices, lines.held_up) == (False, 0)
+
+
+def test_room_comes_when_those_before_have_been_visited() -> None:
+    lines = HostBacklogs(START)
+    unknown = lines.room_at(A, ROOM, START, START)
+    lines.queued({A: 10})
+    for k in range(9):
+        lines.served(A, START + 3600.0 * k)  # one in an hour
+
+    assert START < unknown < START + 60.0
+    assert lines.room_at(A, ROOM, START, START) == pytest.approx(START + 0.8 * ROOM * 3600.0)
+
+
+def test_a_host_before_which_nobody_waits_is_not_taken_to_be_slow() -> None:
+    lines = HostBacklogs(START)
+    for k in range(1, 20):
+        lines.queued({A: 2})
+        lines.served(A, START + 3600.0 * k)
+        lines.served(A, START + 3600.0 * k + 5.0)
+
+    assert lines.room_at(A, ROOM, START, START) < START + 60.0
+
+
+def test_what_waits_for_a_host_of_which_nothing_is_known_is_looked_at_less_and_less_often() -> None:
+    lines = HostBacklogs(START)
+    looks, now = 0, START
+    while now < START + 30 * DAY:
+        now, looks = Instant(lines.room_at(A, ROOM, now, START - 5 * DAY)), looks + 1
+
+    assert looks < 100
+
+
+def test_only_so_many_hosts_are_remembered_as_slow() -> None:
+    lines = HostBacklogs(START)
+    for host in range(MOST + 100):
+        lines.queued({HostId(host): 2})
+        lines.served(HostId(host), START)
+
+    assert len(lines._turns) == MOST

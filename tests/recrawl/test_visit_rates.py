@@ -1,0 +1,88 @@
+"""Visits a day of late, and how fresh that leaves the copies."""
+
+import pytest
+
+from gossamer.model.units import Instant
+from gossamer.recrawl.budget import VisitRates
+from gossamer.recrawl.change_hints import HostChangeHistory
+from gossamer.recrawl.estimate import HostRates
+from gossamer.recrawl.freshness import figures_on_record, freshness_of
+
+DAY = 86_400.0
+START = Instant(1.7e9)
+
+
+def steady(days: float, *, refreshes: int, discoveries: int, every: float = 600.0) -> tuple[VisitRates, Instant]:
+    """A crawl that goes on evenly; so many of each in every step."""
+    pace, now = VisitRates(START), START
+    for _ in range(int(days * DAY / every)):
+        now = Instant(now + every)
+        pace.refreshes += refreshes
+        pace.discoveries += discoveries
+        pace.fold(now)
+    return pace, now
+
+
+@pytest.mark.parametrize("days", [0.05, 1.0, 10.0])
+def test_an_even_pace_is_told_whatever_the_age_of_the_crawl(days: float) -> None:
+    pace, now = steady(days, refreshes=3, discoveries=1)
+
+    assert pace.a_day(now) == pytest.approx((144.0, 432.0), rel=0.2 if days < 1 else 0.02)
+
+
+def test_what_lies_days_back_counts_no_more() -> None:
+    pace, now = steady(5.0, refreshes=3, discoveries=0)
+
+    assert pace.a_day(Instant(now + 10 * DAY))[1] < 1.0
+
+
+def test_a_restart_changes_nothing() -> None:
+    pace, now = steady(2.0, refreshes=3, discoveries=1)
+    pace.budget = 500.0
+
+    again = VisitRates(Instant(now + 60.0), pace.to_text())
+
+    assert again.a_day(now) == pace.a_day(now)
+    assert again.budget == 500.0
+    assert VisitRates(now, VisitRates(now).to_text()).budget is None
+
+
+def test_a_clock_that_stands_still_or_goes_back_gives_numbers_all_the_same() -> None:
+    pace = VisitRates(START)
+    pace.refreshes += 5
+    pace.fold(START)
+    pace.fold(Instant(START - DAY))
+
+    assert pace.a_day(START) == pytest.approx((0.0, 5 * DAY))
+
+
+def test_a_page_is_fresh_with_the_chance_that_its_estimate_gives() -> None:
+    sample = [(1.0, 10.0, Instant(START - 10 * DAY), None), (1.0, 10.0, START, None)]
+
+    assert freshness_of(sample, START) == pytest.approx(0.75)
+    assert freshness_of([], START) is None
+
+
+def test_a_page_seen_once_is_as_fresh_as_the_pages_of_its_host_let_expect() -> None:
+    quiet = HostChangeHistory(HostRates(1_000, 0.1)).to_text()
+    restless = HostChangeHistory(HostRates(1_000, 10_000.0)).to_text()
+    week_ago = Instant(START - 7 * DAY)
+
+    still = freshness_of([(None, None, week_ago, quiet)], START)
+    moved = freshness_of([(None, None, week_ago, restless)], START)
+
+    assert still is not None and moved is not None
+    assert still > 0.95 > 0.3 > moved
+
+
+def test_what_is_on_record_makes_the_figures() -> None:
+    pace, now = steady(3.0, refreshes=3, discoveries=1)
+    pace.budget = 864.0
+
+    figures = figures_on_record(sample=[], price="2.5 100.0 1400 3", pace=pace.to_text(), overdue=3, waiting=4, now=now)
+    nothing = figures_on_record(sample=[], price=None, pace=None, overdue=0, waiting=0, now=now)
+
+    assert (figures.price, figures.asked, figures.scheduled) == (2.5, 100.0, 1_400)
+    assert (figures.overdue, figures.waiting, figures.dear_hosts) == (3, 4, 3)
+    assert figures.budget_used == pytest.approx(0.5, rel=0.02)
+    assert (nothing.price, nothing.fresh, nothing.budget_used) == (None, None, None)

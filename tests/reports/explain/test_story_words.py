@@ -1,0 +1,193 @@
+"""The story in words and as an object."""
+
+import dataclasses
+import json
+from dataclasses import replace
+
+import pytest
+
+from gossamer.frontier.orderings import ORDERINGS
+from gossamer.model.facts import HostOverride
+from gossamer.model.formats import LongLink
+from gossamer.model.states import UrlState
+from gossamer.model.task import Via
+from gossamer.model.units import Instant, Seconds, Url
+from gossamer.model.url_record import Bounded, Facts, FailureFact, QueueFact, RecordCheck, SeedPlace, Step
+from gossamer.reports.explain.build import build_story
+from gossamer.reports.explain.render import story_lines, story_object
+from gossamer.reports.explain.story import Story
+from tests.reports.explain.stories import FACTS, HOST, NEVER_SEEN, NOW, QUEUED, RULES, VISIT, form, known, robots
+
+
+def lines_of(facts: Facts, order: str = "mercator") -> list[str]:
+    rules = replace(RULES, ordering=ORDERINGS[order]())
+    return story_lines(build_story(form(), facts, rules, now=NOW, running=True))
+
+
+def part_of(facts: Facts, label: str, order: str = "mercator") -> list[str]:
+    """The lines of one part, without their label."""
+    found, inside = [], False
+    for line in lines_of(facts, order)[2:]:
+        if line[2:14].strip():
+            inside = line[2:14].strip() == label
+        if inside:
+            found.append(line[14:])
+    return found
+
+
+def test_every_line_has_its_label_in_the_first_column() -> None:
+    head, blank, *rest = lines_of(FACTS)
+
+    assert (head, blank) == ("http://h.test/a/b", "")
+    labels = [line[2:14].strip() for line in rest if line[2:14].strip()]
+    assert " ".join(labels) == "state form found filter robots.txt priority politeness attempts next"
+    assert all(line.startswith("  ") and line[13] == " " for line in rest)
+
+
+def test_the_way_back_ends_at_the_seed() -> None:
+    way = (
+        Step(Url("http://h.test/a"), Via.REDIRECT, 1, None),
+        Step(Url("http://h.test/old"), Via.LINK, 1, None),
+        Step(Url("http://h.test/"), Via.SEED, 0, SeedPlace("seeds.txt, line 3", NOW)),
+    )
+
+    assert part_of(replace(FACTS, way=way), "found")[1:] == [
+        "  http://h.test/a was found by a redirect from http://h.test/old",
+        "  http://h.test/old was found on http://h.test/",
+        "  http://h.test/ is a seed: seeds.txt, line 3",
+    ]
+
+
+def test_a_seed_has_no_way_back() -> None:
+    facts = replace(FACTS, url=replace(QUEUED, via=Via.SEED), seed=SeedPlace("argument 1", NOW))
+
+    assert part_of(facts, "found") == ["seed: argument 1, 2023-11-14T22:13:20.000Z"]
+
+
+def test_a_count_that_was_given_up_says_so() -> None:
+    queue = QueueFact(before=Bounded(12), of_class=Bounded(3_000), of_host=Bounded(10_000, True))
+
+    assert part_of(replace(FACTS, queue=queue), "queue") == [
+        "12 before it; 3,000 of its class and more than 10,000 in all wait on its host"
+    ]
+
+
+def test_the_line_of_robots_txt_is_quoted_with_its_number_and_age() -> None:
+    fact = robots("User-agent: *\nDisallow: /a\n", age=3_700.0)
+
+    first, second = part_of(replace(FACTS, robots=fact), "robots.txt")
+
+    assert first == "denied: line 2, Disallow: /a"
+    assert second.startswith("http://h.test/robots.txt answered 200 1:01:40 ago, kept until ")
+
+
+@pytest.mark.parametrize(
+    ("next_contact", "said"),
+    [
+        (0.0, "h.test was never contacted"),
+        (NOW - 10, "h.test (192.0.2.1) may be contacted, since 2023-11-14T22:13:10.000Z"),
+        (
+            NOW + 0.5,
+            "h.test (192.0.2.1) rests for 500 ms, until 2023-11-14T22:13:20.500Z: the reason is not recorded",
+        ),
+    ],
+)
+def test_how_the_host_stands_with_us_is_told(next_contact: float, said: str) -> None:
+    facts = replace(FACTS, host=replace(HOST, next_contact=Instant(next_contact)))
+
+    assert part_of(facts, "politeness")[0] == said
+
+
+def test_a_rest_is_told_with_the_term_that_decided_it() -> None:
+    host = replace(HOST, next_contact=Instant(NOW + 8), rest_reason="Retry-After")
+
+    first, second, third = part_of(replace(FACTS, host=host), "politeness")
+
+    assert first.endswith("rests for 8.0 s, until 2023-11-14T22:13:28.000Z: Retry-After")
+    assert second == "usual gap of 1.0 s: minimum delay; its last answer took 50 ms"
+    assert third == "7 page requests to h.test"
+
+
+def test_a_priority_by_score_is_told_as_a_sum() -> None:
+    queued = replace(QUEUED, front=0, priority=300.0)
+
+    assert part_of(replace(FACTS, url=queued, order="novelty"), "priority", "novelty") == [
+        "12.5000 by novelty: in order of score, depth 2",
+        "the sum of url 3.0000, domain 9.5000, suffix 0.0000",
+        "3 pages link to it, 1 of other domains; credit 0.2500; 0 visits, 0 with a change",
+    ]
+
+
+def test_a_priority_by_classes_is_told_with_its_class() -> None:
+    first, *_ = part_of(FACTS, "priority")
+    assumed, *_ = part_of(NEVER_SEEN, "priority")
+
+    assert first == f"{QUEUED.priority:.4f} by mercator: class medium (1), depth 2"
+    assert assumed.endswith("depth 1, if a seed linked to it")
+
+
+def test_a_queue_in_another_order_is_told_last() -> None:
+    lines = part_of(FACTS, "priority", "balance")
+
+    assert lines[-1] == "the queue stands by mercator until a crawl with this configuration begins"
+
+
+def test_a_place_by_score_says_so() -> None:
+    queue = QueueFact(before=Bounded(2), of_class=Bounded(7), of_host=Bounded(9))
+    due, later = replace(QUEUED, front=0), replace(QUEUED, front=1)
+
+    for queued, by in ((due, "by score"), (later, "for a date")):
+        facts = replace(FACTS, url=queued, queue=queue, order="novelty")
+        assert part_of(facts, "queue", "novelty") == [f"2 before it {by}; 7 wait like it and 9 in all on its host"]
+
+
+def test_text_from_the_web_cannot_write_to_the_terminal() -> None:
+    failure = FailureFact(NOW, "bad_header", 200, "\x1b[2Jgone\n  state       stored")
+
+    lines = lines_of(replace(FACTS, failures=(failure,)))
+
+    assert not any("\x1b" in line or "\n" in line for line in lines)
+
+
+def test_the_object_has_every_part_and_moments_as_text() -> None:
+    facts = replace(known(UrlState.STORED), seed=SeedPlace("argument 1", NOW))
+    story = build_story(form(), facts, RULES, now=NOW, running=False, record=RecordCheck("cut"))
+
+    found = json.loads(json.dumps(story_object(story)))
+
+    assert found.keys() == {field.name for field in dataclasses.fields(Story)}
+    assert found["finding"]["seed"] == {"where": "argument 1", "added_at": "2023-11-14T22:13:20.000Z"}
+    assert found["attempts"][0]["visited_at"] == "2023-11-14T22:13:00.000Z"
+    assert found["archive"]["problem"] == "cut"
+    assert found["place"] is None
+
+
+def test_a_document_in_order_has_nothing_to_be_said_about_it() -> None:
+    assert len(part_of(known(UrlState.STORED), "content")) == 2  # what it is, and its title
+
+
+def test_what_is_to_be_known_about_a_document_is_told_with_it() -> None:
+    marked = replace(VISIT, truncated="length", unverified=True, replaced=3, deep_links=1)
+    long = (LongLink("http://h.test/aaa", bytes(32), 4000),)
+
+    told = part_of(replace(known(UrlState.STORED), visit=marked, long_links=long), "content")[2:]
+
+    assert told == [
+        "truncated (length): it is longer than we read or unpack",
+        "unverified: nobody checked the certificate of the server",
+        "3 characters could not be read in its encoding",
+        "1 link nested deeper than 512 elements",
+        f"a link of 4,000 bytes was too long: http://h.test/aaa (sha256:{'0' * 64})",
+    ]
+
+
+def test_what_was_ordered_for_its_host_is_a_part_of_its_own() -> None:
+    ordered = HostOverride(paused=True, delay=Seconds(7.5))
+
+    story = build_story(form(), FACTS, replace(RULES, ordered=ordered), now=NOW, running=True)
+
+    lines = story_lines(story)
+    at = lines.index("  ordered     its host is paused through the service")
+    assert lines[at + 1].strip() == "its host is left alone through the service for at least 7.5 s after each answer"
+    assert story_object(story)["ordered"] == {"paused": True, "dropped": False, "delay": 7.5}
+    assert part_of(FACTS, "ordered") == []
