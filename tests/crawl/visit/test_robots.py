@@ -113,7 +113,7 @@ def test_a_request_for_robots_txt_is_followed_by_a_gap(rig: Rig) -> None:
 
     rig.wait_for_visit()
 
-    assert rig.now == pytest.approx(ended + 4.0)
+    assert rig.now - ended == pytest.approx(4.0)
     assert rig.journalled[A_ID].next_contact == rig.now
 
 
@@ -123,7 +123,7 @@ def test_the_crawl_delay_in_the_file_holds_from_this_request_on(rig: Rig) -> Non
 
     rig.wait_for_visit()
 
-    assert rig.now == pytest.approx(ended + 50.0)
+    assert rig.now - ended == pytest.approx(50.0)
 
 
 def test_the_longest_crawl_delay_that_is_accepted_is_waited_for(rig: Rig) -> None:
@@ -132,7 +132,7 @@ def test_the_longest_crawl_delay_that_is_accepted_is_waited_for(rig: Rig) -> Non
 
     rig.wait_for_visit()
 
-    assert rig.now == pytest.approx(ended + MAX_CRAWL_DELAY)
+    assert rig.now - ended == pytest.approx(MAX_CRAWL_DELAY)
 
 
 def test_a_crawl_delay_that_excludes_the_host_is_not_waited_for(rig: Rig) -> None:
@@ -582,8 +582,8 @@ def test_the_other_host_is_left_alone_afterwards_and_the_own_one_need_not_wait(r
     rig.wait_for_visit()
 
     assert rig.now == ended
-    assert rig.journalled[B_ID].next_contact == pytest.approx(ended + 6.0)
-    assert rig.batch.hosts[B_ID].next_contact == pytest.approx(ended + 6.0)
+    assert rig.journalled[B_ID].next_contact - ended == pytest.approx(6.0)
+    assert rig.batch.hosts[B_ID].next_contact - ended == pytest.approx(6.0)
     assert rig.audit.violations == 0
 
 
@@ -592,7 +592,7 @@ def test_the_other_host_is_owed_the_crawl_delay_of_its_own_rules(rig: Rig) -> No
 
     follow_to_b(rig, response(200, RULES))
 
-    assert rig.batch.hosts[B_ID].next_contact == pytest.approx(rig.now + 40.0)
+    assert rig.batch.hosts[B_ID].next_contact - rig.now == pytest.approx(40.0)
 
 
 def test_the_retry_after_of_the_other_host_is_respected(rig: Rig) -> None:
@@ -600,7 +600,7 @@ def test_the_retry_after_of_the_other_host_is_respected(rig: Rig) -> None:
 
     follow_to_b(rig, response(503, headers={"Retry-After": "90"}))
 
-    assert rig.batch.hosts[B_ID].next_contact == pytest.approx(rig.now + 90.0)
+    assert rig.batch.hosts[B_ID].next_contact - rig.now == pytest.approx(90.0)
     assert answer_of(rig).closed
 
 
