@@ -16,7 +16,7 @@ from pathlib import Path
 from gossamer.backends.sqlite.database import named_queries, open_for_writing
 from gossamer.backends.sqlite.writer import SqliteWriter
 from gossamer.clock import VirtualClock
-from gossamer.config.policies import recrawl_rules_of
+from gossamer.config.policies import recrawl_rules_for
 from gossamer.config.sections import RecrawlSection
 from gossamer.frontier.orderings.mercator import Mercator
 from gossamer.model.batch import Batch
@@ -72,7 +72,7 @@ def crawling(*, reporting: bool) -> tuple[RecrawlPlanner, list[Visit]]:
     """A crawl with a budget, and pages that were visited before; `reporting`: in sitemaps that are believed."""
     wishes = RecrawlSection(budget=1_000.0)
     price = price_from(None, wishes, value(USUAL, 1.0, 14.0), NOW)
-    plans = RecrawlPlanner(wishes, RECRAWL_POLICIES["optimal"](), recrawl_rules_of(wishes), price)
+    plans = RecrawlPlanner(wishes, RECRAWL_POLICIES["optimal"](), recrawl_rules_for(wishes), price)
     trust = HostTrust(50, 0, 40, 40, 50, 40) if reporting else HostTrust()
     for n in range(HOSTS):
         host = HostKey(f"h{n}.test")

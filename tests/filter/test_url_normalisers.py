@@ -1,4 +1,4 @@
-"""Other crawlers' normalisers: where their policy is ours we agree, and where it is not the list says why (ADR 3).
+"""Other crawlers' normalisers: where their policy is ours we agree, and where it is not the list says why (ADR 2).
 
 Every case of a file is compared. A case that starts or stops to differ fails the test, so the lists cannot go stale.
 """

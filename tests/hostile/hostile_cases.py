@@ -232,10 +232,10 @@ GROUPS: tuple[Group, ...] = (
 )
 
 DIFFERENCES: dict[str, str] = {
-    "TR-01": "The reason is `trap:alike` or `trap:same`: it says what the pages of the shape were (ADR 28). So with the"
+    "TR-01": "The reason is `trap:alike` or `trap:same`: it says what the pages of the shape were (ADR 16). So with the"
     " other traps that are cut by their pages.",
     "HF-03": "The page is stored at the second try: libcurl ends the first one at such a line, and the host is read by"
-    " our second reader from then on (ADR 15). To ask again at once would not be polite.",
+    " our second reader from then on (ADR 10). To ask again at once would not be polite.",
     "SM-04": "Every body is cut at 10 MiB on the wire (`fetch.max_body_bytes`), so a plain sitemap is too: a body"
     " is held whole until it is stored, and 50 MiB are more than memory may grow by. A packed one is read to 50 MiB.",
     "BD-18": "That callers are answered meanwhile is tested, how quickly is not; that the loop is not held (G2) is"

@@ -63,7 +63,7 @@ speak no HTTP, fail at robots.txt, show expired certificates, refuse connections
 `tests/integration/test_mixed_crawl.py` shows that the healthy ones are crawled completely and that no hostile host ever
 holds more than one slot. `python -m benchmarks mixed` measures their rate, alone and in this company (at the time of
 writing 0.96 of it), and that of 50 healthy hosts among 160 that are all silent, twice as many as there are slots
-(0.97): visits that are late step aside (ADR 18).
+(0.97): visits that are late step aside (ADR 12).
 """
 _KINDS = {case[:2].lower() for group in GROUPS for case in group.cases}
 

@@ -199,9 +199,9 @@ async def statements_before_the_first_fetch(directory: Path, dns: str, statement
 
     def stop_at_once(*_: object) -> None:
         counted.append(len(statements))
-        crawl.pipeline.stop()
+        crawl.engine.stop()
 
     crawl.journal.started = stop_at_once  # type: ignore[method-assign, assignment]
-    await crawl.pipeline.run()
+    await crawl.engine.run()
     await crawl.close()
     return counted[0]

@@ -218,7 +218,7 @@ def test_a_redirected_sitemap_is_still_one(tmp_path: Path) -> None:
 DYING = """
 import os, signal, sys
 from gossamer.backends.sqlite.writer import SqliteWriter
-from gossamer.cli import main
+from gossamer.cli.main import main
 
 commit, entered = SqliteWriter.commit, 0
 

@@ -4,7 +4,7 @@ Documents are as far apart as their signatures (`gossamer.sketch.minhash`). A si
 bands of eight. Two signatures that differ in at most `MAX_DISTANCE` = 7 bytes have at least one band in common,
 whichever bytes those are; so the signatures that share a band are all that need be compared.
 
-Only originals are kept, and of these the latest (ADR 34). A near-duplicate belongs to the original that it was compared
+Only originals are kept, and of these the latest (ADR 22). A near-duplicate belongs to the original that it was compared
 with, and nothing is compared with it: so no chain of small steps makes one document of two different ones, and a host
 with a million copies of one page has one entry.
 """

@@ -1,6 +1,6 @@
 """Soft 404s: hosts that answer 200, or lead to their home page, for pages that they do not have.
 
-Found by what a host shows anyway; it is never asked for a page that cannot exist (ADR 24). Three things give it away:
+Found by what a host shows anyway; it is never asked for a page that cannot exist (ADR 13). Three things give it away:
 
 * the title says that something was not found, and an earlier page of the host had the same title, or the page repeats
   (to the byte or nearly) one whose title said so;

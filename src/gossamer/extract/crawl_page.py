@@ -1,6 +1,6 @@
 """What the crawl needs of a page: its links, and what it says about itself. Hot: `benchmarks/bench_extract.py`.
 
-One parse by turbohtml (ADR 27), then one question per kind of element. turbohtml answers each of them in C, and for the
+One parse by turbohtml (ADR 15), then one question per kind of element. turbohtml answers each of them in C, and for the
 anchors, which are nearly all that a page has, it hands over their addresses in a single list. `page.read_page` walks
 over the elements one by one, finds more, and takes longer.
 
@@ -50,7 +50,7 @@ MAX_LINKS = 5_000
 """Links of one page that are kept, repetitions included (HOSTILE_WEB BD-18)."""
 
 LARGE_BODY = 1 << 18
-"""Bytes. The slowest page of this size that we could build takes some 45 ms (ADR 27)."""
+"""Bytes. The slowest page of this size that we could build takes some 45 ms (ADR 15)."""
 
 DEEPEST = 512
 """Levels of a tree. What is nested deeper the parser puts side by side on the last one, so that no link is lost."""
@@ -155,13 +155,13 @@ def extract_page(
     dropped = max(0, len(hrefs) - MAX_LINKS)
     if dropped:
         del hrefs[MAX_LINKS:]
-    wishes = asked.wishes()
+    directives = asked.directives()
     return PageContent(
         base_of(tree),
         hrefs,
         title_of(tree),
-        wishes.nofollow,
-        wishes.noindex,
+        directives.nofollow,
+        directives.noindex,
         encoding,
         nofollow_links,
         dropped,
@@ -264,7 +264,7 @@ def _heeded(metas: list[Element], url: str, asked: DirectivesFor, hrefs: list[st
             continue
         name = attribute("name")
         if name is not None:
-            asked.heed_meta(name, content)
+            asked.on_meta(name, content)
         equivalent = attribute("http-equiv")
         if equivalent is None:
             continue

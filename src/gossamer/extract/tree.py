@@ -1,6 +1,6 @@
 """From the bytes of a page to its tree. Hot: `benchmarks/bench_extract.py`.
 
-The one place where turbohtml parses a page (ADR 27), so that every reader of a page sees the same one.
+The one place where turbohtml parses a page (ADR 15), so that every reader of a page sees the same one.
 """
 
 import codecs

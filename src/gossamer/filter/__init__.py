@@ -19,5 +19,5 @@ What goes out is a `Url` with its `HostKey`, or the word for why it stays out.
 
 What always holds: a canonical URL is its own canonical form; two spellings that the WHATWG standard calls
 equal never give two URLs; userinfo and fragments never come out; nothing here waits, reads a clock or
-raises because of what the web wrote. Why the form is what it is: ADR 3.
+raises because of what the web wrote. Why the form is what it is: ADR 2.
 """

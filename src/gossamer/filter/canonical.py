@@ -1,7 +1,7 @@
 """Hot (benchmarks/bench_urls.py). The canonical form of a URL, or why there is none.
 
 The form is the WHATWG serialisation with userinfo, fragment, empty query and the host's final dot dropped
-and percent-escapes folded; ADR 3 gives the reasons. `ada_url` is the parser: it passes all of the standard's test data.
+and percent-escapes folded; ADR 2 gives the reasons. `ada_url` is the parser: it passes all of the standard's test data.
 `can_ada` 3.0.0 would be faster but fails on many international hosts and on paths like `/.a/../b`.
 """
 
@@ -149,7 +149,7 @@ def refusal(reason: str, text: str) -> Refusal:
     return Refusal(reason, shown(text))
 
 
-def taken_apart(url: Url, host: HostKey) -> Canonical:
+def parse_canonical(url: Url, host: HostKey) -> Canonical:
     """A URL that is in canonical form already, and its host, without parsing it again."""
     path_start = end_of_authority(url)
     return Canonical(url, host, Origin(url[:path_start]), path_start)

@@ -1,4 +1,4 @@
-"""The inner loops of the hot path in C, where a compiler was at hand when Gossamer was installed (ADR 30).
+"""The inner loops of the hot path in C, where a compiler was at hand when Gossamer was installed (ADR 18).
 
 Each has a twin in Python, which defines what it gives and is used where it is missing: the same crawl, a tenth slower.
 `GOSSAMER_NATIVE=0` in the environment leaves them out. `kernels` is None then, and everybody asks it first.

@@ -15,13 +15,13 @@ counter, a token or a line of advertising is in one to three of them. A page wit
 judged by its digest alone.
 
 How far two signatures are apart is about 64 times the share of shingles that one text has and the other has not. So a
-page whose text differs in less than `TOLERATED` of its words counts as unchanged: ADR 29 says what that costs.
+page whose text differs in less than `TOLERATED` of its words counts as unchanged: ADR 17 says what that costs.
 
 What is believed of a page before its second visit: learnt from the other pages of its host.
 
 The prior's mean is the mean rate of the host's pages, whose sum is corrected after every visit. Its shape stays the
 usual one. (Learning the shape too, from the mean of the logarithms, was tried: it gained nothing on drawn worlds and
-lost a quarter of a point on recorded ones. ADR 29.)
+lost a quarter of a point on recorded ones. ADR 17.)
 """
 
 from enum import StrEnum

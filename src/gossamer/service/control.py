@@ -72,7 +72,7 @@ class Control:
         crawl = opened.crawl
         crawl.controls.paused |= orders.paused_hosts
         crawl.controls.dropped |= orders.dropped_hosts
-        crawl.pipeline.paused = orders.paused
+        crawl.engine.paused = orders.paused
 
     @property
     def config(self) -> Config:
@@ -86,7 +86,7 @@ class Control:
     @property
     def available(self) -> bool:
         """Whether changes can be taken."""
-        return self._opened.crawl.store.failing is None and not self._opened.crawl.pipeline.stopping
+        return self._opened.crawl.store.failing is None and not self._opened.crawl.engine.stopping
 
     # --- seeds -----------------------------------------------------------------------------------
 
@@ -112,7 +112,7 @@ class Control:
                 continue
             if each.url not in entering:
                 entering[each.url] = SeedRecord(each.url, each.host, text.strip(), WHERE)
-                candidates.append(crawl.intake.seed(each.url, each.host))
+                candidates.append(crawl.admission.seed(each.url, each.host))
             answers.append(None)
         new: frozenset[Url] = frozenset()
         if entering:
@@ -147,7 +147,7 @@ class Control:
 
     def _rules_with_seeds(self, hosts: Iterable[HostKey]) -> EntryRules:
         """The rules once these hosts belong to the crawl, if its scope says so; the same if that changes nothing."""
-        current = self._opened.crawl.intake.rules
+        current = self._opened.crawl.admission.rules
         scope = current.scope.with_seeds(hosts)
         return current if scope is current.scope else replace(current, scope=scope)
 
@@ -155,8 +155,8 @@ class Control:
         crawl = self._opened.crawl
         crawl.scope_seeds.update(hosts)
         rules = self._rules_with_seeds(hosts)
-        if rules is not crawl.intake.rules:
-            crawl.intake.change_rules(rules)
+        if rules is not crawl.admission.rules:
+            crawl.admission.change_rules(rules)
 
     # --- limits ----------------------------------------------------------------------------------
 
@@ -197,8 +197,8 @@ class Control:
 
     async def _give_back(self, reasons: tuple[str, ...], host: HostKey | None = None) -> int:
         """Queue what was excluded for these reasons and may enter now."""
-        intake = self._opened.crawl.intake
-        pages, files = intake.rules, intake.file_rules
+        admission = self._opened.crawl.admission
+        pages, files = admission.rules, admission.file_rules
 
         def returning(after: Iterator[list[tuple[int, Url, HostKey, int, int]]]) -> list[int] | None:
             chunk = next(after, None)
@@ -296,7 +296,7 @@ class Control:
         async with self._changing:
             self._must_be_available()
             self._orders.paused = paused
-            self._opened.crawl.pipeline.pause(paused)
+            self._opened.crawl.engine.pause(paused)
             await self._keep()
             if paused:
                 self._opened.log.event("crawl.paused")
@@ -310,7 +310,7 @@ class Control:
         return self._opened.crawl.directory.database
 
     def _must_be_available(self) -> None:
-        if self._opened.crawl.pipeline.stopping:
+        if self._opened.crawl.engine.stopping:
             raise Unavailable("the service is stopping")
         if not self.available:
             raise Unavailable

@@ -6,7 +6,7 @@ smallest hash of each bin is kept (MinHash with one permutation): two texts agre
 overlap, |A and B| / |A or B|. Eight bits of each smallest hash are enough, so a signature is 64 bytes, and the distance
 of two is the number of bytes in which they differ.
 
-Why not simhash, and why these numbers: ADR 24.
+Why not simhash, and why these numbers: ADR 13.
 """
 
 import struct

@@ -88,9 +88,9 @@ class OutboxExchange:
         crawl = self._crawl
         try:
             excluded: Counter[str] = Counter()
-            crawl.store.batch.candidates += crawl.intake.brought(lot, excluded)
+            crawl.store.batch.candidates += crawl.admission.admit_foreign(lot, excluded)
             for reason, n in excluded.items():
-                crawl.tally.count(crawl.store.batch, "excluded:" + reason, n)
+                crawl.counters.count(crawl.store.batch, "excluded:" + reason, n)
             crawl.store.hasten()
             await crawl.store.until_committed()
         finally:
@@ -101,13 +101,13 @@ class OutboxExchange:
 
     def allow(self, pages: int | None) -> None:
         """So many pages may be stored, none of those taken back that are under way already."""
-        pipeline = self._crawl.pipeline
+        engine = self._crawl.engine
         if pages is not None:
-            pages = max(pages, pipeline.pages + pipeline.in_flight + len(pipeline.desk))
-        pipeline.limits = replace(pipeline.limits, max_pages=pages)
+            pages = max(pages, engine.pages + engine.in_flight + len(engine.documents))
+        engine.limits = replace(engine.limits, max_pages=pages)
         if pages is not None:
             self._link.tell(KEPT, pages)
-        pipeline.pump()
+        engine.pump()
 
     async def watch(self) -> None:
         """Tell the hub whenever we have nothing left to do, or something again."""
@@ -120,18 +120,18 @@ class OutboxExchange:
             self._tell(doing if doing is self._doing() else Doing.WORKING)
 
     def _doing(self) -> Doing:
-        crawl, pipeline = self._crawl, self._crawl.pipeline
-        if self._taking or self._under_way or self._looking or pipeline.in_flight or len(pipeline.desk):
+        crawl, engine = self._crawl, self._crawl.engine
+        if self._taking or self._under_way or self._looking or engine.in_flight or len(engine.documents):
             return Doing.WORKING
         if not crawl.store.is_idle:
             return Doing.WORKING
-        if crawl.tally.total["state:queued"] == 0 and crawl.frontier.is_quiet and pipeline.refreshing.is_over:
+        if crawl.counters.total["state:queued"] == 0 and crawl.frontier.is_quiet and engine.requeue.is_over:
             return Doing.RESTING
-        allowed = pipeline.limits.max_pages
-        return Doing.WORKING if allowed is None or pipeline.pages < allowed else Doing.FULL
+        allowed = engine.limits.max_pages
+        return Doing.WORKING if allowed is None or engine.pages < allowed else Doing.FULL
 
     def _tell(self, doing: Doing) -> None:
-        told = (doing, self._crawl.pipeline.pages)
+        told = (doing, self._crawl.engine.pages)
         if told != self._told and (self._told is None or doing is not Doing.WORKING or doing is not self._told[0]):
             self._told = told
             self._link.tell(STATE, *told)
@@ -144,7 +144,7 @@ class OutboxExchange:
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            self._crawl.pipeline.fail(error)
+            self._crawl.engine.fail(error)
 
     def close(self) -> None:
         for task in self._tasks:

@@ -48,11 +48,11 @@ class Worker:
 
     async def work(self) -> Snapshot:
         """Crawl until told to stop. Returns the last moment, with everything committed."""
-        pipeline = self._opened.crawl.pipeline
-        pipeline.keep_open = True
+        engine = self._opened.crawl.engine
+        engine.keep_open = True
         await self._go.wait()
         watching = asyncio.create_task(self._exchange.watch())
-        running = self._interrupts.running = asyncio.create_task(pipeline.run())
+        running = self._interrupts.running = asyncio.create_task(engine.run())
         self._exchange.send_all()
         try:
             await running
@@ -114,7 +114,7 @@ async def _work(end: socket.socket, table: int) -> int:
             crawl.frontier.gates.share_with(gates, crawl.clock.now())
             worker = Worker(opened, begin, link)
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, worker.stop)
-            link.tell(OPEN, crawl.pipeline.pages)
+            link.tell(OPEN, crawl.engine.pages)
             working = asyncio.create_task(worker.work())
             hearing = asyncio.create_task(_hear(heard, worker))
             await asyncio.wait([working, hearing], return_when=asyncio.FIRST_COMPLETED)

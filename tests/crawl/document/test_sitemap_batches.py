@@ -71,7 +71,7 @@ class Stage:
             self.writer, self.clock, before_commit=lambda batch: None, on_commit=self.commits.append, linger=0.001
         )
         canonicaliser = Canonicaliser()
-        self.intake = Admission(
+        self.admission = Admission(
             rules=EntryRules(),
             canonicaliser=canonicaliser,
             resolver=LinkResolver(canonicaliser),
@@ -79,9 +79,9 @@ class Stage:
             key=1,
         )
         self.sitemaps = Sitemaps(
-            intake=self.intake,
+            admission=self.admission,
             store=self.store,
-            tally=Counters({}),
+            counters=Counters({}),
             wishes=wishes or SitemapsSection(),
             agent="gossamer",
             ask=self._facts,
@@ -95,7 +95,7 @@ class Stage:
 
     def visit(self, url: Url = MAP, sitemap: int = 1) -> Visit:
         """To a URL, which has a row from then on."""
-        seed = self.intake.seed(url, HOST)
+        seed = self.admission.seed(url, HOST)
         self.commit(Batch(candidates=[seed._replace(via=Via.SITEMAP, sitemap=sitemap)]))
         row = self.one("SELECT id, host_id, domain_id FROM urls WHERE url = ?", url)
         task = Task(row[0], seed.fingerprint, url, 0, 0.0, 0.0, 0, 0, 0, sitemap)

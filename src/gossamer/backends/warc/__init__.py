@@ -10,7 +10,7 @@ What always holds:
   * a file begins with a warcinfo record and holds whole gzip members only, up to its committed length;
   * committed bytes are never written again, cut or moved;
   * a file changes hands between transactions only: one transaction concerns one file;
-  * block digests cover the block as stored, payload digests the body as stored, transfer coding and all (ADR 5);
+  * block digests cover the block as stored, payload digests the body as stored, transfer coding and all (ADR 4);
   * a document that is stored already under another URL is a revisit record, which names that URL and its date.
 """
 

@@ -3,7 +3,7 @@
 Hot (benchmarks/bench_warc.py): one WARC 1.1 record as one gzip member.
 
 Records are put together as bytes and compressed in one call; nothing here does IO, and compressor and digests let other
-threads run. ADR 5.
+threads run. ADR 4.
 """
 
 import random
@@ -108,7 +108,7 @@ class Original:
 
 def payload_digest_of(payload: bytes) -> str:
     """The digest of a body as the WARC headers write it. The body is what follows the head, transfer coding and all:
-    what the checkers of other people compare with (ADR 5)."""
+    what the checkers of other people compare with (ADR 4)."""
     return "sha1:" + base32(sha1(payload, usedforsecurity=False).digest())
 
 

@@ -6,7 +6,7 @@ that off, `reading` looks at the first bytes and chooses: a line for each URL (`
 a slice of the body at a time, so whoever reads decides when to pause; and at the end an `Outcome`, which says what it
 was and what was wrong with it.
 
-What always holds: no bytes make it raise; nothing is opened or expanded that a document only names (ADR 25); bytes,
+What always holds: no bytes make it raise; nothing is opened or expanded that a document only names (ADR 14); bytes,
 entries, depth and the length of every piece are bounded; what was read before a fault counts. URLs come out as they
 were written: resolving and judging them is the filter's business.
 """

@@ -1,4 +1,4 @@
-"""XML in slices, by expat, with everything switched off that a hostile document could use (ADR 25).
+"""XML in slices, by expat, with everything switched off that a hostile document could use (ADR 14).
 
 No entity is expanded in text: predefined ones and numbers are, all others are left out, declared or not. Nothing
 external is ever opened: there is no handler for it. A declaration that could blow up in an attribute, one that names

@@ -1,4 +1,4 @@
-"""Hot: libcurl's multi handle on the event loop (benchmarks/bench_fetch.py; ADR 15).
+"""Hot: libcurl's multi handle on the event loop (benchmarks/bench_fetch.py; ADR 10).
 
 pycurl's own `AsyncCurlMulti` does the same. This one arms fewer timers, takes finished transfers in the turn in which
 they finish, and looks at a connection once more before it goes to rest, which the public interface of that one does not

@@ -4,7 +4,7 @@ A pattern's pieces between the stars are searched from left to right. Taking the
 the most room for the rest, so nothing is ever tried twice: at most one search per piece, linear in pattern plus path.
 
 Most rules do not match most paths, so each has a `need`: a few octets the path must hold. Where many rules share a head
-they are found by the rarest three octets of their longest piece instead of being tried in turn. ADR 4.
+they are found by the rarest three octets of their longest piece instead of being tried in turn. ADR 3.
 
 Hot (benchmarks/bench_robots.py): many rules, one verdict.
 
