@@ -13,6 +13,7 @@ from gossamer.crawl.counters import Counters
 from gossamer.model.batch import Batch, BulkChange
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostId, Instant
+from gossamer.reports.records import Json
 from gossamer.store.table.bulk_changes import carry_out_at_rest
 from tests.backends.sqlite.sqlite_store import START, Store, candidate, settlement
 
@@ -39,7 +40,7 @@ def states_of(store: Store) -> dict[str, int]:
     return {UrlState(int(str(state))).word: int(str(n)) for state, n in rows}
 
 
-def check_counters(store: Store) -> reports.Json:
+def check_counters(store: Store) -> Json:
     found = reports.status(store.db)
     states = found["states"]
     assert isinstance(states, dict)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from gossamer.backends.contactlog import ContactJournal, clear, replay
 from gossamer.backends.sqlite.driver import open_reader, open_writer
-from gossamer.backends.sqlite.reports import RecrawlReport, recrawl_report
+from gossamer.backends.sqlite.reports import recrawl_report
 from gossamer.backends.warc.captures import WarcCaptures, WarcEncoder
 from gossamer.backends.warc.record import RecordIds, Warcinfo
 from gossamer.backends.warc.writer import RepairKind, WarcWriter, cut_back
@@ -85,6 +85,7 @@ from gossamer.observe.audit import PolitenessAudit
 from gossamer.recrawl.budget import PACE, TOKENS
 from gossamer.recrawl.planner import RecrawlPlanner
 from gossamer.recrawl.price import PRICE, price_from
+from gossamer.reports.records import RecrawlReport
 from gossamer.seed.lists import Seed
 from gossamer.seen.tiers import SeenTest
 from gossamer.store.table.loader import TableLoader
