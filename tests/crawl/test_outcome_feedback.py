@@ -19,7 +19,7 @@ POLICY = LearningPolicy(pairs=2, contents=2)
 
 
 def visit(url_id: int, target: str, before: PreviousVisit | None = None) -> Visit:
-    task = Task(url_id, Fingerprint(url_id), Url(f"http://a.test{target}"), 0, 0.0, 0.0, 1, 0, 0, before=before)
+    task = Task(url_id, Fingerprint(url_id), Url(f"http://a.test{target}"), 0, 0.0, 0.0, 1, 0, 0, previous=before)
     return Visit(HOST_ID, HOST, 7, task, None, 0.1)
 
 
@@ -198,7 +198,7 @@ def test_soft_404_evidence_is_stored_with_the_commit_and_recalled_with_the_host(
 
     restarted = trapped(TrapPolicy())
     restarted.soft = Soft404Detector()
-    restarted.begin(record(soft_missing=batch.soft_missing[HOST_ID]))
+    restarted.begin(record(soft_404=batch.soft_404s[HOST_ID]))
 
-    assert again.soft_missing == {}
+    assert again.soft_404s == {}
     assert restarted.soft.leads_home(HOST_ID, "http://a.test/next", "http://a.test/")

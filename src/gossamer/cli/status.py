@@ -21,8 +21,8 @@ from gossamer.observe.formatting import Section, plain_report
 from gossamer.observe.freshness import FreshnessMetrics, budget_words, freshness_object, merge_freshness, pace_words
 from gossamer.observe.snapshot import Snapshot, crawl_state, read_live
 from gossamer.observe.wait_reasons import Waits, joined_waits, or_more, waiting_for
-from gossamer.recrawl.freshness import figures_on_record
-from gossamer.workers.hub import merged
+from gossamer.recrawl.freshness import stored_freshness_metrics
+from gossamer.workers.hub import merge_snapshots
 
 USAGE = "[--dir DIR] [--json]"
 DESCRIPTION = """\
@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
         layout = read_layout(directory)
         options = known_shape(reports.remembered_options(dbs[0]) if layout is None else layout[1])
         on_record = [reports.waits(db, now) for db in dbs]
-        freshenings = [figures_on_record(**recrawl_report(db, now)._asdict(), now=now) for db in dbs]
+        freshenings = [stored_freshness_metrics(**recrawl_report(db, now)._asdict(), now=now) for db in dbs]
         under_way = all_workers.under_way(dbs)
     lives = [
         None if process is None else read_live(part.directory, process, now)
@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     if under_way and waits.due is not None:  # they are queued as soon as their owners have them
         waits = dataclasses.replace(waits, due=waits.due + under_way)
     known = [own for own in lives if own is not None]
-    live = merged(known, finished=False) if known else None
+    live = merge_snapshots(known, finished=False) if known else None
     for text in ordered:
         orders.take_up(text)
     state = "at rest" if holder is None else state_by(live, _number(found["queued"]))

@@ -269,7 +269,7 @@ class Engine:
                 self.pump_soon()
         elif not self._looked_again:
             self._looked_again = True
-            self._frontier.look_again()
+            self._frontier.rewind()
             self.pump()
         else:
             waiting = self._tally.total["state:queued"]
@@ -323,7 +323,7 @@ class Engine:
     def _load(self, now: Instant) -> None:
         if self._loading or self.stopping:
             return
-        order = self._frontier.load_order(now)
+        order = self._frontier.request_load(now)
         if not order:
             return
         self._loading = True
@@ -346,14 +346,14 @@ class Engine:
     def _take_in(self, loaded: Loaded) -> None:
         now = self._clock.now()
         for front in loaded.fronts:
-            self._frontier.loaded_front(front.front, front.entries, front.next_due, loaded.number)
+            self._frontier.add_front(front.front, front.entries, front.next_due, loaded.number)
         for host in loaded.hosts:
             if host.record is not None:
                 self._notes.begin(host.record, host.robots)
                 self._lessons.begin(host.record)
                 self.refreshing.recrawling.begin(host.record)
-            self._frontier.loaded_host(host.host_id, host.record, host.classes, loaded.number, now)
-        self._frontier.load_ends()
+            self._frontier.add_host(host.host_id, host.record, host.classes, loaded.number, now)
+        self._frontier.end_load()
 
     # --- documents ---------------------------------------------------------------------------------
 
@@ -364,9 +364,9 @@ class Engine:
     def _was_read(self, read: ProcessedDocument) -> None:
         batch = self._store.batch
         batch.settle(read.settlement)
-        self.refreshing.settled(read.before, read.settlement, batch)
+        self.refreshing.settled(read.previous, read.settlement, batch)
         self._lessons.settled(read.settlement, read)
-        batch.found(read.candidates, read.links)
+        batch.add_links(read.candidates, read.links)
         for name, n in read.counters():
             self._tally.count(batch, name, n)
         self._tally.moved(UrlState.QUEUED, read.settlement.state)
@@ -385,13 +385,13 @@ class Engine:
         self._journal_forget()
         self._looked_again = False
         self._tally.discovered(committed.new_urls, committed.new_hosts)
-        self._tally.ordered(committed.ordered)
-        self._notes.forgive(committed.forgiven)
+        self._tally.ordered(committed.bulk_counts)
+        self._notes.forgive(committed.restored_hosts)
         for host_id in committed.retired:
             self._notes.end(host_id)
             self.refreshing.recrawling.end(host_id)
         self.refreshing.committed(committed)
-        self._frontier.committed(committed)
+        self._frontier.on_commit(committed)
         if self.audience:
             self.audience.committed(committed.retired)
         self.pump()
@@ -439,7 +439,7 @@ class Engine:
                 self.pump()
             load, reason = self._load_watch.look(self._clock.monotonic(), self._slots.busy, self.saturation)
             if load is not self._frontier.selector.load:
-                self._frontier.under(load)
+                self._frontier.set_load(load)
                 self.on_load(load, reason)
 
     @property

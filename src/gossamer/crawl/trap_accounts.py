@@ -220,7 +220,7 @@ def _outline(settlement: Settlement, read: ProcessedDocument) -> TemplateSketch 
         return None
     title = settlement.title or ""
     named = title.translate(_NO_DIGITS)
-    return TemplateSketch(hash((named, settlement.size >> 4, len(read.links.prints))), named != title)
+    return TemplateSketch(hash((named, settlement.size >> 4, len(read.links.fingerprints))), named != title)
 
 
 def _leads_away(shape: Shape, host: HostKey, read: ProcessedDocument) -> bool:
@@ -254,12 +254,12 @@ class OutcomeFeedback:
         if self.budgets is not None:
             self.budgets.begin(record)
         if self.soft is not None:
-            self.soft.recall(record.host_id, record.soft_missing)
+            self.soft.recall(record.host_id, record.soft_404)
 
     def asked(self, visit: Visit) -> None:
         """The URL was asked for, and what came of it will be told to `settled`. From a page that we have nothing is
         learnt: that it brings nothing new is no wonder."""
-        if visit.task.before is None or not visit.task.before.has_document:
+        if visit.task.previous is None or not visit.task.previous.has_document:
             self._out[visit.task.url_id] = visit
 
     def settled(self, settlement: Settlement, read: ProcessedDocument | None = None) -> None:
@@ -290,4 +290,4 @@ class OutcomeFeedback:
         if self._news:
             batch.parameters, self._news = self._news, []
         if self.soft is not None:
-            batch.soft_missing = self.soft.take_changes()
+            batch.soft_404s = self.soft.take_changes()

@@ -199,7 +199,7 @@ def test_hosts_are_known_from_begin_to_end() -> None:
 def test_a_host_that_failed_before_a_restart_is_still_in_trouble() -> None:
     notes = HostContexts("gossamer")
 
-    notes.begin(record(trouble=TROUBLE.to_text()), [])
+    notes.begin(record(failures=TROUBLE.to_text()), [])
 
     assert notes[A].trouble == TROUBLE
 
@@ -208,7 +208,7 @@ def test_a_host_that_failed_before_a_restart_is_still_in_trouble() -> None:
 def test_a_row_that_says_nothing_of_trouble_is_a_host_without(text: str | None) -> None:
     notes = HostContexts("gossamer")
 
-    notes.begin(record(trouble=text), [])
+    notes.begin(record(failures=text), [])
 
     assert notes[A].trouble is None
 
@@ -267,7 +267,7 @@ def test_the_longest_crawl_delay_of_a_host_counts() -> None:
 
 def test_hosts_are_counted_by_their_failures() -> None:
     notes = HostContexts("gossamer")
-    notes.begin(record(A, trouble=TROUBLE.to_text()), [])
+    notes.begin(record(A, failures=TROUBLE.to_text()), [])
     notes.begin(record(B), [])
 
     assert [notes.failing(least) for least in (1, 3, 4)] == [1, 1, 0]
@@ -275,8 +275,8 @@ def test_hosts_are_counted_by_their_failures() -> None:
 
 def test_a_host_that_is_forgiven_has_no_trouble() -> None:
     notes = HostContexts("gossamer")
-    notes.begin(record(A, trouble=TROUBLE.to_text()), [])
-    notes.begin(record(B, trouble=TROUBLE.to_text()), [])
+    notes.begin(record(A, failures=TROUBLE.to_text()), [])
+    notes.begin(record(B, failures=TROUBLE.to_text()), [])
 
     notes.forgive([A, HostId(99)])
 
@@ -288,19 +288,19 @@ def test_a_host_that_is_forgiven_has_no_trouble() -> None:
     ("troubles", "none_answered"),
     [
         ([], True),
-        ([Silence.SO_FAR], True),
-        ([Silence.SO_FAR, Silence.GIVEN_UP], True),
+        ([Silence.NEVER_ANSWERED], True),
+        ([Silence.NEVER_ANSWERED, Silence.GIVEN_UP], True),
         ([Silence.NONE], False),
         ([None], False),
-        ([Silence.SO_FAR, None], False),
-        ([Silence.SO_FAR, Silence.NONE], False),
+        ([Silence.NEVER_ANSWERED, None], False),
+        ([Silence.NEVER_ANSWERED, Silence.NONE], False),
     ],
 )
 def test_whether_no_host_has_answered(troubles: list[Silence | None], none_answered: bool) -> None:
     notes = HostContexts("gossamer")
     for number, silence in enumerate(troubles, 1):
         text = None if silence is None else TROUBLE._replace(silence=silence).to_text()
-        notes.begin(record(HostId(number), trouble=text), [])
+        notes.begin(record(HostId(number), failures=text), [])
 
     assert notes.none_has_answered() is none_answered
 

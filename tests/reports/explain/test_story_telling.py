@@ -12,7 +12,7 @@ from gossamer.model.facts import HostOverride, UrlFacts
 from gossamer.model.states import UrlState
 from gossamer.model.task import Via
 from gossamer.model.units import Domain, HostKey, Instant, Seconds, Url
-from gossamer.model.url_record import MOST_STEPS, DomainFact, Facts, FailureFact, RecordCheck, SeedPlace, Step
+from gossamer.model.url_record import MAX_STEPS, DomainFact, Facts, FailureFact, RecordCheck, SeedPlace, Step
 from gossamer.reports.explain.build import CrawlRules, build_story
 from gossamer.reports.explain.schedule import Caps
 from gossamer.reports.explain.story import Priority, Story
@@ -254,7 +254,7 @@ def test_a_queue_that_stands_in_another_order_is_told_as_such() -> None:
 
 
 def test_the_way_back_is_cut_only_where_it_goes_on() -> None:
-    long = tuple(step(n) for n in range(MOST_STEPS))
+    long = tuple(step(n) for n in range(MAX_STEPS))
     whole = (*long[1:], step(0, Via.SEED))
 
     for way, cut in ((long, True), (whole, False), (long[:3], False)):

@@ -94,8 +94,8 @@ def save_learned(db: sqlite3.Connection, sql: Mapping[str, str], batch: Batch, n
         write_rows(db, sql["save_budget"], list(batch.budgets.items()))
     if batch.domain_budgets:
         write_rows(db, sql["save_domain_budget"], list(batch.domain_budgets.items()))
-    if batch.soft_missing:
-        write_rows(db, sql["save_soft_missing"], list(batch.soft_missing.items()))
+    if batch.soft_404s:
+        write_rows(db, sql["save_soft_missing"], list(batch.soft_404s.items()))
     for host, place, name, pairs, contents, refuted in batch.parameters:
         if refuted:
             db.execute(sql["refute_parameter"], (now, host, place, name))

@@ -41,29 +41,29 @@ def carry_out(
 ) -> list[Entry]:
     """Move the URLs of an order that are still where it says, and add to the counters what changes; in a transaction.
     The entries are for the front queues."""
-    if not may_follow(order.state, order.to):
-        raise ValueError(f"no order may move a URL from {order.state.word} to {order.to.word}")
+    if not may_follow(order.from_state, order.to_state):
+        raise ValueError(f"no order may move a URL from {order.from_state.word} to {order.to_state.word}")
     sql = named_queries("orders.sql")
     entries: list[Entry] = []
-    rows = {url_id: db.execute(sql["url"], (url_id, order.state)).fetchone() for url_id in order.url_ids}
+    rows = {url_id: db.execute(sql["url"], (url_id, order.from_state)).fetchone() for url_id in order.url_ids}
     meant = {url_id: row for url_id, row in rows.items() if row and (not order.reasons or row[0] in order.reasons)}
-    order.done = len(meant)
-    write_rows(db, named_queries("queries.sql")["count_moves"], [(order.to, False, url_id) for url_id in meant])
+    order.changed = len(meant)
+    write_rows(db, named_queries("queries.sql")["count_moves"], [(order.to_state, False, url_id) for url_id in meant])
     for url_id, (reason, host_id, *learnt) in meant.items():
-        if order.state is UrlState.EXCLUDED and reason is not None:
+        if order.from_state is UrlState.EXCLUDED and reason is not None:
             counts["excluded:" + reason] -= 1
-        if order.to is UrlState.QUEUED:
+        if order.to_state is UrlState.QUEUED:
             front, priority, place = stands(facts_from(learnt, stamp))
             place = stamp if place is None else place
             db.execute(sql["queue_again"], (stamp, front, place, priority, url_id))
             db.execute(sql["forgive_host"], (host_id,))
             entries.append((host_id, front, place))
         else:
-            db.execute(sql["give_up"], (order.to, order.because, url_id))
-    counts[order.state.counter] -= order.done
-    counts[order.to.counter] += order.done
-    if order.to is UrlState.EXCLUDED and order.because is not None:
-        counts["excluded:" + order.because] += order.done
+            db.execute(sql["give_up"], (order.to_state, order.to_reason, url_id))
+    counts[order.from_state.counter] -= order.changed
+    counts[order.to_state.counter] += order.changed
+    if order.to_state is UrlState.EXCLUDED and order.to_reason is not None:
+        counts["excluded:" + order.to_reason] += order.changed
     return entries
 
 
@@ -75,7 +75,7 @@ def carry_out_at_rest(db: sqlite3.Connection, orders: Iterable[BulkChange], stan
     done = 0
     for order in orders:
         write_rows(db, sql["enter_front"], carry_out(db, order, stands, now, counts))
-        done += order.done
+        done += order.changed
     write_rows(db, sql["count"], [(name, n) for name, n in counts.items() if n])
     return done
 
@@ -100,7 +100,7 @@ def _of_dead(
 ) -> Iterator[BulkChange]:
     after = 0
     while ids := dead_ids(db, wanted, after=after, most=MOST):
-        yield BulkChange(tuple(ids), UrlState.DEAD, to, because=because)
+        yield BulkChange(tuple(ids), UrlState.DEAD, to, to_reason=because)
         after = ids[-1]
 
 

@@ -33,10 +33,10 @@ class RequeueResult(NamedTuple):
 
     states: Sequence[tuple[UrlState, int]] = ()  # how many were queued, by the state in which they were
     hosts: Mapping[HostId, int] = MappingProxyType({})  # ... and by host
-    put_off: Sequence[tuple[float | None, float | None]] = ()  # as `Committed` has it, and the next ones
-    left_out: int = 0
+    postponed: Sequence[tuple[float | None, float | None]] = ()  # as `Committed` has it, and the next ones
+    skipped: int = 0
     to: DueCursor | None = None
-    walked_to: DueCursor | None = None
+    replanned_to: DueCursor | None = None
 
 
 def requeue_due(
@@ -57,24 +57,24 @@ def requeue_due(
     Without `scheduled` only what was missing is looked at.
     """
     if order.after is not None:
-        due = db.execute(sql["due_after"], (*order.after, order.by, order.most)).fetchall()
+        due = db.execute(sql["due_after"], (*order.after, order.due_by, order.limit)).fetchall()
     else:
-        due = db.execute(sql["due_again"], (order.by, order.most)).fetchall() if scheduled else []
-    if order.missing:
-        due += db.execute(sql["due_missing"], (order.by, order.most - len(due))).fetchall()
-    to = _place(due[-1]) if order.after is not None and len(due) == order.most else None
+        due = db.execute(sql["due_again"], (order.due_by, order.limit)).fetchall() if scheduled else []
+    if order.include_missing:
+        due += db.execute(sql["due_missing"], (order.due_by, order.limit - len(due))).fetchall()
+    to = _place(due[-1]) if order.after is not None and len(due) == order.limit else None
     put_off: list[tuple[float | None, float | None]] = []
     read = len(due)
-    if order.room is not None and due:
+    if order.max_backlog is not None and due:
         due, doubtful, lines = _with_room(order, due)
         if doubtful and order.after is None:
             admitted, put_off = _in_line(db, sql, prioritiser, order, doubtful, lines, stamp, when_due)
             due += admitted
     left_out = read - len(due) - len(put_off)
-    if order.early is not None:
-        due += _early(db.execute(sql["due_early"], (order.by, order.most - len(due))), order)
-    sooner = _AHEAD if order.ahead else 0.0
-    boost = _BOOST if order.ahead and prioritiser.by_score else 0.0
+    if order.early_after is not None:
+        due += _early(db.execute(sql["due_early"], (order.due_by, order.limit - len(due))), order)
+    sooner = _AHEAD if order.at_front else 0.0
+    boost = _BOOST if order.at_front and prioritiser.by_score else 0.0
     rows = []
     counts: Counter[UrlState] = Counter()
     hosts: dict[HostId, int] = {}
@@ -93,8 +93,8 @@ def requeue_due(
     totals += [(UrlState.QUEUED.counter, len(rows)), (REFRESHING, counts[UrlState.STORED])]
     write_rows(db, sql["count"], [(name, n) for name, n in totals if n])
     walked_to = None
-    if order.walk is not None:
-        gaps, walked_to = _planned_anew(db, sql, prioritiser, order.walk, stamp, plan_anew)
+    if order.replan_after is not None:
+        gaps, walked_to = _planned_anew(db, sql, prioritiser, order.replan_after, stamp, plan_anew)
         put_off += gaps
     return RequeueResult(list(counts.items()), hosts, put_off, left_out, to, walked_to)
 
@@ -105,7 +105,7 @@ def _with_room(
     """What is queued without a question, the others, and the lines that come of it. Of most hosts nothing is asked."""
     lines: dict[HostId, int] = {}
     admitted, doubtful = [], []
-    room, dear, waiting = order.room or 0, order.dear, order.waiting
+    room, dear, waiting = order.max_backlog or 0, order.priced_hosts, order.backlogs
     for row in due:
         host_id = row[FACTS]
         before = lines.get(host_id)
@@ -135,14 +135,14 @@ def _in_line(
     put_off: list[tuple[float | None, float | None]] = []
     for row, page in zip(doubtful, _pages(db, sql, prioritiser, doubtful, stamp), strict=True):
         host_id, url_id = page.host_id, page.url_id
-        before = lines.get(host_id, order.waiting.get(host_id, 0))
-        answer = when_due(page, before, Instant(order.by))
+        before = lines.get(host_id, order.backlogs.get(host_id, 0))
+        answer = when_due(page, before, Instant(order.due_by))
         if answer is None:
             admitted.append(row)
         else:
-            rows.append((answer.until, answer.planned, url_id))
-            put_off.append((page.planned, answer.planned))
-        if answer is None or answer.planned is None:
+            rows.append((answer.until, answer.planned_gap, url_id))
+            put_off.append((page.planned_gap, answer.planned_gap))
+        if answer is None or answer.planned_gap is None:
             lines[host_id] = before + 1
     write_rows(db, sql["postpone"], rows)
     return admitted, put_off
@@ -167,10 +167,10 @@ def _early(coming: Iterable[tuple[Any, ...]], order: RequeueOrder) -> list[tuple
     """Of what comes due next, the pages that may be visited already: no sooner than half of their gap allows, and none
     of a dear host before which others stand in line."""
     found = []
-    least = order.early or 0.0
+    least = order.early_after or 0.0
     for *row, planned in coming:
-        passed = (planned or 0.0) - (row[-1] - order.by)
-        if row[FACTS] in order.dear and order.waiting.get(row[FACTS]):
+        passed = (planned or 0.0) - (row[-1] - order.due_by)
+        if row[FACTS] in order.priced_hosts and order.backlogs.get(row[FACTS]):
             continue
         if row[-2] == UrlState.STORED and passed >= max((planned or 0.0) / 2, least):
             found.append(tuple(row))
@@ -193,8 +193,8 @@ def _planned_anew(
     for page in _pages(db, sql, prioritiser, coming, stamp):
         answer = plan_anew(page)
         if answer is not None:
-            rows.append((answer.until, answer.planned, page.url_id))
-            gaps.append((page.planned, answer.planned))
+            rows.append((answer.until, answer.planned_gap, page.url_id))
+            gaps.append((page.planned_gap, answer.planned_gap))
     write_rows(db, sql["postpone"], rows)
     return gaps, _place(coming[-1]) if len(coming) == LOOK_AHEAD else None
 
@@ -206,6 +206,6 @@ def _place(row: Sequence[Any]) -> DueCursor:
 def next_due(db: sqlite3.Connection, sql: Mapping[str, str], order: RequeueOrder) -> float:
     """When the next URL comes due; infinity: never."""
     dates = [db.execute(sql["next_again"]).fetchone()[0]]
-    if order.missing:
+    if order.include_missing:
         dates.append(db.execute(sql["next_missing"]).fetchone()[0])
     return min((date for date in dates if date is not None), default=math.inf)

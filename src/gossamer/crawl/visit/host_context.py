@@ -16,7 +16,7 @@ from gossamer.frontier.breaker import (
     after_failure,
     is_given_up,
     is_open,
-    is_waited_for_in_vain,
+    should_stop_waiting,
 )
 from gossamer.model.batch import RobotsRecord
 from gossamer.model.task import HostRecord
@@ -69,7 +69,7 @@ class HostContexts:
 
     def none_has_answered(self) -> bool:
         """Whether every host has been asked, and none of them has ever answered."""
-        silent = (Silence.SO_FAR, Silence.GIVEN_UP)
+        silent = (Silence.NEVER_ANSWERED, Silence.GIVEN_UP)
         return all(notes.trouble is not None and notes.trouble.silence in silent for notes in self._hosts.values())
 
     def failing(self, least: int) -> int:
@@ -81,7 +81,7 @@ class HostContexts:
 
     def begin(self, record: HostRecord, robots: list[RobotsRecord]) -> None:
         """A host has got a back queue; this is what the store remembers."""
-        trouble = HostFailures.from_text(record.trouble) if record.trouble else None
+        trouble = HostFailures.from_text(record.failures) if record.failures else None
         self._hosts[record.host_id] = HostContext({r.origin: self.remembered(r) for r in robots}, trouble=trouble)
         if record.resolved and self._recall is not None:
             self._recall(record.host, record.resolved)
@@ -150,7 +150,7 @@ class HostHealth:
             asked=asked,
             unanswered=unanswered,
         )
-        if is_waited_for_in_vain(self._policy, trouble, now) and self._nothing_else_left():
+        if should_stop_waiting(self._policy, trouble, now) and self._nothing_else_left():
             notes.trouble = trouble._replace(silence=Silence.GIVEN_UP)
         return is_given_up(self._policy, notes.trouble, now)
 

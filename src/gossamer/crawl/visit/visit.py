@@ -22,7 +22,7 @@ from gossamer.filter.canonical import Canonical, Refusal, taken_apart
 from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.retries import RETRY_RULES, SERVER_ERROR, RetryRule, StatusClass, status_class
 from gossamer.model.document import Document
-from gossamer.model.formats import long_link, shown
+from gossamer.model.formats import abbreviated, long_link
 from gossamer.model.outcome import Failed, Failure, Response, Truncation
 from gossamer.model.settlement import Settlement
 from gossamer.model.states import UrlState
@@ -197,17 +197,17 @@ class Visitor:
         if self._over_its_cap(visit):  # other hosts of its domain may have been quicker while we looked it up
             return
         self._frontier.count_visit(visit)
-        self._store.batch.accesses[visit.domain_id] += 1
+        self._store.batch.page_requests[visit.domain_id] += 1
         wants = None if visit.task.sitemap else self._hosts.of(visit.host).wants
         contacting = self._contacting
-        conditions = self._recrawling.conditions(visit) if visit.task.before is not None else ()
+        conditions = self._recrawling.conditions(visit) if visit.task.previous is not None else ()
         outcome = await contacting.ask(
             visit.host_id, visit.host, visit.last_took, way, page.url, page.origin, wants, headers=conditions
         )
         now = self._clock.now()
         if contacting.is_elsewhere(visit.host, way, outcome, now):
             self._frontier.count_visit(visit, -1)
-            self._store.batch.accesses[visit.domain_id] -= 1
+            self._store.batch.page_requests[visit.domain_id] -= 1
             contacting.unreached(visit, way, now)
             return
         self._lessons.asked(visit)
@@ -237,7 +237,7 @@ class Visitor:
                 self._on_document(Document(visit, outcome, now))
         elif kind is _REDIRECT:
             await self._redirect(visit, outcome, now)
-        elif kind is StatusClass.NOT_MODIFIED and visit.task.before is not None:
+        elif kind is StatusClass.NOT_MODIFIED and visit.task.previous is not None:
             self._tally.count(self._store.batch, "not_modified")
             kept = self._recrawling.not_modified(visit, outcome, now, self._limits.revisits)
             self._settle(visit, kept, counted=True)
@@ -264,7 +264,7 @@ class Visitor:
             self._tally.count(self._store.batch, "excluded:" + reason)
             landed = self._landing.redirected(visit.host_id, visit.task, response, target.shown, now, reason)
             if reason == TOO_LONG:
-                landed = landed._replace(redirect_to=shown(target.shown), long_links=(long_link(location),))
+                landed = landed._replace(redirect_to=abbreviated(target.shown), long_links=(long_link(location),))
             self._settle(visit, landed, counted=True)
         elif target.url == visit.task.url or await self._came_from(visit, target):
             self._settle(
@@ -332,7 +332,7 @@ class Visitor:
         """Hand a settlement to the open batch with the date of the next visit, and count it."""
         batch = self._store.batch
         settlement = self._recrawling.settled(visit, settlement)
-        self._refreshing.settled(visit.task.before, settlement, batch)
+        self._refreshing.settled(visit.task.previous, settlement, batch)
         batch.settle(settlement)
         self._lessons.settled(settlement)
         if settlement.reason is not None and not counted:
