@@ -1,11 +1,11 @@
-# Everything a fresh machine needs: `make demo`, then `make test`. Python 3.11 or newer, pip, make and apt must be there;
-# all else goes into .venv. apt is asked only where Python came without its venv module.
+# On a fresh machine run `make demo`, then `make test`. Required: Python 3.11 or newer, pip, make and apt. Everything else is
+# installed into .venv. apt is used only if Python lacks the venv module.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-# Tests start hundreds of processes. Without compiled modules, each would compile all of Gossamer again.
+# Tests start hundreds of processes. Without cached bytecode, each would compile all of Gossamer again.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
@@ -18,7 +18,7 @@ env: $(READY)    ## create .venv with the locked dependencies
 
 $(READY): constraints.txt pyproject.toml src/gossamer/native/kernels.c
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-	  { echo "Python 3.11 or newer is needed; name one with make PYTHON=..." >&2; exit 1; }
+	  { echo "Python 3.11 or newer is required; select one with make PYTHON=..." >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
 	  $$(test "$$(id -u)" = 0 || echo sudo) apt-get install -y --no-install-recommends \
 	  $$($(PYTHON) -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])')
@@ -39,27 +39,27 @@ test: $(READY)   ## all checks and all tests
 types: $(READY)
 	$(BIN)/mypy
 
-# Once, on the core that mypy leaves free, and not in every worker at the same time.
+# Compile the bytecode once, on the core that mypy does not use, instead of in every pytest worker at the same time.
 compiled: $(READY)
 	@$(BIN)/python -m pytest -p no:randomly -qq --collect-only > $(VENV)/collected || { cat $(VENV)/collected; exit 1; }
 
-quick: $(READY)  ## the inner loop: format, lint, types, layering, pure tests
+quick: $(READY)  ## fast checks: format, lint, types, layering, pure tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q -m "not service and not library and not timed"
 
-fmt: $(READY)    ## format and mend what can be mended
+fmt: $(READY)    ## format, and fix lint errors
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(READY)  ## all benchmarks, one after the other
+bench: $(READY)  ## run all benchmarks, one at a time
 	$(BIN)/python -m benchmarks
 
-libraries: $(READY) ## what the pinned HTML parser and its decoders do, against the standards; when constraints.txt changes
+libraries: $(READY) ## compare the pinned HTML parser and decoders with the standards; run it when constraints.txt changes
 	$(BIN)/python -m pytest -p no:randomly -q -m library -n 2 tests/extract
 
-soak: $(READY)   ## long runs: thousands of kills, millions of hostile inputs and seeds, long walks of the frontier
+soak: $(READY)   ## long runs: thousands of kills, millions of hostile inputs and seeds, long random walks of the frontier
 	GOSSAMER_KILLS=1000 $(BIN)/python -m pytest -q tests/integration/test_kill_nine.py
 	GOSSAMER_FUZZ=1500000 $(BIN)/python -m pytest -q --hypothesis-profile searching tests/fuzz
 	GOSSAMER_WALKS=20000 GOSSAMER_MACHINES=2000 $(BIN)/python -m pytest -q --hypothesis-profile searching tests/frontier
@@ -74,16 +74,16 @@ soak: $(READY)   ## long runs: thousands of kills, millions of hostile inputs an
 	$(BIN)/python -m benchmarks.bench_keep_fresh --seeds 5
 
 RUNS ?= 3
-steady: $(READY) ## the tests RUNS times under bad conditions: one busy core, random order, a small tmpfs; lists what failed
+steady: $(READY) ## run the tests RUNS times on one busy core, in random order, on a small tmpfs; lists failures
 	$(BIN)/python -m tests.steady --runs $(RUNS)
 
-docs: $(READY)   ## write the parts of docs/ that are made from the code
+docs: $(READY)   ## write the generated parts of docs/
 	$(BIN)/python -m tests.test_docs
 	$(BIN)/python -m tests.hostile.hostile_table
 	$(BIN)/python -m tests.service.test_openapi
 	$(BIN)/python -m tests.service.test_metrics_docs
 
-lock: $(READY)   ## write constraints.txt anew from pyproject.toml
+lock: $(READY)   ## regenerate constraints.txt from pyproject.toml
 	$(BIN)/python -m pip install --quiet pip-tools
 	$(BIN)/pip-compile --quiet --extra dev --generate-hashes --allow-unsafe --strip-extras \
 	  --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-header --no-annotate \

@@ -14,9 +14,9 @@ from email.utils import formatdate
 from pathlib import Path
 
 from gossamer.backends.sqlite.database import named_queries, open_for_writing
-from gossamer.backends.sqlite.writer import SqliteWriter
+from gossamer.backends.sqlite.driver import open_writer
 from gossamer.clock import VirtualClock
-from gossamer.config.policies import recrawl_rules_of
+from gossamer.config.policies import recrawl_rules_for
 from gossamer.config.sections import RecrawlSection
 from gossamer.frontier.orderings.mercator import Mercator
 from gossamer.model.batch import Batch
@@ -35,6 +35,7 @@ from gossamer.recrawl.policy import DAY
 from gossamer.recrawl.price import price_from
 from gossamer.recrawl.visit_value import value
 from gossamer.store.ports import Location
+from gossamer.store.table.writer import TableWriter
 
 NOW = Instant(1.8e9)
 SIZES = (1_000_000, 5_000_000)
@@ -72,7 +73,7 @@ def crawling(*, reporting: bool) -> tuple[RecrawlPlanner, list[Visit]]:
     """A crawl with a budget, and pages that were visited before; `reporting`: in sitemaps that are believed."""
     wishes = RecrawlSection(budget=1_000.0)
     price = price_from(None, wishes, value(USUAL, 1.0, 14.0), NOW)
-    plans = RecrawlPlanner(wishes, RECRAWL_POLICIES["optimal"](), recrawl_rules_of(wishes), price)
+    plans = RecrawlPlanner(wishes, RECRAWL_POLICIES["optimal"](), recrawl_rules_for(wishes), price)
     trust = HostTrust(50, 0, 40, 40, 50, 40) if reporting else HostTrust()
     for n in range(HOSTS):
         host = HostKey(f"h{n}.test")
@@ -186,7 +187,7 @@ class Table:
         self.found: list[float] = []  # CPU microseconds for a URL
         self.queued: list[float] = []
         self._sql = named_queries("queries.sql")["due_again"]
-        self._writer = SqliteWriter(path, NoCaptures(), host_rows, Mercator(), VirtualClock(NOW))
+        self._writer = TableWriter(open_writer(path), NoCaptures(), host_rows, Mercator(), VirtualClock(NOW))
         self._db = open_for_writing(path)
 
     def plan(self) -> str:

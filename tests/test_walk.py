@@ -98,9 +98,9 @@ def test_the_table_lists_the_packages_that_are_entered_most_often_first() -> Non
     lines = rows(stays_of(calls_of("cli/main.py", "crawl/engine.py", "cli/main.py")))
 
     assert [line.split() for line in lines] == [
-        ["1", "cli", "cli", "1"],
+        ["1", "cli", "cli/main", "1"],
         ["2", "crawl", "crawl/engine", "1"],
-        ["3", "cli", "cli", "1"],
+        ["3", "cli", "cli/main", "1"],
         [],
         ["package", "entered", "files", "functions"],
         ["cli", "2", "1", "2"],

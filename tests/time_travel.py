@@ -7,7 +7,7 @@ where a test waits for one, and nowhere else.
 
 import asyncio
 import selectors
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, TypeVar
 
 from gossamer.clock import VirtualClock
@@ -21,7 +21,7 @@ _GRACE = 0.001
 class _Skipping(selectors.BaseSelector):
     """Waits for nothing but events. What time would have passed is added to `passed`."""
 
-    def __init__(self, grace: float) -> None:
+    def __init__(self, grace: Callable[[], float]) -> None:
         self._real = selectors.DefaultSelector()
         self._grace = grace
         self.passed = 0.0
@@ -32,7 +32,7 @@ class _Skipping(selectors.BaseSelector):
         found = self._real.select(0)
         if found or timeout <= 0:
             return found
-        found = self._real.select(self._grace)
+        found = self._real.select(self._grace())
         if not found:
             self.passed += timeout
         return found
@@ -54,7 +54,7 @@ class _Skipping(selectors.BaseSelector):
 
 
 class TravellingLoop(asyncio.SelectorEventLoop):
-    def __init__(self, grace: float = _GRACE) -> None:
+    def __init__(self, grace: Callable[[], float] = lambda: _GRACE) -> None:
         self._skipping = _Skipping(grace)
         super().__init__(self._skipping)
 

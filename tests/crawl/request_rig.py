@@ -74,7 +74,7 @@ class Rig:
         self.frontier = Frontier(POLITENESS)
         self.resolver = Resolver([name_server], clock)
         self.forbidden: set[str] = set()  # addresses that must not be dialled
-        self.dialling = AddressChoice(lambda address: address not in self.forbidden)
+        self.address_choice = AddressChoice(lambda address: address not in self.forbidden)
         self.journal = ContactJournal(directory)
         self.audit = PolitenessAudit(
             min_delay=POLITENESS.min_delay,
@@ -89,11 +89,11 @@ class Rig:
             writer, clock, before_commit=lambda batch: None, on_commit=lambda committed: self.committed.set()
         )
         self.hosts = HostSettingsTable()
-        self.tally = Counters({})
-        self.contacting = Requester(
+        self.counters = Counters({})
+        self.requester = Requester(
             frontier=self.frontier,
             resolver=self.resolver,
-            dialling=self.dialling,
+            address_choice=self.address_choice,
             fetcher=self.fetcher,
             journal=self.journal,
             audit=self.audit,
@@ -101,25 +101,25 @@ class Rig:
             politeness=POLITENESS,
             clock=clock,
             hosts=self.hosts,
-            tally=self.tally,
+            counters=self.counters,
         )
-        self.notes = HostContexts("gossamer")
+        self.host_contexts = HostContexts("gossamer")
         self.nothing_else_left = False
         self.health = HostHealth(BREAKER, random.Random(1), lambda: self.nothing_else_left)
         self.sitemaps: list[tuple[Origin, tuple[str, ...]]] = []  # as robots.txt files name them
         self.stored: dict[HostKey, HostLoaded] = {}  # hosts that have a row in the store
-        self.asking = self.asking_with(ROBOTS)
+        self.robots_fetcher = self.robots_fetcher_with(ROBOTS)
         self.locate(A, *a_addresses)
         self.locate(B, *b_addresses)
 
-    def asking_with(self, policy: RobotsPolicy) -> RobotsFetcher:
+    def robots_fetcher_with(self, policy: RobotsPolicy) -> RobotsFetcher:
         return RobotsFetcher(
             frontier=self.frontier,
-            notes=self.notes,
-            contacting=self.contacting,
+            host_contexts=self.host_contexts,
+            requester=self.requester,
             health=self.health,
             store=self.store,
-            tally=self.tally,
+            counters=self.counters,
             canonicaliser=Canonicaliser(),
             clock=self.clock,
             agent="gossamer",
@@ -139,18 +139,18 @@ class Rig:
 
     def locate(self, host: HostKey, *addresses: str) -> None:
         """The name server's answer for a host, in the resolver's cache."""
-        self.resolver.recall(host, StoredAnswer(addresses, Instant(self.now + _HELD)))
+        self.resolver.restore(host, StoredAnswer(addresses, Instant(self.now + _HELD)))
 
     def ask_with(self, host: HostKey, options: HostOptions | None = None, min_delay: Seconds | None = None) -> None:
         """Settings of one host."""
         wish = HostSettings(options or HostOptions(), min_delay)
-        self.hosts.change_to(HostSettingsTable(single=HostTable(((str(host), wish),))))
+        self.hosts.replace_with(HostSettingsTable(single=HostTable(((str(host), wish),))))
 
     def load(self, *hosts: HostKey, robots: list[RobotsRecord] | None = None) -> None:
         """Give these hosts back queues, each with a few URLs."""
         records = {record.host_id: record for record in map(record_of, hosts)}
         for record in records.values():
-            self.notes.begin(record, robots or [])
+            self.host_contexts.begin(record, robots or [])
         self.frontier.rewind()
         while order := self.frontier.request_load(self.now):
             for front in order.fronts:
@@ -177,8 +177,8 @@ class Rig:
         """What a process that starts now would find in the contact journal."""
         return replay(self.directory)
 
-    def host_notes(self, host_id: HostId = A_ID) -> HostContext:
-        return self.notes[host_id]
+    def host_context(self, host_id: HostId = A_ID) -> HostContext:
+        return self.host_contexts[host_id]
 
     def wait_for_visit(self) -> Visit:
         """The next visit, after as much time as it takes."""
@@ -190,12 +190,12 @@ class Rig:
             self.clock.advance(Seconds(turn.when - self.now))
         raise AssertionError("the frontier only waits")
 
-    async def way_to(self, visit: Visit) -> Route:
+    async def route_to(self, visit: Visit) -> Route:
         """Choose the address of a visit, and pass its gate."""
-        way = await self.contacting.way_to(visit.host, visit.address)
-        assert not isinstance(way, Failed), way
-        assert self.frontier.enter_address(visit, way.address, self.now)
-        return way
+        route = await self.requester.route_to(visit.host, visit.address)
+        assert not isinstance(route, Failed), route
+        assert self.frontier.enter_address(visit, route.address, self.now)
+        return route
 
 
 def record_of(host: HostKey, **more: object) -> HostRecord:

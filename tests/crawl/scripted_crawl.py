@@ -17,6 +17,7 @@ from gossamer.clock import VirtualClock
 from gossamer.config.load import make_config
 from gossamer.crawl.events import Outcome
 from gossamer.crawl.run.assemble import Crawl, assemble
+from gossamer.fetch.dns.resolver import Resolver
 from gossamer.fetch.ports import Request, SchemeFetcher
 from gossamer.filter.canonical import canonicalise
 from gossamer.model.queue_depth import QueueDepth
@@ -34,13 +35,17 @@ HOME = "http://a.test/"
 ADDRESSES = {f"{name}.test": f"93.184.216.{number}" for number, name in enumerate("abcdef", start=1)}
 """What the name server knows; several addresses are separated by spaces. These addresses are never dialled."""
 NO_ROBOTS = response(404)
+DNS_PATIENCE = 30.0
+"""Real seconds for a packet over loopback. It arrives at once, unless the machine is very busy."""
 
 
 class InStepLoop(TravellingLoop):
-    """Virtual time, and work given to another thread is done when the call returns."""
+    """Virtual time, and work given to another thread is done when the call returns. No time passes while a name is
+    being looked up by one of the `resolvers`."""
 
     def __init__(self) -> None:
-        super().__init__(grace=0.0)
+        super().__init__(lambda: DNS_PATIENCE if any(r.statistics().lookups_in_flight for r in self.resolvers) else 0.0)
+        self.resolvers: list[Resolver] = []
 
     def run_in_executor(self, executor: Executor | None, func: Callable[[*Ts], T], *args: *Ts) -> "asyncio.Future[T]":
         if executor is None:
@@ -65,6 +70,13 @@ class LoopTime(VirtualClock):
 
     def monotonic(self) -> float:
         return float(self.now())
+
+
+def wait_for_names(resolver: Resolver) -> None:
+    """Let no time pass on the running loop while this resolver looks up a name. Its name server must answer."""
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, InStepLoop)
+    loop.resolvers.append(resolver)
 
 
 def run_in_step(main: Coroutine[object, object, T]) -> T:
@@ -107,7 +119,7 @@ class ScriptedCrawl:
         self.times: list[float] = []
         self._database = database
         self._orders: list[tuple[Callable[[], bool], Callable[[], None]]] = []
-        crawl.pipeline.audience.join(self)
+        crawl.engine.events.subscribe(self)
         fetcher.on_request = self._requested
 
     def when(self, holds: Callable[[], bool], act: Callable[[], None]) -> None:
@@ -120,7 +132,7 @@ class ScriptedCrawl:
             self._orders.remove(order)
             order[1]()
 
-    def tell(self, outcome: Outcome) -> None:
+    def publish(self, outcome: Outcome) -> None:
         """Called after each commit."""
         self.outcomes.append(outcome)
 
@@ -184,6 +196,7 @@ async def opened(
             clock=clock,
             fetcher=SchemeFetcher({"http": fetcher, "https": fetcher}),
         )
+        wait_for_names(crawl.resolver)
         try:
             yield ScriptedCrawl(crawl, fetcher, clock, directory / "crawl.db")
         finally:
@@ -201,7 +214,7 @@ def crawled(
     async def main() -> ScriptedCrawl:
         async with opened(directory, script, **settings) as crawl:
             act(crawl)
-            await crawl.crawl.pipeline.run()
+            await crawl.crawl.engine.run()
             return crawl
 
     return run_in_step(main())

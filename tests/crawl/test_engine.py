@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from gossamer.backends.sqlite.loader import SqliteLoader
-from gossamer.backends.sqlite.writer import SqliteWriter
 from gossamer.crawl.document.processor import DocumentProcessor
 from gossamer.errors import DiskFull, GossamerError, StoreFailed
 from gossamer.model.batch import Batch, Committed
 from gossamer.model.units import HostKey, Instant, Url
+from gossamer.store.table.loader import TableLoader
+from gossamer.store.table.writer import TableWriter
 from tests.crawl.scripted_crawl import HOME, ScriptedCrawl, crawled, html, opened, run_in_step
 from tests.crawl.scripted_fetcher import HANG, Step, response
 
@@ -26,6 +26,10 @@ TREE: dict[str, Step] = {
     HOME + "12": html(title="12"),
     HOME + "21": html(title="21"),
 }
+
+
+NO_GAPS: dict[str, Any] = {"delay": 0.0, "delay_factor": 0.0}
+"""Every host is ready at every time, so that the order of visits depends on the frontier alone."""
 
 
 def site(urls: list[str]) -> dict[str, Step]:
@@ -44,9 +48,9 @@ class Writes:
         self.times: list[float] = []
         self.failures: list[Exception] = []  # for the next commits
         self.always: Exception | None = None
-        commit = SqliteWriter.commit
+        commit = TableWriter.commit
 
-        def watched(writer: SqliteWriter, batch: Batch, now: Instant) -> Committed:
+        def watched(writer: TableWriter, batch: Batch, now: Instant) -> Committed:
             self.times.append(now)
             if self.always is not None:
                 raise self.always
@@ -55,7 +59,7 @@ class Writes:
             self.sizes.append(len(batch.settlements))
             return commit(writer, batch, now)
 
-        patch.setattr(SqliteWriter, "commit", watched)
+        patch.setattr(TableWriter, "commit", watched)
 
 
 @pytest.fixture
@@ -76,7 +80,7 @@ def run_expecting(
         async with opened(directory, script, **settings) as crawl:
             act(crawl)
             with pytest.raises(error):
-                await crawl.crawl.pipeline.run()
+                await crawl.crawl.engine.run()
             return crawl
 
     return run_in_step(main())
@@ -99,6 +103,16 @@ def test_with_one_slot_visits_start_in_the_order_of_the_frontier_depth_first(tmp
     assert depths.index(2) < len(depths) - 1 - depths[::-1].index(1)  # a grandchild before the second child
 
 
+def test_with_one_slot_a_page_is_processed_before_the_next_visit_is_chosen(tmp_path: Path) -> None:
+    """Depth first, the link of a page comes before the other seed, which is ready all the time."""
+    script = {seed: html(seed + "child", title=seed) for seed in HOSTS[:2]}
+    script |= site([seed + "child" for seed in HOSTS[:2]])
+    crawl = crawled(tmp_path, script, seeds=HOSTS[:2], concurrency=1, order="dfs", **NO_GAPS)
+
+    first, second, *_ = crawl.requests
+    assert first in HOSTS and second == first + "child"
+
+
 @pytest.mark.parametrize("concurrency", [1, 2, 4])
 def test_no_more_visits_are_under_way_than_there_are_slots_and_all_slots_are_used(
     tmp_path: Path, concurrency: int
@@ -110,7 +124,7 @@ def test_no_more_visits_are_under_way_than_there_are_slots_and_all_slots_are_use
 
         def on_request(request: Any) -> None:
             requested(request)
-            under_way.append(crawl.crawl.pipeline.in_flight)
+            under_way.append(crawl.crawl.engine.in_flight)
 
         crawl.fetcher.on_request = on_request
 
@@ -133,8 +147,8 @@ def test_late_visits_do_not_keep_the_slots_of_others(tmp_path: Path) -> None:
 
     async def main() -> ScriptedCrawl:
         async with opened(tmp_path, {**silent, **site(HOSTS[2:])}, seeds=HOSTS, concurrency=2) as crawl:
-            crawl.when(lambda: set(crawl.requests) == set(HOSTS[2:]), crawl.crawl.pipeline.stop)
-            await crawl.crawl.pipeline.run()
+            crawl.when(lambda: set(crawl.requests) == set(HOSTS[2:]), crawl.crawl.engine.stop)
+            await crawl.crawl.engine.run()
             return crawl
 
     crawl = run_in_step(main())
@@ -152,7 +166,37 @@ def test_the_page_limit_is_reached_and_not_exceeded(tmp_path: Path, concurrency:
 
     assert sorted(crawl.states().values()) == ["queued"] * 2 + ["stored"] * 4
     assert len(crawl.requests) == 4
-    assert not crawl.crawl.pipeline.finished
+    assert not crawl.crawl.engine.finished
+
+
+def test_visits_under_way_count_for_the_page_limit_as_if_each_were_a_page(tmp_path: Path) -> None:
+    async def main() -> int:
+        script = {**site(HOSTS[:1]), **dict.fromkeys(HOSTS[1:], HANG)}
+        async with opened(tmp_path, script, seeds=HOSTS, max_pages=4) as crawl:
+            running = asyncio.create_task(crawl.crawl.engine.run())
+            await asyncio.sleep(30.0)
+            requests = len(crawl.requests)
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+            return requests
+
+    assert run_in_step(main()) == 4
+
+
+def test_a_crawl_that_is_cancelled_sends_no_further_request(tmp_path: Path) -> None:
+    async def main() -> tuple[int, int]:
+        async with opened(tmp_path, dict.fromkeys(HOSTS, HANG), seeds=HOSTS, concurrency=2, max_pages=2) as crawl:
+            running = asyncio.create_task(crawl.crawl.engine.run())
+            await asyncio.sleep(30.0)
+            before = len(crawl.fetcher.requests)
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+            await asyncio.sleep(30.0)
+            return before, len(crawl.fetcher.requests)
+
+    before, after = run_in_step(main())
+
+    assert before == after
 
 
 def test_a_page_that_turns_out_to_be_none_does_not_count_for_the_page_limit(tmp_path: Path) -> None:
@@ -170,7 +214,7 @@ def test_a_full_consumer_stops_new_visits_until_it_has_room(tmp_path: Path) -> N
 
         def room() -> None:
             crawl.saturation = 0.0
-            crawl.crawl.pipeline.pump_soon()
+            crawl.crawl.engine.pump_soon()
 
         crawl.when(lambda: crawl.requests == [HOME], full)
 
@@ -186,11 +230,11 @@ def test_a_full_consumer_stops_new_visits_until_it_has_room(tmp_path: Path) -> N
 
 def test_a_paused_crawl_starts_no_visits_and_goes_on_when_it_is_resumed(tmp_path: Path) -> None:
     def pause_for_a_while(crawl: ScriptedCrawl) -> None:
-        pipeline = crawl.crawl.pipeline
+        engine = crawl.crawl.engine
 
         def pause() -> None:
-            pipeline.pause(True)
-            asyncio.get_running_loop().call_later(500.0, pipeline.pause, False)
+            engine.pause(True)
+            asyncio.get_running_loop().call_later(500.0, engine.pause, False)
 
         crawl.when(lambda: crawl.requests == [HOME], pause)
 
@@ -199,7 +243,7 @@ def test_a_paused_crawl_starts_no_visits_and_goes_on_when_it_is_resumed(tmp_path
     times = sorted(crawl.times)
     assert times[2] - times[1] >= 500.0
     assert set(crawl.states().values()) == {"stored"}
-    assert crawl.crawl.pipeline.finished
+    assert crawl.crawl.engine.finished
 
 
 def test_what_is_under_way_when_a_crawl_is_paused_is_committed(tmp_path: Path) -> None:
@@ -207,9 +251,9 @@ def test_what_is_under_way_when_a_crawl_is_paused_is_committed(tmp_path: Path) -
 
     async def main() -> None:
         async with opened(tmp_path, TREE) as crawl:
-            pipeline = crawl.crawl.pipeline
-            crawl.when(lambda: crawl.requests == [HOME], lambda: pipeline.pause(True))
-            running = asyncio.create_task(pipeline.run())
+            engine = crawl.crawl.engine
+            crawl.when(lambda: crawl.requests == [HOME], lambda: engine.pause(True))
+            running = asyncio.create_task(engine.run())
             await asyncio.sleep(100.0)
             found.extend(crawl.states().values())
             running.cancel()
@@ -227,20 +271,20 @@ def test_more_hosts_than_fit_into_memory_are_loaded_when_there_is_room(tmp_path:
     crawl = crawled(tmp_path, site(HOSTS), seeds=HOSTS, frontier={"max_hosts": 2})
 
     assert crawl.states() == dict.fromkeys(HOSTS, "stored")
-    assert crawl.crawl.pipeline.finished
+    assert crawl.crawl.engine.finished
 
 
 def test_more_urls_of_a_host_are_loaded_when_its_queue_is_low(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     urls = [HOME + str(number) for number in range(300)]
     loads: list[int] = []
-    load = SqliteLoader.load
+    load = TableLoader.load
 
-    def watched(loader: SqliteLoader, order: Any) -> Any:
+    def watched(loader: TableLoader, order: Any) -> Any:
         loaded = load(loader, order)
         loads.append(sum(len(tasks) for host in loaded.hosts for _, tasks, _ in host.classes))
         return loaded
 
-    monkeypatch.setattr(SqliteLoader, "load", watched)
+    monkeypatch.setattr(TableLoader, "load", watched)
 
     crawl = crawled(tmp_path, {}, seeds=urls, filter={"exclude": ("*",)})
 
@@ -277,26 +321,24 @@ def test_everything_is_committed_when_a_crawl_ends(tmp_path: Path) -> None:
     assert set(crawl.states().values()) == {"stored"}
     assert len(crawl.committed) == len(TREE)
     assert crawl.crawl.store.is_idle
-    assert len(crawl.crawl.pipeline.desk) == 0
-    assert crawl.crawl.pipeline.finished
+    assert len(crawl.crawl.engine.documents) == 0
+    assert crawl.crawl.engine.finished
 
 
 def test_a_crawl_that_is_stopped_finishes_and_commits_what_is_under_way(tmp_path: Path) -> None:
     def stop_at_three(crawl: ScriptedCrawl) -> None:
-        crawl.when(lambda: len(crawl.requests) == 3, crawl.crawl.pipeline.stop)
+        crawl.when(lambda: len(crawl.requests) == 3, crawl.crawl.engine.stop)
 
     crawl = crawled(tmp_path, site(HOSTS), stop_at_three, seeds=HOSTS, concurrency=3)
 
     stored = [url for url, state in crawl.states().items() if state == "stored"]
     assert stored and sorted(stored) == sorted(set(crawl.requests))
-    assert not crawl.crawl.pipeline.finished
+    assert not crawl.crawl.engine.finished
     assert crawl.crawl.store.is_idle
 
 
 def test_a_stopped_crawl_goes_on_where_it_ended(tmp_path: Path) -> None:
-    first = crawled(
-        tmp_path, TREE, lambda crawl: crawl.when(lambda: len(crawl.requests) == 2, crawl.crawl.pipeline.stop)
-    )
+    first = crawled(tmp_path, TREE, lambda crawl: crawl.when(lambda: len(crawl.requests) == 2, crawl.crawl.engine.stop))
     second = crawled(tmp_path, TREE, seeds=())
 
     assert set(second.states().values()) == {"stored"}
@@ -368,7 +410,7 @@ def test_a_failed_load_ends_the_crawl(tmp_path: Path, monkeypatch: pytest.Monkey
     def fail(*_: object) -> None:
         raise StoreFailed("cannot read")
 
-    monkeypatch.setattr(SqliteLoader, "load", fail)
+    monkeypatch.setattr(TableLoader, "load", fail)
 
     crawl = run_expecting(tmp_path, TREE, StoreFailed)
 
@@ -402,7 +444,7 @@ def test_a_document_that_cannot_be_processed_because_of_a_bug_ends_the_crawl(
 
 def test_a_crawl_whose_counters_say_that_urls_are_lost_fails_loudly(tmp_path: Path) -> None:
     def count_one_too_many(crawl: ScriptedCrawl) -> None:
-        crawl.crawl.tally.total["state:queued"] += 1
+        crawl.crawl.counters.total["state:queued"] += 1
 
     run_expecting(tmp_path, TREE, GossamerError, count_one_too_many)
 
@@ -412,7 +454,7 @@ def test_a_crawl_whose_counters_say_that_urls_are_lost_fails_loudly(tmp_path: Pa
 
 def add_url(crawl: ScriptedCrawl, url: str, host: str) -> None:
     store = crawl.crawl.store
-    store.batch.candidates.append(crawl.crawl.intake.seed(Url(url), HostKey(host)))
+    store.batch.candidates.append(crawl.crawl.admission.seed(Url(url), HostKey(host)))
     store.nudge()
 
 
@@ -420,9 +462,9 @@ def test_a_crawl_that_is_kept_open_waits_for_more_and_visits_it(tmp_path: Path) 
     script = {**site(HOSTS[:2])}
 
     def keep_open(crawl: ScriptedCrawl) -> None:
-        crawl.crawl.pipeline.keep_open = True
+        crawl.crawl.engine.keep_open = True
         asyncio.get_running_loop().call_later(500.0, add_url, crawl, HOSTS[1], "b.test")
-        asyncio.get_running_loop().call_later(900.0, crawl.crawl.pipeline.stop)
+        asyncio.get_running_loop().call_later(900.0, crawl.crawl.engine.stop)
 
     crawl = crawled(tmp_path, script, keep_open)
 
@@ -433,8 +475,8 @@ def test_a_crawl_that_is_kept_open_waits_for_more_and_visits_it(tmp_path: Path) 
 
 def test_a_crawl_that_is_kept_open_does_not_end_at_its_page_limit(tmp_path: Path) -> None:
     def keep_open(crawl: ScriptedCrawl) -> None:
-        crawl.crawl.pipeline.keep_open = True
-        asyncio.get_running_loop().call_later(900.0, crawl.crawl.pipeline.stop)
+        crawl.crawl.engine.keep_open = True
+        asyncio.get_running_loop().call_later(900.0, crawl.crawl.engine.stop)
 
     crawl = crawled(tmp_path, site(HOSTS), keep_open, seeds=HOSTS, max_pages=2)
 
@@ -447,9 +489,9 @@ def test_the_numbers_of_hosts_in_memory_and_of_visits_under_way_are_reported_wit
         silent = {url + "robots.txt": HANG for url in HOSTS}
         limits = {"max_hosts": 50}
         async with opened(tmp_path, silent, seeds=HOSTS, concurrency=10, frontier=limits) as crawl:
-            running = asyncio.create_task(crawl.crawl.pipeline.run())
+            running = asyncio.create_task(crawl.crawl.engine.run())
             await asyncio.sleep(5.0)
-            hosts, visits = crawl.crawl.pipeline.fills
+            hosts, visits = crawl.crawl.engine.fills
             running.cancel()
             await asyncio.gather(running, return_exceptions=True)
             return (hosts.items, hosts.most_items), (visits.items, visits.most_items)

@@ -16,7 +16,7 @@ class Ear:
     def __init__(self) -> None:
         self.heard: list[str] = []
 
-    def tell(self, outcome: Outcome) -> None:
+    def publish(self, outcome: Outcome) -> None:
         self.heard.append(outcome.url)
 
 
@@ -26,64 +26,64 @@ def visit(number: int) -> Visit:
     return Visit(HostId(number), HostKey(f"h{number}.test"), 1, task, None, 0.0)
 
 
-def settle(audience: OutcomeEvents, *numbers: int, retired: tuple[int, ...] = ()) -> None:
+def settle(events: OutcomeEvents, *numbers: int, retired: tuple[int, ...] = ()) -> None:
     batch = Batch()
     for number in numbers:
         batch.settle(Settlement(HostId(number), number, 0, UrlState.DEAD, Instant(0.0)))
-    audience.handed_over(batch)
-    audience.committed([HostId(number) for number in retired])
+    events.handed_over(batch)
+    events.committed([HostId(number) for number in retired])
 
 
 def listening() -> tuple[OutcomeEvents, Ear]:
-    audience, ear = OutcomeEvents(), Ear()
-    audience.join(ear)
-    return audience, ear
+    events, ear = OutcomeEvents(), Ear()
+    events.subscribe(ear)
+    return events, ear
 
 
 def test_an_outcome_is_told_when_it_is_committed_and_once() -> None:
-    audience, ear = listening()
-    audience.visit_begins(visit(1))
+    events, ear = listening()
+    events.visit_begins(visit(1))
     assert ear.heard == []
 
-    settle(audience, 1)
-    settle(audience, 1)
+    settle(events, 1)
+    settle(events, 1)
 
     assert ear.heard == ["http://h1.test/"]
 
 
 def test_a_visit_that_went_back_into_its_queue_is_told_when_it_is_made_again() -> None:
-    audience, ear = listening()
-    audience.visit_begins(visit(1))
-    settle(audience)
-    audience.visit_begins(visit(1))
+    events, ear = listening()
+    events.visit_begins(visit(1))
+    settle(events)
+    events.visit_begins(visit(1))
 
-    settle(audience, 1)
+    settle(events, 1)
 
     assert ear.heard == ["http://h1.test/"]
 
 
 def test_nothing_is_kept_of_hosts_that_have_left_memory() -> None:
-    audience, ear = listening()
+    events, ear = listening()
     for number in range(1000):
-        audience.visit_begins(visit(number))
-        settle(audience, retired=(number,))
+        events.visit_begins(visit(number))
+        settle(events, retired=(number,))
 
-    assert len(audience._under_way) == 0
-    settle(audience, 5)
+    assert len(events._under_way) == 0
+    settle(events, 5)
     assert ear.heard == []
 
 
 def test_what_is_settled_with_the_retreat_of_its_host_is_told_all_the_same() -> None:
-    audience, ear = listening()
-    audience.visit_begins(visit(1))
+    events, ear = listening()
+    events.visit_begins(visit(1))
 
-    settle(audience, 1, retired=(1,))
+    settle(events, 1, retired=(1,))
 
     assert ear.heard == ["http://h1.test/"]
 
 
 def test_an_audience_is_as_full_as_its_fullest_listener() -> None:
-    audience, _ = listening()
+    events, _ = listening()
 
-    assert audience.fill == QueueDepth(3, 10)
+    assert events.fill == QueueDepth(3, 10)
     assert OutcomeEvents().fill == QueueDepth(0)

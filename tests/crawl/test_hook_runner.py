@@ -92,7 +92,7 @@ def test_a_hook_receives_outcomes_in_order_and_a_page_after_its_outcome() -> Non
 
     def act(runner: HookRunner) -> None:
         for outcome in (stored(1), dead(2), stored(3)):
-            runner.tell(outcome)
+            runner.publish(outcome)
 
     run_hooks({"recorder": hook}, act)
 
@@ -102,7 +102,7 @@ def test_a_hook_receives_outcomes_in_order_and_a_page_after_its_outcome() -> Non
 def test_every_hook_receives_every_outcome() -> None:
     first, second = Recorder(), Recorder()
 
-    run_hooks({"first": first, "second": second}, lambda runner: runner.tell(dead(1)))
+    run_hooks({"first": first, "second": second}, lambda runner: runner.publish(dead(1)))
 
     assert first.calls == second.calls == ["outcome 1", "close"]
 
@@ -111,8 +111,8 @@ def test_a_failing_hook_is_reported_and_the_others_are_called_all_the_same() -> 
     after = Recorder()
 
     def act(runner: HookRunner) -> None:
-        runner.tell(stored(1))
-        runner.tell(dead(2))
+        runner.publish(stored(1))
+        runner.publish(dead(2))
 
     runner, reports = run_hooks({"broken": Broken(), "after": after}, act)
 
@@ -175,10 +175,10 @@ def test_outcomes_that_a_slow_hook_has_not_received_yet_fill_the_runner() -> Non
     fills: list[tuple[float, float]] = []
 
     def act(runner: HookRunner) -> None:
-        runner.tell(stored(1, size=MAX_BYTES // 2))
+        runner.publish(stored(1, size=MAX_BYTES // 2))
         fills.append((runner.saturation, runner.fill.saturation))
         for number in range(MAX_WAITING - 1):
-            runner.tell(dead(number))
+            runner.publish(dead(number))
         fills.append((runner.saturation, runner.fill.saturation))
         hook.may_go_on.set()
 
@@ -193,7 +193,7 @@ def test_outcomes_are_dropped_at_once_where_no_hook_wants_them() -> None:
     fills: list[float] = []
 
     def act(runner: HookRunner) -> None:
-        runner.tell(stored(1))
+        runner.publish(stored(1))
         fills.append(runner.saturation)
 
     _, reports = run_hooks({"picky": Picky()}, act)

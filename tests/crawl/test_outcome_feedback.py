@@ -37,25 +37,25 @@ class Learner:
 
     def __init__(self) -> None:
         self.identities = Identities(IdentityRules(tracking=False, sessions=False))
-        self.lessons = OutcomeFeedback(self.identities, None, ParameterLearner(POLICY))
+        self.feedback = OutcomeFeedback(self.identities, None, ParameterLearner(POLICY))
         self._rows = 0
 
     def fetch(self, *pages: tuple[str, bytes], asked: bool = True, before: PreviousVisit | None = None) -> None:
         for target, document in pages:
             self._rows += 1
             if asked:
-                self.lessons.asked(visit(self._rows, target, before))
-            self.lessons.settled(stored(self._rows, document))
+                self.feedback.asked(visit(self._rows, target, before))
+            self.feedback.settled(stored(self._rows, document))
 
     def ignores_x(self) -> bool:
         """Whether `x` makes no difference, but for the few URLs that keep such parameters as a check."""
         urls = [Url(f"http://a.test/s?p=9&x={n}") for n in range(64)]
-        return len({self.identities.of(url, HOST) for url in urls}) < 16
+        return len({self.identities.identity_of(url, HOST) for url in urls}) < 16
 
     def changes(self) -> list[tuple[str, bool]]:
         """What is handed over to the store: the parameters by name, and whether they were refuted."""
         batch = Batch()
-        self.lessons.hand_over(batch)
+        self.feedback.hand_over(batch)
         return [(each.name, each.refuted) for each in batch.parameters]
 
 
@@ -121,29 +121,29 @@ def test_a_page_that_was_missing_the_time_before_is_learnt_from() -> None:
 def test_an_outcome_without_a_document_teaches_nothing_of_parameters() -> None:
     crawl = Learner()
     for number, (target, _) in enumerate(PAIRS):
-        crawl.lessons.asked(visit(number, target))
-        crawl.lessons.settled(stored(number, None))
+        crawl.feedback.asked(visit(number, target))
+        crawl.feedback.settled(stored(number, None))
 
     assert crawl.changes() == []
 
 
 def test_a_request_is_learnt_from_once() -> None:
-    lessons = OutcomeFeedback(Identities(IdentityRules()), None, ParameterLearner(LearningPolicy(pairs=1, contents=1)))
-    lessons.asked(visit(1, "/s?x=1"))
-    lessons.settled(stored(1, b"one"))
+    feedback = OutcomeFeedback(Identities(IdentityRules()), None, ParameterLearner(LearningPolicy(pairs=1, contents=1)))
+    feedback.asked(visit(1, "/s?x=1"))
+    feedback.settled(stored(1, b"one"))
 
-    lessons.asked(visit(2, "/s?x=2"))
-    lessons.settled(stored(2, None))
-    lessons.settled(stored(2, b"one"))  # not requested again
+    feedback.asked(visit(2, "/s?x=2"))
+    feedback.settled(stored(2, None))
+    feedback.settled(stored(2, b"one"))  # not requested again
     batch = Batch()
-    lessons.hand_over(batch)
+    feedback.hand_over(batch)
 
     assert batch.parameters == []
 
 
 def test_without_a_learner_no_parameter_is_learnt() -> None:
     crawl = Learner()
-    crawl.lessons = OutcomeFeedback(crawl.identities, None, None)
+    crawl.feedback = OutcomeFeedback(crawl.identities, None, None)
 
     crawl.fetch(*PAIRS)
 
@@ -158,43 +158,43 @@ def trapped(policy: TrapPolicy) -> OutcomeFeedback:
 
 
 def test_outcomes_of_requests_count_for_the_trap_accounts() -> None:
-    lessons = trapped(TrapPolicy())
-    assert lessons.budgets is not None
-    lessons.begin(record())
+    feedback = trapped(TrapPolicy())
+    assert feedback.budgets is not None
+    feedback.begin(record())
     cut_after = None
     for number in range(1000):
         asked = visit(number, f"/item/{number}")
-        if lessons.budgets.verdict(asked) is not None:
+        if feedback.budgets.verdict(asked) is not None:
             cut_after = number
             break
-        lessons.asked(asked)
-        lessons.settled(Settlement(HOST_ID, number, 0, UrlState.DUPLICATE, NOW, duplicate_of=1))
+        feedback.asked(asked)
+        feedback.settled(Settlement(HOST_ID, number, 0, UrlState.DUPLICATE, NOW, duplicate_of=1))
 
     assert cut_after is not None
     batch = Batch()
-    lessons.hand_over(batch)
+    feedback.hand_over(batch)
     assert HOST_ID in batch.budgets
 
 
 def test_outcomes_without_a_request_do_not_count_for_the_trap_accounts() -> None:
-    lessons = trapped(TrapPolicy())
-    assert lessons.budgets is not None
-    lessons.begin(record())
+    feedback = trapped(TrapPolicy())
+    assert feedback.budgets is not None
+    feedback.begin(record())
 
     for number in range(1000):
-        lessons.settled(Settlement(HOST_ID, number, 0, UrlState.DUPLICATE, NOW, duplicate_of=1))
+        feedback.settled(Settlement(HOST_ID, number, 0, UrlState.DUPLICATE, NOW, duplicate_of=1))
 
-    assert lessons.budgets.verdict(visit(5000, "/item/5000")) is None
+    assert feedback.budgets.verdict(visit(5000, "/item/5000")) is None
 
 
 def test_soft_404_evidence_is_stored_with_the_commit_and_recalled_with_the_host() -> None:
-    lessons = trapped(TrapPolicy())
-    lessons.soft = Soft404Detector()
+    feedback = trapped(TrapPolicy())
+    feedback.soft = Soft404Detector()
     for n in range(MANY_REDIRECTS):
-        lessons.soft.leads_home(HOST_ID, f"http://a.test/{n}", "http://a.test/")
+        feedback.soft.leads_home(HOST_ID, f"http://a.test/{n}", "http://a.test/")
     batch, again = Batch(), Batch()
-    lessons.hand_over(batch)
-    lessons.hand_over(again)
+    feedback.hand_over(batch)
+    feedback.hand_over(again)
 
     restarted = trapped(TrapPolicy())
     restarted.soft = Soft404Detector()

@@ -7,7 +7,7 @@ from math import exp, log
 
 import pytest
 
-from gossamer.config.policies import recrawl_rules_of
+from gossamer.config.policies import recrawl_rules_for
 from gossamer.config.sections import RecrawlSection
 from gossamer.model.batch import Batch
 from gossamer.model.http_dates import http_date
@@ -167,7 +167,7 @@ def seen_at(chance: random.Random, page: Page, now: Instant) -> Seen:
 def test_decisions_are_those_of_the_plain_definition() -> None:
     chance = random.Random(12)
     opening = price_from(None, LIMITS, value(USUAL, 1.0, LIMITS.interval / DAY), START)
-    plans = RecrawlPlanner(LIMITS, Optimal(), recrawl_rules_of(LIMITS), opening, lambda priority: priority)
+    plans = RecrawlPlanner(LIMITS, Optimal(), recrawl_rules_for(LIMITS), opening, lambda priority: priority)
     changefreqs = [None, None, "daily", "yearly"]
     pages = [
         Page(n % HOSTS, n, 10 ** chance.uniform(-1, 1), n % 13 == 7, chance.choice(changefreqs))

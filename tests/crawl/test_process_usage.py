@@ -42,7 +42,7 @@ def test_by_default_a_crawl_has_no_page_limit_and_stops_fetching_before_a_queue_
 
     assert limits.max_pages is None
     assert 0.0 < limits.high_water < 1.0
-    assert limits.desk == DocumentQueueLimits()
+    assert limits.documents == DocumentQueueLimits()
 
 
 def look(crawl: ScriptedCrawl, wakings: Durations) -> Internals:
@@ -50,9 +50,9 @@ def look(crawl: ScriptedCrawl, wakings: Durations) -> Internals:
     return internals_of(
         resolver=parts.resolver,
         fetcher=parts.fetcher,
-        desk=parts.pipeline.desk,
+        documents=parts.engine.documents,
         store=parts.store,
-        seen=parts.intake.seen_statistics(),
+        seen=parts.admission.seen_statistics(),
         wakings=wakings,
         hosts_failing=3,
     )
@@ -65,7 +65,7 @@ def test_the_internals_of_a_crawl_are_reported_by_phase(tmp_path: Path) -> None:
         script = {HOME: html("/x", "/x?y"), HOME + "x": html("/", title="x"), HOME + "x?y": html(title="y")}
         async with opened(tmp_path, script) as crawl:
             before = look(crawl, wakings)
-            await crawl.crawl.pipeline.run()
+            await crawl.crawl.engine.run()
             return before, look(crawl, wakings)
 
     before, after = run_in_step(main())

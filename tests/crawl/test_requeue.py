@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.backends.sqlite.requeue import LOOK_AHEAD
-from gossamer.config.policies import recrawl_rules_of
+from gossamer.config.policies import recrawl_rules_for
 from gossamer.config.sections import RecrawlRuleSection, RecrawlSection
 from gossamer.crawl.counters import Counters
 from gossamer.crawl.requeue import AT_ONCE, LOW_MARK, STANDSTILL, Requeue
@@ -21,6 +20,7 @@ from gossamer.recrawl.planner import RecrawlPlanner
 from gossamer.recrawl.policies import RECRAWL_POLICIES
 from gossamer.recrawl.policy import DAY
 from gossamer.recrawl.price import price_from
+from gossamer.store.table.requeue import LOOK_AHEAD
 from gossamer.store.threads import WriterThread
 from tests.backends.sqlite.sqlite_store import START, Store, candidate, settlement
 
@@ -35,22 +35,22 @@ class Scene:
 
     def __init__(self, store: Store, wishes: RecrawlSection, tokens: str | None = None, policy: str = "fixed") -> None:
         self.store = store
-        self.tally = Counters(store.loader.counters())
+        self.counters = Counters(store.loader.counters())
         self.thread = WriterThread(store.writer, store.clock, before_commit=lambda _: None, on_commit=lambda _: None)
         price = price_from(None, wishes, 1.0, store.now)
-        plans = RecrawlPlanner(wishes, RECRAWL_POLICIES[policy](), recrawl_rules_of(wishes), price)
-        self.refreshing = Requeue(wishes, plans, self.thread, self.tally, store.now, tokens)
+        plans = RecrawlPlanner(wishes, RECRAWL_POLICIES[policy](), recrawl_rules_for(wishes), price)
+        self.requeue = Requeue(wishes, plans, self.thread, self.counters, store.now, tokens)
 
     def step(self) -> int:
         """What the crawl does when `look_at` has come, and the commit of it. How many URLs were queued."""
-        if self.store.now >= self.refreshing.look_at:
-            self.refreshing.order(self.store.now)
+        if self.store.now >= self.requeue.next_check_at:
+            self.requeue.schedule(self.store.now)
         batch, self.thread.batch = self.thread.batch, Batch()
         if batch.requeue is None:
             return 0
-        self.refreshing.hand_over(batch, self.store.now)
+        self.requeue.hand_over(batch, self.store.now)
         committed: Committed = self.store.writer.commit(batch, self.store.now)
-        self.refreshing.committed(committed)
+        self.requeue.committed(committed)
         return sum(n for _, n in committed.requeued)
 
     def visited(self, number: int, again: Instant | None = LONG, *, new: bool = False) -> None:
@@ -58,8 +58,8 @@ class Scene:
         before = None if new else PreviousVisit(1, 0, UrlState.STORED, None, Instant(START), b"x")
         batch = self.thread.batch
         for _ in range(number):
-            self.refreshing.settled(before, settlement(1)._replace(available_at=again), batch)
-            self.tally.moved(UrlState.QUEUED, UrlState.STORED)
+            self.requeue.settled(before, settlement(1)._replace(available_at=again), batch)
+            self.counters.moved(UrlState.QUEUED, UrlState.STORED)
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def test_a_crawl_without_dates_is_over_at_once(store: Store) -> None:
         scene = Scene(with_pages(store, []), wishes)
 
         assert scene.step() == 0
-        assert scene.refreshing.is_over
+        assert scene.requeue.is_over
 
 
 def test_one_that_runs_once_queues_what_was_due_when_it_began_and_no_more(store: Store) -> None:
@@ -96,7 +96,7 @@ def test_one_that_runs_once_queues_what_was_due_when_it_began_and_no_more(store:
     store.clock.advance(Seconds(60.0))  # now the other one is due as well
 
     assert (queued, scene.step()) == (1, 0)
-    assert scene.refreshing.is_over
+    assert scene.requeue.is_over
 
 
 def test_one_that_keeps_fresh_waits_for_the_next_date(store: Store) -> None:
@@ -104,11 +104,11 @@ def test_one_that_keeps_fresh_waits_for_the_next_date(store: Store) -> None:
     scene = Scene(store, KEEP)
 
     queued = scene.step()
-    scene.refreshing.order(store.now)
+    scene.requeue.schedule(store.now)
 
     assert queued == 1
-    assert not scene.refreshing.is_over
-    assert scene.refreshing.look_at == START + 50.0
+    assert not scene.requeue.is_over
+    assert scene.requeue.next_check_at == START + 50.0
     store.clock.advance(Seconds(50.0))
     assert scene.step() == 1
 
@@ -119,9 +119,9 @@ def test_a_date_that_a_visit_brings_may_be_the_next_one(store: Store) -> None:
     scene.step()
 
     scene.visited(1, Instant(START + 20.0), new=True)
-    scene.refreshing.order(store.now)
+    scene.requeue.schedule(store.now)
 
-    assert scene.refreshing.look_at == START + 20.0
+    assert scene.requeue.next_check_at == START + 20.0
 
 
 def test_no_more_wait_than_a_batch_and_the_mark_below_which_more_are_queued(store: Store) -> None:
@@ -141,7 +141,7 @@ def test_a_budget_is_never_exceeded_and_used_as_far_as_anything_is_due(store: St
     total = 0
     for hour in range(48):
         total += scene.step()
-        scene.visited(scene.refreshing.backlog)
+        scene.visited(scene.requeue.backlog)
         assert total <= 240.0 / 24 * (hour + 1) + 1e-6
         store.clock.advance(Seconds(3600.0))
 
@@ -155,7 +155,7 @@ def test_a_budget_that_is_left_unused_pays_for_early_visits(store: Store) -> Non
     for _ in range(8):
         store.clock.advance(Seconds(HOUR - 1.0))
         made.append(sum(scene.step() for _ in range(3)))
-        scene.visited(scene.refreshing.backlog)
+        scene.visited(scene.requeue.backlog)
 
     assert made[:3] == [0, 0, 0]  # half of the gap has not passed
     assert all(5 <= number <= 10 for number in made[4:])  # of ten in an hour
@@ -171,7 +171,7 @@ def test_without_a_price_or_with_a_gap_that_is_a_rule_nothing_is_early(store: St
     store.clock.advance(Seconds(7 * HOUR))
 
     assert scene.step() == 0
-    assert scene.refreshing.look_at == START + 8 * HOUR
+    assert scene.requeue.next_check_at == START + 8 * HOUR
 
 
 def test_what_was_spent_of_a_budget_is_remembered(store: Store) -> None:
@@ -180,7 +180,7 @@ def test_what_was_spent_of_a_budget_is_remembered(store: Store) -> None:
     scene = Scene(store, wishes)
     spent = scene.step()
     batch = Batch(settlements=[settlement(1)])
-    scene.refreshing.hand_over(batch, store.now)
+    scene.requeue.hand_over(batch, store.now)
 
     again = Scene(store, wishes, batch.facts[TOKENS])
 
@@ -194,8 +194,8 @@ def test_one_that_runs_once_leaves_what_its_budget_does_not_pay_for(store: Store
 
     assert scene.step() == 20
     scene.visited(20)
-    scene.refreshing.order(store.now)
-    assert scene.refreshing.is_over
+    scene.requeue.schedule(store.now)
+    assert scene.requeue.is_over
 
 
 def test_while_new_urls_wait_they_get_their_share(store: Store) -> None:
@@ -224,7 +224,7 @@ def test_while_both_wait_visits_go_to_those_that_are_worth_more_but_for_a_floor(
     store.writer.commit(Batch(candidates=[candidate("b.test", n) for n in range(5_000, 12_000)]), store.now)
     scene = Scene(store, RecrawlSection(keep_fresh=True, discovery_share=0.2), policy="optimal")
     if dear:
-        scene.refreshing.recrawling.price.price = 1e6
+        scene.requeue.planner.price.price = 1e6
     scene.visited(scene.step())  # what may be queued before anything is known of shares
     new = again = 0
     for _ in range(30):
@@ -240,10 +240,10 @@ def test_while_both_wait_visits_go_to_those_that_are_worth_more_but_for_a_floor(
 def test_what_is_queued_beside_new_urls_does_not_wait_behind_them(store: Store) -> None:
     with_pages(store, [-1.0])
     alone, beside = Scene(store, KEEP), Scene(store, KEEP)
-    beside.tally.total["state:queued"] += 1_000
+    beside.counters.total["state:queued"] += 1_000
 
     for scene in (alone, beside):
-        scene.refreshing.order(store.now)
+        scene.requeue.schedule(store.now)
 
     orders = [scene.thread.batch.requeue for scene in (alone, beside)]
     assert [order is not None and order.at_front for order in orders] == [False, True]
@@ -254,7 +254,7 @@ def test_refreshing_alone_uses_up_no_credit_for_the_time_when_new_urls_come(stor
     scene = Scene(store, RecrawlSection(keep_fresh=True), policy="optimal")
     for _ in range(2):
         scene.visited(scene.step())
-    scene.tally.total["state:queued"] += 1_000
+    scene.counters.total["state:queued"] += 1_000
 
     scene.visited(90, new=True)
     store.clock.advance(Seconds(2.0))
@@ -266,15 +266,15 @@ def test_other_wishes_hold_at_once(store: Store) -> None:
     with_pages(store, [-1.0] * 500 + [90.0])
     scene = Scene(store, ONCE)
 
-    scene.refreshing.change_to(RecrawlSection(keep_fresh=True, budget=24.0), store.now)
+    scene.requeue.change_to(RecrawlSection(keep_fresh=True, budget=24.0), store.now)
     nothing_saved = scene.step()
     store.clock.advance(Seconds(7_200.0))
 
     assert nothing_saved == 0
     assert scene.step() == 1  # an hour's worth at most
-    assert not scene.refreshing.is_over
-    assert scene.refreshing.pace.budget == 24.0
-    scene.refreshing.change_to(KEEP, store.now)
+    assert not scene.requeue.is_over
+    assert scene.requeue.pace.budget == 24.0
+    scene.requeue.change_to(KEEP, store.now)
     scene.visited(1)
     assert scene.step() == 500
 
@@ -283,13 +283,13 @@ def test_a_crawl_is_not_held_up_by_urls_that_were_settled_otherwise(store: Store
     with_pages(store, [-1.0] * (LOW_MARK + 5) + [70.0])
     scene = Scene(store, KEEP)
     scene.step()
-    scene.tally.total["state:queued"] = 0
+    scene.counters.total["state:queued"] = 0
 
-    over = scene.refreshing.nothing_waits()
-    scene.refreshing.order(store.now)
+    over = scene.requeue.nothing_waits()
+    scene.requeue.schedule(store.now)
 
     assert not over
-    assert scene.refreshing.look_at == START + 70.0 < math.inf
+    assert scene.requeue.next_check_at == START + 70.0 < math.inf
 
 
 def with_hosts(store: Store, hosts: list[list[float]], state: UrlState = UrlState.STORED) -> Store:
@@ -313,7 +313,7 @@ def queued_by_host(store: Store) -> dict[int, int]:
 
 def scene_of(store: Store, wishes: RecrawlSection, policy: str) -> Scene:
     scene = Scene(store, wishes, policy=policy)
-    store.writer._when_due = scene.refreshing.recrawling.dates.when_due
+    store.writer._when_due = scene.requeue.planner.dates.when_due
     return scene
 
 
@@ -330,7 +330,7 @@ def test_a_host_with_much_that_is_due_does_not_keep_others_from_being_queued(
     assert queued == MAX_BACKLOG + 1
     assert queued_by_host(store) == {1: MAX_BACKLOG, 2: 1}
     assert scene.step() == 0
-    assert scene.refreshing.look_at > store.now  # the others come when there is room
+    assert scene.requeue.next_check_at > store.now  # the others come when there is room
     scene.visited(MAX_BACKLOG)
     store.clock.advance(Seconds(60.0))
     assert 0 < scene.step() <= MAX_BACKLOG
@@ -354,9 +354,9 @@ def test_one_that_runs_once_queues_all_that_is_due_however_much_is_on_one_host(s
     scene = scene_of(store, ONCE, "optimal")
 
     steps = 0
-    while not scene.refreshing.is_over:
+    while not scene.requeue.is_over:
         scene.step()
-        scene.visited(scene.refreshing.backlog)
+        scene.visited(scene.requeue.backlog)
         steps += 1
 
     assert queued_by_host(store) == {1: 3000, 2: 40}
@@ -366,13 +366,13 @@ def test_one_that_runs_once_queues_all_that_is_due_however_much_is_on_one_host(s
 def test_one_that_runs_once_looks_again_when_dates_were_brought_forward(store: Store) -> None:
     with_hosts(store, [[-50.0] * 3])
     scene = scene_of(store, ONCE, "optimal")
-    scene.refreshing.committed(store.writer.commit(Batch(), store.now)._replace(reported=1))
+    scene.requeue.committed(store.writer.commit(Batch(), store.now)._replace(reported=1))
 
     scene.step()
-    over = scene.refreshing.is_over
+    over = scene.requeue.is_over
     scene.step()
 
-    assert (over, scene.refreshing.is_over) == (False, True)
+    assert (over, scene.requeue.is_over) == (False, True)
 
 
 def test_if_what_is_queued_hardly_moves_more_is_queued(store: Store) -> None:
@@ -384,7 +384,7 @@ def test_if_what_is_queued_hardly_moves_more_is_queued(store: Store) -> None:
     scene.step()
     store.clock.advance(Seconds(STANDSTILL))
     assert scene.step() == 0  # it moves
-    assert scene.refreshing.look_at == store.now + STANDSTILL
+    assert scene.requeue.next_check_at == store.now + STANDSTILL
     store.clock.advance(Seconds(STANDSTILL))
 
     assert scene.step() == 1201 - AT_ONCE <= LOW_MARK
@@ -394,7 +394,7 @@ def test_if_what_is_queued_hardly_moves_more_is_queued(store: Store) -> None:
 def test_when_the_price_has_fallen_far_everything_is_planned_anew(store: Store) -> None:
     with_hosts(store, [[100 * DAY] * (LOOK_AHEAD + 100)])
     scene = scene_of(store, RecrawlSection(keep_fresh=True, discovery_share=0.0, budget=5000.0), "optimal")
-    plans = scene.refreshing.recrawling
+    plans = scene.requeue.planner
     store.writer._plan_anew = plans.dates.plan_anew
     for _ in range(LOOK_AHEAD + 100):
         plans.price.plan(None, 20.0)
@@ -405,7 +405,7 @@ def test_when_the_price_has_fallen_far_everything_is_planned_anew(store: Store) 
 
     steps = 0
     store.clock.advance(Seconds(1.0))
-    while plans.price.has_fallen() or scene.refreshing._walk is not None:
+    while plans.price.has_fallen() or scene.requeue._walk is not None:
         scene.step()
         store.clock.advance(Seconds(1.0))
         steps += 1
@@ -420,7 +420,7 @@ def test_when_the_price_has_fallen_far_everything_is_planned_anew(store: Store) 
 def test_without_a_budget_nothing_is_planned_anew(store: Store) -> None:
     with_hosts(store, [[10 * DAY] * 5])
     scene = scene_of(store, KEEP, "optimal")
-    scene.refreshing.recrawling.price.price *= 0.01
+    scene.requeue.planner.price.price *= 0.01
     scene.step()
 
-    assert scene.refreshing._walk is None
+    assert scene.requeue._walk is None

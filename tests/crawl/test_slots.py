@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from gossamer.crawl.slots import BETWEEN, COMES_BACK, FILES_FOR_OTHERS, LATE_AFTER, Slots, room_aside
+from gossamer.crawl.slots import BETWEEN, COMES_BACK, FILES_FOR_OTHERS, LATE_AFTER, Slots, overflow_capacity
 from gossamer.model.units import Instant
 
 NOW = Instant(1_700_000_000.0)
@@ -14,19 +14,19 @@ def later(seconds: float) -> Instant:
     return Instant(NOW + seconds)
 
 
-def full_of(visits: int, most: int, aside: int, *, doubtful: bool = False, took: float = 0.01) -> Slots[int]:
+def full_of(visits: int, most: int, aside: int, *, unproven: bool = False, took: float = 0.01) -> Slots[int]:
     slots: Slots[int] = Slots(most, aside)
     for visit in range(visits):
-        slots.take(visit, NOW, took, doubtful=doubtful)
+        slots.take(visit, NOW, took, unproven=unproven)
     return slots
 
 
 def test_a_late_visit_gives_its_slot_to_another_and_goes_on() -> None:
     slots = full_of(3, 3, 6)
     assert slots.is_full
-    assert slots.step_aside(later(LATE_AFTER - 0.01)) == 0
+    assert slots.overflow_late(later(LATE_AFTER - 0.01)) == 0
 
-    assert slots.step_aside(later(LATE_AFTER)) == 3
+    assert slots.overflow_late(later(LATE_AFTER)) == 3
 
     assert (slots.is_full, slots.busy, len(slots)) == (False, 0.0, 3)
     assert sorted(slots.all) == [0, 1, 2]
@@ -35,55 +35,55 @@ def test_a_late_visit_gives_its_slot_to_another_and_goes_on() -> None:
 def test_nobody_steps_aside_while_there_are_slots() -> None:
     slots = full_of(2, 3, 6)
 
-    assert slots.step_aside(later(60.0)) == 0
+    assert slots.overflow_late(later(60.0)) == 0
     assert slots.busy == pytest.approx(2 / 3)
 
 
 def test_a_slow_host_is_late_by_its_own_measure_but_not_one_in_doubt() -> None:
-    slow, doubtful = full_of(1, 1, 2, took=5.0), full_of(1, 1, 2, took=5.0, doubtful=True)
+    slow, unproven = full_of(1, 1, 2, took=5.0), full_of(1, 1, 2, took=5.0, unproven=True)
 
-    assert slow.step_aside(later(14.0)) == 0
-    assert slow.step_aside(later(15.0)) == 1
-    assert doubtful.step_aside(later(1.0)) == 1  # what it took to time out says nothing
+    assert slow.overflow_late(later(14.0)) == 0
+    assert slow.overflow_late(later(15.0)) == 1
+    assert unproven.overflow_late(later(1.0)) == 1  # what it took to time out says nothing
 
 
 def test_there_is_a_bound_for_visits_aside() -> None:
     slots = full_of(4, 4, 6)
-    assert slots.step_aside(later(2.0)) == 4
+    assert slots.overflow_late(later(2.0)) == 4
     for visit in range(4, 8):
-        slots.take(visit, later(2.0), 0.01, doubtful=False)
+        slots.take(visit, later(2.0), 0.01, unproven=False)
 
-    assert slots.step_aside(later(9.0)) == 2
+    assert slots.overflow_late(later(9.0)) == 2
     for visit in range(8, 10):
-        slots.take(visit, later(9.0), 0.01, doubtful=False)
-    assert slots.step_aside(later(99.0)) == 0
+        slots.take(visit, later(9.0), 0.01, unproven=False)
+    assert slots.overflow_late(later(99.0)) == 0
     assert (slots.is_full, len(slots)) == (True, 10)
 
 
 def test_doubtful_hosts_have_every_slot_until_visits_are_late_and_half_of_them_then() -> None:
-    slots = full_of(8, 8, 16, doubtful=True)
-    assert not slots.has_room_for_doubtful()  # there is none for anybody
+    slots = full_of(8, 8, 16, unproven=True)
+    assert not slots.has_room_for_unproven()  # there is none for anybody
     slots.leave(7)
-    assert slots.has_room_for_doubtful()
+    assert slots.has_room_for_unproven()
 
-    slots.take(7, NOW, 0.0, doubtful=True)
-    slots.step_aside(later(2.0))
+    slots.take(7, NOW, 0.0, unproven=True)
+    slots.overflow_late(later(2.0))
 
     for visit in range(8, 12):
-        assert slots.has_room_for_doubtful()
-        slots.take(visit, later(2.0), 0.0, doubtful=True)
-    assert not slots.has_room_for_doubtful()
+        assert slots.has_room_for_unproven()
+        slots.take(visit, later(2.0), 0.0, unproven=True)
+    assert not slots.has_room_for_unproven()
     assert not slots.is_full  # the other half is for those who answer
 
 
 def test_hosts_without_room_come_back_in_turn_and_not_all_at_once() -> None:
     slots = full_of(0, 2, 4)
 
-    first, second, third = (slots.comes_back(NOW) for _ in range(3))
+    first, second, third = (slots.retry_at(NOW) for _ in range(3))
 
     assert first == later(COMES_BACK)
     assert second - first == third - second == pytest.approx(BETWEEN, abs=1e-6)
-    assert slots.comes_back(later(60.0)) == later(60.0 + COMES_BACK)
+    assert slots.retry_at(later(60.0)) == later(60.0 + COMES_BACK)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_hosts_without_room_come_back_in_turn_and_not_all_at_once() -> None:
     [(80, 1_000_000, 160), (80, 1024, 160), (80, FILES_FOR_OTHERS + 100, 20), (80, 128, 0), (1, 1_000_000, 0)],
 )
 def test_room_aside_is_bounded_by_open_files_and_none_beside_a_single_slot(most: int, files: int, room: int) -> None:
-    assert room_aside(most, files) == room
+    assert overflow_capacity(most, files) == room
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -99,19 +99,19 @@ def test_bounds_hold_whatever_comes(seed: int) -> None:
     chance, slots, out, now = random.Random(seed), Slots[int](6, 9), list[int](), 0.0
     for visit in range(500):
         now += chance.expovariate(2.0)
-        doubtful = chance.random() < 0.6
-        if not slots.is_full and (not doubtful or slots.has_room_for_doubtful()):
-            slots.take(visit, later(now), chance.choice((0.0, 0.1, 1.0)), doubtful=doubtful)
+        unproven = chance.random() < 0.6
+        if not slots.is_full and (not unproven or slots.has_room_for_unproven()):
+            slots.take(visit, later(now), chance.choice((0.0, 0.1, 1.0)), unproven=unproven)
             out.append(visit)
         if out and chance.random() < 0.3:
             slots.leave(out.pop(chance.randrange(len(out))))
-        slots.step_aside(later(now))
+        slots.overflow_late(later(now))
         assert sorted(slots.all) == sorted(out)
         assert slots.busy <= 1.0
         assert len(slots) <= 6 + 9
     for visit in out:
         slots.leave(visit)
-    assert (len(slots), slots.busy, slots.has_room_for_doubtful()) == (0, 0.0, True)
+    assert (len(slots), slots.busy, slots.has_room_for_unproven()) == (0, 0.0, True)
 
 
 def web_in_virtual_time(
@@ -122,7 +122,7 @@ def web_in_virtual_time(
     The silent ones are as tiresome as they can be: always first, for twenty seconds, and back at once. `known`: the
     healthy ones have answered before.
     """
-    slots: Slots[int] = Slots(most, room_aside(most, 4096))
+    slots: Slots[int] = Slots(most, overflow_capacity(most, 4096))
     hosts = silent + healthy
     due, pages, ends = [0.0] * hosts, [0] * hosts, dict[int, float]()
     for tick in range(seconds * 20):
@@ -132,17 +132,17 @@ def web_in_virtual_time(
             due[host] = max(now, due[host])
             del ends[host]
         if tick % 5 == 0:
-            slots.step_aside(later(now))
+            slots.overflow_late(later(now))
         for host in range(hosts):
             if slots.is_full:
                 break
             if due[host] > now or host in ends:
                 continue
-            doubtful = host < silent or not (known or pages[host])
-            if doubtful and not slots.has_room_for_doubtful():
-                due[host] = slots.comes_back(later(now)) - NOW
+            unproven = host < silent or not (known or pages[host])
+            if unproven and not slots.has_room_for_unproven():
+                due[host] = slots.retry_at(later(now)) - NOW
                 continue
-            slots.take(host, later(now), 0.0 if doubtful else 0.01, doubtful=doubtful)
+            slots.take(host, later(now), 0.0 if unproven else 0.01, unproven=unproven)
             ends[host] = now + (20.0 if host < silent else 0.05)
             due[host] = now + 1.0
             pages[host] += host >= silent

@@ -99,7 +99,7 @@ def test_what_was_cut_is_stored_at_once_and_cut_after_a_restart() -> None:
     cut = again.verdict(visit(999, "/item/999"))
     assert cut is not None
     assert (cut.reason, cut.shape) == ("trap:same", "/item/#")
-    assert "30 fetched, 0 new" in cut.figures
+    assert "30 fetched, 0 new" in cut.summary
     assert again.verdict(visit(998, "/about")) is None
 
 

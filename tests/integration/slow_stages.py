@@ -118,11 +118,11 @@ class Watcher:
 
     @property
     def fetched(self) -> int:
-        return int(self.opened.crawl.tally.total["fetched"])
+        return int(self.opened.crawl.counters.total["fetched"])
 
     @property
     def queued(self) -> int:
-        return int(self.opened.crawl.tally.total["state:queued"])
+        return int(self.opened.crawl.counters.total["state:queued"])
 
     async def until(self, holds: Callable[[], object], why: str) -> None:
         for _ in range(30_000):
@@ -153,12 +153,12 @@ async def play(
     seeds = read_arguments(stage.web.seeds, canonicalise)
     async with session(config, seeds, False, NoDisplay(), hooks=hooks) as opened:
         store: Any = opened.crawl.store
-        desk: Any = opened.crawl.pipeline.desk
+        documents: Any = opened.crawl.engine.documents
         store._max_settlements, store.slow_after = MAX_SETTLEMENTS, 3600.0
-        desk._limits = DocumentQueueLimits(max_documents=MAX_DOCUMENTS)
+        documents._limits = DocumentQueueLimits(max_documents=MAX_DOCUMENTS)
         kept = prepare(opened)
         async with Watcher(opened) as watcher:
-            running = asyncio.create_task(opened.crawl.pipeline.run())
+            running = asyncio.create_task(opened.crawl.engine.run())
             try:
                 return await _brake_once(watcher, running, brake, queue, still)
             finally:

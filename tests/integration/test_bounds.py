@@ -77,22 +77,22 @@ async def crawl_slowly(stage: Scene, *, max_settlements: int, max_weight: int) -
     wishes = {"dir": str(stage.dir), "scope": "tld:test", "allow_private": True, "dns": stage.web.dns_address}
     config = make_config({}, {**wishes, "delay": 0.01, "concurrency": CONCURRENCY})
     crawl = assemble(config, read_arguments(stage.web.seeds, canonicalise))
-    store, desk = crawl.store, crawl.pipeline.desk
+    store, documents = crawl.store, crawl.engine.documents
     store._writer = held = HeldWriter(store._writer, stage.dir / "crawl.db")
     store.slow_after = 3600.0
     store._max_settlements, store._max_weight = max_settlements, max_weight
-    desk._limits = DocumentQueueLimits(max_documents=max_settlements)
+    documents._limits = DocumentQueueLimits(max_documents=max_settlements)
     settle = Batch.settle
 
     def watched(batch: Batch, settlement: Settlement) -> None:
         settle(batch, settlement)
         peaks.settlements = max(peaks.settlements, len(batch.settlements))
         peaks.weight = max(peaks.weight, batch.weight)
-        peaks.documents = max(peaks.documents, len(desk))
+        peaks.documents = max(peaks.documents, len(documents))
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Batch, "settle", watched)
-        running = asyncio.create_task(crawl.pipeline.run())
+        running = asyncio.create_task(crawl.engine.run())
 
         async def until(holds: Callable[[], bool]) -> None:
             for _ in range(60_000):
@@ -101,12 +101,12 @@ async def crawl_slowly(stage: Scene, *, max_settlements: int, max_weight: int) -
                 await asyncio.sleep(0.01)
 
         try:
-            await until(lambda: store.saturation >= 0.8 and crawl.pipeline.in_flight == 0 and not len(desk))
+            await until(lambda: store.saturation >= 0.8 and crawl.engine.in_flight == 0 and not len(documents))
         finally:
             held.go_on.set()
         await running
-    peaks.commits, peaks.fetched = store.commits, crawl.tally.total["fetched"]
-    peaks.finished = crawl.pipeline.finished
+    peaks.commits, peaks.fetched = store.commits, crawl.counters.total["fetched"]
+    peaks.finished = crawl.engine.finished
     await crawl.close()
     return peaks
 

@@ -118,11 +118,11 @@ def test_the_loop_is_never_held_and_memory_is_bounded_while_every_kind_of_hostil
         config = make_config(tomllib.loads(TOML), {**options, "dns": web.dns_address})
         async with under_watch():  # G1, G2 in CPU time, G3
             crawl = assemble(config, seeds)
-            running = asyncio.create_task(crawl.pipeline.run())
+            running = asyncio.create_task(crawl.engine.run())
             try:
                 while not (running.done() or (web.is_done and not web.unmet())):
                     await asyncio.wait((running,), timeout=0.1)
-                crawl.pipeline.stop()
+                crawl.engine.stop()
                 await running
             finally:
                 running.cancel()

@@ -46,8 +46,8 @@ class Slowed:
 
 def reading(opened: Session, brake: Brake) -> None:
     """On the event loop, as most pages are: whoever fetches waits for it too."""
-    desk: Any = opened.crawl.pipeline.desk
-    desk._reader = Slowed(desk._reader, "extract", brake)
+    documents: Any = opened.crawl.engine.documents
+    documents._reader = Slowed(documents._reader, "extract", brake)
 
 
 class AllLarge(Slowed):
@@ -68,8 +68,8 @@ class AllLarge(Slowed):
 
 
 def reading_elsewhere(opened: Session, brake: Brake) -> None:
-    desk: Any = opened.crawl.pipeline.desk
-    desk._reader = AllLarge(desk._reader, brake)
+    documents: Any = opened.crawl.engine.documents
+    documents._reader = AllLarge(documents._reader, brake)
 
 
 def archive(opened: Session, brake: Brake) -> None:
@@ -114,10 +114,10 @@ class Taker:
     """Takes pages as `Crawl.pages` of the library does, and works on each."""
 
     def __init__(self, opened: Session, brake: Brake) -> None:
-        pipeline = opened.crawl.pipeline
-        self._queue = PageQueue(MAX_PAGES, 1 << 30, pipeline.pump_soon)
+        engine = opened.crawl.engine
+        self._queue = PageQueue(MAX_PAGES, 1 << 30, engine.pump_soon)
         self._brake = brake
-        pipeline.audience.join(self._queue)
+        engine.events.subscribe(self._queue)
         self.task = asyncio.create_task(self._take())
 
     async def _take(self) -> None:

@@ -109,7 +109,7 @@ async def watch_a_slow_commit(stage: Scene) -> None:
     async with session(config, seeds, False, NoDisplay()) as opened, Watcher(opened) as watcher:
         store: Any = opened.crawl.store
         store._writer = SlowWriter(store._writer, brake)
-        running = asyncio.create_task(opened.crawl.pipeline.run())
+        running = asyncio.create_task(opened.crawl.engine.run())
         await watcher.until(lambda: watcher.fetched >= 40, "the crawl to begin")
 
         brake.pull()
@@ -129,7 +129,7 @@ async def watch_a_slow_commit(stage: Scene) -> None:
         brake.release()
         await watcher.until(lambda: not store.slow, "the end of the commit")
         await asyncio.wait_for(running, PATIENCE)
-        assert opened.crawl.pipeline.finished
+        assert opened.crawl.engine.finished
         assert to_contract(opened.watch.snapshot())["store_slow"] is False
 
 

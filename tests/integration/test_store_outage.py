@@ -72,10 +72,10 @@ async def crawl_with_outage(site: SmallServer, wishes: dict[str, object]) -> tup
             raise AssertionError(f"waited in vain after {tries} tries")
 
         store.on_failing, store._try_to_commit = tell, counted
-        db = store._writer._db
+        db = store._writer._db.connection
         (pages,) = db.execute("PRAGMA page_count").fetchone()
         db.execute(f"PRAGMA max_page_count = {pages + 4}")  # a disk that is full for SQLite, in mid-transaction
-        running = asyncio.create_task(opened.crawl.pipeline.run())
+        running = asyncio.create_task(opened.crawl.engine.run())
         await asyncio.wait_for(failing.wait(), 60)
         await until(lambda: opened.watch.snapshot().in_flight == 0)  # what was on its way has come in
         before, tried = len(site.asked), tries
@@ -83,5 +83,5 @@ async def crawl_with_outage(site: SmallServer, wishes: dict[str, object]) -> tup
         assert len(site.asked) == before and store.saturation == 1.0
         await asyncio.wrap_future(store._executor.submit(db.execute, "PRAGMA max_page_count = 1073741823"))
         await asyncio.wait_for(running, 60)
-        assert opened.crawl.pipeline.finished
+        assert opened.crawl.engine.finished
         return before, told

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from gossamer.config.policies import recrawl_rules_of
+from gossamer.config.policies import recrawl_rules_for
 from gossamer.config.sections import RecrawlRuleSection, RecrawlSection
 from gossamer.model.batch import Batch
 from gossamer.model.facts import DomainFacts
@@ -32,7 +32,7 @@ PAGE = PageStatus.PAGE
 def recrawling(wishes: RecrawlSection | None = None) -> RecrawlPlanner:
     wishes = wishes or RecrawlSection()
     price = price_from(None, wishes, value(USUAL, 1.0, wishes.interval / DAY), NOW)
-    return RecrawlPlanner(wishes, RECRAWL_POLICIES[wishes.policy](), recrawl_rules_of(wishes), price)
+    return RecrawlPlanner(wishes, RECRAWL_POLICIES[wishes.policy](), recrawl_rules_for(wishes), price)
 
 
 def past(**more: object) -> PreviousVisit:
@@ -276,9 +276,9 @@ def test_other_wishes_hold_for_what_is_planned_from_then_on() -> None:
     wishes = RecrawlSection(interval=2 * DAY)
     ruled = RecrawlSection(rules=(RecrawlRuleSection(pattern="*", interval=300.0),))
 
-    plans.change_to(wishes, recrawl_rules_of(wishes), value(USUAL, 1.0, 2.0))
+    plans.change_to(wishes, recrawl_rules_for(wishes), value(USUAL, 1.0, 2.0))
     shorter = plans.plan(visit(), PAGE, NOW, "text/html").gap
-    plans.change_to(ruled, recrawl_rules_of(ruled), 1.0)
+    plans.change_to(ruled, recrawl_rules_for(ruled), 1.0)
 
     assert before == pytest.approx(14 * DAY, rel=0.01)
     assert shorter == pytest.approx(2 * DAY, rel=0.01)
@@ -290,7 +290,7 @@ def test_a_new_budget_moves_the_price_from_where_it_is() -> None:
     plans.price.price = 7.0
     wishes = RecrawlSection(budget=50.0)
 
-    plans.change_to(wishes, recrawl_rules_of(wishes), 1.0)
+    plans.change_to(wishes, recrawl_rules_for(wishes), 1.0)
     assert (plans.price.price, plans.price.budget) == (7.0, 50.0)
-    plans.change_to(RecrawlSection(), recrawl_rules_of(RecrawlSection()), 1.0)
+    plans.change_to(RecrawlSection(), recrawl_rules_for(RecrawlSection()), 1.0)
     assert plans.price.price == 1.0

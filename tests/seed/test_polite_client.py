@@ -15,7 +15,7 @@ from gossamer.model.outcome import Failure
 from gossamer.model.units import Seconds, Url
 from gossamer.seed.polite_client import LONGEST_WAIT, PoliteClient
 from gossamer.seed.search import NoAnswer, SearchAnswer
-from tests.crawl.scripted_crawl import LoopTime, run_in_step
+from tests.crawl.scripted_crawl import LoopTime, run_in_step, wait_for_names
 from tests.crawl.scripted_fetcher import ScriptedFetcher, Step, failed, redirect, response
 from tests.name_server import NXDOMAIN, A, Reply, a, name_server
 
@@ -59,6 +59,7 @@ def run_client(
             fetcher.on(url, step)
         async with name_server(zone) as server:
             resolver = Resolver([server.address], clock)
+            wait_for_names(resolver)
             asker = PoliteClient(
                 fetcher=fetcher,
                 resolver=resolver,
@@ -231,7 +232,7 @@ def test_a_rest_lasts_until_every_host_may_be_contacted_again() -> None:
     async def fetch_and_rest(client: Client) -> float:
         await client.fetch()
         fetched = client.clock.now()
-        await client.client.rest()
+        await client.client.wait_until_clear()
         return client.clock.now() - fetched
 
     rested, _ = run_client({PAGE: FOUND}, fetch_and_rest, delay=5.0)
@@ -242,7 +243,7 @@ def test_a_rest_lasts_until_every_host_may_be_contacted_again() -> None:
 def test_a_client_that_contacted_nobody_need_not_rest() -> None:
     async def rest(client: Client) -> float:
         before = client.clock.now()
-        await client.client.rest()
+        await client.client.wait_until_clear()
         return client.clock.now() - before
 
     rested, _ = run_client({}, rest)

@@ -112,8 +112,8 @@ def test_it_draws_once_in_half_a_second_however_many_pictures_come(service: Serv
 
 def test_of_a_thousand_visits_a_second_a_watcher_is_told_the_last_within_bounds() -> None:
     async def watched() -> list[list[Outcome]]:
-        feed, audience = EventStream(), OutcomeEvents()
-        feed.open(audience, lambda: Snapshot(at=Instant(0.0)), lambda: 0)
+        feed, events = EventStream(), OutcomeEvents()
+        feed.open(events, lambda: Snapshot(at=Instant(0.0)), lambda: 0)
         feed.update(Snapshot(at=Instant(0.0)))
         told = []
         pictures = feed.pictures(every=1)
@@ -123,7 +123,7 @@ def test_of_a_thousand_visits_a_second_a_watcher_is_told_the_last_within_bounds(
             await asyncio.sleep(0)  # it waits now: what is told comes after that
             for n in range(1_000):
                 url = Url(f"http://a.test/{second}/{n}/" + "x" * (50_000 if second == 3 and n % 2 else 10))
-                feed.tell(Outcome(url, UrlState.STORED, Instant(second), 1, 200, None, "title", None, None))
+                feed.publish(Outcome(url, UrlState.STORED, Instant(second), 1, 200, None, "title", None, None))
             feed.update(Snapshot(at=Instant(second + 1.0)))
             told.append((await waiting)[1])
         await pictures.aclose()  # type: ignore[attr-defined]

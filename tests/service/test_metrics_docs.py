@@ -25,8 +25,8 @@ def with_metrics(text: str) -> str:
     lines = ["| name | kind | label | meaning |", "|---|---|---|---|"]
     lines += [f"| `{m.shown_name}` | {m.kind} | {label_of(m)} | {m.help} |" for m in METRICS]
     classes = f"{LAST_CLASS - FIRST_CLASS + 1} buckets from {2**FIRST_CLASS} µs to {2**LAST_CLASS / 1e6:.0f} s"
-    lines += ["", f"Histograms have {classes}, each up to twice the time of the one before. Values of `reason`"]
-    lines += [f"([explained here](OPERATING.md#reasons)); all others are counted as `{OTHER}`:", ""]
+    lines += ["", f"Histograms have {classes}, each bound twice the one before. Values of `reason` (see"]
+    lines += [f"[reasons](OPERATING.md#reasons)); all others are counted as `{OTHER}`:", ""]
     lines += [", ".join(f"`{reason}`" for reason in sorted(REASONS))]
     head, _, rest = text.partition(BEGIN)
     return "\n".join([f"{head}{BEGIN}", "", *lines, "", f"{END}{rest.partition(END)[2]}"])

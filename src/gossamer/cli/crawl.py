@@ -140,7 +140,7 @@ def _tell_of_paused(directory: Path, err: TextIO) -> None:
     controls = HostControls()
     with reading_all(directory) as parts:
         for part in parts:
-            controls.take_up(fact(part.db, ORDERS))
+            controls.restore(fact(part.db, ORDERS))
     if paused := sorted(controls.paused):
         names = ", ".join(map(printable, paused[:_MOST_NAMED])) + (" …" if len(paused) > _MOST_NAMED else "")
         print(

@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     known = [own for own in lives if own is not None]
     live = merge_snapshots(known, finished=False) if known else None
     for text in ordered:
-        orders.take_up(text)
+        orders.restore(text)
     state = "at rest" if holder is None else state_by(live, _number(found["queued"]))
     paused = any(map(is_paused, ordered))
     if given.flag(arguments, "json"):

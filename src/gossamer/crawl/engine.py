@@ -20,7 +20,7 @@ from gossamer.crawl.events import OutcomeEvents
 from gossamer.crawl.load_detector import LoadDetector
 from gossamer.crawl.requeue import Requeue
 from gossamer.crawl.run.recovery import recall, warm
-from gossamer.crawl.slots import Slots, open_file_limit, room_aside
+from gossamer.crawl.slots import Slots, open_file_limit, overflow_capacity
 from gossamer.crawl.trap_accounts import OutcomeFeedback
 from gossamer.crawl.visit.host_context import HostContexts
 from gossamer.crawl.visit.visit import Visitor
@@ -78,7 +78,7 @@ class Alarm:
 @dataclass(frozen=True, slots=True)
 class EngineLimits:
     concurrency: int = 80
-    desk: DocumentQueueLimits = DocumentQueueLimits()
+    documents: DocumentQueueLimits = DocumentQueueLimits()
     high_water: float = 0.8  # of any queue: nothing new is fetched
     max_pages: int | None = None
     max_hosts: int = 10_000  # that the frontier has in memory
@@ -102,10 +102,10 @@ class Engine:
         reader: DocumentProcessor,
         seen: SeenTest,
         contents: ContentSeen[int],
-        notes: HostContexts,
-        lessons: OutcomeFeedback,
-        refreshing: Requeue,
-        tally: Counters,
+        host_contexts: HostContexts,
+        feedback: OutcomeFeedback,
+        requeue: Requeue,
+        counters: Counters,
         clock: Clock,
         limits: EngineLimits,
         journal_turn_over: Callable[[], None],
@@ -118,21 +118,21 @@ class Engine:
         self._bodies = bodies
         self._seen = seen
         self._contents = contents
-        self._notes = notes
-        self._lessons = lessons
-        self.refreshing = refreshing
-        self._tally = tally
+        self._host_contexts = host_contexts
+        self._feedback = feedback
+        self.requeue = requeue
+        self._counters = counters
         self._clock = clock
         self.limits = limits
         self._journal_turn_over = journal_turn_over
         self._journal_forget = journal_forget
         self.visitor: Visitor | None = None  # set by the assembly; it needs the desk
-        room = room_aside(limits.concurrency, open_file_limit())
+        room = overflow_capacity(limits.concurrency, open_file_limit())
         self._slots: Slots[asyncio.Task[None]] = Slots(limits.concurrency, room)
-        self.desk = DocumentQueue(
+        self.documents = DocumentQueue(
             reader,
             clock,
-            limits=limits.desk,
+            limits=limits.documents,
             on_read=self._was_read,
             on_pause=self._paused_reading,
             ask_owners=lambda digests: reads.ask(loader.content_owners, digests),
@@ -150,7 +150,7 @@ class Engine:
         self.finished = False
         self.keep_open = self.paused = False  # with nothing left to do, waits for more; starts no visit
         self._load_watch = LoadDetector()
-        self.audience = OutcomeEvents()
+        self.events = OutcomeEvents()
         self.on_load: Callable[[Load, str], None] = lambda load, reason: None  # told of every switch
 
     # --- starting visits -------------------------------------------------------------------------
@@ -163,24 +163,24 @@ class Engine:
         loop, idle, wait = asyncio.get_running_loop(), False, math.inf
         self._alarm.clear()
         now = self._clock.now()
-        if now >= self.refreshing.look_at and not self.stopping:
-            self.refreshing.order(now)
+        if now >= self.requeue.next_check_at and not self.stopping:
+            self.requeue.schedule(now)
         if self.limits.concurrency == 1:
             self._load(now)  # one at a time means in order: what may come before the next one is read first
         slots, room = self._slots, self._room()
         while room > 0:
             turn = self._frontier.next_turn(now)
             if isinstance(turn, Visit):
-                doubtful = turn.last_took == 0.0 or self._notes[turn.host_id].trouble is not None
-                if doubtful and not slots.has_room_for_doubtful():
-                    self._frontier.delay(turn.host_id, slots.comes_back(now))
+                unproven = turn.last_took == 0.0 or self._host_contexts[turn.host_id].trouble is not None
+                if unproven and not slots.has_room_for_unproven():
+                    self._frontier.delay(turn.host_id, slots.retry_at(now))
                     self._frontier.finish(turn, None, now, again=True)
                     continue
-                slots.take(loop.create_task(self._visit(turn)), now, turn.last_took, doubtful=doubtful)
+                slots.take(loop.create_task(self._visit(turn)), now, turn.last_took, unproven=unproven)
                 room -= 1
                 continue
             idle = not isinstance(turn, WaitUntil)
-            wait = min(self.refreshing.look_at, turn.when if isinstance(turn, WaitUntil) else math.inf) - now
+            wait = min(self.requeue.next_check_at, turn.when if isinstance(turn, WaitUntil) else math.inf) - now
             break
         self._retire()
         self._load(now)
@@ -207,33 +207,33 @@ class Engine:
         if limits.concurrency == 1 and not self._all_is_known():
             return 0
         if limits.max_pages is not None:  # every visit under way may become a page: none may be one too many
-            free = min(free, limits.max_pages - self.pages - len(self._slots) - len(self.desk))
+            free = min(free, limits.max_pages - self.pages - len(self._slots) - len(self.documents))
         return free
 
     def _all_is_known(self) -> bool:
         """Whether everything that the last page brought is in the queue. With a single slot the order of visits is then
         exactly the ordering's; with more it is as good as what is known when a slot is free."""
-        if len(self.desk) or self._loading:
+        if len(self.documents) or self._loading:
             return False
         self._store.hasten()
         return self._store.is_idle
 
     @property
     def pages(self) -> int:
-        return self._tally.total["state:stored"] + self._tally.total.get(REFRESHING, 0)
+        return self._counters.total["state:stored"] + self._counters.total.get(REFRESHING, 0)
 
     @property
     def saturation(self) -> float:
         """How full the fullest queue is."""
-        return max(self.desk.saturation, self._store.saturation, self.audience.saturation, self._bodies.saturation)
+        return max(self.documents.saturation, self._store.saturation, self.events.saturation, self._bodies.saturation)
 
     def _page_limit_reached(self) -> bool:
         return self.limits.max_pages is not None and self.pages >= self.limits.max_pages
 
     async def _visit(self, visit: Visit) -> None:
         assert self.visitor is not None
-        if self.audience:
-            self.audience.visit_begins(visit)
+        if self.events:
+            self.events.visit_begins(visit)
         try:
             await self.visitor.visit(visit)
         except asyncio.CancelledError:
@@ -253,7 +253,9 @@ class Engine:
     @property
     def fills(self) -> tuple[QueueDepth, QueueDepth]:
         """Of the hosts that have a back queue, and of the visits that are out."""
-        return QueueDepth(len(self._notes), self.limits.max_hosts), QueueDepth(len(self._slots), self._slots.bound)
+        return QueueDepth(len(self._host_contexts), self.limits.max_hosts), QueueDepth(
+            len(self._slots), self._slots.bound
+        )
 
     # --- the end ---------------------------------------------------------------------------------
 
@@ -261,36 +263,36 @@ class Engine:
         """The frontier is idle. An empty queue while anything is under way is not the end."""
         if not self._nothing_under_way() or not self._frontier.is_quiet:
             return
-        if self._tally.total["state:queued"] == 0:
-            if self.refreshing.nothing_waits() and not self.keep_open:
+        if self._counters.total["state:queued"] == 0:
+            if self.requeue.nothing_waits() and not self.keep_open:
                 self.finished = True
                 self.over.set()
-            elif self.refreshing.look_at == 0.0:  # something is to be queued, and the timer does not know
+            elif self.requeue.next_check_at == 0.0:  # something is to be queued, and the timer does not know
                 self.pump_soon()
         elif not self._looked_again:
             self._looked_again = True
             self._frontier.rewind()
             self.pump()
         else:
-            waiting = self._tally.total["state:queued"]
+            waiting = self._counters.total["state:queued"]
             self.fail(GossamerError(f"{waiting} URLs are queued, but the frontier cannot find them"))
 
     def _nothing_under_way(self) -> bool:
         """Whether nothing can happen before a date comes. What has to be committed first is, without delay."""
-        if len(self._slots) or len(self.desk) or self._loading:
+        if len(self._slots) or len(self.documents) or self._loading:
             return False
         self._store.hasten()
         return self._store.is_idle
 
     def only_silence_left(self) -> bool:
         """Whether all that is left to do is to wait for hosts that have never answered. Looks at every host."""
-        if self._loading or len(self.desk) or len(self._notes) >= self.limits.max_hosts:
+        if self._loading or len(self.documents) or len(self._host_contexts) >= self.limits.max_hosts:
             return False
-        return self._notes.none_has_answered() and self._frontier.statistics().next_due is None
+        return self._host_contexts.none_has_answered() and self._frontier.statistics().next_due is None
 
     def _wind_up(self) -> None:
         """No more visits are started; over when what is under way has been committed."""
-        if len(self._slots) or len(self.desk):
+        if len(self._slots) or len(self.documents):
             return
         if not self._store.is_idle:
             self._store.hasten()
@@ -349,9 +351,9 @@ class Engine:
             self._frontier.add_front(front.front, front.entries, front.next_due, loaded.number)
         for host in loaded.hosts:
             if host.record is not None:
-                self._notes.begin(host.record, host.robots)
-                self._lessons.begin(host.record)
-                self.refreshing.recrawling.begin(host.record)
+                self._host_contexts.begin(host.record, host.robots)
+                self._feedback.begin(host.record)
+                self.requeue.planner.begin(host.record)
             self._frontier.add_host(host.host_id, host.record, host.classes, loaded.number, now)
         self._frontier.end_load()
 
@@ -364,36 +366,36 @@ class Engine:
     def _was_read(self, read: ProcessedDocument) -> None:
         batch = self._store.batch
         batch.settle(read.settlement)
-        self.refreshing.settled(read.previous, read.settlement, batch)
-        self._lessons.settled(read.settlement, read)
+        self.requeue.settled(read.previous, read.settlement, batch)
+        self._feedback.settled(read.settlement, read)
         batch.add_links(read.candidates, read.links)
         for name, n in read.counters():
-            self._tally.count(batch, name, n)
-        self._tally.moved(UrlState.QUEUED, read.settlement.state)
+            self._counters.count(batch, name, n)
+        self._counters.moved(UrlState.QUEUED, read.settlement.state)
 
     # --- commits -----------------------------------------------------------------------------------
 
     def before_commit(self, batch: Batch) -> None:
         """The batch is about to be handed over. It knows of every contact that has ended."""
         self._journal_turn_over()
-        self._lessons.hand_over(batch)
-        self.refreshing.hand_over(batch, self._clock.now())
-        if self.audience:
-            self.audience.handed_over(batch)
+        self._feedback.hand_over(batch)
+        self.requeue.hand_over(batch, self._clock.now())
+        if self.events:
+            self.events.handed_over(batch)
 
     def on_commit(self, committed: Committed) -> None:
         self._journal_forget()
         self._looked_again = False
-        self._tally.discovered(committed.new_urls, committed.new_hosts)
-        self._tally.ordered(committed.bulk_counts)
-        self._notes.forgive(committed.restored_hosts)
+        self._counters.discovered(committed.new_urls, committed.new_hosts)
+        self._counters.ordered(committed.bulk_counts)
+        self._host_contexts.forgive(committed.restored_hosts)
         for host_id in committed.retired:
-            self._notes.end(host_id)
-            self.refreshing.recrawling.end(host_id)
-        self.refreshing.committed(committed)
+            self._host_contexts.end(host_id)
+            self.requeue.planner.end(host_id)
+        self.requeue.committed(committed)
         self._frontier.on_commit(committed)
-        if self.audience:
-            self.audience.committed(committed.retired)
+        if self.events:
+            self.events.committed(committed.retired)
         self.pump()
 
     # --- running -----------------------------------------------------------------------------------
@@ -401,7 +403,7 @@ class Engine:
     async def run(self) -> None:
         """Crawl until nothing is left, a limit is reached, or `stop`. Everything is committed on return."""
         storing = asyncio.create_task(self._guard(self._store.run()))
-        reading = self.desk.run(recall(self._loader, self._reads.ask, self.desk.near))
+        reading = self.documents.run(recall(self._loader, self._reads.ask, self.documents.near))
         warming = warm(self._loader, self._reads.ask, self._contents, self._seen)
         side = [asyncio.create_task(self._guard(job)) for job in (reading, warming, self._watch_load())]
         try:
@@ -414,6 +416,7 @@ class Engine:
             if self._failure is not None:
                 raise self._failure
         finally:
+            self.over.set()  # or visits that are cancelled would make room for new ones
             self._alarm.clear()
             tasks = (*side, *self._slots.all, storing)
             for task in tasks:
@@ -435,7 +438,7 @@ class Engine:
         where they keep others from starting."""
         while True:
             await asyncio.sleep(0.25)
-            if self._slots.step_aside(self._clock.now()):
+            if self._slots.overflow_late(self._clock.now()):
                 self.pump()
             load, reason = self._load_watch.look(self._clock.monotonic(), self._slots.busy, self.saturation)
             if load is not self._frontier.selector.load:

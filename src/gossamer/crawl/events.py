@@ -44,7 +44,7 @@ class Subscriber(Protocol):
     def fill(self) -> QueueDepth:
         """The same in figures."""
 
-    def tell(self, outcome: Outcome) -> None: ...
+    def publish(self, outcome: Outcome) -> None: ...
 
 
 class OutcomeEvents:
@@ -62,10 +62,10 @@ class OutcomeEvents:
     def __bool__(self) -> bool:
         return bool(self._listeners)
 
-    def join(self, listener: Subscriber) -> None:
+    def subscribe(self, listener: Subscriber) -> None:
         self._listeners.append(listener)
 
-    def leave(self, listener: Subscriber) -> None:
+    def unsubscribe(self, listener: Subscriber) -> None:
         self._listeners.remove(listener)
         if not self._listeners:
             self._under_way.clear()  # nobody would hear how these end
@@ -97,7 +97,7 @@ class OutcomeEvents:
             if visit is not None:
                 outcome = _outcome(visit, settlement)
                 for listener in self._listeners:
-                    listener.tell(outcome)
+                    listener.publish(outcome)
         if retired:
             gone = frozenset(retired)
             self._under_way = {key: visit for key, visit in self._under_way.items() if visit.host_id not in gone}
@@ -139,7 +139,7 @@ class PageQueue:
     def fill(self) -> QueueDepth:
         return QueueDepth(len(self._pages), self._max_pages, self._bytes, self._max_bytes)
 
-    def tell(self, outcome: Outcome) -> None:
+    def publish(self, outcome: Outcome) -> None:
         if outcome.response is not None:
             self._pages.append(outcome)
             self._bytes += len(outcome.response.wire_body)

@@ -197,7 +197,7 @@ class HookRunner:
                 self._failed(name, "on_link", error)
         return True
 
-    def tell(self, outcome: Outcome) -> None:
+    def publish(self, outcome: Outcome) -> None:
         if not self._telling:
             return
         size = len(outcome.response.wire_body) if outcome.response is not None else 0

@@ -52,21 +52,21 @@ class Requeue:
     def __init__(
         self,
         wishes: RecrawlSection,
-        recrawling: RecrawlPlanner,
+        planner: RecrawlPlanner,
         store: WriterThread,
-        tally: Counters,
+        counters: Counters,
         now: Instant,
         tokens: str | None = None,
         pace: str | None = None,
     ) -> None:
         """`tokens` and `pace`: what the crawl remembers of its budget, and of how it was spent."""
-        self.recrawling = recrawling
+        self.planner = planner
         self.pace = VisitRates(now, pace)
         self._allowance = RefreshBudget(wishes, now, tokens)
         self._by = now
         self._store = store
-        self._tally = tally
-        self._wish(wishes)
+        self._counters = counters
+        self._apply(wishes)
         self._not_early = 0.0
         self._credit = float(AT_ONCE)  # visits to known URLs that new ones have left room for
         self._uncredited = 0  # visits to new URLs that are not in it yet
@@ -83,19 +83,19 @@ class Requeue:
         self._left_out = 0  # ... and how many found no room in them
         self._done = False
         self._next = 0.0  # when the first date comes
-        self.look_at = 0.0
+        self.next_check_at = 0.0
 
-    def _wish(self, wishes: RecrawlSection) -> None:
+    def _apply(self, wishes: RecrawlSection) -> None:
         self._keep = wishes.keep_fresh
         self._tell_budget()
-        self._early = _least_gap(wishes) if self.recrawling.moves_price else None
+        self._early = _least_gap(wishes) if self.planner.moves_price else None
         self._discovery, self._refresh = wishes.discovery_share, wishes.refresh_share
 
     def change_to(self, wishes: RecrawlSection, now: Instant) -> None:
         """Queue by other wishes from now on."""
         self._allowance.change_to(wishes, now)
-        self._wish(wishes)
-        self._next = self.look_at = self._not_early = 0.0
+        self._apply(wishes)
+        self._next = self.next_check_at = self._not_early = 0.0
 
     @property
     def is_over(self) -> bool:
@@ -112,19 +112,19 @@ class Requeue:
         """URLs that were queued again and wait for their visit."""
         return self._waiting
 
-    def order(self, now: Instant) -> None:
+    def schedule(self, now: Instant) -> None:
         """Queue what is due, as much of it as there is room for."""
-        self.look_at = math.inf
+        self.next_check_at = math.inf
         if self._ordered or self.is_over:
             return  # a commit comes first
         self._queue(now)
-        self._plan_anew(now)
+        self._replan(now)
 
     def _queue(self, now: Instant) -> None:
         most, early = AT_ONCE, False
-        if self._waiting - self.recrawling.lines.held_up >= LOW_MARK:
+        if self._waiting - self.planner.lines.held_up >= LOW_MARK:
             if not self._stands_still(now):
-                self.look_at = max(self._stood + STANDSTILL, self._next if self._keep else 0.0)
+                self.next_check_at = max(self._stood + STANDSTILL, self._next if self._keep else 0.0)
                 return
             most = LOW_MARK
         allowance = self._allowance
@@ -132,7 +132,7 @@ class Requeue:
         if self._keep and self._next > now:
             early = self._may_be_early_at(now) <= now
             if not early:
-                self.look_at = min(self._next, self._may_be_early_at(now))
+                self.next_check_at = min(self._next, self._may_be_early_at(now))
                 return
             most = max(1, int(allowance.most / 2))  # what comes due in a moment is still paid for
             self._not_early = now + allowance.lasts(most)  # if there is nothing now, there will be none soon
@@ -140,13 +140,13 @@ class Requeue:
             if not self._keep:
                 self._done = True  # the rest of what is due is left to another day
             else:
-                self.look_at = allowance.next_at(now)
+                self.next_check_at = allowance.next_at(now)
             return
         most = int(min(most, allowance.tokens))
-        beside_new = self._tally.total["state:queued"] > self._waiting
+        beside_new = self._counters.total["state:queued"] > self._waiting
         self._take_credit(beside_new)
         if self._credit < 1.0:
-            self.look_at = now + _SOON
+            self.next_check_at = now + _SOON
             return
         most = int(min(most, self._credit))
         self._ordered = True
@@ -155,24 +155,24 @@ class Requeue:
         self._looked = (by, now)
         early_by = self._early if early else None
         # How many go is decided here; they must not wait behind a million others on top of it.
-        lines = self.recrawling.lines
+        lines = self.planner.lines
         order = RequeueOrder(by, most, self._keep, beside_new, early_by, lines.prices, MAX_BACKLOG, lines.waiting)
         if not self._keep:
             order = order._replace(priced_hosts=(), max_backlog=self._room, after=self._after)
         self._store.batch.requeue = order
         self._store.nudge()
 
-    def _plan_anew(self, now: Instant) -> None:
+    def _replan(self, now: Instant) -> None:
         """What was planned when visits were far dearer would come much too late. Then all is planned anew, a thousand
         with an order and a second between them."""
-        price = self.recrawling.price
+        price = self.planner.price
         if self._walk is None:
-            if not (self._keep and self.recrawling.moves_price and price.has_fallen()):
+            if not (self._keep and self.planner.moves_price and price.has_fallen()):
                 return
             price.plan_anew()
             self._walk = DueCursor(now, 0, 0)
         if now < self._walk_at:
-            self.look_at = min(self.look_at, self._walk_at)
+            self.next_check_at = min(self.next_check_at, self._walk_at)
             return
         order = self._store.batch.requeue if self._ordered else None
         self._store.batch.requeue = (order or RequeueOrder(now, 0))._replace(replan_after=self._walk)
@@ -190,7 +190,7 @@ class Requeue:
 
     def _take_credit(self, beside_new: bool) -> None:
         """How many may be queued: without limit, unless new URLs wait too and are to get their share."""
-        share = self.recrawling.share_of_refresh(self._discovery, self._refresh) if beside_new else 1.0
+        share = self.planner.share_of_refresh(self._discovery, self._refresh) if beside_new else 1.0
         if share >= 1.0:
             self._credit = float(AT_ONCE)
         else:
@@ -205,15 +205,15 @@ class Requeue:
 
     def _tell_budget(self) -> None:
         budget = self.pace.budget = self._allowance.budget
-        if budget is not None and budget != self.recrawling.price.budget:
-            self.recrawling.price.change_budget(budget)
+        if budget is not None and budget != self.planner.price.budget:
+            self.planner.price.change_budget(budget)
 
     def committed(self, committed: Committed) -> None:
         """A batch is on record."""
         if committed.reported:
-            self._tally.total["reported"] += committed.reported
-            self._tally.run["reported"] += committed.reported
-            self._next, self._done, self.look_at = 0.0, False, 0.0
+            self._counters.total["reported"] += committed.reported
+            self._counters.run["reported"] += committed.reported
+            self._next, self._done, self.next_check_at = 0.0, False, 0.0
             self._left_out += 1  # such a date may lie before what has been looked at: there is another round
         if committed.next_due is None:
             return
@@ -221,9 +221,9 @@ class Requeue:
         queued = 0
         for state, n in committed.requeued:
             queued += n
-            self._tally.queued_again(state, n)
+            self._counters.queued_again(state, n)
             if state is UrlState.STORED:
-                for counts in (self._tally.total, self._tally.run):
+                for counts in (self._counters.total, self._counters.run):
                     counts[REFRESHING] += n
         self._waiting += queued
         self._credit -= queued
@@ -231,14 +231,14 @@ class Requeue:
         self._next = committed.next_due
         if self._walks:
             self._walks, self._walk, self._walk_at = False, committed.replanned_to, self._looked[1] + _SOON
-        lines = self.recrawling.lines
+        lines = self.planner.lines
         lines.queued(committed.requeued_by_host)
         by, at = self._looked
         lines.looked(self._looked_up_to(committed, by), at)
-        self.recrawling.put_off(committed.postponed)
+        self.planner.put_off(committed.postponed)
         if not self._keep:
             self._next_round(committed)
-        self.look_at = 0.0
+        self.next_check_at = 0.0
 
     def _looked_up_to(self, committed: Committed, by: float) -> float:
         """Of which dates all were queued, put off or found no room."""
@@ -263,7 +263,7 @@ class Requeue:
             return
         if date is not None and date < self._next:
             self._next = date
-            self.look_at = 0.0
+            self.next_check_at = 0.0
         if before is None or before.state is _QUEUED:
             self._uncredited += 1
             self.pace.discoveries += 1
@@ -271,25 +271,25 @@ class Requeue:
             self.pace.refreshes += 1
             self._waiting = max(0, self._waiting - 1)
             self._moved += 1
-            lines = self.recrawling.lines
+            lines = self.planner.lines
             lines.served(settlement.host_id, settlement.at)
-            self._tally.count(batch, "refreshed")
+            self._counters.count(batch, "refreshed")
             if before.state is _STORED:
-                self._tally.count(batch, REFRESHING, -1)
+                self._counters.count(batch, REFRESHING, -1)
             if self._waiting - lines.held_up < LOW_MARK:
-                self.look_at = min(self.look_at, self._next)
+                self.next_check_at = min(self.next_check_at, self._next)
 
     def nothing_waits(self) -> bool:
         """No URL is queued any more. Whether the crawl is over; if not, what comes due next is queued."""
         if not self.is_over and not self._ordered and self._waiting:
             self._waiting = 0  # some were settled without a visit of ours
-            self.recrawling.lines.forget()
-            self.look_at = 0.0
+            self.planner.lines.forget()
+            self.next_check_at = 0.0
         return self.is_over
 
     def hand_over(self, batch: Batch, now: Instant) -> None:
         """Remember what was learnt and what may be spent, with a batch that is about to be committed."""
-        self.recrawling.hand_over(batch, now, self._tally.total["state:queued"] - self._waiting)
+        self.planner.hand_over(batch, now, self._counters.total["state:queued"] - self._waiting)
         if (batch.requeue is not None or batch.settlements) and (text := self._allowance.to_text()) is not None:
             batch.facts[TOKENS] = text
         if batch.settlements:

@@ -33,12 +33,12 @@ class Slots(Generic[V]):
     `_doubtful` are of doubtful hosts.
     """
 
-    def __init__(self, most: int, room_aside: int) -> None:
+    def __init__(self, most: int, overflow_capacity: int) -> None:
         self.most = most
-        self._room_aside = room_aside
+        self._overflow_capacity = overflow_capacity
         self._in: dict[V, tuple[float, bool]] = {}  # late from then on, doubtful
         self._aside: set[V] = set()
-        self._doubtful = 0
+        self._unproven = 0
         self._next_back = Instant(0.0)
 
     def __len__(self) -> int:
@@ -52,7 +52,7 @@ class Slots(Generic[V]):
     @property
     def bound(self) -> int:
         """How many can be out."""
-        return self.most + self._room_aside
+        return self.most + self._overflow_capacity
 
     @property
     def busy(self) -> float:
@@ -68,18 +68,18 @@ class Slots(Generic[V]):
     def is_full(self) -> bool:
         return len(self._in) >= self.most
 
-    def has_room_for_doubtful(self) -> bool:
+    def has_room_for_unproven(self) -> bool:
         """Whether a doubtful host may have a slot, if there is one. While few visits are late it may have any: most
         hosts that were never heard of are well."""
-        return self._doubtful < self.most - min(self.most // 2, len(self._aside))
+        return self._unproven < self.most - min(self.most // 2, len(self._aside))
 
-    def take(self, visit: V, now: Instant, last_took: float, *, doubtful: bool) -> None:
+    def take(self, visit: V, now: Instant, last_took: float, *, unproven: bool) -> None:
         """A visit begins, of a host that took so long the last time."""
         patience = LATE_FACTOR * last_took
-        if doubtful or patience < LATE_AFTER:
+        if unproven or patience < LATE_AFTER:
             patience = LATE_AFTER
-        self._in[visit] = (now + patience, doubtful)
-        self._doubtful += doubtful
+        self._in[visit] = (now + patience, unproven)
+        self._unproven += unproven
 
     def leave(self, visit: V) -> None:
         """It has ended."""
@@ -87,26 +87,26 @@ class Slots(Generic[V]):
         if slot is None:
             self._aside.remove(visit)
         else:
-            self._doubtful -= slot[1]
+            self._unproven -= slot[1]
 
-    def step_aside(self, now: Instant) -> int:
+    def overflow_late(self, now: Instant) -> int:
         """If all slots are taken that somebody may have, let late visits go aside while there is room. How many did."""
-        room = self._room_aside - len(self._aside)
-        if room <= 0 or (not self.is_full and self.has_room_for_doubtful()):
+        room = self._overflow_capacity - len(self._aside)
+        if room <= 0 or (not self.is_full and self.has_room_for_unproven()):
             return 0
         late = [visit for visit, (late_at, _) in self._in.items() if late_at <= now][:room]
         for visit in late:
-            self._doubtful -= self._in.pop(visit)[1]
+            self._unproven -= self._in.pop(visit)[1]
         self._aside.update(late)
         return len(late)
 
-    def comes_back(self, now: Instant) -> Instant:
+    def retry_at(self, now: Instant) -> Instant:
         """When a host comes again for which there was no room: in turn, one shortly after the other."""
         self._next_back = max(Instant(now + COMES_BACK), Instant(self._next_back + BETWEEN))
         return self._next_back
 
 
-def room_aside(most: int, open_files: int) -> int:
+def overflow_capacity(most: int, open_files: int) -> int:
     """How many late visits may be aside, with so many files that a process may open.
 
     None beside a single slot: whoever asks for one visit at a time means it, and the order is exact then.

@@ -12,7 +12,7 @@ from typing import Final, Protocol
 from gossamer.clock import cpu_seconds
 from gossamer.crawl.document.queue import DocumentQueue
 from gossamer.crawl.engine import Engine
-from gossamer.fetch.dns.resolver import MOST_ASKED, Resolver, ResolverStatistics
+from gossamer.fetch.dns.resolver import MAX_LOOKUPS, Resolver, ResolverStatistics
 from gossamer.fetch.http.body import BodyMemory
 from gossamer.fetch.ports import ExchangeTimes
 from gossamer.model.queue_depth import QueueDepth
@@ -27,7 +27,7 @@ QUEUES: Final = ("hosts", "names", "visits", "bodies", "documents", "store_reads
 
 
 def queues_of(
-    pipeline: Engine,
+    engine: Engine,
     dns: ResolverStatistics,
     bodies: BodyMemory,
     reads: ReaderThread,
@@ -35,16 +35,16 @@ def queues_of(
     log: EventLog,
 ) -> dict[str, QueueDepth]:
     """One moment of them all. Costs some microseconds."""
-    (hosts, visits), documents = pipeline.fills, pipeline.desk.fill
+    (hosts, visits), documents = engine.fills, engine.documents.fill
     fills = (
         hosts,
-        QueueDepth(dns.asking, MOST_ASKED),
+        QueueDepth(dns.lookups_in_flight, MAX_LOOKUPS),
         visits,
-        bodies.fill(visits.items),
+        bodies.depth(visits.items),
         documents,
         QueueDepth(reads.waiting, visits.most_items + documents.most_items),
         store.fill,
-        pipeline.audience.fill,
+        engine.events.fill,
         log.fill,
     )
     return dict(zip(QUEUES, fills, strict=True))
@@ -89,7 +89,7 @@ def internals_of(
     *,
     resolver: Resolver,
     fetcher: Timed,
-    desk: DocumentQueue,
+    documents: DocumentQueue,
     store: WriterThread,
     seen: SeenStatistics,
     wakings: Durations,
@@ -97,7 +97,7 @@ def internals_of(
 ) -> Internals:
     """Costs some ten microseconds, whatever the size of the crawl."""
     dns, times = resolver.statistics(), fetcher.times
-    phases = (resolver.times, times.connect, times.tls, times.first_byte, times.body, desk.times, store.times)
+    phases = (resolver.times, times.connect, times.tls, times.first_byte, times.body, documents.times, store.times)
     return Internals(
         phases={name: durations.spread() for name, durations in zip(PHASES, phases, strict=True)},
         wakings=wakings.spread(),
@@ -108,7 +108,7 @@ def internals_of(
         dns_negative_hits=dns.negative_hits,
         dns_stale=dns.stale_served,
         dns_failures=dns.failures,
-        dns_put_off=dns.put_off,
+        dns_put_off=dns.postponed,
         dns_cached=dns.cached_hosts,
         hosts_failing=hosts_failing,
         rss_bytes=rss_bytes(),

@@ -14,7 +14,7 @@ What the crawl learns from what came of its visits: which shapes are traps, whic
 from collections.abc import Callable, Iterator, Sequence
 
 from gossamer.dedup.soft404 import SOFT_404, Soft404Detector
-from gossamer.filter.canonical import end_of_authority, taken_apart
+from gossamer.filter.canonical import end_of_authority, parse_canonical
 from gossamer.filter.identity import Identities, LearnedParameter
 from gossamer.filter.parameter_learner import ParameterLearner
 from gossamer.filter.trap_budget import Cut, DomainBudget, HostBudget, PageValue, TemplateSketch, TrapPolicy
@@ -111,11 +111,11 @@ class TrapAccounts:
             worth = PageValue.SAME
         else:
             return  # errors and what is missing lead nowhere, so they cannot be endless
-        if worth is _NEW and not budget.showed:
-            budget.showed = True
+        if worth is _NEW and not budget.found_new:
+            budget.found_new = True
             domain = self._domains.get(visit.domain_id)
             if domain is not None:
-                domain.brought_something(self._policy)
+                domain.on_first_new_page(self._policy)
         if budget.pages < self._policy.grace:
             budget.pages += 1
             return
@@ -129,7 +129,7 @@ class TrapAccounts:
         coarse = budget.coarse.get(shape.coarse)
         leads = coarse is not None and coarse.faceted and read is not None and _leads_away(shape, visit.host, read)
         outline = None if read is None or settlement.signature is not None else _outline(settlement, read)
-        first_cut = budget.count(shape, worth, self._policy, leads=leads, outline=outline)
+        first_cut = budget.count(shape, worth, self._policy, leads=leads, sketch=outline)
         self._shapes += len(budget) - before
         if first_cut or budget.pages % _SAVE_EVERY == 0:
             self._changed[visit.host_id] = budget
@@ -141,17 +141,17 @@ class TrapAccounts:
         if budget is not None and budget.pages >= self._policy.patience:
             shape = _shape(visit.task.url)
             coarse = budget.coarse.get(shape.coarse)
-            often = coarse is not None and coarse.looked_at < _FIRST_LOOKS
+            often = coarse is not None and coarse.pages_examined < _FIRST_LOOKS
             if number % (2 if often else _LOOK_EVERY) == 0:
                 same_host = _same_host(visit.host, urls, hosts, frozenset(fresh))
-                if budget.looks(shape, same_host, self._policy):
+                if budget.count_links(shape, same_host, self._policy):
                     self._changed[visit.host_id] = budget
         domain = self._domains.get(visit.domain_id)
         if domain is not None and domain.hosts >= _MANY_HOSTS and domain.cut is None and number % 4 == 0:
             of_domain = self._domain_of(visit.host)
             others = [i for i, h in enumerate(hosts) if h != visit.host and self._domain_of(h) == of_domain]
             new = len(frozenset(fresh).intersection(others))
-            domain.saw_links(new, len(others) - new, self._policy)
+            domain.count_links(new, len(others) - new, self._policy)
 
     def refused(self, visit: Visit, host: HostKey, reason: str) -> None:
         """A link of the page to its own host did not enter because of its form."""
@@ -275,7 +275,7 @@ class OutcomeFeedback:
     def _learn(self, visit: Visit, settlement: Settlement) -> None:
         assert self._learner is not None and settlement.digest is not None
         url, host = visit.task.url, visit.host
-        for news in self._learner.page(url, host, taken_apart(url, host).path_start, settlement.digest):
+        for news in self._learner.on_page(url, host, parse_canonical(url, host).path_start, settlement.digest):
             if isinstance(news, LearnedParameter):
                 self._identities.learn(news)
                 self._news.append(LearntParameter(*news, refuted=False))

@@ -149,7 +149,7 @@ def refusal(reason: str, text: str) -> Refusal:
     return Refusal(reason, abbreviated(text))
 
 
-def taken_apart(url: Url, host: HostKey) -> Canonical:
+def parse_canonical(url: Url, host: HostKey) -> Canonical:
     """A URL that is in canonical form already, and its host, without parsing it again."""
     path_start = end_of_authority(url)
     return Canonical(url, host, Origin(url[:path_start]), path_start)

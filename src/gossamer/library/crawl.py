@@ -72,23 +72,23 @@ class Crawl:
         """Let what is in flight end and be committed."""
         assert self._session is not None
         if not running.done():
-            self._session.crawl.pipeline.stop()
+            self._session.crawl.engine.stop()
         await running
 
     async def pages(self) -> AsyncIterator[Page]:
         """The pages in the order in which they are committed, until the crawl is over. Raises what ended it, if it
         failed. Only one caller at a time."""
         running_session = self._open_session()
-        pipeline = running_session.crawl.pipeline
-        queue = PageQueue(MAX_PAGES_AHEAD, MAX_BYTES_AHEAD, pipeline.pump_soon)
-        pipeline.audience.join(queue)
+        engine = running_session.crawl.engine
+        queue = PageQueue(MAX_PAGES_AHEAD, MAX_BYTES_AHEAD, engine.pump_soon)
+        engine.events.subscribe(queue)
         running = self._start(running_session)
         running.add_done_callback(lambda _: queue.end())
         try:
             async for outcome in queue:
                 yield Page(outcome)
         finally:
-            pipeline.audience.leave(queue)
+            engine.events.unsubscribe(queue)
         await running
 
     async def run(self) -> Snapshot:
@@ -98,7 +98,7 @@ class Crawl:
 
     def stop(self) -> None:
         """Start no more visits. What is in flight is still fetched and stored."""
-        self._open_session().crawl.pipeline.stop()
+        self._open_session().crawl.engine.stop()
 
     def status(self) -> Snapshot:
         """How far it is."""
@@ -111,7 +111,7 @@ class Crawl:
 
     def _start(self, opened: Session) -> asyncio.Task[None]:
         if self._running is None:
-            self._running = asyncio.create_task(opened.crawl.pipeline.run())
+            self._running = asyncio.create_task(opened.crawl.engine.run())
         return self._running
 
 

@@ -135,7 +135,7 @@ def orders_from(*texts: str | None) -> HostControls:
     """What was ordered for single hosts, as it is on record; nothing for None."""
     found = HostControls()
     for text in texts:
-        found.take_up(text)
+        found.restore(text)
     return found
 
 
@@ -243,7 +243,7 @@ def host_object(row: HostRow, book: PolicyCache, now: Instant, ordered: HostOver
         "last_took": row.last_took,
         "trouble": _trouble(row.trouble),
         "excluded": dict(excluded.most_common()),
-        "cuts": [{"reason": cut.reason, "shape": cut.shape, "figures": cut.figures} for cut in shapes],
+        "cuts": [{"reason": cut.reason, "shape": cut.shape, "figures": cut.summary} for cut in shapes],
         **order_object(ordered),
     }
 

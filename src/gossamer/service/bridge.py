@@ -172,7 +172,7 @@ class LiveCrawl:
 
     operator: Control
     feed: EventStream
-    pipeline: Engine
+    engine: Engine
 
     @property
     def config(self) -> Config:
@@ -188,11 +188,11 @@ class LiveCrawl:
 
     @property
     def stopping(self) -> bool:
-        return self.pipeline.stopping
+        return self.engine.stopping
 
     @property
     def paused(self) -> bool:
-        return self.pipeline.paused
+        return self.engine.paused
 
 
 class CrawlBridge:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gossamer.backends.sqlite.database import open_for_reading
-from gossamer.backends.sqlite.operator import DROPPED, MOST, excluded_urls
+from gossamer.backends.sqlite.driver import SqliteDatabase
 from gossamer.backends.sqlite.pages import DeadFilter, dead_ids, ids_of
 from gossamer.config.load import Config, shape_of
 from gossamer.config.policies import canonicaliser_for, politeness_for
@@ -28,6 +28,7 @@ from gossamer.model.states import UrlState, meaning_of
 from gossamer.model.units import HostKey, Seconds, Url
 from gossamer.seed.lists import with_scheme
 from gossamer.service.overrides import FACT, Limits, Overrides
+from gossamer.store.table.bulk_changes import DROPPED, MOST, excluded_urls
 
 LIMIT_REASONS = ("depth_limit", "url_too_long", "excluded_domain")
 """Why limits exclude: what returns when they are lifted."""
@@ -72,7 +73,7 @@ class Control:
         crawl = opened.crawl
         crawl.controls.paused |= orders.paused_hosts
         crawl.controls.dropped |= orders.dropped_hosts
-        crawl.pipeline.paused = orders.paused
+        crawl.engine.paused = orders.paused
 
     @property
     def config(self) -> Config:
@@ -86,7 +87,7 @@ class Control:
     @property
     def available(self) -> bool:
         """Whether changes can be taken."""
-        return self._opened.crawl.store.failing is None and not self._opened.crawl.pipeline.stopping
+        return self._opened.crawl.store.failing is None and not self._opened.crawl.engine.stopping
 
     # --- seeds -----------------------------------------------------------------------------------
 
@@ -112,7 +113,7 @@ class Control:
                 continue
             if each.url not in entering:
                 entering[each.url] = SeedRecord(each.url, each.host, text.strip(), WHERE)
-                candidates.append(crawl.intake.seed(each.url, each.host))
+                candidates.append(crawl.admission.seed(each.url, each.host))
             answers.append(None)
         new: frozenset[Url] = frozenset()
         if entering:
@@ -147,7 +148,7 @@ class Control:
 
     def _rules_with_seeds(self, hosts: Iterable[HostKey]) -> EntryRules:
         """The rules once these hosts belong to the crawl, if its scope says so; the same if that changes nothing."""
-        current = self._opened.crawl.intake.rules
+        current = self._opened.crawl.admission.rules
         scope = current.scope.with_seeds(hosts)
         return current if scope is current.scope else replace(current, scope=scope)
 
@@ -155,8 +156,8 @@ class Control:
         crawl = self._opened.crawl
         crawl.scope_seeds.update(hosts)
         rules = self._rules_with_seeds(hosts)
-        if rules is not crawl.intake.rules:
-            crawl.intake.change_rules(rules)
+        if rules is not crawl.admission.rules:
+            crawl.admission.change_rules(rules)
 
     # --- limits ----------------------------------------------------------------------------------
 
@@ -197,8 +198,8 @@ class Control:
 
     async def _give_back(self, reasons: tuple[str, ...], host: HostKey | None = None) -> int:
         """Queue what was excluded for these reasons and may enter now."""
-        intake = self._opened.crawl.intake
-        pages, files = intake.rules, intake.file_rules
+        admission = self._opened.crawl.admission
+        pages, files = admission.rules, admission.file_rules
 
         def returning(after: Iterator[list[tuple[int, Url, HostKey, int, int]]]) -> list[int] | None:
             chunk = next(after, None)
@@ -212,7 +213,7 @@ class Control:
 
         done = 0
         with closing(await asyncio.to_thread(open_for_reading, self._database)) as db:
-            chunks = excluded_urls(db, reasons, host)
+            chunks = excluded_urls(SqliteDatabase(db), reasons, host)
             while (ids := await asyncio.to_thread(returning, chunks)) is not None:
                 done += await self._order(ids, UrlState.EXCLUDED, UrlState.QUEUED, reasons)
         return done
@@ -296,7 +297,7 @@ class Control:
         async with self._changing:
             self._must_be_available()
             self._orders.paused = paused
-            self._opened.crawl.pipeline.pause(paused)
+            self._opened.crawl.engine.pause(paused)
             await self._keep()
             if paused:
                 self._opened.log.event("crawl.paused")
@@ -310,7 +311,7 @@ class Control:
         return self._opened.crawl.directory.database
 
     def _must_be_available(self) -> None:
-        if self._opened.crawl.pipeline.stopping:
+        if self._opened.crawl.engine.stopping:
             raise Unavailable("the service is stopping")
         if not self.available:
             raise Unavailable

@@ -52,7 +52,7 @@ class EventStream:
         self._sights = LiveProbes()
         self._shown: tuple[Snapshot, dict[str, object]] | None = None  # the same for all who watch
         self._news = asyncio.Event()
-        self._audience: OutcomeEvents | None = None
+        self._events: OutcomeEvents | None = None
         self._recent: deque[tuple[int, Outcome]] = deque(maxlen=PAGES_KEPT)
         self._number = 0
         self._watchers = 0
@@ -65,14 +65,14 @@ class EventStream:
 
     def open(
         self,
-        audience: OutcomeEvents,
+        events: OutcomeEvents,
         look: Callable[[], Snapshot],
         commits: Callable[[], int],
         sights: LiveProbes | None = None,
     ) -> None:
         """The crawl is there: whom it tells, how to look at it, how many commits it has made, and what is asked of it
         only while somebody watches."""
-        self._audience, self._look, self._commits = audience, look, commits
+        self._events, self._look, self._commits = events, look, commits
         self._sights = sights or LiveProbes()
 
     @property
@@ -103,7 +103,7 @@ class EventStream:
         self._closed = True
         self._news.set()
 
-    def tell(self, outcome: Outcome) -> None:
+    def publish(self, outcome: Outcome) -> None:
         self._number += 1
         self._recent.append((self._number, outcome._replace(response=None)))
 
@@ -139,13 +139,13 @@ class EventStream:
             self._watchers -= 1
 
     def _listen(self, listens: bool) -> None:
-        if self._audience is None or listens is self._listens:
+        if self._events is None or listens is self._listens:
             return
         self._listens = listens
         if listens:
-            self._audience.join(self)
+            self._events.subscribe(self)
         else:
-            self._audience.leave(self)
+            self._events.unsubscribe(self)
 
     def place(self, last: str | None = None) -> str:
         """Where whoever comes to watch begins: at `last`, the place that he was shown last, if it is one of this run;

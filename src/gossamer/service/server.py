@@ -102,11 +102,11 @@ async def _run(
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
     crawl = opened.crawl
-    crawl.pipeline.keep_open = True
+    crawl.engine.keep_open = True
     crawl.store.patience, crawl.store.outlasts_full_disk = STORE_PATIENCE, True
     policy = policy_for(config.service, token_in(crawl.directory.path))
     operator = Control(opened, config, orders, patience=COMMIT_PATIENCE)
-    feed.open(crawl.pipeline.audience, opened.watch.snapshot, lambda: crawl.store.commits, sights_of(opened, config))
+    feed.open(crawl.engine.events, opened.watch.snapshot, lambda: crawl.store.commits, sights_of(opened, config))
     feed.update(opened.watch.snapshot())
     questions = ReadQueries(crawl.directory.path, crawl.clock)
     loop = asyncio.get_running_loop()
@@ -115,7 +115,7 @@ async def _run(
     def stop_soon() -> None:
         loop.call_soon(interrupts.received)  # whoever orders it is answered first
 
-    live = LiveCrawl(operator, feed, crawl.pipeline)
+    live = LiveCrawl(operator, feed, crawl.engine)
     parts.crawl, parts.operator, parts.feed, parts.stop = live, operator, feed, stop_soon
     parts.questions, parts.metrics = questions, Metrics(lambda: feed.latest)
     beside = CrawlBridge(app, live, link)
@@ -130,7 +130,7 @@ async def _run(
     loop.add_signal_handler(signal.SIGHUP, hung_up)
     ready = asyncio.create_task(beside.ready.wait())
     try:
-        running = asyncio.create_task(crawl.pipeline.run())
+        running = asyncio.create_task(crawl.engine.run())
         interrupts.running = running
         serving = asyncio.create_task(beside.serve(policy))
         await asyncio.wait([ready, serving], return_when=asyncio.FIRST_COMPLETED)
@@ -145,7 +145,7 @@ async def _run(
         feed.close()
         beside.close()
         if not running.done():
-            crawl.pipeline.stop()
+            crawl.engine.stop()
         await serving
         try:
             await running

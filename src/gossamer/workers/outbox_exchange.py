@@ -88,9 +88,9 @@ class OutboxExchange:
         crawl = self._crawl
         try:
             excluded: Counter[str] = Counter()
-            crawl.store.batch.candidates += crawl.intake.brought(lot, excluded)
+            crawl.store.batch.candidates += crawl.admission.admit_foreign(lot, excluded)
             for reason, n in excluded.items():
-                crawl.tally.count(crawl.store.batch, "excluded:" + reason, n)
+                crawl.counters.count(crawl.store.batch, "excluded:" + reason, n)
             crawl.store.hasten()
             await crawl.store.until_committed()
         finally:
@@ -101,13 +101,13 @@ class OutboxExchange:
 
     def set_page_limit(self, pages: int | None) -> None:
         """So many pages may be stored, none of those taken back that are under way already."""
-        pipeline = self._crawl.pipeline
+        engine = self._crawl.engine
         if pages is not None:
-            pages = max(pages, pipeline.pages + pipeline.in_flight + len(pipeline.desk))
-        pipeline.limits = replace(pipeline.limits, max_pages=pages)
+            pages = max(pages, engine.pages + engine.in_flight + len(engine.documents))
+        engine.limits = replace(engine.limits, max_pages=pages)
         if pages is not None:
             self._link.send(QUOTA, pages)
-        pipeline.pump()
+        engine.pump()
 
     async def report_activity(self) -> None:
         """Tell the hub whenever we have nothing left to do, or something again."""
@@ -120,23 +120,23 @@ class OutboxExchange:
             self._report(doing if doing is self._activity() else Activity.WORKING)
 
     def _activity(self) -> Activity:
-        crawl, pipeline = self._crawl, self._crawl.pipeline
-        if self._receiving or self._in_transit or self._reading or pipeline.in_flight or len(pipeline.desk):
+        crawl, engine = self._crawl, self._crawl.engine
+        if self._receiving or self._in_transit or self._reading or engine.in_flight or len(engine.documents):
             return Activity.WORKING
         if not crawl.store.is_idle:
             return Activity.WORKING
-        if crawl.tally.total["state:queued"] == 0 and crawl.frontier.is_quiet and pipeline.refreshing.is_over:
+        if crawl.counters.total["state:queued"] == 0 and crawl.frontier.is_quiet and engine.requeue.is_over:
             return Activity.RESTING
-        allowed = pipeline.limits.max_pages
-        return Activity.WORKING if allowed is None or pipeline.pages < allowed else Activity.FULL
+        allowed = engine.limits.max_pages
+        return Activity.WORKING if allowed is None or engine.pages < allowed else Activity.FULL
 
-    def _report(self, doing: Activity) -> None:
-        told = (doing, self._crawl.pipeline.pages)
-        if told != self._reported and (
-            self._reported is None or doing is not Activity.WORKING or doing is not self._reported[0]
-        ):
-            self._reported = told
-            self._link.send(STATE, *told)
+    def _report(self, activity: Activity) -> None:
+        previous, report = self._reported, (activity, self._crawl.engine.pages)
+        if report == previous:
+            return
+        if previous is None or activity is not Activity.WORKING or activity is not previous[0]:
+            self._reported = report
+            self._link.send(STATE, *report)
 
     def _spawn(self, job: Coroutine[None, None, None]) -> None:
         task = asyncio.get_running_loop().create_task(job)
@@ -146,7 +146,7 @@ class OutboxExchange:
     def _on_task_done(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            self._crawl.pipeline.fail(error)
+            self._crawl.engine.fail(error)
 
     def close(self) -> None:
         for task in self._tasks:

@@ -62,11 +62,11 @@ class Worker:
 
     async def run(self) -> Snapshot:
         """Crawl until told to stop. Returns the last moment, with everything committed."""
-        pipeline = self._opened.crawl.pipeline
-        pipeline.keep_open = True
+        engine = self._opened.crawl.engine
+        engine.keep_open = True
         await self._go.wait()
         watching = asyncio.create_task(self._exchange.report_activity())
-        running = self._interrupts.running = asyncio.create_task(pipeline.run())
+        running = self._interrupts.running = asyncio.create_task(engine.run())
         self._exchange.send_all()
         try:
             await running
@@ -128,7 +128,7 @@ async def _work(end: socket.socket, table: int) -> int:
             crawl.frontier.gates.share_with(gates, crawl.clock.now())
             worker = Worker(opened, begin, link)
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, worker.stop)
-            link.send(OPEN, crawl.pipeline.pages)
+            link.send(OPEN, crawl.engine.pages)
             working = asyncio.create_task(worker.run())
             hearing = asyncio.create_task(_hear(heard, worker))
             await asyncio.wait([working, hearing], return_when=asyncio.FIRST_COMPLETED)

@@ -39,7 +39,7 @@ class Queue:
 
     def __init__(self, limits: DocumentQueueLimits | None = None, owners: dict[bytes, int] | None = None) -> None:
         canonicaliser = Canonicaliser()
-        intake = Admission(
+        admission = Admission(
             rules=EntryRules(),
             canonicaliser=canonicaliser,
             resolver=LinkResolver(canonicaliser),
@@ -56,7 +56,7 @@ class Queue:
         self.failures: list[BaseException] = []
         self._empty = asyncio.Event()
         self.queue = DocumentQueue(
-            DocumentProcessor(intake, contents, LargePages(), 1_000_000),
+            DocumentProcessor(admission, contents, LargePages(), 1_000_000),
             VirtualClock(),
             limits=limits or DocumentQueueLimits(),
             on_read=self.reads.append,

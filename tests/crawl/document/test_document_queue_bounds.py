@@ -1,4 +1,4 @@
-"""The reading desk: small documents are read by the handful, and nobody waits for a body that takes long to unpack."""
+"""The document queue: small documents are processed in batches, and none waits for a body that takes long to unpack."""
 
 import asyncio
 import gzip
@@ -19,7 +19,7 @@ from gossamer.dedup.exact import ContentSeen
 from gossamer.dedup.near import NearDuplicates
 from gossamer.dedup.soft404 import Soft404Detector
 from gossamer.extract.large_pages import LargePages
-from gossamer.fetch.http.body import LONG_WIRE_BODY, takes_long
+from gossamer.fetch.http.body import LONG_WIRE_BODY, decodes_slowly
 from gossamer.filter.canonical import Canonicaliser
 from gossamer.filter.links import LinkResolver
 from gossamer.filter.rules import EntryRules
@@ -58,12 +58,12 @@ def long_document(start: bytes = b"", seed: int = 1) -> Document:
     """HTML that is too long to be unpacked at one go: random, so that it stays long when packed."""
     words = start + b"<p>" + random.Random(seed).randbytes(LONG_WIRE_BODY).hex().encode()
     packed = document(gzip.compress(words, 1), content_encoding="gzip")
-    assert takes_long(packed.response)
+    assert decodes_slowly(packed.response)
     return packed
 
 
-class Desk:
-    """A desk with a real reader on it, and what was read, in order."""
+class QueueRig:
+    """A queue with a real reader on it, and what was read, in order."""
 
     def __init__(self, owners: dict[bytes, int] | None = None, near: NearDuplicates | None = None) -> None:
         self.reads: list[ProcessedDocument] = []
@@ -85,7 +85,7 @@ class Desk:
         self.reader = DocumentProcessor(
             intake, self.contents, self.large, 10_000_000, near=near, soft=Soft404Detector()
         )
-        self.desk = DocumentQueue(
+        self.queue = DocumentQueue(
             self.reader,
             SlowClock(),
             limits=DocumentQueueLimits(),
@@ -106,10 +106,10 @@ class Desk:
         """Put the documents down and wait until they are read; returns how many turns of the loop that took."""
         turns = 0
         for each in documents:
-            self.desk.put(each)
-        running = asyncio.create_task(self.desk.run())
+            self.queue.put(each)
+        running = asyncio.create_task(self.queue.run())
         async with asyncio.timeout(60):
-            while len(self.desk) and not self.failures:
+            while len(self.queue) and not self.failures:
                 turns += 1
                 await asyncio.sleep(0)
         running.cancel()
@@ -118,11 +118,11 @@ class Desk:
         return turns
 
 
-def on_a_desk(do: Callable[[Desk], Awaitable[object]], owners: dict[bytes, int] | None = None) -> Desk:
-    async def run() -> Desk:
-        desk = Desk(owners)
-        await do(desk)
-        return desk
+def on_queue(do: Callable[[QueueRig], Awaitable[object]], owners: dict[bytes, int] | None = None) -> QueueRig:
+    async def run() -> QueueRig:
+        queue = QueueRig(owners)
+        await do(queue)
+        return queue
 
     return asyncio.run(run())
 
@@ -134,21 +134,21 @@ def ids(reads: list[ProcessedDocument]) -> list[int]:
 def test_documents_are_read_in_the_order_in_which_they_were_put_down() -> None:
     documents = [document(PAGE % (n, n)) for n in range(30)]
 
-    desk = on_a_desk(lambda desk: desk.read_all(*documents))
+    queue = on_queue(lambda queue: queue.read_all(*documents))
 
-    assert ids(desk.reads) == [each.visit.task.url_id for each in documents]
-    assert {read.settlement.state for read in desk.reads} == {UrlState.STORED}
-    assert all(len(read.candidates) == 1 for read in desk.reads)
+    assert ids(queue.reads) == [each.visit.task.url_id for each in documents]
+    assert {read.settlement.state for read in queue.reads} == {UrlState.STORED}
+    assert all(len(read.candidates) == 1 for read in queue.reads)
 
 
 def test_a_page_that_takes_too_long_to_read_is_stored_and_says_so() -> None:
     slow = document(b"<title>slow</title>" + b"<p>text <a href=/x>x</a>" * 100_000)
 
-    async def read(desk: Desk) -> None:
-        desk.large._limit = 0.02  # seconds of CPU time: it needs ten times as many
-        await desk.read_all(slow)
+    async def read(queue: QueueRig) -> None:
+        queue.large._limit = 0.02  # seconds of CPU time: it needs ten times as many
+        await queue.read_all(slow)
 
-    (found,) = on_a_desk(read).reads
+    (found,) = on_queue(read).reads
 
     assert (found.settlement.state, found.settlement.reason) == (UrlState.STORED, "parse_limit")
     assert found.candidates == []
@@ -156,112 +156,112 @@ def test_a_page_that_takes_too_long_to_read_is_stored_and_says_so() -> None:
 
 
 def test_more_than_the_desk_has_room_for_is_read_all_the_same() -> None:
-    """Whatever was in flight when the desk was full arrives as well: bounded, but over the bound."""
+    """Whatever was in flight when the queue was full arrives as well: bounded, but over the bound."""
     body = bytes(1 << 20)
     documents = [document(body, content_type="application/octet-stream") for _ in range(70)]
 
-    desk = on_a_desk(lambda desk: desk.read_all(*documents))
+    queue = on_queue(lambda queue: queue.read_all(*documents))
 
-    assert len(desk.reads) == 70
-    assert desk.desk.saturation == 0.0
+    assert len(queue.reads) == 70
+    assert queue.queue.saturation == 0.0
 
 
 def test_little_to_carry_and_much_to_unpack_is_read_in_several_handfuls_and_in_order() -> None:
     packed = [document(gzip.compress(b"%d " % n + bytes(400_000)), content_encoding="gzip") for n in range(9)]
 
-    desk = on_a_desk(lambda desk: desk.read_all(*packed))
+    queue = on_queue(lambda queue: queue.read_all(*packed))
 
-    assert sorted(ids(desk.reads)) == [each.visit.task.url_id for each in packed]
-    assert desk.pauses >= 3
+    assert sorted(ids(queue.reads)) == [each.visit.task.url_id for each in packed]
+    assert queue.pauses >= 3
 
 
 def test_a_body_that_takes_long_holds_up_neither_the_event_loop_nor_its_neighbours() -> None:
     long, short = long_document(), document(PAGE % (1, 1))
     turns = 0
 
-    async def read(desk: Desk) -> None:
+    async def read(queue: QueueRig) -> None:
         nonlocal turns
-        turns = await desk.read_all(long, short)
+        turns = await queue.read_all(long, short)
 
-    desk = on_a_desk(read)
+    queue = on_queue(read)
 
-    assert ids(desk.reads) == [short.visit.task.url_id, long.visit.task.url_id]
+    assert ids(queue.reads) == [short.visit.task.url_id, long.visit.task.url_id]
     assert turns > 8  # at least one for every 64 KiB that were unpacked
-    assert desk.reads[-1].settlement.size == 3 + 2 * LONG_WIRE_BODY
+    assert queue.reads[-1].settlement.size == 3 + 2 * LONG_WIRE_BODY
 
 
 def test_the_links_of_a_body_that_takes_long_are_found() -> None:
-    desk = on_a_desk(lambda desk: desk.read_all(long_document(b"<a href='/deep'>")))
+    queue = on_queue(lambda queue: queue.read_all(long_document(b"<a href='/deep'>")))
 
-    assert [candidate.url for candidate in desk.reads[0].candidates] == ["http://x.test/deep"]
+    assert [candidate.url for candidate in queue.reads[0].candidates] == ["http://x.test/deep"]
 
 
 def test_of_two_long_bodies_with_the_same_text_one_is_stored() -> None:
     first, second = long_document(), long_document()
 
-    desk = on_a_desk(lambda desk: desk.read_all(first, second))
+    queue = on_queue(lambda queue: queue.read_all(first, second))
 
-    assert sorted(read.settlement.state.word for read in desk.reads) == ["duplicate", "stored"]
+    assert sorted(read.settlement.state.word for read in queue.reads) == ["duplicate", "stored"]
 
 
 def test_the_store_is_asked_who_owns_a_long_body_that_may_be_known() -> None:
     known = long_document()
 
-    async def read(desk: Desk) -> None:
-        owners[desk.reader.open(known).digest] = 77
-        await desk.read_all(known)
+    async def read(queue: QueueRig) -> None:
+        owners[queue.reader.open(known).digest] = 77
+        await queue.read_all(known)
 
     owners: dict[bytes, int] = {}
-    desk = on_a_desk(read, owners)
+    queue = on_queue(read, owners)
 
-    assert desk.reads[0].settlement.duplicate_of == 77
+    assert queue.reads[0].settlement.duplicate_of == 77
 
 
 def test_a_body_whose_coding_is_unknown_is_stored_but_not_read() -> None:
-    desk = on_a_desk(lambda desk: desk.read_all(document(PAGE % (1, 1), content_encoding="middle-out")))
+    queue = on_queue(lambda queue: queue.read_all(document(PAGE % (1, 1), content_encoding="middle-out")))
 
-    assert desk.reads[0].settlement.state is UrlState.STORED
-    assert desk.reads[0].candidates == []
-    assert desk.reads[0].settlement.title is None
+    assert queue.reads[0].settlement.state is UrlState.STORED
+    assert queue.reads[0].candidates == []
+    assert queue.reads[0].settlement.title is None
 
 
 @pytest.mark.parametrize("body", [PAGE % (1, 1), b"\x1f\x8b" + PAGE % (2, 2)])
 def test_plain_html_behind_a_wrong_coding_is_read_all_the_same(body: bytes) -> None:
-    desk = on_a_desk(lambda desk: desk.read_all(document(body, content_encoding="gzip")))
+    queue = on_queue(lambda queue: queue.read_all(document(body, content_encoding="gzip")))
 
-    assert len(desk.reads[0].candidates) == 1
+    assert len(queue.reads[0].candidates) == 1
 
 
 def test_a_fault_of_ours_while_a_long_body_is_read_is_told() -> None:
     class Broken(Exception):
         pass
 
-    async def read(desk: Desk) -> None:
+    async def read(queue: QueueRig) -> None:
         async def fail(*_: object) -> None:
             raise Broken
 
-        desk.reader.open_in_slices = fail  # type: ignore[method-assign,assignment]
-        await desk.read_all(long_document())
+        queue.reader.open_in_slices = fail  # type: ignore[method-assign,assignment]
+        await queue.read_all(long_document())
 
-    desk = on_a_desk(read)
+    queue = on_queue(read)
 
-    assert [type(failure) for failure in desk.failures] == [Broken]
+    assert [type(failure) for failure in queue.failures] == [Broken]
 
 
 def test_a_desk_that_is_stopped_lets_go_of_long_bodies() -> None:
-    async def stop(desk: Desk) -> None:
-        desk.desk.put(long_document())
-        running = asyncio.create_task(desk.desk.run())
+    async def stop(queue: QueueRig) -> None:
+        queue.queue.put(long_document())
+        running = asyncio.create_task(queue.queue.run())
         for _ in range(3):
             await asyncio.sleep(0)
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
         assert asyncio.all_tasks() == {asyncio.current_task()}
 
-    desk = on_a_desk(stop)
+    queue = on_queue(stop)
 
-    assert desk.reads == []
-    assert len(desk.desk) == 1
+    assert queue.reads == []
+    assert len(queue.queue) == 1
 
 
 class SlowLists:
@@ -286,24 +286,24 @@ def test_lists_that_wait_for_their_turn_count_unpacked_and_no_more_are_opened_th
     lists = SlowLists()
     documents = [document(gzip.compress(b"%d" % n + bytes(size)), content_encoding="gzip") for n in range(20)]
 
-    async def wait_and_read(desk: Desk) -> None:
-        real: Any = desk.desk
+    async def wait_and_read(queue: QueueRig) -> None:
+        real: Any = queue.queue
         real._lists, real._limits = lists, DocumentQueueLimits(max_bytes=most)
-        reading = asyncio.create_task(desk.read_all(*documents))
+        reading = asyncio.create_task(queue.read_all(*documents))
         for _ in range(60_000):
-            if desk.desk.saturation >= 1.0:
+            if queue.queue.saturation >= 1.0:
                 break
             await asyncio.sleep(0.001)
         for _ in range(100):  # turns in which more could be opened
             await asyncio.sleep(0)
 
-        assert size < desk.desk.fill.bytes <= most + 2 * size
+        assert size < queue.queue.fill.bytes <= most + 2 * size
         assert lists.lying_open <= most // size + 2
-        assert desk.desk.saturation >= 1.0
+        assert queue.queue.saturation >= 1.0
 
         lists.go_on.set()
         await reading
 
-    desk = on_a_desk(wait_and_read)
+    queue = on_queue(wait_and_read)
 
-    assert len(desk.reads) == len(documents) and desk.desk.fill.bytes == 0
+    assert len(queue.reads) == len(documents) and queue.queue.fill.bytes == 0

@@ -1,4 +1,4 @@
-"""Near-duplicates at the reading desk: which documents are compared, and what comes of it."""
+"""Near-duplicates at the document queue: which documents are compared, and what comes of it."""
 
 import asyncio
 import random
@@ -9,7 +9,7 @@ from gossamer.dedup.near import NearDuplicates, NearMode
 from gossamer.extract.crawl_page import extract_page
 from gossamer.model.document import Document
 from gossamer.model.states import NEAR_DUPLICATE, UrlState
-from tests.crawl.document.test_document_queue_bounds import Desk, document
+from tests.crawl.document.test_document_queue_bounds import QueueRig, document
 
 
 def words(seed: int, count: int = 200) -> list[str]:
@@ -25,16 +25,16 @@ def edited(text: list[str], place: int) -> list[str]:
     return [*text[:place], "another", *text[place + 1 :]]
 
 
-def desk_with(mode: NearMode, stored: list[tuple[int, bytes]] | None, *documents: Document) -> Desk:
-    """A desk that has read the documents, after a restart: `stored` are the originals of the runs before."""
+def queue_with(mode: NearMode, stored: list[tuple[int, bytes]] | None, *documents: Document) -> QueueRig:
+    """A queue that has read the documents, after a restart: `stored` are the originals of the runs before."""
 
-    async def run() -> Desk:
+    async def run() -> QueueRig:
         near = NearDuplicates(mode)
         for url_id, signature in stored or ():
             near.add(url_id, signature)
-        desk = Desk(near=near)
-        await desk.read_all(*documents)
-        return desk
+        queue = QueueRig(near=near)
+        await queue.read_all(*documents)
+        return queue
 
     return asyncio.run(run())
 
@@ -46,22 +46,22 @@ def number(document: Document) -> int:
 def test_the_second_of_two_near_duplicates_is_stored_and_marked_though_they_came_together() -> None:
     one, other = document(html(words(1))), document(html(edited(words(1), 50)))
 
-    desk = desk_with(NearMode.MARK, None, one, other)
+    queue = queue_with(NearMode.MARK, None, one, other)
 
-    first, second = (read.settlement for read in desk.reads)
+    first, second = (read.settlement for read in queue.reads)
     assert (first.state, first.near_duplicate_of) == (UrlState.STORED, None)
     assert (second.state, second.near_duplicate_of) == (UrlState.STORED, number(one))
     assert second.distance is not None and second.signature is not None
     assert second.capture is not None
-    assert [counter for read in desk.reads for counter in read.counters()] == [("near_duplicates", 1)]
+    assert [counter for read in queue.reads for counter in read.counters()] == [("near_duplicates", 1)]
 
 
 def test_a_near_duplicate_that_is_left_out_has_neither_record_nor_links() -> None:
     one, other = document(html(words(1))), document(html(edited(words(1), 50)))
 
-    desk = desk_with(NearMode.SKIP, None, one, other)
+    queue = queue_with(NearMode.SKIP, None, one, other)
 
-    read = desk.reads[1]
+    read = queue.reads[1]
     assert (read.settlement.state, read.settlement.reason) == (UrlState.DUPLICATE, NEAR_DUPLICATE)
     assert read.settlement.near_duplicate_of == number(one)
     assert (read.settlement.capture, read.candidates, read.links) == (None, [], None)
@@ -71,18 +71,18 @@ def test_a_near_duplicate_that_is_left_out_has_neither_record_nor_links() -> Non
 def test_an_exact_copy_of_what_was_left_out_is_left_out_too() -> None:
     copies = [document(html(edited(words(1), 50))) for _ in range(2)]
 
-    desk = desk_with(NearMode.SKIP, None, document(html(words(1))), *copies)
+    queue = queue_with(NearMode.SKIP, None, document(html(words(1))), *copies)
 
-    assert [read.settlement.reason for read in desk.reads] == [None, NEAR_DUPLICATE, NEAR_DUPLICATE]
+    assert [read.settlement.reason for read in queue.reads] == [None, NEAR_DUPLICATE, NEAR_DUPLICATE]
 
 
 def test_an_original_of_an_earlier_run_is_found() -> None:
     signature = extract_page(html(words(2)), "text/html", "http://x.test/", sign=True).signature
     assert signature is not None
 
-    desk = desk_with(NearMode.MARK, [(77, signature)], document(html(edited(words(2), 9))), document(html(words(3))))
+    queue = queue_with(NearMode.MARK, [(77, signature)], document(html(edited(words(2), 9))), document(html(words(3))))
 
-    assert [read.settlement.near_duplicate_of for read in desk.reads] == [77, None]
+    assert [read.settlement.near_duplicate_of for read in queue.reads] == [77, None]
 
 
 def test_a_page_is_not_compared_with_what_an_earlier_run_had_of_it() -> None:
@@ -90,14 +90,14 @@ def test_a_page_is_not_compared_with_what_an_earlier_run_had_of_it() -> None:
     signature = extract_page(html(words(4)), "text/html", "http://x.test/", sign=True).signature
     assert signature is not None
 
-    desk = desk_with(NearMode.MARK, [(number(again), signature)], again)
+    queue = queue_with(NearMode.MARK, [(number(again), signature)], again)
 
-    assert desk.reads[0].settlement.near_duplicate_of is None
+    assert queue.reads[0].settlement.near_duplicate_of is None
 
 
 @pytest.mark.parametrize("body", [b"<p>Hello</p>", b"<nav>" + html(words(5)) + b"</nav><p>Hello</p>"])
 def test_pages_with_next_to_no_text_of_their_own_are_not_compared(body: bytes) -> None:
-    desk = desk_with(NearMode.MARK, None, document(body), document(body + b" again"))
+    queue = queue_with(NearMode.MARK, None, document(body), document(body + b" again"))
 
-    assert [read.settlement.signature for read in desk.reads] == [None, None]
-    assert [read.settlement.state for read in desk.reads] == [UrlState.STORED, UrlState.STORED]
+    assert [read.settlement.signature for read in queue.reads] == [None, None]
+    assert [read.settlement.state for read in queue.reads] == [UrlState.STORED, UrlState.STORED]

@@ -30,7 +30,7 @@ def interrupted(directory: Path, script: dict[str, Step], *signals_at: float) ->
     async def main() -> tuple[float, bool, ScriptedCrawl]:
         async with opened(directory, script) as crawl:
             interrupts = Interrupts(crawl.crawl)
-            running = asyncio.create_task(crawl.crawl.pipeline.run())
+            running = asyncio.create_task(crawl.crawl.engine.run())
             interrupts.running = running
             for at in signals_at:
                 asyncio.get_running_loop().call_later(at, interrupts.received)

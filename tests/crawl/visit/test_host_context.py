@@ -35,190 +35,190 @@ def robots(origin: str, body: bytes, status: int | None = 200) -> RobotsRecord:
     return RobotsRecord(Origin(origin), A, status, NOW, later(900.0), body)
 
 
-def fail(judge: HostHealth, notes: HostContext, times: int, *, unreached: bool = False) -> list[bool]:
+def fail(judge: HostHealth, context: HostContext, times: int, *, unreached: bool = False) -> list[bool]:
     """Failures in a row, one a second. Whether the host is given up, after each."""
-    return [judge.failed(notes, REFUSED, later(n), unreached=unreached) for n in range(times)]
+    return [judge.failed(context, REFUSED, later(n), unreached=unreached) for n in range(times)]
 
 
 # --- failures in a row -----------------------------------------------------------------------------
 
 
 def test_a_host_is_sick_after_five_failures_in_a_row() -> None:
-    judge, notes = health(), HostContext()
+    judge, context = health(), HostContext()
 
     sick = []
     for n in range(POLICY.opens_after):
-        judge.failed(notes, REFUSED, later(n), unreached=False)
-        sick.append(judge.is_sick(notes))
+        judge.failed(context, REFUSED, later(n), unreached=False)
+        sick.append(judge.is_open(context))
 
     assert sick == [False] * (POLICY.opens_after - 1) + [True]
     assert judge.opens_after == POLICY.opens_after
 
 
 def test_a_host_without_failures_is_neither_sick_nor_given_up() -> None:
-    assert not health().is_sick(HostContext())
+    assert not health().is_open(HostContext())
     assert not health().is_given_up(HostContext(), NOW)
 
 
 def test_a_host_that_answers_badly_rests_only_when_it_is_sick() -> None:
-    judge, notes = health(), HostContext()
+    judge, context = health(), HostContext()
 
-    fail(judge, notes, POLICY.opens_after - 1)
-    assert notes.trouble is not None
-    assert notes.trouble.until == later(POLICY.opens_after - 2)
-    judge.failed(notes, REFUSED, later(10.0), unreached=False)
+    fail(judge, context, POLICY.opens_after - 1)
+    assert context.trouble is not None
+    assert context.trouble.until == later(POLICY.opens_after - 2)
+    judge.failed(context, REFUSED, later(10.0), unreached=False)
 
-    assert notes.trouble.until > later(10.0)
+    assert context.trouble.until > later(10.0)
 
 
 def test_a_host_that_was_not_reached_rests_from_the_first_failure_on() -> None:
-    notes = HostContext()
+    context = HostContext()
 
-    health().failed(notes, REFUSED, NOW, unreached=True)
+    health().failed(context, REFUSED, NOW, unreached=True)
 
-    assert notes.trouble is not None
-    assert (notes.trouble.failures, notes.trouble.since, notes.trouble.reason) == (1, NOW, REFUSED)
-    assert 0.8 * POLICY.first_rest <= notes.trouble.until - NOW <= POLICY.first_rest
+    assert context.trouble is not None
+    assert (context.trouble.failures, context.trouble.since, context.trouble.reason) == (1, NOW, REFUSED)
+    assert 0.8 * POLICY.first_rest <= context.trouble.until - NOW <= POLICY.first_rest
 
 
 def test_a_host_rests_as_long_as_it_asks_for() -> None:
-    notes = HostContext()
+    context = HostContext()
 
-    health().failed(notes, REFUSED, NOW, unreached=True, asked=Seconds(500.0))
+    health().failed(context, REFUSED, NOW, unreached=True, asked=Seconds(500.0))
 
-    assert notes.trouble is not None
-    assert notes.trouble.until == later(500.0)
+    assert context.trouble is not None
+    assert context.trouble.until == later(500.0)
 
 
 def test_trouble_counts_from_its_first_failure() -> None:
-    judge, notes = health(), HostContext()
+    judge, context = health(), HostContext()
 
-    fail(judge, notes, 3)
-    judge.failed(notes, "server_error", later(100.0), unreached=False)
+    fail(judge, context, 3)
+    judge.failed(context, "server_error", later(100.0), unreached=False)
 
-    assert notes.trouble is not None
-    assert (notes.trouble.failures, notes.trouble.since, notes.trouble.reason) == (4, NOW, "server_error")
+    assert context.trouble is not None
+    assert (context.trouble.failures, context.trouble.since, context.trouble.reason) == (4, NOW, "server_error")
 
 
 # --- giving up -------------------------------------------------------------------------------------
 
 
 def test_a_sick_host_is_given_up_when_patience_is_at_its_end() -> None:
-    judge, notes = health(), HostContext()
-    assert not any(fail(judge, notes, POLICY.opens_after))
+    judge, context = health(), HostContext()
+    assert not any(fail(judge, context, POLICY.opens_after))
 
-    assert not judge.failed(notes, REFUSED, later(POLICY.patience - 1.0), unreached=False)
-    assert judge.failed(notes, REFUSED, later(POLICY.patience), unreached=False)
+    assert not judge.failed(context, REFUSED, later(POLICY.patience - 1.0), unreached=False)
+    assert judge.failed(context, REFUSED, later(POLICY.patience), unreached=False)
 
 
 def test_a_host_that_fails_now_and_then_is_not_given_up() -> None:
-    judge, notes = health(), HostContext()
-    judge.failed(notes, REFUSED, NOW, unreached=False)
+    judge, context = health(), HostContext()
+    judge.failed(context, REFUSED, NOW, unreached=False)
 
-    assert not judge.failed(notes, REFUSED, later(10 * POLICY.patience), unreached=False)
+    assert not judge.failed(context, REFUSED, later(10 * POLICY.patience), unreached=False)
 
 
 def test_a_host_that_is_given_up_is_asked_again_when_its_rest_is_over() -> None:
-    judge, notes = health(), HostContext()
-    fail(judge, notes, POLICY.opens_after)
-    judge.failed(notes, REFUSED, later(POLICY.patience), unreached=False)
-    assert notes.trouble is not None
+    judge, context = health(), HostContext()
+    fail(judge, context, POLICY.opens_after)
+    judge.failed(context, REFUSED, later(POLICY.patience), unreached=False)
+    assert context.trouble is not None
 
-    assert judge.is_given_up(notes, later(POLICY.patience))
-    assert not judge.is_given_up(notes, notes.trouble.until)
+    assert judge.is_given_up(context, later(POLICY.patience))
+    assert not judge.is_given_up(context, context.trouble.until)
 
 
 def test_a_sick_host_within_our_patience_is_not_given_up() -> None:
-    judge, notes = health(), HostContext()
-    fail(judge, notes, POLICY.opens_after)
+    judge, context = health(), HostContext()
+    fail(judge, context, POLICY.opens_after)
 
-    assert not judge.is_given_up(notes, later(POLICY.opens_after))
+    assert not judge.is_given_up(context, later(POLICY.opens_after))
 
 
 def test_a_hopeless_host_is_given_up_at_once_for_the_longest_rest() -> None:
-    judge, notes = health(), HostContext()
+    judge, context = health(), HostContext()
 
-    judge.despair(notes, "tls_expired", NOW)
+    judge.give_up_now(context, "tls_expired", NOW)
 
-    assert notes.trouble is not None
-    assert notes.trouble.reason == "tls_expired"
-    assert judge.is_sick(notes)
-    assert judge.is_given_up(notes, NOW)
-    assert judge.is_given_up(notes, later(POLICY.longest_rest - 1.0))
-    assert not judge.is_given_up(notes, later(POLICY.longest_rest))
+    assert context.trouble is not None
+    assert context.trouble.reason == "tls_expired"
+    assert judge.is_open(context)
+    assert judge.is_given_up(context, NOW)
+    assert judge.is_given_up(context, later(POLICY.longest_rest - 1.0))
+    assert not judge.is_given_up(context, later(POLICY.longest_rest))
 
 
-def unanswered(judge: HostHealth, notes: HostContext, *seconds: float) -> list[bool]:
-    return [judge.failed(notes, REFUSED, later(at), unreached=True, unanswered=True) for at in seconds]
+def unanswered(judge: HostHealth, context: HostContext, *seconds: float) -> list[bool]:
+    return [judge.failed(context, REFUSED, later(at), unreached=True, unanswered=True) for at in seconds]
 
 
 def test_a_host_that_never_answered_is_given_up_early_if_nothing_else_is_left() -> None:
-    judge, notes = health(nothing_else_left=True), HostContext()
+    judge, context = health(nothing_else_left=True), HostContext()
 
-    given_up = unanswered(judge, notes, 0.0, 1.0, POLICY.last_patience - 1.0, POLICY.last_patience)
+    given_up = unanswered(judge, context, 0.0, 1.0, POLICY.last_patience - 1.0, POLICY.last_patience)
 
     assert given_up == [False, False, False, True]
-    assert notes.trouble is not None
-    assert notes.trouble.silence is Silence.GIVEN_UP
+    assert context.trouble is not None
+    assert context.trouble.silence is Silence.GIVEN_UP
 
 
 def test_a_host_that_never_answered_gets_three_tries_at_least() -> None:
-    judge, notes = health(nothing_else_left=True), HostContext()
+    judge, context = health(nothing_else_left=True), HostContext()
 
-    assert unanswered(judge, notes, 0.0, POLICY.last_patience, 2 * POLICY.last_patience) == [False, False, True]
+    assert unanswered(judge, context, 0.0, POLICY.last_patience, 2 * POLICY.last_patience) == [False, False, True]
 
 
 def test_a_host_that_never_answered_is_waited_for_while_there_is_other_work() -> None:
-    judge, notes = health(nothing_else_left=False), HostContext()
+    judge, context = health(nothing_else_left=False), HostContext()
 
-    assert not any(unanswered(judge, notes, 0.0, 1.0, 2.0, POLICY.last_patience, 2 * POLICY.last_patience))
+    assert not any(unanswered(judge, context, 0.0, 1.0, 2.0, POLICY.last_patience, 2 * POLICY.last_patience))
 
 
 def test_a_host_that_has_answered_is_waited_for_with_full_patience() -> None:
-    judge, notes = health(nothing_else_left=True), HostContext()
+    judge, context = health(nothing_else_left=True), HostContext()
 
-    assert not any(fail(judge, notes, 4, unreached=True))
-    assert not judge.failed(notes, REFUSED, later(POLICY.patience - 1.0), unreached=True)
+    assert not any(fail(judge, context, 4, unreached=True))
+    assert not judge.failed(context, REFUSED, later(POLICY.patience - 1.0), unreached=True)
 
 
 # --- hosts in memory -------------------------------------------------------------------------------
 
 
 def test_hosts_are_known_from_begin_to_end() -> None:
-    notes = HostContexts("gossamer")
-    notes.begin(record(A), [])
-    notes.begin(record(B), [])
+    context = HostContexts("gossamer")
+    context.begin(record(A), [])
+    context.begin(record(B), [])
 
-    notes.end(A)
+    context.end(A)
 
-    assert len(notes) == 1
-    assert notes.get(A) is None
-    assert notes.get(B) is notes[B]
+    assert len(context) == 1
+    assert context.get(A) is None
+    assert context.get(B) is context[B]
 
 
 def test_a_host_that_failed_before_a_restart_is_still_in_trouble() -> None:
-    notes = HostContexts("gossamer")
+    context = HostContexts("gossamer")
 
-    notes.begin(record(failures=TROUBLE.to_text()), [])
+    context.begin(record(failures=TROUBLE.to_text()), [])
 
-    assert notes[A].trouble == TROUBLE
+    assert context[A].trouble == TROUBLE
 
 
 @pytest.mark.parametrize("text", [None, "", "nonsense", "1:2"])
 def test_a_row_that_says_nothing_of_trouble_is_a_host_without(text: str | None) -> None:
-    notes = HostContexts("gossamer")
+    context = HostContexts("gossamer")
 
-    notes.begin(record(failures=text), [])
+    context.begin(record(failures=text), [])
 
-    assert notes[A].trouble is None
+    assert context[A].trouble is None
 
 
 def test_rules_on_record_are_known_by_origin() -> None:
-    notes = HostContexts("gossamer")
+    context = HostContexts("gossamer")
 
-    notes.begin(record(), [robots("http://1.test", b"User-agent: *\nDisallow: /x"), robots("https://1.test", b"")])
+    context.begin(record(), [robots("http://1.test", b"User-agent: *\nDisallow: /x"), robots("https://1.test", b"")])
 
-    known = notes[A].robots
+    known = context[A].robots
     assert not known[Origin("http://1.test")].verdict("/x").allowed
     assert known[Origin("https://1.test")].verdict("/x").allowed
 
@@ -243,10 +243,10 @@ def test_a_file_that_was_out_of_reach_keeps_the_host_closed_after_a_restart() ->
 
 def test_the_last_answer_of_the_name_server_is_recalled() -> None:
     recalled = []
-    notes = HostContexts("gossamer", lambda host, text: recalled.append((host, text)))
+    context = HostContexts("gossamer", lambda host, text: recalled.append((host, text)))
 
-    notes.begin(record(A, resolved="1700000000:192.0.2.1"), [])
-    notes.begin(record(B), [])
+    context.begin(record(A, resolved="1700000000:192.0.2.1"), [])
+    context.begin(record(B), [])
 
     assert recalled == [("1.test", "1700000000:192.0.2.1")]
 
@@ -258,30 +258,30 @@ def test_the_longest_crawl_delay_of_a_host_counts() -> None:
         robots("http://1.test:81", b""),
         robots("http://1.test:82", b"", status=None),
     ]
-    notes = HostContexts("gossamer")
+    context = HostContexts("gossamer")
 
-    assert notes.longest_crawl_delay(files) == 7.0
-    assert notes.longest_crawl_delay(files[2:]) is None
-    assert notes.longest_crawl_delay([]) is None
+    assert context.longest_crawl_delay(files) == 7.0
+    assert context.longest_crawl_delay(files[2:]) is None
+    assert context.longest_crawl_delay([]) is None
 
 
 def test_hosts_are_counted_by_their_failures() -> None:
-    notes = HostContexts("gossamer")
-    notes.begin(record(A, failures=TROUBLE.to_text()), [])
-    notes.begin(record(B), [])
+    context = HostContexts("gossamer")
+    context.begin(record(A, failures=TROUBLE.to_text()), [])
+    context.begin(record(B), [])
 
-    assert [notes.failing(least) for least in (1, 3, 4)] == [1, 1, 0]
+    assert [context.failing(least) for least in (1, 3, 4)] == [1, 1, 0]
 
 
 def test_a_host_that_is_forgiven_has_no_trouble() -> None:
-    notes = HostContexts("gossamer")
-    notes.begin(record(A, failures=TROUBLE.to_text()), [])
-    notes.begin(record(B, failures=TROUBLE.to_text()), [])
+    context = HostContexts("gossamer")
+    context.begin(record(A, failures=TROUBLE.to_text()), [])
+    context.begin(record(B, failures=TROUBLE.to_text()), [])
 
-    notes.forgive([A, HostId(99)])
+    context.forgive([A, HostId(99)])
 
-    assert notes[A].trouble is None
-    assert notes[B].trouble == TROUBLE
+    assert context[A].trouble is None
+    assert context[B].trouble == TROUBLE
 
 
 @pytest.mark.parametrize(
@@ -297,12 +297,12 @@ def test_a_host_that_is_forgiven_has_no_trouble() -> None:
     ],
 )
 def test_whether_no_host_has_answered(troubles: list[Silence | None], none_answered: bool) -> None:
-    notes = HostContexts("gossamer")
+    context = HostContexts("gossamer")
     for number, silence in enumerate(troubles, 1):
         text = None if silence is None else TROUBLE._replace(silence=silence).to_text()
-        notes.begin(record(HostId(number), failures=text), [])
+        context.begin(record(HostId(number), failures=text), [])
 
-    assert notes.none_has_answered() is none_answered
+    assert context.none_has_answered() is none_answered
 
 
 def test_a_long_rest_is_explained_by_trouble_or_by_missing_rules() -> None:

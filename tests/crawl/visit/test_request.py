@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from gossamer.crawl.visit.request import LOOK_AGAIN, ROBOTS_TIMEOUT, Route, port_of, requested_wait
-from gossamer.fetch.dns.address_choice import UNREACHED
+from gossamer.fetch.dns.address_choice import UNREACHABLE_FAILURES
 from gossamer.fetch.dns.cache import Addresses, StoredAnswer
-from gossamer.fetch.dns.resolver import NotNow
+from gossamer.fetch.dns.resolver import ResolveLater
 from gossamer.fetch.http.options import HostOptions, Proxy
 from gossamer.fetch.ports import Request
 from gossamer.frontier.breaker import HostFailures
@@ -37,85 +37,85 @@ def rig(tmp_path: Path) -> Iterator[Rig]:
 
 
 async def send(rig: Rig, visit: Visit, **more: object) -> tuple[Route, FetchOutcome]:
-    way = await rig.way_to(visit)
-    outcome = await rig.contacting.ask(
+    route = await rig.route_to(visit)
+    outcome = await rig.requester.ask(
         visit.host_id,
         visit.host,
         visit.last_took,
-        way,
+        route,
         visit.task.url,
         ORIGIN,
         **more,  # type: ignore[arg-type]
     )
-    return way, outcome
+    return route, outcome
 
 
 async def fetch_page(rig: Rig, crawl_delay: float | None = None, *, again: bool = False) -> Visit:
     """A whole request, as a visit makes it. Its end is reported at once."""
     visit = rig.wait_for_visit()
-    way, outcome = await send(rig, visit)
+    route, outcome = await send(rig, visit)
     delay = None if crawl_delay is None else Seconds(crawl_delay)
     wait = requested_wait(outcome, rig.now)
-    rig.contacting.ended(visit, rig.host_notes(), way, outcome, rig.now, delay, wait, again=again)
+    rig.requester.ended(visit, rig.host_context(), route, outcome, rig.now, delay, wait, again=again)
     return visit
 
 
 # --- the address -----------------------------------------------------------------------------------
 
 
-async def way_to(rig: Rig, host: HostKey = A, last: str | None = None) -> Route | Failed:
-    return await rig.contacting.way_to(host, last)
+async def route_to(rig: Rig, host: HostKey = A, last: str | None = None) -> Route | Failed:
+    return await rig.requester.route_to(host, last)
 
 
 def test_a_host_is_contacted_at_its_first_address(rig: Rig) -> None:
     rig.locate(C, "192.0.2.7", "192.0.2.8")
 
-    way = run_travelling(way_to(rig, C))
+    route = run_travelling(route_to(rig, C))
 
-    assert isinstance(way, Route)
-    assert way.address == "192.0.2.7"
-    assert way.found is not None
-    assert way.found.addresses == ("192.0.2.7", "192.0.2.8")
+    assert isinstance(route, Route)
+    assert route.address == "192.0.2.7"
+    assert route.found is not None
+    assert route.found.addresses == ("192.0.2.7", "192.0.2.8")
 
 
 def test_a_host_is_contacted_where_it_was_contacted_last(rig: Rig) -> None:
     rig.locate(C, "192.0.2.7", "192.0.2.8")
 
-    way = run_travelling(way_to(rig, C, "192.0.2.8"))
+    route = run_travelling(route_to(rig, C, "192.0.2.8"))
 
-    assert isinstance(way, Route)
-    assert way.address == "192.0.2.8"
+    assert isinstance(route, Route)
+    assert route.address == "192.0.2.8"
 
 
 def test_an_address_that_the_host_no_longer_has_is_not_used(rig: Rig) -> None:
-    way = run_travelling(way_to(rig, A, "198.51.100.1"))
+    route = run_travelling(route_to(rig, A, "198.51.100.1"))
 
-    assert isinstance(way, Route)
-    assert way.address == A_ADDRESS
+    assert isinstance(route, Route)
+    assert route.address == A_ADDRESS
 
 
 def test_an_ip_literal_is_its_own_address(rig: Rig) -> None:
-    way = run_travelling(way_to(rig, HostKey("192.0.2.77")))
+    route = run_travelling(route_to(rig, HostKey("192.0.2.77")))
 
-    assert isinstance(way, Route)
-    assert way.address == "192.0.2.77"
+    assert isinstance(route, Route)
+    assert route.address == "192.0.2.77"
 
 
 def test_a_forbidden_address_is_passed_over(rig: Rig) -> None:
     rig.locate(C, "10.0.0.1", "192.0.2.8")
     rig.forbidden.add("10.0.0.1")
 
-    way = run_travelling(way_to(rig, C, "10.0.0.1"))
+    route = run_travelling(route_to(rig, C, "10.0.0.1"))
 
-    assert isinstance(way, Route)
-    assert way.address == "192.0.2.8"
+    assert isinstance(route, Route)
+    assert route.address == "192.0.2.8"
 
 
 def test_a_host_with_forbidden_addresses_only_is_blocked_and_not_contacted(rig: Rig) -> None:
     rig.locate(C, "10.0.0.1", "10.0.0.2")
     rig.forbidden |= {"10.0.0.1", "10.0.0.2"}
 
-    blocked = run_travelling(way_to(rig, C))
+    blocked = run_travelling(route_to(rig, C))
 
     assert isinstance(blocked, Failed)
     assert (blocked.failure, blocked.detail) == (Failure.BLOCKED_ADDRESS, "10.0.0.1, 10.0.0.2")
@@ -123,10 +123,10 @@ def test_a_host_with_forbidden_addresses_only_is_blocked_and_not_contacted(rig: 
 
 
 def test_a_name_that_no_name_server_can_know_fails_without_a_question(rig: Rig) -> None:
-    no_way = run_travelling(way_to(rig, HostKey("x" * 64 + ".test")))
+    no_way = run_travelling(route_to(rig, HostKey("x" * 64 + ".test")))
 
     assert isinstance(no_way, Failed)
-    assert not isinstance(no_way, NotNow)
+    assert not isinstance(no_way, ResolveLater)
     assert not no_way.contacted
     assert rig.resolver.statistics().queries == 0
 
@@ -138,7 +138,7 @@ def test_a_visit_does_not_wait_for_a_slow_name_server(tmp_path: Path) -> None:
 
     async def look_up() -> list[Route | Failed]:
         try:
-            return [await way_to(rig, C), await way_to(rig, C)]
+            return [await route_to(rig, C), await route_to(rig, C)]
         finally:
             await rig.resolver.close()
 
@@ -146,7 +146,7 @@ def test_a_visit_does_not_wait_for_a_slow_name_server(tmp_path: Path) -> None:
         first, while_asking = run_travelling(look_up())
 
     for answer in (first, while_asking):
-        assert isinstance(answer, NotNow)
+        assert isinstance(answer, ResolveLater)
         assert (answer.failure, answer.until) == (Failure.DNS_TIMEOUT, rig.now + LOOK_AGAIN)
         assert not answer.contacted
 
@@ -154,9 +154,9 @@ def test_a_visit_does_not_wait_for_a_slow_name_server(tmp_path: Path) -> None:
 def test_a_host_behind_a_proxy_is_not_looked_up(rig: Rig) -> None:
     rig.ask_with(C, HostOptions(proxy=PROXY))
 
-    way = run_travelling(way_to(rig, C))
+    route = run_travelling(route_to(rig, C))
 
-    assert way == Route(None, "proxy:c.test")
+    assert route == Route(None, "proxy:c.test")
     assert rig.resolver.statistics().queries == 0
 
 
@@ -194,13 +194,13 @@ def test_a_contact_is_open_and_audited_while_the_request_is_under_way(rig: Rig) 
     rig.load(A)
     rig.fetcher.on("http://a.test/0", response())
     seen: list[tuple[object, int]] = []
-    rig.fetcher.on_request = lambda request: seen.append((rig.contacting.open[A_ID], rig.audit.requests))
+    rig.fetcher.on_request = lambda request: seen.append((rig.requester.open[A_ID], rig.audit.requests))
     sent_at = rig.now
 
     run_travelling(fetch_page(rig))
 
     assert seen == [((sent_at, 0.0, A_ADDRESS), 1)]
-    assert rig.contacting.open == {}
+    assert rig.requester.open == {}
 
 
 def test_the_audit_sees_a_request_that_comes_too_early(rig: Rig) -> None:
@@ -247,9 +247,9 @@ def test_only_a_host_with_other_addresses_gets_little_time_to_connect(rig: Rig) 
     several = Addresses((A_ADDRESS, SECOND), Instant(rig.now + 60.0))
 
     async def send_twice() -> None:
-        way = await rig.way_to(visit)
-        for found in (way.found, several):
-            await rig.contacting.ask(A_ID, A, 0.0, Route(found, A_ADDRESS), visit.task.url, ORIGIN)
+        route = await rig.route_to(visit)
+        for found in (route.found, several):
+            await rig.requester.ask(A_ID, A, 0.0, Route(found, A_ADDRESS), visit.task.url, ORIGIN)
 
     run_travelling(send_twice())
 
@@ -289,17 +289,17 @@ def test_the_port_is_that_of_the_origin(origin: str, port: int) -> None:
 # --- robots.txt ------------------------------------------------------------------------------------
 
 
-async def ask_for_rules(rig: Rig) -> FetchOutcome:
+async def send_for_robots(rig: Rig) -> FetchOutcome:
     visit = rig.wait_for_visit()
-    way = await rig.way_to(visit)
-    return await rig.contacting.ask_for_rules(A_ID, A, 0.0, way, visit.task.url, ORIGIN)
+    route = await rig.route_to(visit)
+    return await rig.requester.send_for_robots(A_ID, A, 0.0, route, visit.task.url, ORIGIN)
 
 
 def test_a_robots_txt_that_never_ends_is_a_timeout(rig: Rig) -> None:
     rig.load(A)
     rig.fetcher.on("http://a.test/0", HANG)
 
-    outcome = run_travelling(ask_for_rules(rig))
+    outcome = run_travelling(send_for_robots(rig))
 
     assert isinstance(outcome, Failed)
     assert (outcome.failure, outcome.took, outcome.contacted) == (Failure.TOTAL_TIMEOUT, ROBOTS_TIMEOUT, True)
@@ -309,7 +309,7 @@ def test_of_a_robots_txt_no_more_is_fetched_than_is_read(rig: Rig) -> None:
     rig.load(A)
     rig.fetcher.on("http://a.test/0", response(body=b"x"))
 
-    outcome = run_travelling(ask_for_rules(rig))
+    outcome = run_travelling(send_for_robots(rig))
 
     assert not isinstance(outcome, Failed)
     assert rig.fetcher.requests[0].body_bytes is not None
@@ -382,17 +382,17 @@ def test_a_rest_that_is_longer_than_the_gap_is_explained_by_the_state_of_the_hos
     visit = rig.wait_for_visit()
 
     async def fail() -> None:
-        way, outcome = await send(rig, visit)
-        rig.host_notes().trouble = HostFailures(5, rig.now, until, "server_error")
+        route, outcome = await send(rig, visit)
+        rig.host_context().trouble = HostFailures(5, rig.now, until, "server_error")
         rig.frontier.delay(A_ID, until)
-        rig.contacting.ended(visit, rig.host_notes(), way, outcome, rig.now, None, None)
+        rig.requester.ended(visit, rig.host_context(), route, outcome, rig.now, None, None)
 
     run_travelling(fail())
 
     clock = rig.batch.hosts[A_ID]
     assert (clock.next_contact, clock.rest_reason) == (until, "server_error, 5 in a row")
     assert clock.failures is not None
-    assert HostFailures.from_text(clock.failures) == rig.host_notes().trouble
+    assert HostFailures.from_text(clock.failures) == rig.host_context().trouble
 
 
 def test_a_host_without_trouble_is_recorded_without(rig: Rig) -> None:
@@ -427,10 +427,10 @@ def test_an_expired_answer_of_the_name_server_is_not_recorded(rig: Rig) -> None:
     visit = rig.wait_for_visit()
 
     async def visit_by_stale_answer() -> None:
-        await rig.way_to(visit)
-        way = Route(Addresses((A_ADDRESS,), rig.now, stale=True), A_ADDRESS)
-        outcome = await rig.contacting.ask(A_ID, A, 0.0, way, visit.task.url, ORIGIN)
-        rig.contacting.ended(visit, rig.host_notes(), way, outcome, rig.now, None, None)
+        await rig.route_to(visit)
+        route = Route(Addresses((A_ADDRESS,), rig.now, stale=True), A_ADDRESS)
+        outcome = await rig.requester.ask(A_ID, A, 0.0, route, visit.task.url, ORIGIN)
+        rig.requester.ended(visit, rig.host_context(), route, outcome, rig.now, None, None)
 
     run_travelling(visit_by_stale_answer())
 
@@ -492,21 +492,21 @@ def test_the_five_slowest_hosts_are_remembered(rig: Rig) -> None:
     async def contact(host_id: HostId, host: HostKey, took: float) -> None:
         url, address = Url(f"http://{host}/"), f"192.0.2.{host_id}"
         rig.fetcher.on(url, response(took=took))
-        way = Route(Addresses((address,), rig.now), address)
-        outcome = await rig.contacting.ask(host_id, host, 0.0, way, url, Origin(f"http://{host}"))
-        ended = rig.contacting.contact(host_id, host, outcome, rig.now, None, None)
-        rig.contacting.note(host_id, host, way, ended, rig.now, None)
+        route = Route(Addresses((address,), rig.now), address)
+        outcome = await rig.requester.ask(host_id, host, 0.0, route, url, Origin(f"http://{host}"))
+        ended = rig.requester.contact(host_id, host, outcome, rig.now, None, None)
+        rig.requester.note(host_id, host, route, ended, rig.now, None)
 
     for number, (name, took) in enumerate(durations.items(), 10):
         run_travelling(contact(HostId(number), HostKey(name), took))
 
-    assert sorted(rig.contacting.slowest) == ["2.test", "3.test", "4.test", "5.test", "6.test"]
+    assert sorted(rig.requester.slowest) == ["2.test", "3.test", "4.test", "5.test", "6.test"]
 
 
 # --- addresses that cannot be reached ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("failure", [failure for failure in Failure if failure in UNREACHED])
+@pytest.mark.parametrize("failure", [failure for failure in Failure if failure in UNREACHABLE_FAILURES])
 def test_if_an_address_cannot_be_reached_the_next_one_is_tried_at_once(rig: Rig, failure: Failure) -> None:
     rig.load(A)
     visit = rig.wait_for_visit()
@@ -514,28 +514,28 @@ def test_if_an_address_cannot_be_reached_the_next_one_is_tried_at_once(rig: Rig,
     rig.fetcher.on("http://a.test/0", failed(failure))
 
     async def try_first() -> bool:
-        way = await rig.way_to(visit)
-        outcome = await rig.contacting.ask(A_ID, A, 0.3, Route(both, way.address), visit.task.url, ORIGIN)
-        elsewhere = rig.contacting.is_elsewhere(A, Route(both, way.address), outcome, rig.now)
-        rig.contacting.unreached(visit, way, rig.now)
+        route = await rig.route_to(visit)
+        outcome = await rig.requester.ask(A_ID, A, 0.3, Route(both, route.address), visit.task.url, ORIGIN)
+        elsewhere = rig.requester.try_other_address(A, Route(both, route.address), outcome, rig.now)
+        rig.requester.unreached(visit, route, rig.now)
         return elsewhere
 
     assert run_travelling(try_first())
     ended = rig.now
     assert rig.wait_for_visit().task == visit.task
     assert rig.now == ended  # the host saw nothing, so there is no gap
-    assert rig.dialling.choose(both, A_ADDRESS, rig.now) == SECOND
-    assert rig.contacting.open == {}
+    assert rig.address_choice.choose(both, A_ADDRESS, rig.now) == SECOND
+    assert rig.requester.open == {}
     assert rig.journalled[A_ID].started is None
     rig.audit.request_starts(A, A_ADDRESS, rig.now)
     assert rig.audit.violations == 0
 
 
 def test_if_the_only_address_cannot_be_reached_the_name_server_is_asked_before_the_next_try(rig: Rig) -> None:
-    way = run_travelling(way_to(rig))
-    assert isinstance(way, Route)
+    route = run_travelling(route_to(rig))
+    assert isinstance(route, Route)
 
-    assert not rig.contacting.is_elsewhere(A, way, failed(Failure.CONN_REFUSED), rig.now)
+    assert not rig.requester.try_other_address(A, route, failed(Failure.CONN_REFUSED), rig.now)
 
     assert rig.resolver.cached(A) is None
 
@@ -553,48 +553,48 @@ def test_if_the_only_address_cannot_be_reached_the_name_server_is_asked_before_t
 )
 def test_an_address_that_was_reached_keeps_its_host_and_is_used_again(rig: Rig, outcome: FetchOutcome) -> None:
     both = Addresses((A_ADDRESS, SECOND), Instant(rig.now + 60.0))
-    rig.dialling.unreached(A_ADDRESS, rig.now)
+    rig.address_choice.on_unreachable(A_ADDRESS, rig.now)
 
-    assert not rig.contacting.is_elsewhere(A, Route(both, A_ADDRESS), outcome, rig.now)
+    assert not rig.requester.try_other_address(A, Route(both, A_ADDRESS), outcome, rig.now)
 
-    assert rig.dialling.choose(both, A_ADDRESS, rig.now) == A_ADDRESS
+    assert rig.address_choice.choose(both, A_ADDRESS, rig.now) == A_ADDRESS
     assert rig.resolver.cached(A) is not None
 
 
 def test_a_proxy_that_fails_is_waited_for_and_its_host_is_not_blamed(rig: Rig) -> None:
     rig.ask_with(A, HostOptions(proxy=PROXY))
-    way = run_travelling(way_to(rig))
-    assert isinstance(way, Route)
+    route = run_travelling(route_to(rig))
+    assert isinstance(route, Route)
 
     down = failed(Failure.PROXY_FAILED, contacted=False)
-    assert rig.contacting.is_elsewhere(A, way, down, rig.now)
+    assert rig.requester.try_other_address(A, route, down, rig.now)
 
-    assert rig.contacting.proxy_failing
+    assert rig.requester.proxy_failing
     assert rig.batch.counters["error:proxy_failed"] == 1
-    wait = run_travelling(way_to(rig))
-    assert isinstance(wait, NotNow)
+    wait = run_travelling(route_to(rig))
+    assert isinstance(wait, ResolveLater)
     assert (wait.failure, wait.contacted) == (Failure.PROXY_FAILED, False)
     assert wait.until > rig.now
 
 
 def test_a_proxy_that_answers_is_not_waited_for(rig: Rig) -> None:
     rig.ask_with(A, HostOptions(proxy=PROXY))
-    way = run_travelling(way_to(rig))
-    assert isinstance(way, Route)
+    route = run_travelling(route_to(rig))
+    assert isinstance(route, Route)
 
-    assert not rig.contacting.is_elsewhere(A, way, response(407), rig.now)
+    assert not rig.requester.try_other_address(A, route, response(407), rig.now)
 
-    assert not rig.contacting.proxy_failing
-    assert isinstance(run_travelling(way_to(rig)), Route)
+    assert not rig.requester.proxy_failing
+    assert isinstance(run_travelling(route_to(rig)), Route)
 
 
 def test_an_outcome_through_a_proxy_that_was_taken_away_is_an_ordinary_one(rig: Rig) -> None:
     rig.ask_with(A, HostOptions(proxy=PROXY))
-    way = run_travelling(way_to(rig))
-    assert isinstance(way, Route)
+    route = run_travelling(route_to(rig))
+    assert isinstance(route, Route)
     rig.ask_with(A)
 
-    assert not rig.contacting.is_elsewhere(A, way, failed(Failure.PROXY_FAILED, contacted=False), rig.now)
+    assert not rig.requester.try_other_address(A, route, failed(Failure.PROXY_FAILED, contacted=False), rig.now)
 
 
 # --- Retry-After -----------------------------------------------------------------------------------

@@ -50,27 +50,27 @@ def rig(tmp_path: Path) -> Iterator[Rig]:
     rig.close()
 
 
-async def visit_robots(rig: Rig, asking: RobotsFetcher | None = None) -> tuple[Visit, str | None]:
+async def visit_robots(rig: Rig, robots_fetcher: RobotsFetcher | None = None) -> tuple[Visit, str | None]:
     """The next visit asks for robots.txt, of its own host or where that was redirected to."""
-    asking = asking or rig.asking
+    robots_fetcher = robots_fetcher or rig.robots_fetcher
     visit = rig.wait_for_visit()
-    notes = rig.host_notes(visit.host_id)
-    hop = notes.hops.get(ORIGIN)
+    context = rig.host_context(visit.host_id)
+    hop = context.hops.get(ORIGIN)
     if hop is not None and hop.host != visit.host:
-        return visit, await asking.ask_elsewhere(visit, notes, ORIGIN, hop)
-    return visit, await asking.ask(visit, notes, ORIGIN, await rig.way_to(visit))
+        return visit, await robots_fetcher.fetch_redirected(visit, context, ORIGIN, hop)
+    return visit, await robots_fetcher.ask(visit, context, ORIGIN, await rig.route_to(visit))
 
 
-def ask(rig: Rig, *steps: Step, asking: RobotsFetcher | None = None) -> str | None:
+def ask(rig: Rig, *steps: Step, robots_fetcher: RobotsFetcher | None = None) -> str | None:
     """Ask `a.test` once, with these answers in the script. The reason for which the host is given up, if it is."""
-    if not rig.fetcher.requests and rig.notes.get(A_ID) is None:
+    if not rig.fetcher.requests and rig.host_contexts.get(A_ID) is None:
         rig.load(A)
     rig.fetcher.on(FILE, *steps)
-    return run_travelling(visit_robots(rig, asking))[1]
+    return run_travelling(visit_robots(rig, robots_fetcher))[1]
 
 
 def answer_of(rig: Rig) -> RobotsAnswer:
-    return rig.host_notes().robots[ORIGIN]
+    return rig.host_context().robots[ORIGIN]
 
 
 def recorded(rig: Rig) -> RobotsRecord:
@@ -187,9 +187,9 @@ def test_without_a_file_everything_is_allowed(rig: Rig, status: int) -> None:
 
 @pytest.mark.parametrize("status", [401, 403])
 def test_an_operator_may_read_a_forbidden_file_as_a_closed_host(rig: Rig, status: int) -> None:
-    asking = rig.asking_with(RobotsPolicy(forbidden_closes=True))
+    robots_fetcher = rig.robots_fetcher_with(RobotsPolicy(forbidden_closes=True))
 
-    ask(rig, response(status), asking=asking)
+    ask(rig, response(status), robots_fetcher=robots_fetcher)
 
     assert answer_of(rig).closed
     assert not answer_of(rig).verdict("/private").allowed
@@ -197,11 +197,11 @@ def test_an_operator_may_read_a_forbidden_file_as_a_closed_host(rig: Rig, status
 
 def test_an_answer_ends_the_trouble_of_a_host(rig: Rig) -> None:
     rig.load(A)
-    rig.host_notes().trouble = HostFailures(3, rig.now, rig.now, "conn_refused")
+    rig.host_context().trouble = HostFailures(3, rig.now, rig.now, "conn_refused")
 
     ask(rig, response(404))
 
-    assert rig.host_notes().trouble is None
+    assert rig.host_context().trouble is None
     assert rig.batch.hosts[A_ID].failures == ""
 
 
@@ -212,7 +212,7 @@ def test_an_answer_ends_the_trouble_of_a_host(rig: Rig) -> None:
 def test_a_server_error_closes_the_host_until_the_file_is_asked_for_again(rig: Rig, status: int) -> None:
     assert ask(rig, response(status)) is None
 
-    answer, trouble = answer_of(rig), rig.host_notes().trouble
+    answer, trouble = answer_of(rig), rig.host_context().trouble
     assert answer.closed
     assert trouble is not None
     assert (trouble.failures, trouble.reason, trouble.silence) == (1, UNREACHABLE, Silence.NONE)
@@ -254,7 +254,7 @@ def test_a_failure_that_may_pass_closes_the_host_for_now(rig: Rig, failure: Fail
 
     assert answer_of(rig).closed
     assert rig.batch.counters["error:" + failure.value] == 1
-    trouble = rig.host_notes().trouble
+    trouble = rig.host_context().trouble
     assert trouble is not None
     assert (trouble.reason, trouble.silence) == (UNREACHABLE, Silence.NEVER_ANSWERED)
     rig.wait_for_visit()
@@ -274,7 +274,7 @@ def test_a_host_opens_with_the_first_answer(rig: Rig) -> None:
 
     assert answer_of(rig).verdict("/public").allowed
     assert answer_of(rig).unreachable_since is None
-    assert rig.host_notes().trouble is None
+    assert rig.host_context().trouble is None
 
 
 @pytest.mark.parametrize("failure", HOPELESS)
@@ -282,7 +282,7 @@ def test_a_failure_that_will_not_pass_gives_the_host_up_at_once(rig: Rig, failur
     reason = ask(rig, failed(failure))
 
     assert reason == failure.value
-    assert rig.health.is_given_up(rig.host_notes(), rig.now)
+    assert rig.health.is_given_up(rig.host_context(), rig.now)
     assert answer_of(rig).expires_at == rig.now  # whatever comes next asks for the file first
 
 
@@ -298,7 +298,7 @@ def test_the_url_of_a_host_that_is_given_up_does_not_go_back_into_its_queue(rig:
 
 def test_a_server_that_does_not_speak_tls_with_us_is_asked_twice(rig: Rig) -> None:
     assert ask(rig, failed(Failure.TLS_PROTOCOL)) is None
-    trouble = rig.host_notes().trouble
+    trouble = rig.host_context().trouble
     assert trouble is not None
     assert trouble.reason == Failure.TLS_PROTOCOL.value
 
@@ -383,7 +383,7 @@ def test_known_rules_do_not_keep_a_host_from_resting_that_does_not_answer(rig: R
     ask(rig, failed(Failure.CONNECTION_LOST))
 
     assert not answer_of(rig).closed
-    trouble = rig.host_notes().trouble
+    trouble = rig.host_context().trouble
     assert trouble is not None
     assert trouble.silence is Silence.NONE
     rig.wait_for_visit()
@@ -446,13 +446,13 @@ def test_a_redirect_is_followed_by_the_next_visit(rig: Rig, status: int) -> None
     rig.fetcher.on(FILE, redirect("/r", status))
 
     run_travelling(visit_robots(rig))
-    assert ORIGIN not in rig.host_notes().robots
+    assert ORIGIN not in rig.host_context().robots
     assert rig.batch.robots == []
     run_travelling(visit_robots(rig))
 
     assert rig.fetcher.urls == [FILE, "http://a.test/r"]
     assert not answer_of(rig).verdict("/private").allowed
-    assert rig.host_notes().hops == {}
+    assert rig.host_context().hops == {}
     assert rig.audit.violations == 0
 
 
@@ -464,7 +464,7 @@ def test_after_five_redirects_there_is_no_file(rig: Rig) -> None:
 
     for _ in range(MAX_REDIRECTS):
         run_travelling(visit_robots(rig))
-        assert ORIGIN not in rig.host_notes().robots
+        assert ORIGIN not in rig.host_context().robots
     run_travelling(visit_robots(rig))
 
     assert len(rig.fetcher.urls) == MAX_REDIRECTS + 1
@@ -485,7 +485,7 @@ def test_a_redirect_that_leads_nowhere_means_that_there_is_no_file(rig: Rig, tar
     assert ask(rig, redirect(target)) is None
 
     assert answer_of(rig).verdict("/private").allowed
-    assert rig.host_notes().hops == {}
+    assert rig.host_context().hops == {}
 
 
 def test_a_redirect_without_a_location_means_that_there_is_no_file(rig: Rig) -> None:
@@ -515,7 +515,7 @@ def test_an_address_that_cannot_be_reached_does_not_close_a_host_that_has_anothe
 
     async def visits() -> None:
         await visit_robots(rig)
-        assert rig.host_notes().trouble is None
+        assert rig.host_context().trouble is None
         rig.clock.advance(Seconds(61.0))  # the first address may be dialled again
         await visit_robots(rig)
         await visit_robots(rig)
@@ -526,7 +526,7 @@ def test_an_address_that_cannot_be_reached_does_not_close_a_host_that_has_anothe
 
     assert rig.fetcher.urls == [FILE, FILE, "http://a.test/r", "http://a.test/r"]
     assert not answer_of(rig).verdict("/private").allowed
-    assert rig.host_notes().trouble is None
+    assert rig.host_context().trouble is None
 
 
 # --- redirects to another host ---------------------------------------------------------------------
@@ -603,7 +603,7 @@ def test_a_contact_with_a_host_without_a_row_is_in_the_journal_by_its_address(ri
 
     assert seen == [{A_ADDRESS}, {A_ADDRESS, B_ADDRESS}]
     assert B_ID not in rig.journalled  # a number that no row has
-    assert rig.contacting.open == {}
+    assert rig.requester.open == {}
 
 
 def test_an_other_host_that_rests_is_waited_for(rig: Rig) -> None:
@@ -627,9 +627,9 @@ def test_a_busy_address_of_the_other_host_is_waited_for(rig: Rig) -> None:
     of_a, of_b = (first, second) if first.host == A else (second, first)
 
     async def both() -> None:
-        way = await rig.way_to(of_a)
-        await rig.asking.ask(of_a, rig.host_notes(), ORIGIN, way)
-        await rig.way_to(of_b)  # b.test is being visited at the address of c.test
+        route = await rig.route_to(of_a)
+        await rig.robots_fetcher.ask(of_a, rig.host_context(), ORIGIN, route)
+        await rig.route_to(of_b)  # b.test is being visited at the address of c.test
         await visit_robots(rig)
         assert rig.fetcher.urls == [FILE]
         rig.frontier.finish(of_b, None, rig.now)
@@ -668,10 +668,10 @@ def test_trouble_of_the_other_host_closes_the_own_one_without_giving_it_up(rig: 
 
     assert reason is None
     assert answer_of(rig).closed
-    trouble = rig.host_notes().trouble
+    trouble = rig.host_context().trouble
     assert trouble is not None
     assert trouble.silence is Silence.NONE  # the own host did answer
-    assert rig.host_notes().hops == {}
+    assert rig.host_context().hops == {}
     rig.wait_for_visit()
     assert rig.now == trouble.until
 
@@ -684,7 +684,7 @@ def test_another_host_at_a_forbidden_address_is_not_contacted(rig: Rig) -> None:
     assert reason is None
     assert rig.fetcher.urls == [FILE]
     assert answer_of(rig).closed
-    assert rig.host_notes().hops == {}
+    assert rig.host_context().hops == {}
     assert rig.batch.counters["error:blocked_address"] == 1
 
 
@@ -700,9 +700,9 @@ def test_another_host_that_is_being_looked_up_is_waited_for(rig: Rig) -> None:
     run_travelling(visits())
     asked_at = rig.now
 
-    assert ORIGIN not in rig.host_notes().robots
-    assert rig.host_notes().hops[ORIGIN].host == C
-    assert rig.host_notes().trouble is None
+    assert ORIGIN not in rig.host_context().robots
+    assert rig.host_context().hops[ORIGIN].host == C
+    assert rig.host_context().trouble is None
     rig.wait_for_visit()
     assert rig.now > asked_at
 
@@ -712,14 +712,14 @@ def test_another_address_of_the_other_host_is_tried_after_its_gap(tmp_path: Path
     stored_b(rig)
 
     follow_to_b(rig, failed(Failure.CONNECT_TIMEOUT), response(200, RULES))
-    assert ORIGIN not in rig.host_notes().robots
+    assert ORIGIN not in rig.host_context().robots
     run_travelling(visit_robots(rig))  # too early
     run_travelling(visit_robots(rig))
     rig.close()
 
     assert [request.address for request in rig.fetcher.requests] == [A_ADDRESS, B_ADDRESS, "192.0.2.8"]
     assert not answer_of(rig).verdict("/private").allowed
-    assert rig.host_notes().trouble is None
+    assert rig.host_context().trouble is None
     assert rig.audit.violations == 0
 
 

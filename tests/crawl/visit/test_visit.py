@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from gossamer.crawl.visit.disposition import MAX_RATE_LIMITED
 from gossamer.crawl.visit.host_settings import HOST_DROPPED
 from gossamer.crawl.visit.robots import MAX_REDIRECTS
 from gossamer.model.outcome import Failure, Truncation
@@ -365,8 +366,8 @@ def test_a_known_page_is_requested_conditionally_and_304_keeps_what_is_stored(tm
 
     async def main() -> ScriptedCrawl:
         async with opened(tmp_path, {HOME: [tagged, unchanged]}, recrawl=recrawl) as crawl:
-            crawl.when(lambda: len(crawl.requests) == 2, crawl.crawl.pipeline.stop)
-            await crawl.crawl.pipeline.run()
+            crawl.when(lambda: len(crawl.requests) == 2, crawl.crawl.engine.stop)
+            await crawl.crawl.engine.run()
             return crawl
 
     crawl = run_in_step(main())
@@ -375,9 +376,37 @@ def test_a_known_page_is_requested_conditionally_and_304_keeps_what_is_stored(tm
     assert "If-None-Match" not in first
     assert second["If-None-Match"] == '"one"'
     assert crawl.states() == {HOME: "stored"}
-    assert crawl.crawl.tally.total["not_modified"] == 1
+    assert crawl.crawl.counters.total["not_modified"] == 1
     earlier, later = crawl.request_times[HOME]
     assert later - earlier >= 1000.0
+
+
+def test_a_host_that_answers_429_again_and_again_is_given_up(tmp_path: Path) -> None:
+    busy = response(429, headers={"Retry-After": "1"})
+    urls = [HOME + str(number) for number in range(MAX_RATE_LIMITED + 2)]
+    crawl = crawled(tmp_path, {url: [busy] * MAX_RATE_LIMITED for url in urls}, seeds=urls)
+
+    assert {row[:3] for row in crawl.rows().values()} == {("dead", "rate_limited", 0)}
+    assert len(crawl.requests) < len(urls) + MAX_RATE_LIMITED
+
+
+def test_an_answer_ends_the_series_of_429s(tmp_path: Path) -> None:
+    busy = response(429, headers={"Retry-After": "1"})
+    urls = [HOME + str(number) for number in range(MAX_RATE_LIMITED + 2)]
+    crawl = crawled(tmp_path, {url: [busy, html(title=url)] for url in urls}, seeds=urls, concurrency=1, order="dfs")
+
+    assert set(crawl.states().values()) == {"stored"}
+
+
+def test_an_answer_ends_the_series_of_failures_that_opens_the_breaker(tmp_path: Path) -> None:
+    """Failures of different URLs count against their host only while nothing is answered in between."""
+    urls = [HOME + str(number) for number in range(12)]
+    script = {url: LOST if number % 2 else html(title=url) for number, url in enumerate(urls)}
+    crawl = crawled(tmp_path, script, seeds=urls, retry={"max_tries": 1}, order="bfs")
+
+    times = sorted(crawl.times)
+    assert max(later - earlier for earlier, later in pairwise(times)) < 5.0
+    assert sorted(crawl.states().values()) == ["dead"] * 6 + ["stored"] * 6
 
 
 def test_a_host_with_two_addresses_is_asked_at_the_second_when_the_first_cannot_be_reached(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def test_a_body_broken_off_by_reset_is_kept_as_truncated() -> None:
     async def script(talk: Talk) -> None:
         await talk.request()
         await talk.say(HEAD + b"Content-Length: 10\r\n\r\nhel")
-        await until(lambda: room.taken == 3)  # a reset takes with it what was not read
+        await until(lambda: room.used == 3)  # a reset takes with it what was not read
         talk.reset()
 
     async def main() -> Response:
@@ -216,7 +216,7 @@ def test_a_body_that_outlasts_the_whole_time_is_kept_as_truncated() -> None:
     async def script(talk: Talk) -> None:
         await talk.request()
         await talk.say(HEAD + b"\r\n" + b"x" * 5000)
-        await until(lambda: room.taken == 5000)
+        await until(lambda: room.used == 5000)
         await talk.outwait(clock)
 
     async def main() -> Response:

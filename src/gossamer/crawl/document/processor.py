@@ -58,7 +58,7 @@ class DocumentProcessor:
 
     def __init__(
         self,
-        intake: Admission,
+        admission: Admission,
         contents: ContentSeen[int],
         large_pages: LargePages,
         max_body_bytes: int,
@@ -70,12 +70,12 @@ class DocumentProcessor:
         near: NearDuplicates | None = None,
         soft: Soft404Detector | None = None,
         agent: str = OUR_NAME,
-        recrawling: RecrawlPlanner | None = None,
+        planner: RecrawlPlanner | None = None,
     ) -> None:
         """`hosts` say what is kept of each; `revisits` and `outlinks`, whether there are records of these; `near` and
         `soft` look for near-duplicates and soft 404s, if they are to be found; `agent` is the name under which pages
         may address us; `recrawling` says when they are visited again."""
-        self._intake = intake
+        self._admission = admission
         self._contents = contents
         self._large_pages = large_pages
         self._max_body_bytes = max_body_bytes
@@ -86,7 +86,7 @@ class DocumentProcessor:
         self.near = near
         self._soft = soft
         self._agent = agent
-        self._recrawling = recrawling
+        self._planner = planner
 
     def open(self, document: Document) -> DecodedDocument:
         found = payload(document.response, self._max_body_bytes)
@@ -152,7 +152,7 @@ class DocumentProcessor:
 
     def _is_wanted(self, opened: DecodedDocument) -> bool:
         """By its first bytes: what the head declares was judged when it arrived."""
-        kinds = self._hosts.of(opened.document.visit.host).kinds
+        kinds = self._hosts.for_host(opened.document.visit.host).kinds
         if kinds.everything or opened.document.visit.task.sitemap:
             return True
         return kinds.wants_document(opened.document.response.headers, opened.payload.body[:RESOURCE_HEADER])
@@ -166,9 +166,9 @@ class DocumentProcessor:
         """Fetched, and what it was: neither stored nor read again."""
         document = opened.document
         before = document.visit.task.previous
-        assert before is not None and self._recrawling is not None
+        assert before is not None and self._planner is not None
         capture = Capture(document.response, _wire_digest(opened)) if self._revisits else None
-        kept = self._recrawling.unchanged(document.visit, before, document.response, document.finished, capture)
+        kept = self._planner.unchanged(document.visit, before, document.response, document.finished, capture)
         return ProcessedDocument(kept, [], None, Counter(), before)
 
     def duplicate(self, opened: DecodedDocument, owner: int) -> ProcessedDocument:
@@ -208,23 +208,23 @@ class DocumentProcessor:
         links: PageLinks | None = None
         outlinks: list[Url] | None = [] if self._outlinks and page is not None else None
         if page is not None and not page.nofollow:
-            candidates, links = self._intake.links(visit, page, excluded, outlinks)
+            candidates, links = self._admission.links(visit, page, excluded, outlinks)
         elif page is not None and outlinks is not None:
-            outlinks += self._intake.targets(visit, page)
+            outlinks += self._admission.targets(visit, page)
         response, cut = document.response, found.truncated
         if cut is not response.truncated:  # all was received, but not all of it was unpacked
             response = response._replace(truncated=cut)
         capture = self._archived(response, _wire_digest(opened), outlinks)
-        too_long = self._intake.too_long(visit, page) if page is not None and TOO_LONG in excluded else ()
+        too_long = self._admission.too_long(visit, page) if page is not None and TOO_LONG in excluded else ()
         settlement = self._settle(opened, _STORED, capture, page, None, soft, near, too_long)
         return ProcessedDocument(settlement, candidates, links, excluded, before)
 
     def _canonical(self, response: Response, page: PageContent | None) -> Url | None:
         """The other address that a document wants to go by: what the page says counts before what its head does."""
         if page is not None and page.canonical is not None:
-            return self._intake.canonical_elsewhere(response.url, page)
+            return self._admission.canonical_elsewhere(response.url, page)
         said = canonical_in_header(response.headers["link"])
-        found = None if said is None else self._intake.canonical(said, response.url)
+        found = None if said is None else self._admission.canonical(said, response.url)
         return found.url if isinstance(found, Canonical) and found.url != response.url else None
 
     def _settle(
@@ -243,11 +243,11 @@ class DocumentProcessor:
         task, headers = visit.task, response.headers
         mime = _mime(headers.get("content-type"))
         signature = page.signature if page else None
-        recrawling, planned = self._recrawling, NEVER
-        if recrawling is not None and state is _EXCLUDED:
-            recrawling.left_out(visit)
-        elif recrawling is not None:
-            planned = recrawling.document(visit, response, finished, mime, digest, signature, near is not None)
+        planner, planned = self._planner, NEVER
+        if planner is not None and state is _EXCLUDED:
+            planner.left_out(visit)
+        elif planner is not None:
+            planned = planner.document(visit, response, finished, mime, digest, signature, near is not None)
             signature = planned.signature or signature
         return Settlement(
             visit.host_id,

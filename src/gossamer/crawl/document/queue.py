@@ -18,7 +18,7 @@ from gossamer.crawl.document.sitemaps import ListRead, Sitemaps
 from gossamer.dedup.exact import Known, Unknown
 from gossamer.dedup.near import NearDuplicates
 from gossamer.extract.crawl_page import PageContent
-from gossamer.fetch.http.body import takes_long
+from gossamer.fetch.http.body import decodes_slowly
 from gossamer.model.document import Document, ProcessedDocument
 from gossamer.model.queue_depth import QueueDepth
 from gossamer.sketch.durations import Durations
@@ -110,7 +110,7 @@ class DocumentQueue:
                     if self._unpacked > self._limits.max_bytes:  # what is packed stays so until some of it is read
                         await asyncio.sleep(0.05)
                         continue
-                    await self._read_handful()
+                    await self._process_batch()
                     self._on_pause()
                     await asyncio.sleep(0)
         finally:
@@ -118,7 +118,7 @@ class DocumentQueue:
                 task.cancel()
             await asyncio.gather(*self._aside, return_exceptions=True)
 
-    def _take_handful(self) -> deque[Document]:
+    def _take_batch(self) -> deque[Document]:
         documents = deque([self._waiting.popleft()])
         room = HANDFUL_BYTES - len(documents[0].response.wire_body)
         while self._waiting and len(documents) < BATCH_DOCUMENTS and len(self._waiting[0].response.wire_body) <= room:
@@ -126,15 +126,15 @@ class DocumentQueue:
             room -= len(documents[-1].response.wire_body)
         return documents
 
-    async def _read_handful(self) -> None:
-        documents = self._take_handful()
+    async def _process_batch(self) -> None:
+        documents = self._take_batch()
         self._in_hand += len(documents)
         reader = self._reader
         opened: list[DecodedDocument] = []
         room = HANDFUL_UNPACKED
         while documents and room > 0:
             document = documents.popleft()
-            if takes_long(document.response):
+            if decodes_slowly(document.response):
                 self._set_aside(self._read_long, document)
             else:
                 opened.append(reader.open(document))
@@ -143,8 +143,8 @@ class DocumentQueue:
             self._in_hand -= len(documents)
             self._waiting.extendleft(reversed(documents))
         owners = [reader.owner_of(each) for each in opened]
-        doubtful = [each.digest for each, owner in zip(opened, owners, strict=True) if owner is _ASK]
-        stored_as = dict(zip(doubtful, await self._ask_owners(doubtful), strict=True)) if doubtful else {}
+        unproven = [each.digest for each, owner in zip(opened, owners, strict=True) if owner is _ASK]
+        stored_as = dict(zip(unproven, await self._ask_owners(unproven), strict=True)) if unproven else {}
         small = []
         for each, owner in zip(opened, owners, strict=True):
             if each.document.visit.task.previous is not None and reader.is_unchanged(each):

@@ -107,18 +107,18 @@ class Sitemaps:
     def __init__(
         self,
         *,
-        intake: Admission,
+        admission: Admission,
         store: WriterThread,
-        tally: Counters,
+        counters: Counters,
         wishes: SitemapsSection,
         agent: str,
         ask: AskFacts,
         believes: Callable[[HostKey], bool | None] = lambda host: False,
     ) -> None:
         """`believes`: whether a page of a host has changed if a list says so."""
-        self._intake = intake
+        self._admission = admission
         self._store = store
-        self._tally = tally
+        self._counters = counters
         self._wishes = wishes
         self._limits = ReadLimits()
         self._agent = agent
@@ -137,23 +137,23 @@ class Sitemaps:
             lines = ("/sitemap.xml",)
         batch = self._store.batch
         for line in lines[:MAX_FILES]:
-            target = self._intake.canonical(line, f"{origin}/robots.txt")
+            target = self._admission.canonical(line, f"{origin}/robots.txt")
             if isinstance(target, Refusal):
-                self._tally.count(batch, "excluded:" + target.reason)
+                self._counters.count(batch, "excluded:" + target.reason)
                 continue
             excluded: Counter[str] = Counter()
             (fp,), candidates = self._admit_files(visit, [target], 1, excluded)
             batch.candidates += candidates
             batch.sitemap_names.append(SitemapName(target.host, fp, visit.host))
             for reason, n in excluded.items():
-                self._tally.count(batch, "excluded:" + reason, n)
+                self._counters.count(batch, "excluded:" + reason, n)
 
     def _admit_files(
         self, visit: Visit, targets: Sequence[Canonical], level: int, excluded: Counter[str]
     ) -> tuple[list[Fingerprint], list[Candidate]]:
         found_on = visit.task.url_id if level > 1 else 0
-        return self._intake.admit(
-            targets, visit.task.depth, Via.SITEMAP, found_on, excluded, sitemap=level, rules=self._intake.file_rules
+        return self._admission.admit(
+            targets, visit.task.depth, Via.SITEMAP, found_on, excluded, sitemap=level, rules=self._admission.file_rules
         )
 
     # --- reading -------------------------------------------------------------------------------------
@@ -177,7 +177,7 @@ class Sitemaps:
         visit, response = opened.document.visit, opened.document.response
         headers = response.headers
         robots_tag = headers.get("x-robots-tag")
-        if robots_tag is not None and DirectivesFor(self._agent, robots_tag).wishes().nofollow:
+        if robots_tag is not None and DirectivesFor(self._agent, robots_tag).directives().nofollow:
             return ListRead([], None, Counter(), None)
         feed = not visit.task.sitemap and is_feed(headers.get("content-type"), opened.payload.body)
         async with AsyncExitStack() as stack:
@@ -204,7 +204,7 @@ class Sitemaps:
         """What relative references are read against."""
         if content_location is None:
             return url
-        said = self._intake.canonical(content_location, url)
+        said = self._admission.canonical(content_location, url)
         return url if isinstance(said, Refusal) else said.url
 
     async def _read(self, course: _Course) -> Outcome:
@@ -233,15 +233,15 @@ class Sitemaps:
         batch.candidates += lot.candidates
         batch.hints += lot.hints
         batch.sitemap_names += lot.names
-        self._tally.count(batch, "sitemap_urls", len(lot.candidates))
+        self._counters.count(batch, "sitemap_urls", len(lot.candidates))
         course.lot = _Lot([], [], [])
         self._store.nudge()
         await self._store.until_committed()
 
     def _note(self, visit: Visit, outcome: Outcome, course: _Course) -> None:
         batch = self._store.batch
-        self._tally.count(batch, "sitemaps")
-        self._tally.count(batch, "sitemap_urls", len(course.lot.candidates))
+        self._counters.count(batch, "sitemaps")
+        self._counters.count(batch, "sitemap_urls", len(course.lot.candidates))
         if outcome.dropped:
             course.excluded[SITEMAP_LIMIT] += outcome.dropped
         batch.sitemaps.append(
@@ -265,7 +265,7 @@ class Sitemaps:
         targets, said = self._targets(course, entries)
         sitemap = kind.is_sitemap
         via = Via.SITEMAP if sitemap else Via.LINK
-        prints, candidates = self._intake.admit(targets, visit.task.depth + 1, via, url_id, course.excluded)
+        prints, candidates = self._admission.admit(targets, visit.task.depth + 1, via, url_id, course.excluded)
         dates: dict[Fingerprint, Entry] = {}
         hints = course.lot.hints
         for target, entry, fp in zip(targets, said, prints, strict=True):
@@ -287,7 +287,7 @@ class Sitemaps:
         """The URLs of a slice, and beside each the entry if the list may speak for it. Refusals are counted."""
         visit = course.opened.document.visit
         base, excluded = course.base, course.excluded
-        canonical = self._intake.canonical
+        canonical = self._admission.canonical
         targets: list[Canonical] = []
         said: list[Entry | None] = []
         for entry in entries:
@@ -316,7 +316,7 @@ class Sitemaps:
         targets: list[Canonical] = []
         dates: list[Instant | None] = []
         for entry in entries[:room]:
-            target = None if entry.url is None else self._intake.canonical(entry.url, course.base)
+            target = None if entry.url is None else self._admission.canonical(entry.url, course.base)
             if isinstance(target, Refusal):
                 course.excluded[target.reason] += 1
             elif target is not None:

@@ -6,16 +6,13 @@ Putting a crawl together: plain code that chooses backends and calls constructor
 import os
 import random
 import secrets
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from gossamer.backends.contactlog import ContactJournal, clear, replay
-from gossamer.backends.sqlite.database import open_for_writing
-from gossamer.backends.sqlite.loader import SqliteLoader
-from gossamer.backends.sqlite.metadata import Metadata, learned_parameters, lift_cuts
-from gossamer.backends.sqlite.reprioritise import reorder
-from gossamer.backends.sqlite.writer import SqliteWriter
+from gossamer.backends.sqlite.driver import open_reader, open_writer
+from gossamer.backends.sqlite.reports import RecrawlReport, recrawl_report
 from gossamer.backends.warc.captures import WarcCaptures, WarcEncoder
 from gossamer.backends.warc.record import RecordIds, Warcinfo
 from gossamer.backends.warc.writer import RepairKind, WarcWriter, cut_back
@@ -35,7 +32,7 @@ from gossamer.config.policies import (
     ordering_for,
     politeness_for,
     recrawl_policy_for,
-    recrawl_rules_of,
+    recrawl_rules_for,
     retries_for,
     rules_for,
     trap_exemption,
@@ -66,7 +63,7 @@ from gossamer.fetch.dns.address_choice import AddressChoice
 from gossamer.fetch.dns.cache import StoredAnswer
 from gossamer.fetch.dns.policy import AddressPolicy
 from gossamer.fetch.dns.resolver import Resolver
-from gossamer.fetch.http.body import ROOM_BYTES, BodyMemory
+from gossamer.fetch.http.body import BODY_MEMORY_BYTES, BodyMemory
 from gossamer.fetch.ports import SchemeFetcher
 from gossamer.fetch.robots import RobotsPolicy, parse_robots
 from gossamer.filter.canonical import Canonical, Canonicaliser
@@ -87,6 +84,10 @@ from gossamer.recrawl.planner import RecrawlPlanner
 from gossamer.recrawl.price import PRICE, price_from
 from gossamer.seed.lists import Seed
 from gossamer.seen.tiers import SeenTest
+from gossamer.store.table.loader import TableLoader
+from gossamer.store.table.metadata import Metadata, learned_parameters, lift_cuts
+from gossamer.store.table.priorities import reorder
+from gossamer.store.table.writer import TableWriter
 from gossamer.store.threads import ReaderThread, WriterThread
 from gossamer.version import __version__
 
@@ -131,14 +132,14 @@ def recrawl_planner_for(config: Config, price: str | None, now: Instant) -> Recr
     """What plans the next visits. `price`: what the crawl remembers of it."""
     wishes = config.recrawl
     known = price_from(price, wishes, opening_price_for(config), now)
-    return RecrawlPlanner(wishes, recrawl_policy_for(config), recrawl_rules_of(wishes), known, importance_for(config))
+    return RecrawlPlanner(wishes, recrawl_policy_for(config), recrawl_rules_for(wishes), known, importance_for(config))
 
 
 def recall(resolver: Resolver, host: HostKey, text: str) -> None:
     """Tell the resolver where a host was before the restart, as its row has it."""
     stored = StoredAnswer.from_text(text)
     if stored is not None:
-        resolver.recall(host, stored)
+        resolver.restore(host, stored)
 
 
 def hosts_of(urls: Iterable[Url], canonicaliser: Canonicaliser) -> list[HostKey]:
@@ -161,36 +162,37 @@ class Crawl:
     """A crawl, ready to run: what the supervisor needs of it."""
 
     directory: CrawlDirectory
-    pipeline: Engine
+    engine: Engine
     frontier: Frontier
     visitor: Visitor
     store: WriterThread
-    loader: SqliteLoader
+    loader: TableLoader
     fetcher: SchemeFetcher
     resolver: Resolver
     large_pages: LargePages
     journal: ContactJournal
     audit: PolitenessAudit
-    tally: Counters
+    counters: Counters
     clock: Clock
-    intake: Admission
+    admission: Admission
     hosts: HostSettingsTable
     scope_seeds: set[HostKey]  # hosts of seeds, all of them
     controls: HostControls
-    notes: HostContexts
+    host_contexts: HostContexts
     reads: ReaderThread
     bodies: BodyMemory
+    recrawl_report: Callable[[Instant], RecrawlReport]  # for the reader thread: how fresh the copies are, by a sample
 
     def change_rules(self, config: Config) -> None:
         """Take the rules of entry from another configuration, at once and for queued URLs too, what it wishes for
         single hosts, and when pages are to be visited again. Raises ConfigError; then nothing was changed."""
-        hosts, recrawls = host_settings_for(config, os.environ), recrawl_rules_of(config.recrawl)
-        self.intake.change_rules(rules_for(config, parse_scope(config.scope).with_seeds(self.scope_seeds)))
-        self.hosts.change_to(hosts)
-        refreshing = self.pipeline.refreshing
-        refreshing.recrawling.change_to(config.recrawl, recrawls, opening_price_for(config))
-        refreshing.change_to(config.recrawl, self.clock.now())
-        self.pipeline.pump_soon()
+        hosts, recrawls = host_settings_for(config, os.environ), recrawl_rules_for(config.recrawl)
+        self.admission.change_rules(rules_for(config, parse_scope(config.scope).with_seeds(self.scope_seeds)))
+        self.hosts.replace_with(hosts)
+        requeue = self.engine.requeue
+        requeue.planner.change_to(config.recrawl, recrawls, opening_price_for(config))
+        requeue.change_to(config.recrawl, self.clock.now())
+        self.engine.pump_soon()
 
     async def close(self) -> None:
         """Give everything back. The pipeline has ended."""
@@ -248,9 +250,9 @@ def _assemble(
     nothing = NotThisCrawl(f"there is no crawl in {directory.path} to resume; give it a URL or --seeds to start one")
     if directory.is_new and not seeds and not may_be_empty:
         raise nothing
-    db = open_for_writing(directory.database)
+    db = open_writer(directory.database)
     facts = Metadata(db)
-    facts.settle_identity(clock.now())
+    facts.settle_identity(clock.now(), secrets.token_hex(8), secrets.randbits(63))
     known_seeds = facts.seeds()
     # Also where a process was killed before its seeds were committed.
     if not known_seeds and not seeds and not may_be_empty:
@@ -264,13 +266,13 @@ def _assemble(
             f"{strangers[0].url} is none of them. Use another --dir, or --add-seeds to add it to this crawl"
         )
     politeness, controls = politeness_for(config), HostControls()
-    controls.take_up(facts.fact(ORDERS))
+    controls.restore(facts.fact(ORDERS))
     hosts.delays = controls.delays
 
     def known_clock(host_id: HostId) -> tuple[Instant, Seconds | None]:
         next_contact, bodies = facts.clock_and_robots(host_id)
         delays = (parse_robots(body, config.robots_agent).crawl_delay for body in bodies)
-        known = [delay for delay in (*delays, hosts.of(facts.host(host_id)).min_delay) if delay is not None]
+        known = [delay for delay in (*delays, hosts.for_host(facts.host(host_id)).min_delay) if delay is not None]
         return next_contact, max(known, default=None)
 
     rested = contacts_before_the_crash(replay(directory.path), politeness, clock.now(), known_clock)
@@ -279,52 +281,52 @@ def _assemble(
     facts.remember(shape_of(config))
     parameters = learned_parameters(db)
     facts.plan_by(config.recrawl.policy)
-    recrawling = recrawl_planner_for(config, facts.fact(PRICE), clock.now())
+    planner = recrawl_planner_for(config, facts.fact(PRICE), clock.now())
     tokens, pace = facts.fact(TOKENS), facts.fact(PACE)
-    db.close()
 
     ids = RecordIds(random.Random(secrets.randbits(128)))
     captures, encoder = captures_for(config, directory, committed, clock, ids), WarcEncoder(ids)
     ordering = ordering_for(config)
-    reorder(directory.database, ordering.name, ordering, clock.now(), settings=ordering.settings)
+    reorder(db, ordering.name, ordering, clock.now(), settings=ordering.settings)
     if any_host_exempt(config):
-        lift_cuts(directory.database, trap_exemption(config), ordering, clock.now())
-    writer = SqliteWriter(
-        directory.database,
+        lift_cuts(db, trap_exemption(config), ordering, clock.now())
+    writer = TableWriter(
+        db,
         captures,
         domain_of,
         ordering,
         clock,
-        when_reported=recrawling.dates.when_reported,
-        when_due=recrawling.dates.when_due,
+        when_reported=planner.dates.when_reported,
+        when_due=planner.dates.when_due,
         part=part,
-        plan_anew=recrawling.dates.plan_anew,
+        plan_anew=planner.dates.plan_anew,
     )
-    loader, reads = SqliteLoader(directory.database), ReaderThread()
+    reading = open_reader(directory.database)
+    loader, reads = TableLoader(reading), ReaderThread()
     canonicaliser = canonicaliser_for(config)
     scope_seeds = {*hosts_of(known_seeds, canonicaliser), *(seed.host for seed in seeds)}
     scope = parse_scope(config.scope).with_seeds(scope_seeds)
     seen = SeenTest(capacity=1_000_000)
-    lessons, identities = outcome_feedback_for(config, parameters)
-    intake = Admission(
+    feedback, identities = outcome_feedback_for(config, parameters)
+    admission = Admission(
         rules=rules_for(config, scope),
         canonicaliser=canonicaliser,
         resolver=LinkResolver(canonicaliser),
         seen=seen,
         key=key,
         identities=identities,
-        lookout=lessons.budgets,
+        trap_observer=feedback.budgets,
     )
     first = Batch()
     first.hosts = {host.host_id: host for host in rested.clocks}
     first.seeds = [SeedRecord(seed.url, seed.host, str(seed.url), seed.where) for seed in seeds]
-    first.candidates = [intake.seed(s.url, s.host) for s in seeds if part is None or part.owns(domain_of(s.host)[1])]
+    first.candidates = [admission.seed(s.url, s.host) for s in seeds if part is None or part.owns(domain_of(s.host)[1])]
     if first:
         writer.commit(first, clock.now())
     clear(directory.path)
     writer.ask_missing_again(clock.now())
 
-    tally = Counters(loader.counters())
+    counters = Counters(loader.counters())
     ratios = SelectorRatios(config.frontier.shares, config.frontier.shares_under_load)
     if ordering.fronts == 1:
         ratios = SelectorRatios((1,), (1,))
@@ -337,14 +339,14 @@ def _assemble(
         frontier.rest_address(address, min(until, longest))
     contents: ContentSeen[int] = ContentSeen(capacity=1_000_000)
     mode, soft = config.content.near_duplicates, Soft404Detector()
-    lessons.soft = soft
+    feedback.soft = soft
     large_pages, journal = LargePages(), ContactJournal(directory.path)
     addresses = AddressPolicy(allow_private=config.allow_private, allowed_networks=config.allow_networks)
     may_dial = may_dial_for(clock, addresses.may_dial)
     chance = random.Random(key)
     resolver = Resolver(config.name_servers or None, clock, chance=chance, domain_of=registrable_domain)
-    notes = HostContexts(config.robots_agent, lambda host, text: recall(resolver, host, text))
-    bodies = BodyMemory(max(ROOM_BYTES, 2 * config.fetch.max_body_bytes))
+    host_contexts = HostContexts(config.robots_agent, lambda host, text: recall(resolver, host, text))
+    bodies = BodyMemory(max(BODY_MEMORY_BYTES, 2 * config.fetch.max_body_bytes))
     fetcher = fetcher or fetcher_for(config, clock, may_dial, bodies)
     audit = audit_for(config)
     for address, until in resting:
@@ -352,27 +354,27 @@ def _assemble(
     store = WriterThread(
         writer,
         clock,
-        before_commit=lambda batch: pipeline.before_commit(batch),
-        on_commit=lambda c: pipeline.on_commit(c),
+        before_commit=lambda batch: engine.before_commit(batch),
+        on_commit=lambda c: engine.on_commit(c),
     )
-    refreshing = Requeue(config.recrawl, recrawling, store, tally, clock.now(), tokens, pace)
+    requeue = Requeue(config.recrawl, planner, store, counters, clock.now(), tokens, pace)
     sitemaps = Sitemaps(
-        intake=intake,
+        admission=admission,
         store=store,
-        tally=tally,
+        counters=counters,
         wishes=config.sitemaps,
         agent=config.robots_agent,
         ask=lambda url_id, host_id: reads.ask(loader.sitemap_facts, url_id, host_id),
-        believes=recrawling.believes_reports_of,
+        believes=planner.believes_reports_of,
     )
-    pipeline = Engine(
+    engine = Engine(
         frontier=frontier,
         loader=loader,
         reads=reads,
         store=store,
         bodies=bodies,
         reader=DocumentProcessor(
-            intake,
+            admission,
             contents,
             large_pages,
             config.fetch.max_body_bytes,
@@ -383,14 +385,14 @@ def _assemble(
             near=None if mode == "off" else NearDuplicates(NearMode(mode)),
             soft=soft,
             agent=config.robots_agent,
-            recrawling=recrawling,
+            planner=planner,
         ),
         seen=seen,
         contents=contents,
-        notes=notes,
-        lessons=lessons,
-        refreshing=refreshing,
-        tally=tally,
+        host_contexts=host_contexts,
+        feedback=feedback,
+        requeue=requeue,
+        counters=counters,
         clock=clock,
         limits=EngineLimits(
             concurrency=config.concurrency, max_pages=config.max_pages, max_hosts=config.frontier.max_hosts
@@ -399,10 +401,10 @@ def _assemble(
         journal_forget=journal.forget,
         lists=sitemaps,
     )
-    contacting = Requester(
+    requester = Requester(
         frontier=frontier,
         resolver=resolver,
-        dialling=AddressChoice(may_dial),
+        address_choice=AddressChoice(may_dial),
         fetcher=fetcher,
         journal=journal,
         audit=audit,
@@ -410,21 +412,21 @@ def _assemble(
         politeness=politeness,
         clock=clock,
         hosts=hosts,
-        tally=tally,
+        counters=counters,
     )
     breaker = breaker_for(config)
-    health = HostHealth(breaker, chance, pipeline.only_silence_left)
+    health = HostHealth(breaker, chance, engine.only_silence_left)
     visitor = Visitor(
         frontier=frontier,
-        notes=notes,
-        contacting=contacting,
-        asking=RobotsFetcher(
+        host_contexts=host_contexts,
+        requester=requester,
+        robots_fetcher=RobotsFetcher(
             frontier=frontier,
-            notes=notes,
-            contacting=contacting,
+            host_contexts=host_contexts,
+            requester=requester,
             health=health,
             store=store,
-            tally=tally,
+            counters=counters,
             canonicaliser=canonicaliser,
             clock=clock,
             agent=config.robots_agent,
@@ -435,12 +437,12 @@ def _assemble(
         ),
         health=health,
         store=store,
-        tally=tally,
-        intake=intake,
-        landing=Disposition(retries_for(config), chance, soft),
-        lessons=lessons,
-        recrawling=recrawling,
-        refreshing=refreshing,
+        counters=counters,
+        admission=admission,
+        disposition=Disposition(retries_for(config), chance, soft),
+        feedback=feedback,
+        planner=planner,
+        requeue=requeue,
         clock=clock,
         limits=VisitLimits(
             max_redirects=config.fetch.max_redirects,
@@ -451,10 +453,11 @@ def _assemble(
         hosts=hosts,
         controls=controls,
         redirects_to=lambda url_id, most: reads.ask(loader.redirects_to, url_id, most),
-        on_document=pipeline.desk.put,
+        on_document=engine.documents.put,
     )
-    pipeline.visitor = visitor
+    engine.visitor = visitor
     return Crawl(
-        directory, pipeline, frontier, visitor, store, loader, fetcher, resolver, large_pages, journal, audit, tally,
-        clock, intake, hosts, scope_seeds, controls, notes, reads, bodies,
+        directory, engine, frontier, visitor, store, loader, fetcher, resolver, large_pages, journal, audit, counters,
+        clock, admission, hosts, scope_seeds, controls, host_contexts, reads, bodies,
+        lambda now: recrawl_report(reading.connection, now),
     )  # fmt: skip

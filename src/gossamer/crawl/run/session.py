@@ -73,9 +73,9 @@ async def session(
     crawl.audit.on_violation = lambda found: log.event("politeness.violated", kind=found.kind, key=found.key)
     crawl.store.on_failing = lambda error: _log_store(log, error)
     crawl.store.on_slow = lambda slow: _log_slow_store(log, slow, crawl.store.slow_after)
-    crawl.pipeline.on_load = lambda load, reason: log.event("selector.load", mode=load.value, reason=reason)
+    crawl.engine.on_load = lambda load, reason: log.event("selector.load", mode=load.value, reason=reason)
     hooked = _hooked(crawl, named, log) if named else None
-    log.event("crawl.started", dir=config.dir, seeds=len(seeds), queued=crawl.tally.total["state:queued"])
+    log.event("crawl.started", dir=config.dir, seeds=len(seeds), queued=crawl.counters.total["state:queued"])
     ticking = asyncio.create_task(_tick(watch, display, log, crawl.directory.path))
     beating = asyncio.create_task(watch.heartbeat())
     sampling = asyncio.create_task(watch.sample())
@@ -117,10 +117,10 @@ def _hooked(crawl: Crawl, hooks: Sequence[tuple[str, Hook]], log: EventLog) -> H
     def failed(name: str, method: str, error: BaseException) -> None:
         log.event("hook.failed", hook=name, method=method, error=f"{type(error).__name__}: {error}")
 
-    runner = HookRunner(hooks, crawl.pipeline.pump_soon, failed)
-    crawl.pipeline.audience.join(runner)
+    runner = HookRunner(hooks, crawl.engine.pump_soon, failed)
+    crawl.engine.events.subscribe(runner)
     if runner.asks_about_links:
-        crawl.intake.admits = runner.may_enter
+        crawl.admission.admits = runner.may_enter
     return runner
 
 
@@ -194,13 +194,13 @@ class Watch:
         while True:
             now = crawl.clock.now()
             with suppress(StoreFailed):  # then the figures stay what they were
-                report = await crawl.reads.ask(crawl.loader.recrawl_report, now)
+                report = await crawl.reads.ask(crawl.recrawl_report, now)
                 self._fresh, self._overdue = freshness_of(report.sample, now), report.overdue
             await asyncio.sleep(SAMPLE_SECONDS)
 
     def _freshening(self, now: Instant) -> FreshnessMetrics:
-        refreshing = self._crawl.pipeline.refreshing
-        price, pace = refreshing.recrawling.price, refreshing.pace
+        requeue = self._crawl.engine.requeue
+        price, pace = requeue.planner.price, requeue.pace
         discoveries, refreshes = pace.a_day(now)
         return FreshnessMetrics(
             fresh=self._fresh,
@@ -210,9 +210,9 @@ class Watch:
             budget=pace.budget,
             refreshes=refreshes,
             discoveries=discoveries,
-            overdue=self._overdue if refreshing.next_date <= now else 0,
-            waiting=refreshing.backlog,
-            dear_hosts=len(refreshing.recrawling.lines.prices),
+            overdue=self._overdue if requeue.next_date <= now else 0,
+            waiting=requeue.backlog,
+            dear_hosts=len(requeue.planner.lines.prices),
         )
 
     def _workings(self) -> Internals:
@@ -223,16 +223,16 @@ class Watch:
         return internals_of(
             resolver=crawl.resolver,
             fetcher=crawl.fetcher,
-            desk=crawl.pipeline.desk,
+            documents=crawl.engine.documents,
             store=crawl.store,
-            seen=crawl.intake.seen_statistics(),
+            seen=crawl.admission.seen_statistics(),
             wakings=self._wakings,
             hosts_failing=self._failing,
         )
 
     def snapshot(self) -> Snapshot:
         crawl = self._crawl
-        total, run = crawl.tally.total, crawl.tally.run
+        total, run = crawl.counters.total, crawl.counters.run
         frontier = crawl.frontier.statistics()
         dns = crawl.resolver.statistics()
         now = crawl.clock.now()
@@ -241,7 +241,7 @@ class Watch:
             elapsed=crawl.clock.monotonic() - self._began,
             cpu_seconds=cpu_seconds() - self._cpu_before,
             max_rss_bytes=max_rss_bytes(),
-            pages=crawl.pipeline.pages,
+            pages=crawl.engine.pages,
             run_pages=max(0, run["state:stored"] + run[REFRESHING]),
             fetched=total["fetched"],
             bytes=total["bytes"],
@@ -261,45 +261,45 @@ class Watch:
             gone=total["state:gone"],
             redirects=total["state:redirect"],
             dead=total["state:dead"],
-            statuses=crawl.tally.by_reason("status"),
-            errors=crawl.tally.by_reason("error"),
-            excluded=crawl.tally.by_reason("excluded"),
+            statuses=crawl.counters.by_reason("status"),
+            errors=crawl.counters.by_reason("error"),
+            excluded=crawl.counters.by_reason("excluded"),
             hosts_known=total["hosts"],
             hosts_in_memory=frontier.hosts,
             hosts_ready=frontier.ready,
             hosts_waiting=frontier.waiting,
             hosts_parked=frontier.parked,
-            in_flight=crawl.pipeline.in_flight,
+            in_flight=crawl.engine.in_flight,
             urls_in_memory=frontier.urls,
             urls_by_front=frontier.urls_by_front,
             drawn=frontier.drawn,
             selector_shares=selector_shares(frontier.drawn),
             load=frontier.load.value,
-            load_reason=crawl.pipeline.load_reason,
+            load_reason=crawl.engine.load_reason,
             waiting_for=waiting_for(
                 waits_of(
                     frontier,
-                    crawl.pipeline.in_flight,
-                    len(crawl.pipeline.desk),
-                    dns_failing=dns.sick,
+                    crawl.engine.in_flight,
+                    len(crawl.engine.documents),
+                    dns_failing=dns.failing,
                     proxy_failing=crawl.visitor.proxy_failing,
                     store_failing=crawl.store.failing is not None,
                     store_slow=crawl.store.slow,
-                    paused=crawl.pipeline.paused,
+                    paused=crawl.engine.paused,
                 ),
                 now,
             ),
             robots_fetched=total["robots_fetched"],
             dns_queries=dns.queries,
-            dns_failing=dns.sick,
+            dns_failing=dns.failing,
             proxy_failing=crawl.visitor.proxy_failing,
             slowest=tuple(sorted(crawl.visitor.slowest.items(), key=lambda item: -item[1])),
-            documents_waiting=len(crawl.pipeline.desk),
+            documents_waiting=len(crawl.engine.documents),
             store_saturation=crawl.store.saturation,
             store_failing=crawl.store.failing is not None,
             store_slow=crawl.store.slow,
-            queues=queues_of(crawl.pipeline, dns, crawl.bodies, crawl.reads, crawl.store, self._log),
-            bodies_held=crawl.bodies.held,
+            queues=queues_of(crawl.engine, dns, crawl.bodies, crawl.reads, crawl.store, self._log),
+            bodies_held=crawl.bodies.paused,
             log_lost=self._log.lost,
             commits=crawl.store.commits,
             commit_seconds=crawl.store.commit_seconds,
@@ -307,9 +307,9 @@ class Watch:
             worst_loop_lag=self._worst_lag,
             politeness_violations=crawl.audit.violations,
             workings=self._workings(),
-            paused=crawl.pipeline.paused,
-            stopping=crawl.pipeline.stopping,
-            finished=crawl.pipeline.finished,
+            paused=crawl.engine.paused,
+            stopping=crawl.engine.stopping,
+            finished=crawl.engine.finished,
         )
 
 

@@ -49,7 +49,7 @@ async def _run(
                 loop.add_signal_handler(number, interrupts.received)
             if reread is not None:
                 loop.add_signal_handler(signal.SIGHUP, _change_rules, opened.crawl, reread, opened.log)
-            running = asyncio.create_task(opened.crawl.pipeline.run())
+            running = asyncio.create_task(opened.crawl.engine.run())
             interrupts.running = running
             leaving = asyncio.create_task(_leave_paused(opened.crawl, opened.log, config.frontier.max_hosts))
             try:
@@ -86,7 +86,7 @@ async def _leave_paused(crawl: Crawl, log: EventLog, max_hosts: int) -> None:
         times = times + 1 if _only_paused_left(crawl, max_hosts) else 0
     if times:
         log.event("crawl.left_paused", hosts=crawl.controls.held(crawl.clock.now()))
-        crawl.pipeline.stop()
+        crawl.engine.stop()
 
 
 def _only_paused_left(crawl: Crawl, max_hosts: int) -> bool:
@@ -108,7 +108,7 @@ class Interrupts:
     def received(self) -> None:
         self.count += 1
         if self.count == 1:
-            self._crawl.pipeline.stop()
+            self._crawl.engine.stop()
             asyncio.get_running_loop().call_later(GRACE_SECONDS, self._enough)
         else:
             self._enough()

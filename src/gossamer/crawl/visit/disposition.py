@@ -31,21 +31,28 @@ class Disposition:
         self._soft = soft or Soft404Detector()
 
     def failed(
-        self, host_id: HostId, task: Task, failed: Failed, now: Instant, fate: FailureScope | Instant = FailureScope.OWN
+        self,
+        host_id: HostId,
+        task: Task,
+        failed: Failed,
+        now: Instant,
+        host_verdict: FailureScope | Instant = FailureScope.OWN,
     ) -> Settlement:
         """No usable answer: another try later, or the dead letters. With a moment as its fate the URL loses no try and
         waits until then: its host is sick."""
-        tries, wait = self._another_try(task, now, fate)
-        if fate is FailureScope.OWN:
+        tries, wait = self._another_try(task, now, host_verdict)
+        if host_verdict is FailureScope.OWN:
             wait = after_failure(self._policy, failed.failure, tries, self._chance)
         return self._again_or_dead(
             host_id, task, tries, wait, failed.failure.value, failed.detail, now, took=failed.took
         )
 
-    def _another_try(self, task: Task, now: Instant, fate: FailureScope | Instant) -> tuple[int, Seconds | None]:
-        if isinstance(fate, FailureScope):
+    def _another_try(
+        self, task: Task, now: Instant, host_verdict: FailureScope | Instant
+    ) -> tuple[int, Seconds | None]:
+        if isinstance(host_verdict, FailureScope):
             return task.tries + 1, None
-        return task.tries, Seconds(max(0.0, fate - now))
+        return task.tries, Seconds(max(0.0, host_verdict - now))
 
     def bad_status(
         self,
@@ -55,7 +62,7 @@ class Disposition:
         retry_after: Seconds | None,
         in_row: int,
         now: Instant,
-        fate: FailureScope | Instant = FailureScope.OWN,
+        host_verdict: FailureScope | Instant = FailureScope.OWN,
     ) -> Settlement:
         """An answer that is neither a document nor a redirect. `fate` as in `failed`."""
         kind = status_class(response.status)
@@ -78,8 +85,8 @@ class Disposition:
                 return self._answered(host_id, task, UrlState.GONE, response, now, tries)
             again = Instant(now + self._policy.missing_delay)
             return self._answered(host_id, task, UrlState.MISSING, response, now, tries, again)
-        tries, delay = self._another_try(task, now, fate)
-        if fate is FailureScope.OWN:
+        tries, delay = self._another_try(task, now, host_verdict)
+        if host_verdict is FailureScope.OWN:
             delay = after_bad_status(self._policy, tries, self._chance)
         if delay is not None and retry_after is not None:
             delay = Seconds(max(delay, retry_after))

@@ -70,7 +70,9 @@ class HostContexts:
     def none_has_answered(self) -> bool:
         """Whether every host has been asked, and none of them has ever answered."""
         silent = (Silence.NEVER_ANSWERED, Silence.GIVEN_UP)
-        return all(notes.trouble is not None and notes.trouble.silence in silent for notes in self._hosts.values())
+        return all(
+            context.trouble is not None and context.trouble.silence in silent for context in self._hosts.values()
+        )
 
     def failing(self, least: int) -> int:
         """How many have failed so many times in a row. Looks at every host."""
@@ -93,8 +95,8 @@ class HostContexts:
     def forgive(self, host_ids: Iterable[HostId]) -> None:
         """However these hosts did before, they are worth another request."""
         for host_id in host_ids:
-            if (notes := self._hosts.get(host_id)) is not None:
-                notes.trouble = None
+            if (context := self._hosts.get(host_id)) is not None:
+                context.trouble = None
 
     def remembered(self, record: RobotsRecord) -> RobotsAnswer:
         """What a stored answer means."""
@@ -131,7 +133,7 @@ class HostHealth:
 
     def failed(
         self,
-        notes: HostContext,
+        context: HostContext,
         reason: str,
         now: Instant,
         *,
@@ -140,9 +142,9 @@ class HostHealth:
         unanswered: bool = False,
     ) -> bool:
         """One more failure that the host is to blame for. Whether it is given up with that."""
-        notes.trouble = trouble = after_failure(
+        context.trouble = trouble = after_failure(
             self._policy,
-            notes.trouble,
+            context.trouble,
             reason,
             now,
             self._chance,
@@ -151,13 +153,13 @@ class HostHealth:
             unanswered=unanswered,
         )
         if should_stop_waiting(self._policy, trouble, now) and self._nothing_else_left():
-            notes.trouble = trouble._replace(silence=Silence.GIVEN_UP)
-        return is_given_up(self._policy, notes.trouble, now)
+            context.trouble = trouble._replace(silence=Silence.GIVEN_UP)
+        return is_given_up(self._policy, context.trouble, now)
 
-    def despair(self, notes: HostContext, reason: str, now: Instant) -> None:
+    def give_up_now(self, context: HostContext, reason: str, now: Instant) -> None:
         """The host failed in a way that passes with time at best: it is given up at once, until the longest rest."""
         policy = self._policy
-        notes.trouble = HostFailures(
+        context.trouble = HostFailures(
             policy.opens_after, Instant(now - policy.patience), Instant(now + policy.longest_rest), reason
         )
 
@@ -166,10 +168,10 @@ class HostHealth:
         """Failures in a row after which a host counts as sick."""
         return self._policy.opens_after
 
-    def is_sick(self, notes: HostContext) -> bool:
-        return is_open(self._policy, notes.trouble)
+    def is_open(self, context: HostContext) -> bool:
+        return is_open(self._policy, context.trouble)
 
-    def is_given_up(self, notes: HostContext, now: Instant) -> bool:
+    def is_given_up(self, context: HostContext, now: Instant) -> bool:
         """Whether the host's URLs are not worth a request now. When its rest is over, the next one finds out."""
-        trouble = notes.trouble
+        trouble = context.trouble
         return trouble is not None and now < trouble.until and is_given_up(self._policy, trouble, now)

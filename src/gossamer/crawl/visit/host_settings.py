@@ -33,7 +33,7 @@ class HostControls:
     def __bool__(self) -> bool:
         return bool(self.paused or self.dropped)
 
-    def take_up(self, text: str | None) -> None:
+    def restore(self, text: str | None) -> None:
         """What is on record under `ORDERS`; nothing for None."""
         if text is not None:
             found = json.loads(text)

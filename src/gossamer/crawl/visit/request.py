@@ -8,9 +8,9 @@ from gossamer.clock import Clock
 from gossamer.config.hosts import HostSettingsTable, Wants
 from gossamer.crawl.counters import Counters
 from gossamer.crawl.visit.host_context import HostContext
-from gossamer.fetch.dns.address_choice import UNREACHED, AddressChoice
+from gossamer.fetch.dns.address_choice import UNREACHABLE_FAILURES, AddressChoice
 from gossamer.fetch.dns.cache import Addresses, StoredAnswer
-from gossamer.fetch.dns.resolver import NotNow, Resolver
+from gossamer.fetch.dns.resolver import ResolveLater, Resolver
 from gossamer.fetch.http.proxies import Proxies
 from gossamer.fetch.ports import Fetcher, Request
 from gossamer.frontier.frontier import Frontier
@@ -50,7 +50,7 @@ class Requester:
         *,
         frontier: Frontier,
         resolver: Resolver,
-        dialling: AddressChoice,
+        address_choice: AddressChoice,
         fetcher: Fetcher,
         journal: Contacts,
         audit: PolitenessAudit,
@@ -58,11 +58,11 @@ class Requester:
         politeness: PolitenessPolicy,
         clock: Clock,
         hosts: HostSettingsTable,
-        tally: Counters,
+        counters: Counters,
     ) -> None:
         self._frontier = frontier
         self._resolver = resolver
-        self._dialling = dialling
+        self._address_choice = address_choice
         self._fetcher = fetcher
         self._journal = journal
         self._audit = audit
@@ -70,7 +70,7 @@ class Requester:
         self._politeness = politeness
         self._clock = clock
         self._hosts = hosts
-        self._tally = tally
+        self._counters = counters
         self._proxies = Proxies()
         self.open: dict[HostId, tuple[Instant, float, str]] = {}
         self.slowest: dict[str, float] = {}
@@ -82,33 +82,33 @@ class Requester:
 
     # --- where to ------------------------------------------------------------------------------------
 
-    async def way_to(self, host: HostKey, last: str | None) -> Route | Failed:
+    async def route_to(self, host: HostKey, last: str | None) -> Route | Failed:
         """The way to a host that was last reached at `last`, or why there is none."""
-        proxy = self._hosts.of(host).options.proxy
+        proxy = self._hosts.for_host(host).options.proxy
         if proxy is not None:
             until = self._proxies.wait_for(proxy, self._clock.now())
             if until is not None:
-                return NotNow(Failure.PROXY_FAILED, "its proxy is down", Seconds(0.0), False, until)
+                return ResolveLater(Failure.PROXY_FAILED, "its proxy is down", Seconds(0.0), False, until)
             return Route(None, f"proxy:{host}")
         found = self._resolver.cached(host) or await self._look_up(host)
         if isinstance(found, Failed):
             return found
-        address = self._dialling.choose(found, last, self._clock.now())
+        address = self._address_choice.choose(found, last, self._clock.now())
         if address is None:
             return Failed(Failure.BLOCKED_ADDRESS, ", ".join(found.addresses), Seconds(0.0), contacted=False)
         return Route(found, address)
 
     async def _look_up(self, host: HostKey) -> Addresses | Failed:
-        """The addresses of a host, or why there are none; `NotNow` if that will be known later. Soon, whatever a name
-        server does: the question goes on without us."""
-        if not self._resolver.is_asking(host):
+        """The addresses of a host, or why there are none; `ResolveLater` if the answer is not there within
+        `LOOK_UP_PATIENCE`. The lookup then goes on in the background."""
+        if not self._resolver.is_resolving(host):
             try:
                 async with asyncio.timeout(LOOK_UP_PATIENCE):
                     return await self._resolver.resolve(host)
             except TimeoutError:
                 pass
         later = Instant(self._clock.now() + LOOK_AGAIN)
-        return NotNow(Failure.DNS_TIMEOUT, f"{host} is being looked up", LOOK_UP_PATIENCE, False, later)
+        return ResolveLater(Failure.DNS_TIMEOUT, f"{host} is being looked up", LOOK_UP_PATIENCE, False, later)
 
     # --- there and back ------------------------------------------------------------------------------
 
@@ -117,7 +117,7 @@ class Requester:
         host_id: HostId,
         host: HostKey,
         last_took: float,
-        way: Route,
+        route: Route,
         url: Url,
         origin: Origin,
         wants: Wants | None = None,
@@ -127,54 +127,54 @@ class Requester:
         """One request, noted before it is sent; to be awaited at once. The caller reports its end in the same breath:
         with `ended`, with `unreached`, or by hand for an errand."""
         started = self._clock.now()
-        address = way.address
+        address = route.address
         self.open[host_id] = (started, last_took, address)
         self._journal.started(host_id, started, last_took, address)
         self._audit.request_starts(host, address, started)
-        options = self._hosts.of(host).options
+        options = self._hosts.for_host(host).options
         patience = None
-        if way.found is None:
+        if route.found is None:
             address = ""  # what stands for it is never dialled
         else:
-            patience = self._dialling.patience(way.found, address, started)
+            patience = self._address_choice.connect_timeout(route.found, address, started)
         return self._fetcher.fetch(
             Request(url, host, port_of(origin), address, headers, options, wants, patience, body_bytes)
         )
 
-    async def ask_for_rules(
-        self, host_id: HostId, host: HostKey, last_took: float, way: Route, url: Url, origin: Origin
+    async def send_for_robots(
+        self, host_id: HostId, host: HostKey, last_took: float, route: Route, url: Url, origin: Origin
     ) -> FetchOutcome:
         """The same for a robots.txt: within a deadline of its own, and no more of it than is read."""
         try:
             async with asyncio.timeout(ROBOTS_TIMEOUT):
-                return await self.ask(host_id, host, last_took, way, url, origin, body_bytes=_ROBOTS_BYTES)
+                return await self.ask(host_id, host, last_took, route, url, origin, body_bytes=_ROBOTS_BYTES)
         except TimeoutError:
             return Failed(Failure.TOTAL_TIMEOUT, "robots.txt took too long", ROBOTS_TIMEOUT, contacted=True)
 
-    def is_elsewhere(self, host: HostKey, way: Route, outcome: FetchOutcome, now: Instant) -> bool:
+    def try_other_address(self, host: HostKey, route: Route, outcome: FetchOutcome, now: Instant) -> bool:
         """Whether it was the address that failed, and another of the host's is worth dialling at once; or the proxy,
         and the visit waits for that one."""
-        if way.found is None:
-            proxy = self._hosts.of(host).options.proxy
-            if proxy is None or not self._proxies.heard(proxy, host, outcome, now):
+        if route.found is None:
+            proxy = self._hosts.for_host(host).options.proxy
+            if proxy is None or not self._proxies.on_outcome(proxy, host, outcome, now):
                 return False
-            self._tally.count(self._store.batch, "error:" + Failure.PROXY_FAILED.value)
+            self._counters.count(self._store.batch, "error:" + Failure.PROXY_FAILED.value)
             return True
-        if not (isinstance(outcome, Failed) and outcome.failure in UNREACHED):
-            self._dialling.reached(way.address)
+        if not (isinstance(outcome, Failed) and outcome.failure in UNREACHABLE_FAILURES):
+            self._address_choice.on_reached(route.address)
             return False
-        self._dialling.unreached(way.address, now)
-        if self._dialling.others(way.found, way.address, now):
+        self._address_choice.on_unreachable(route.address, now)
+        if self._address_choice.has_alternative(route.found, route.address, now):
             return True
         self._resolver.forget(host)  # it may have moved: the name server is asked before the next try
         return False
 
-    def unreached(self, visit: Visit, way: Route, now: Instant) -> None:
+    def unreached(self, visit: Visit, route: Route, now: Instant) -> None:
         """No connection to this address: the host saw nothing of us, and the visit comes again for the next one."""
         until = self._frontier.finish(visit, None, now, again=True)
-        self._journal.finished(visit.host_id, until, visit.last_took, way.address)
+        self._journal.finished(visit.host_id, until, visit.last_took, route.address)
         del self.open[visit.host_id]
-        self._audit.request_ended(visit.host, way.address, now, Seconds(0.0), contacted=False)
+        self._audit.request_ended(visit.host, route.address, now, Seconds(0.0), contacted=False)
 
     def contact(
         self,
@@ -189,13 +189,13 @@ class Requester:
         # By our own watch, from before the request was sent: a fetcher that leaves out its connecting may leave out a
         # moment of the host's work too, of which the host is owed a multiple.
         took = Seconds(max(outcome.took, now - self.open[host_id][0]))
-        return Contact(now, took, crawl_delay, wait, self._hosts.of(host).min_delay)
+        return Contact(now, took, crawl_delay, wait, self._hosts.for_host(host).min_delay)
 
     def ended(
         self,
         visit: Visit,
-        notes: HostContext,
-        way: Route,
+        context: HostContext,
+        route: Route,
         outcome: FetchOutcome,
         now: Instant,
         crawl_delay: Seconds | None,
@@ -206,13 +206,19 @@ class Requester:
         """The visit is over for its host. What the host is owed beyond its gap (`Frontier.delay`) has been said."""
         contact = self.contact(visit.host_id, visit.host, outcome, now, crawl_delay, wait)
         until = self._frontier.finish(visit, contact, now, again=again)
-        self.note(visit.host_id, visit.host, way, contact, until, notes)
+        self.note(visit.host_id, visit.host, route, contact, until, context)
 
     def note(
-        self, host_id: HostId, host: HostKey, way: Route, contact: Contact, until: Instant, notes: HostContext | None
+        self,
+        host_id: HostId,
+        host: HostKey,
+        route: Route,
+        contact: Contact,
+        until: Instant,
+        context: HostContext | None,
     ) -> None:
         """Tell everybody that a contact is over and the host rests until then. `notes`: what is known of it."""
-        address, took = way.address, contact.took
+        address, took = route.address, contact.took
         self._journal.finished(host_id, until, took, address)
         del self.open[host_id]
         self._audit.request_ended(
@@ -226,12 +232,12 @@ class Requester:
         )
         gap, term = gap_after(self._politeness, contact)
         reason, trouble = term.value, None
-        if notes is not None:
-            trouble = notes.trouble.to_text() if notes.trouble is not None else ""
+        if context is not None:
+            trouble = context.trouble.to_text() if context.trouble is not None else ""
             if until > contact.finished + gap:
-                reason = notes.rest_reason
+                reason = context.rest_reason
         self._store.batch.hosts[host_id] = HostClock(
-            host_id, until, took, address, reason, _to_be_kept(way.found, notes), trouble
+            host_id, until, took, address, reason, _to_be_kept(route.found, context), trouble
         )
         self._store.nudge()
         self._note_slowest(host, took)
@@ -246,12 +252,12 @@ class Requester:
         slowest[host] = took
 
 
-def _to_be_kept(found: Addresses | None, notes: HostContext | None) -> str | None:
+def _to_be_kept(found: Addresses | None, context: HostContext | None) -> str | None:
     """An answer that is not on record yet, as it is kept there."""
-    if found is None or found.stale or (notes is not None and notes.resolved_until == found.expires):
+    if found is None or found.stale or (context is not None and context.resolved_until == found.expires):
         return None
-    if notes is not None:
-        notes.resolved_until = found.expires
+    if context is not None:
+        context.resolved_until = found.expires
     return StoredAnswer(found.addresses, found.expires).to_text()
 
 

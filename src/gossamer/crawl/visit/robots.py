@@ -11,7 +11,7 @@ from gossamer.clock import Clock
 from gossamer.crawl.counters import Counters
 from gossamer.crawl.visit.host_context import Hop, HostContext, HostContexts, HostHealth
 from gossamer.crawl.visit.request import Requester, Route, requested_wait
-from gossamer.fetch.dns.resolver import NotNow
+from gossamer.fetch.dns.resolver import ResolveLater
 from gossamer.fetch.http.body import payload
 from gossamer.fetch.http.headers import location_of
 from gossamer.fetch.robots import RobotsAnswer, RobotsPolicy, max_age_of, rules_from_answer
@@ -40,11 +40,11 @@ class RobotsFetcher:
         self,
         *,
         frontier: Frontier,
-        notes: HostContexts,
-        contacting: Requester,
+        host_contexts: HostContexts,
+        requester: Requester,
         health: HostHealth,
         store: WriterThread,
-        tally: Counters,
+        counters: Counters,
         canonicaliser: Canonicaliser,
         clock: Clock,
         agent: str,
@@ -55,11 +55,11 @@ class RobotsFetcher:
     ) -> None:
         """`on_sitemaps` is told the `Sitemap:` lines of every file that is read."""
         self._frontier = frontier
-        self._notes = notes
-        self._contacting = contacting
+        self._host_contexts = host_contexts
+        self._requester = requester
         self._health = health
         self._store = store
-        self._tally = tally
+        self._counters = counters
         self._canonicaliser = canonicaliser
         self._clock = clock
         self._agent = agent
@@ -68,82 +68,82 @@ class RobotsFetcher:
         self._find_host = find_host
         self._on_sitemaps = on_sitemaps
 
-    async def ask(self, visit: Visit, notes: HostContext, origin: Origin, way: Route) -> str | None:
+    async def ask(self, visit: Visit, context: HostContext, origin: Origin, route: Route) -> str | None:
         """Ask the visit's own host. None: its URL is back in its queue. A reason: the host is given up, and its URL is
         to be settled with that by the caller; the visit is over."""
-        hop = notes.hops.pop(origin, None) or Hop(Url(origin + "/robots.txt"), origin, visit.host, 0)
-        outcome = await self._contacting.ask_for_rules(
-            visit.host_id, visit.host, visit.last_took, way, hop.url, hop.origin
+        hop = context.hops.pop(origin, None) or Hop(Url(origin + "/robots.txt"), origin, visit.host, 0)
+        outcome = await self._requester.send_for_robots(
+            visit.host_id, visit.host, visit.last_took, route, hop.url, hop.origin
         )
         now = self._clock.now()
-        self._tally.count(self._store.batch, "robots_fetched")
-        if self._contacting.is_elsewhere(visit.host, way, outcome, now):
-            notes.hops[origin] = hop
-            self._contacting.unreached(visit, way, now)
+        self._counters.count(self._store.batch, "robots_fetched")
+        if self._requester.try_other_address(visit.host, route, outcome, now):
+            context.hops[origin] = hop
+            self._requester.unreached(visit, route, now)
             return None
         wait = requested_wait(outcome, now)
-        if self._follows(notes, origin, hop, outcome):
-            self._contacting.ended(visit, notes, way, outcome, now, None, wait, again=True)
+        if self._follows(context, origin, hop, outcome):
+            self._requester.ended(visit, context, route, outcome, now, None, wait, again=True)
             return None
-        given_up = self._conclude(visit, notes, origin, outcome, now, own=True)
-        answer = notes.robots[origin]
+        given_up = self._conclude(visit, context, origin, outcome, now, own=True)
+        answer = context.robots[origin]
         delay = answer.rules.crawl_delay if answer.rules is not None else None
         if delay is not None and delay > self._max_crawl_delay:
             delay = None  # nothing of the host is fetched, so its URLs need not wait to be told
-        self._contacting.ended(visit, notes, way, outcome, now, delay, wait, again=given_up is None)
+        self._requester.ended(visit, context, route, outcome, now, delay, wait, again=given_up is None)
         return given_up
 
-    async def ask_elsewhere(self, visit: Visit, notes: HostContext, origin: Origin, hop: Hop) -> str | None:
+    async def fetch_redirected(self, visit: Visit, context: HostContext, origin: Origin, hop: Hop) -> str | None:
         """Ask the other host that robots.txt was redirected to; as `ask`. No rules are needed for that, but the gaps of
         that host and of its address, and an address that may be dialled."""
         row = await self._find_host(hop.host)
-        way = await self._contacting.way_to(hop.host, visit.address)
+        route = await self._requester.route_to(hop.host, visit.address)
         now = self._clock.now()
-        if isinstance(way, NotNow):
-            self._come_back(visit, way.until)
+        if isinstance(route, ResolveLater):
+            self._come_back(visit, route.until)
             return None
-        if isinstance(way, Failed):
-            return self._not_to_be_had(visit, notes, origin, way, now)
+        if isinstance(route, Failed):
+            return self._not_to_be_had(visit, context, origin, route, now)
         record = row.record if row is not None else None
         known = (None, Instant(0.0), 0.0) if record is None else (record.host_id, record.next_contact, record.last_took)
-        turn = self._frontier.cross_host.begin(visit, hop.host, known[0], known[1], way.address, now)
+        turn = self._frontier.cross_host.begin(visit, hop.host, known[0], known[1], route.address, now)
         if isinstance(turn, WaitUntil):
             self._come_back(visit, turn.when)
             return None
         if not turn:
             return None  # its address is busy; the frontier has taken the visit back
-        outcome = await self._errand(visit, hop, known[0], known[2], way, row)
+        outcome = await self._errand(visit, hop, known[0], known[2], route, row)
         now = self._clock.now()
-        del notes.hops[origin]
-        if self._contacting.is_elsewhere(hop.host, way, outcome, now):
-            notes.hops[origin] = hop
-        elif not self._follows(notes, origin, hop, outcome):
-            given_up = self._conclude(visit, notes, origin, outcome, now, own=False)
+        del context.hops[origin]
+        if self._requester.try_other_address(hop.host, route, outcome, now):
+            context.hops[origin] = hop
+        elif not self._follows(context, origin, hop, outcome):
+            given_up = self._conclude(visit, context, origin, outcome, now, own=False)
             self._frontier.finish(visit, None, now, again=given_up is None)
             return given_up
         self._frontier.finish(visit, None, now, again=True)
         return None
 
     async def _errand(
-        self, visit: Visit, hop: Hop, host_id: HostId | None, last_took: float, way: Route, row: HostLoaded | None
+        self, visit: Visit, hop: Hop, host_id: HostId | None, last_took: float, route: Route, row: HostLoaded | None
     ) -> FetchOutcome:
         # Without a row of its own a host's contact is noted under a number that no row has: its address at least is
         # known to have been contacted, whatever happens to us.
         number = host_id if host_id is not None else HostId(_NO_ROW | visit.host_id)
-        outcome = await self._contacting.ask_for_rules(number, hop.host, last_took, way, hop.url, hop.origin)
+        outcome = await self._requester.send_for_robots(number, hop.host, last_took, route, hop.url, hop.origin)
         now = self._clock.now()
-        self._tally.count(self._store.batch, "robots_fetched")
-        delay = self._notes.longest_crawl_delay(row.robots) if row is not None else None
-        contact = self._contacting.contact(number, hop.host, outcome, now, delay, requested_wait(outcome, now))
+        self._counters.count(self._store.batch, "robots_fetched")
+        delay = self._host_contexts.longest_crawl_delay(row.robots) if row is not None else None
+        contact = self._requester.contact(number, hop.host, outcome, now, delay, requested_wait(outcome, now))
         until = self._frontier.cross_host.end(visit, hop.host, contact, now)
-        self._contacting.note(number, hop.host, way, contact, until, None)
+        self._requester.note(number, hop.host, route, contact, until, None)
         return outcome
 
     def _come_back(self, visit: Visit, until: Instant) -> None:
         self._frontier.delay(visit.host_id, until)
         self._frontier.finish(visit, None, self._clock.now(), again=True)
 
-    def _follows(self, notes: HostContext, origin: Origin, hop: Hop, outcome: FetchOutcome) -> bool:
+    def _follows(self, context: HostContext, origin: Origin, hop: Hop, outcome: FetchOutcome) -> bool:
         """Note where a redirect leads, if it leads anywhere and is not one too many."""
         if not isinstance(outcome, Response) or status_class(outcome.status) is not StatusClass.REDIRECT:
             return False
@@ -153,20 +153,20 @@ class RobotsFetcher:
         target = self._canonicaliser.canonicalise(location, hop.url)
         if not isinstance(target, Canonical) or not target.url.startswith("http"):
             return False
-        notes.hops[origin] = Hop(target.url, target.origin, target.host, hop.number + 1)
+        context.hops[origin] = Hop(target.url, target.origin, target.host, hop.number + 1)
         return True
 
     def _not_to_be_had(
-        self, visit: Visit, notes: HostContext, origin: Origin, failed: Failed, now: Instant
+        self, visit: Visit, context: HostContext, origin: Origin, failed: Failed, now: Instant
     ) -> str | None:
         """Nobody was asked; the next try begins at the host itself."""
-        del notes.hops[origin]
-        given_up = self._conclude(visit, notes, origin, failed, now, own=False)
+        del context.hops[origin]
+        given_up = self._conclude(visit, context, origin, failed, now, own=False)
         self._frontier.finish(visit, None, now, again=given_up is None)
         return given_up
 
     def _conclude(
-        self, visit: Visit, notes: HostContext, origin: Origin, outcome: FetchOutcome, now: Instant, *, own: bool
+        self, visit: Visit, context: HostContext, origin: Origin, outcome: FetchOutcome, now: Instant, *, own: bool
     ) -> str | None:
         """What the last answer means; `own`: of the host itself. A reason if the host is given up."""
         status, body, max_age, truncated = None, b"", None, False
@@ -175,7 +175,7 @@ class RobotsFetcher:
             body = payload(outcome).body
             max_age = max_age_of(outcome.headers.get("cache-control", ""))
         else:
-            self._tally.count(self._store.batch, "error:" + outcome.failure.value)
+            self._counters.count(self._store.batch, "error:" + outcome.failure.value)
         wait = requested_wait(outcome, now)
         answer = rules_from_answer(
             status,
@@ -186,26 +186,28 @@ class RobotsFetcher:
             max_age=max_age,
             retry_after=wait,
             redirects_exhausted=status is not None and status_class(status) is StatusClass.REDIRECT,
-            previous=notes.robots.get(origin),
+            previous=context.robots.get(origin),
             policy=self._policy,
         )
         given_up = False
         if answer.unreachable_since is None:
-            notes.trouble = None
-        elif answer.closed and own and isinstance(outcome, Failed) and _is_hopeless(outcome.failure, notes.trouble):
+            context.trouble = None
+        elif answer.closed and own and isinstance(outcome, Failed) and _is_hopeless(outcome.failure, context.trouble):
             given_up = True
-            self._health.despair(notes, outcome.failure.value, now)
+            self._health.give_up_now(context, outcome.failure.value, now)
             answer = replace(answer, expires_at=now)
         else:
-            never = own and isinstance(outcome, Failed) and all(known.rules is None for known in notes.robots.values())
-            given_up = self._health.failed(
-                notes, self._reason(outcome), now, unreached=True, asked=wait, unanswered=never
+            never = (
+                own and isinstance(outcome, Failed) and all(known.rules is None for known in context.robots.values())
             )
-            assert notes.trouble is not None
+            given_up = self._health.failed(
+                context, self._reason(outcome), now, unreached=True, asked=wait, unanswered=never
+            )
+            assert context.trouble is not None
             if not given_up and (answer.closed or isinstance(outcome, Failed)):
-                self._frontier.delay(visit.host_id, notes.trouble.until)
-            answer = replace(answer, expires_at=self._asked_again(answer, notes.trouble.until))
-        notes.robots[origin] = answer
+                self._frontier.delay(visit.host_id, context.trouble.until)
+            answer = replace(answer, expires_at=self._asked_again(answer, context.trouble.until))
+        context.robots[origin] = answer
         if answer.unreachable_since is None and answer.rules is not None:
             self._on_sitemaps(visit, origin, answer.rules.sitemaps)
         self._store.batch.robots.append(
@@ -219,7 +221,7 @@ class RobotsFetcher:
                 answer.unreachable_since,
             )
         )
-        return notes.trouble.reason if given_up and answer.closed and notes.trouble is not None else None
+        return context.trouble.reason if given_up and answer.closed and context.trouble is not None else None
 
     @staticmethod
     def _reason(outcome: FetchOutcome) -> str:

@@ -15,10 +15,10 @@ from gossamer.crawl.visit.host_settings import HOST_DROPPED, PAUSED_LOOK, HostCo
 from gossamer.crawl.visit.request import Requester, Route, requested_wait
 from gossamer.crawl.visit.robots import RobotsFetcher
 from gossamer.extract.content_types import UNWANTED_TYPE
-from gossamer.fetch.dns.resolver import NotNow
+from gossamer.fetch.dns.resolver import ResolveLater
 from gossamer.fetch.http.headers import location_of
 from gossamer.fetch.robots import RobotsAnswer, path_of
-from gossamer.filter.canonical import Canonical, Refusal, taken_apart
+from gossamer.filter.canonical import Canonical, Refusal, parse_canonical
 from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.retries import RETRY_RULES, SERVER_ERROR, RetryRule, StatusClass, status_class
 from gossamer.model.document import Document
@@ -54,17 +54,17 @@ class Visitor:
         self,
         *,
         frontier: Frontier,
-        notes: HostContexts,
-        contacting: Requester,
-        asking: RobotsFetcher,
+        host_contexts: HostContexts,
+        requester: Requester,
+        robots_fetcher: RobotsFetcher,
         health: HostHealth,
         store: WriterThread,
-        tally: Counters,
-        intake: Admission,
-        landing: Disposition,
-        lessons: OutcomeFeedback,
-        recrawling: RecrawlPlanner,
-        refreshing: Requeue,
+        counters: Counters,
+        admission: Admission,
+        disposition: Disposition,
+        feedback: OutcomeFeedback,
+        planner: RecrawlPlanner,
+        requeue: Requeue,
         clock: Clock,
         limits: VisitLimits,
         hosts: HostSettingsTable,
@@ -74,17 +74,17 @@ class Visitor:
     ) -> None:
         """`redirects_to` tells whose redirects led to a URL, as `TaskSource` does."""
         self._frontier = frontier
-        self._notes = notes
-        self._contacting = contacting
-        self._asking = asking
+        self._host_contexts = host_contexts
+        self._requester = requester
+        self._robots_fetcher = robots_fetcher
         self._health = health
         self._store = store
-        self._tally = tally
-        self._intake = intake
-        self._landing = landing
-        self._lessons = lessons
-        self._recrawling = recrawling
-        self._refreshing = refreshing
+        self._counters = counters
+        self._admission = admission
+        self._disposition = disposition
+        self._feedback = feedback
+        self._planner = planner
+        self._requeue = requeue
         self._clock = clock
         self._limits = limits
         self._hosts = hosts
@@ -95,68 +95,68 @@ class Visitor:
     @property
     def open_contacts(self) -> dict[HostId, tuple[Instant, float, str]]:
         """What is in flight: when it began, how long the host took the time before, and the address."""
-        return self._contacting.open
+        return self._requester.open
 
     @property
     def proxy_failing(self) -> bool:
         """Whether visits wait for a proxy that is down."""
-        return self._contacting.proxy_failing
+        return self._requester.proxy_failing
 
     def hosts_failing(self) -> int:
         """Hosts in memory whose breaker is open. Looks at every host."""
-        return self._notes.failing(self._health.opens_after)
+        return self._host_contexts.failing(self._health.opens_after)
 
     @property
     def slowest(self) -> dict[str, float]:
         """The hosts that took longest, in seconds."""
-        return self._contacting.slowest
+        return self._requester.slowest
 
     async def visit(self, visit: Visit) -> None:
         """See a visit through: to a settlement, a document, or back into its queue."""
         host_id, host, task = visit.host_id, visit.host, visit.task
-        notes = self._notes[host_id]
+        context = self._host_contexts[host_id]
         if self._controls and self._held_back(visit):
             return
-        reason = self._intake.rules_of(task).may_enter(task.url, host, task.depth)
+        reason = self._admission.rules_of(task).may_enter(task.url, host, task.depth)
         if reason is not None:  # the rules were changed after it entered
             self._exclude(visit, reason)
             return
-        budgets = self._lessons.budgets
+        budgets = self._feedback.budgets
         if budgets is not None and (cut := budgets.verdict(visit)) is not None:
             self._exclude(visit, cut.reason, cut.detail)
             return
         if self._over_its_cap(visit):
             return
         now = self._clock.now()
-        if notes.trouble is not None and self._health.is_given_up(notes, now):
-            self._give_up(visit, notes.trouble.reason, now)
+        if context.trouble is not None and self._health.is_given_up(context, now):
+            self._give_up(visit, context.trouble.reason, now)
             return
-        canonical = taken_apart(task.url, host)
+        canonical = parse_canonical(task.url, host)
         origin = canonical.origin
-        if notes.hops and (hop := notes.hops.get(origin)) is not None and hop.host != host:
-            reason = await self._asking.ask_elsewhere(visit, notes, origin, hop)
+        if context.hops and (hop := context.hops.get(origin)) is not None and hop.host != host:
+            reason = await self._robots_fetcher.fetch_redirected(visit, context, origin, hop)
             if reason is not None:
-                self._settle(visit, self._landing.dead(host_id, task, reason, self._clock.now()))
+                self._settle(visit, self._disposition.dead(host_id, task, reason, self._clock.now()))
             return
-        way = await self._contacting.way_to(host, visit.address)
+        route = await self._requester.route_to(host, visit.address)
         now = self._clock.now()
-        if isinstance(way, NotNow):  # nothing is known against the URL, nor against its host
-            self._frontier.delay(host_id, way.until)
+        if isinstance(route, ResolveLater):  # nothing is known against the URL, nor against its host
+            self._frontier.delay(host_id, route.until)
             self._frontier.finish(visit, None, now, again=True)
-        elif isinstance(way, Failed):
-            self._no_way(visit, notes, way, now)
-        elif self._frontier.enter_address(visit, way.address, now):  # if not, the frontier has taken the visit back
-            answer = notes.robots.get(origin)
+        elif isinstance(route, Failed):
+            self._on_no_route(visit, context, route, now)
+        elif self._frontier.enter_address(visit, route.address, now):  # if not, the frontier has taken the visit back
+            answer = context.robots.get(origin)
             if answer is None or not is_current(answer, now):
-                reason = await self._asking.ask(visit, notes, origin, way)
+                reason = await self._robots_fetcher.ask(visit, context, origin, route)
                 if reason is not None:
-                    self._settle(visit, self._landing.dead(host_id, task, reason, self._clock.now()))
+                    self._settle(visit, self._disposition.dead(host_id, task, reason, self._clock.now()))
             elif answer.closed:
                 # Rules unknown until it is asked again: the host's URLs wait.
                 self._frontier.delay(host_id, answer.expires_at)
                 self._frontier.finish(visit, None, now, again=True)
             else:
-                await self._fetch_page(visit, notes, canonical, way, answer)
+                await self._fetch_page(visit, context, canonical, route, answer)
 
     def _held_back(self, visit: Visit) -> bool:
         """Whether the operator wants nothing of this host, for now or at all."""
@@ -182,7 +182,7 @@ class Visitor:
     # --- pages -----------------------------------------------------------------------------------
 
     async def _fetch_page(
-        self, visit: Visit, notes: HostContext, page: Canonical, way: Route, answer: RobotsAnswer
+        self, visit: Visit, context: HostContext, page: Canonical, route: Route, answer: RobotsAnswer
     ) -> None:
         assert answer.rules is not None
         verdict = answer.verdict(path_of(page.url))
@@ -198,39 +198,39 @@ class Visitor:
             return
         self._frontier.count_visit(visit)
         self._store.batch.page_requests[visit.domain_id] += 1
-        wants = None if visit.task.sitemap else self._hosts.of(visit.host).wants
-        contacting = self._contacting
-        conditions = self._recrawling.conditions(visit) if visit.task.previous is not None else ()
-        outcome = await contacting.ask(
-            visit.host_id, visit.host, visit.last_took, way, page.url, page.origin, wants, headers=conditions
+        wants = None if visit.task.sitemap else self._hosts.for_host(visit.host).wants
+        requester = self._requester
+        conditions = self._planner.conditions(visit) if visit.task.previous is not None else ()
+        outcome = await requester.ask(
+            visit.host_id, visit.host, visit.last_took, route, page.url, page.origin, wants, headers=conditions
         )
         now = self._clock.now()
-        if contacting.is_elsewhere(visit.host, way, outcome, now):
+        if requester.try_other_address(visit.host, route, outcome, now):
             self._frontier.count_visit(visit, -1)
             self._store.batch.page_requests[visit.domain_id] -= 1
-            contacting.unreached(visit, way, now)
+            requester.unreached(visit, route, now)
             return
-        self._lessons.asked(visit)
+        self._feedback.asked(visit)
         wait = requested_wait(outcome, now)
         if isinstance(outcome, Failed):
-            fate = self._judge(visit, notes, outcome.failure.value, now, RETRY_RULES[outcome.failure])
-            contacting.ended(visit, notes, way, outcome, now, crawl_delay, wait)
-            self._settle(visit, self._landing.failed(visit.host_id, visit.task, outcome, now, fate))
+            host_verdict = self._judge(visit, context, outcome.failure.value, now, RETRY_RULES[outcome.failure])
+            requester.ended(visit, context, route, outcome, now, crawl_delay, wait)
+            self._settle(visit, self._disposition.failed(visit.host_id, visit.task, outcome, now, host_verdict))
             return
         kind = status_class(outcome.status)
-        fate = _OWN
+        host_verdict = _OWN
         if kind is _RETRY:
-            fate = self._judge(visit, notes, "server_error", now, SERVER_ERROR)
+            host_verdict = self._judge(visit, context, "server_error", now, SERVER_ERROR)
         elif kind is not _RATE_LIMITED:
-            notes.trouble = None
-        contacting.ended(visit, notes, way, outcome, now, crawl_delay, wait)
-        self._tally.count(self._store.batch, "fetched")
-        self._tally.count(self._store.batch, "bytes", len(outcome.head) + len(outcome.wire_body))
-        self._tally.count(self._store.batch, f"status:{outcome.status // 100}xx")
-        notes.rate_limited = notes.rate_limited + 1 if kind is _RATE_LIMITED else 0
+            context.trouble = None
+        requester.ended(visit, context, route, outcome, now, crawl_delay, wait)
+        self._counters.count(self._store.batch, "fetched")
+        self._counters.count(self._store.batch, "bytes", len(outcome.head) + len(outcome.wire_body))
+        self._counters.count(self._store.batch, f"status:{outcome.status // 100}xx")
+        context.rate_limited = context.rate_limited + 1 if kind is _RATE_LIMITED else 0
         if kind is _DOCUMENT and wants is not None and not wants(outcome.status, outcome.headers):
             declared = outcome.headers.get("content-type", "")[:_MAX_DETAIL]
-            unwanted = self._landing.excluded(visit.host_id, visit.task, UNWANTED_TYPE, now, declared)
+            unwanted = self._disposition.excluded(visit.host_id, visit.task, UNWANTED_TYPE, now, declared)
             self._settle(visit, unwanted._replace(status=outcome.status, took=outcome.took))
         elif kind is _DOCUMENT:
             if outcome.truncated is not _DISCONNECT or not self._tried_again(visit, outcome, now):
@@ -238,17 +238,19 @@ class Visitor:
         elif kind is _REDIRECT:
             await self._redirect(visit, outcome, now)
         elif kind is StatusClass.NOT_MODIFIED and visit.task.previous is not None:
-            self._tally.count(self._store.batch, "not_modified")
-            kept = self._recrawling.not_modified(visit, outcome, now, self._limits.revisits)
+            self._counters.count(self._store.batch, "not_modified")
+            kept = self._planner.not_modified(visit, outcome, now, self._limits.revisits)
             self._settle(visit, kept, counted=True)
         else:
-            landed = self._landing.bad_status(visit.host_id, visit.task, outcome, wait, notes.rate_limited, now, fate)
+            landed = self._disposition.bad_status(
+                visit.host_id, visit.task, outcome, wait, context.rate_limited, now, host_verdict
+            )
             self._settle(visit, landed)
 
     def _tried_again(self, visit: Visit, response: Response, now: Instant) -> bool:
         """Whether a body that broke off is worth another try. After the last one, what there is of it is kept."""
         cut = Failed(Failure.INCOMPLETE_BODY, f"{len(response.wire_body)} bytes", response.took, contacted=True)
-        landed = self._landing.failed(visit.host_id, visit.task, cut, now, FailureScope.OWN)
+        landed = self._disposition.failed(visit.host_id, visit.task, cut, now, FailureScope.OWN)
         if landed.state is _QUEUED:
             self._settle(visit, landed)
         return landed.state is _QUEUED
@@ -258,51 +260,52 @@ class Visitor:
         if location is None:  # then what came with it is all there is
             self._on_document(Document(visit, response, now, "redirect_no_location"))
             return
-        target = self._intake.redirect(visit.task, location)
+        target = self._admission.redirect(visit.task, location)
         if isinstance(target, Refusal):
             reason = "redirect_bad_scheme" if target.reason == "bad_scheme" else target.reason
-            self._tally.count(self._store.batch, "excluded:" + reason)
-            landed = self._landing.redirected(visit.host_id, visit.task, response, target.shown, now, reason)
+            self._counters.count(self._store.batch, "excluded:" + reason)
+            landed = self._disposition.redirected(visit.host_id, visit.task, response, target.shown, now, reason)
             if reason == TOO_LONG:
                 landed = landed._replace(redirect_to=abbreviated(target.shown), long_links=(long_link(location),))
             self._settle(visit, landed, counted=True)
         elif target.url == visit.task.url or await self._came_from(visit, target):
             self._settle(
-                visit, self._landing.dead(visit.host_id, visit.task, "redirect_loop", now, response, target.url)
+                visit, self._disposition.dead(visit.host_id, visit.task, "redirect_loop", now, response, target.url)
             )
         elif visit.task.hops >= self._limits.max_redirects:
             self._settle(
-                visit, self._landing.dead(visit.host_id, visit.task, "too_many_redirects", now, response, target.url)
+                visit,
+                self._disposition.dead(visit.host_id, visit.task, "too_many_redirects", now, response, target.url),
             )
         else:
             batch = self._store.batch
             if isinstance(target, Candidate):
                 batch.candidates.append(target)
-            if (link := self._intake.redirect_link(visit, target)) is not None:
+            if (link := self._admission.redirect_link(visit, target)) is not None:
                 batch.links.append(link)
-            self._settle(visit, self._landing.redirected(visit.host_id, visit.task, response, target.url, now))
+            self._settle(visit, self._disposition.redirected(visit.host_id, visit.task, response, target.url, now))
 
     async def _came_from(self, visit: Visit, target: Candidate | Canonical) -> bool:
         """Whether the target is one of those whose redirects led here."""
         if isinstance(target, Candidate) or visit.task.hops == 0:
             return False
-        return self._intake.fingerprint_of(target.url, target.host) in await self._redirects_to(
+        return self._admission.fingerprint_of(target.url, target.host) in await self._redirects_to(
             visit.task.url_id, self._limits.max_redirects
         )
 
     # --- endings ---------------------------------------------------------------------------------
 
-    def _no_way(self, visit: Visit, notes: HostContext, failed: Failed, now: Instant) -> None:
+    def _on_no_route(self, visit: Visit, context: HostContext, failed: Failed, now: Instant) -> None:
         """The host saw nothing of us: its name does not resolve, or not to an address that may be dialled."""
         if failed.failure is Failure.BLOCKED_ADDRESS:
             self._exclude(visit, Failure.BLOCKED_ADDRESS.value, failed.detail)
             return
-        fate = self._judge(visit, notes, failed.failure.value, now, RETRY_RULES[failed.failure])
+        host_verdict = self._judge(visit, context, failed.failure.value, now, RETRY_RULES[failed.failure])
         self._frontier.finish(visit, None, now)
-        self._settle(visit, self._landing.failed(visit.host_id, visit.task, failed, now, fate))
+        self._settle(visit, self._disposition.failed(visit.host_id, visit.task, failed, now, host_verdict))
 
     def _judge(
-        self, visit: Visit, notes: HostContext, reason: str, now: Instant, rule: RetryRule
+        self, visit: Visit, context: HostContext, reason: str, now: Instant, rule: RetryRule
     ) -> FailureScope | Instant:
         """What a failure means for its URL, beside the URL's own tries: that it is kept until a moment at which its
         host is asked again, or given up with its host. Sees to it that the host is left alone until then."""
@@ -310,33 +313,33 @@ class Visitor:
             return FailureScope.OWN
         unreached = not rule.costs_try
         # A URL that fails again says more about itself than about its host.
-        counts = unreached or visit.task.tries == 0 or self._health.is_sick(notes)
-        if counts and self._health.failed(notes, reason, now, unreached=unreached):
+        counts = unreached or visit.task.tries == 0 or self._health.is_open(context)
+        if counts and self._health.failed(context, reason, now, unreached=unreached):
             return FailureScope.GIVEN_UP
-        if notes.trouble is None or not (unreached or self._health.is_sick(notes)):
+        if context.trouble is None or not (unreached or self._health.is_open(context)):
             return FailureScope.OWN
-        self._frontier.delay(visit.host_id, notes.trouble.until)
-        return notes.trouble.until
+        self._frontier.delay(visit.host_id, context.trouble.until)
+        return context.trouble.until
 
     def _give_up(self, visit: Visit, reason: str, now: Instant) -> None:
         """The host has been down for too long to be asked for this URL."""
         self._frontier.finish(visit, None, now)
-        self._settle(visit, self._landing.dead(visit.host_id, visit.task, reason, now))
+        self._settle(visit, self._disposition.dead(visit.host_id, visit.task, reason, now))
 
     def _exclude(self, visit: Visit, reason: str, detail: str | None = None) -> None:
         now = self._clock.now()
         self._frontier.finish(visit, None, now)
-        self._settle(visit, self._landing.excluded(visit.host_id, visit.task, reason, now, detail))
+        self._settle(visit, self._disposition.excluded(visit.host_id, visit.task, reason, now, detail))
 
     def _settle(self, visit: Visit, settlement: Settlement, *, counted: bool = False) -> None:
         """Hand a settlement to the open batch with the date of the next visit, and count it."""
         batch = self._store.batch
-        settlement = self._recrawling.settled(visit, settlement)
-        self._refreshing.settled(visit.task.previous, settlement, batch)
+        settlement = self._planner.settled(visit, settlement)
+        self._requeue.settled(visit.task.previous, settlement, batch)
         batch.settle(settlement)
-        self._lessons.settled(settlement)
+        self._feedback.settled(settlement)
         if settlement.reason is not None and not counted:
             kind = "excluded:" if settlement.state is UrlState.EXCLUDED else "error:"
-            self._tally.count(batch, kind + settlement.reason)
-        self._tally.moved(_QUEUED, settlement.state)
+            self._counters.count(batch, kind + settlement.reason)
+        self._counters.moved(_QUEUED, settlement.state)
         self._store.nudge()

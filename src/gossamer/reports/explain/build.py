@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 
-from gossamer.filter.canonical import taken_apart
+from gossamer.filter.canonical import parse_canonical
 from gossamer.filter.identity import Identities, IdentityRules
 from gossamer.filter.query_rules import minimised
 from gossamer.filter.rules import EntryRules
@@ -70,7 +70,7 @@ def build_story(
         known = replace(known, learnt=known.learnt._replace(age=max(0.0, now - modified)))
     # In minimised form the URL on record may be of another host than the one asked about: what counts is its own.
     host = form.host if known is None or facts.host is None else facts.host.host
-    page = taken_apart(form.url if known is None else known.url, host)
+    page = parse_canonical(form.url if known is None else known.url, host)
     url, depth = page.url, ASSUMED_DEPTH if known is None else known.depth
     entry = rules.entry.for_sitemaps() if facts.listing.sitemap else rules.entry
     verdicts = entry_verdicts(entry, url, host, depth)
