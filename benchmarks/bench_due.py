@@ -78,7 +78,7 @@ def crawling(*, reporting: bool) -> tuple[RecrawlPlanner, list[Visit]]:
     for n in range(HOSTS):
         host = HostKey(f"h{n}.test")
         text = HostChangeHistory(HostRates(100, 10.0), trust).to_text()
-        plans.begin(HostRecord(HostId(n), host, n, DomainFacts(), 1, NOW, 0.1, None, change_history=text))
+        plans.host_loaded(HostRecord(HostId(n), host, n, DomainFacts(), 1, NOW, 0.1, None, changing=text))
     chance = random.Random(1)
     visits = []
     for n in range(PAGES):
@@ -112,7 +112,7 @@ def per_decision(
             for visit, response in hundred:
                 act(plans, visit, response)
             now = Instant(now + 10.0)
-            plans.hand_over(Batch(), now, 0)
+            plans.before_commit(Batch(), now, 0)
             times.append((time.process_time() - start) / COMMIT * 1e6)
     return statistics.mean(map(min, took)), statistics.mean(map(statistics.median, took))
 

@@ -150,9 +150,9 @@ class Rig:
         """Give these hosts back queues, each with a few URLs."""
         records = {record.host_id: record for record in map(record_of, hosts)}
         for record in records.values():
-            self.host_contexts.begin(record, robots or [])
-        self.frontier.rewind()
-        while order := self.frontier.request_load(self.now):
+            self.host_contexts.host_loaded(record, robots or [])
+        self.frontier.look_again()
+        while order := self.frontier.load_order(self.now):
             for front in order.fronts:
                 entries = [(0.0, host_id) for host_id in records] if front.front == 0 else []
                 self.frontier.add_front(front.front, entries, math.inf, 0)

@@ -12,8 +12,8 @@ from gossamer.crawl.counters import Counters
 from gossamer.crawl.requeue import AT_ONCE, LOW_MARK, STANDSTILL, Requeue
 from gossamer.model.batch import Batch, Committed
 from gossamer.model.states import UrlState
-from gossamer.model.task import PreviousVisit
-from gossamer.model.units import Instant, Seconds
+from gossamer.model.task import PreviousVisit, Task, Visit
+from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Seconds, Url
 from gossamer.recrawl.budget import TOKENS
 from gossamer.recrawl.host_backlog import MAX_BACKLOG
 from gossamer.recrawl.planner import RecrawlPlanner
@@ -48,7 +48,7 @@ class Scene:
         batch, self.thread.batch = self.thread.batch, Batch()
         if batch.requeue is None:
             return 0
-        self.requeue.hand_over(batch, self.store.now)
+        self.requeue.before_commit(batch, self.store.now)
         committed: Committed = self.store.writer.commit(batch, self.store.now)
         self.requeue.committed(committed)
         return sum(n for _, n in committed.requeued)
@@ -56,10 +56,11 @@ class Scene:
     def visited(self, number: int, again: Instant | None = LONG, *, new: bool = False) -> None:
         """So many visits, each of which comes to a stored page."""
         before = None if new else PreviousVisit(1, 0, UrlState.STORED, None, Instant(START), b"x")
-        batch = self.thread.batch
+        task = Task(1, Fingerprint(1), Url("http://a.test/1"), 0, 0.0, 0.0, 1, 0, 0, before=before)
+        visit = Visit(HostId(1), HostKey("a.test"), 1, task, None, 0.1)
         for _ in range(number):
-            self.requeue.settled(before, settlement(1)._replace(available_at=again), batch)
-            self.counters.moved(UrlState.QUEUED, UrlState.STORED)
+            self.requeue.settled(visit, settlement(1)._replace(available_at=again), None, True)
+            self.counters.move(UrlState.QUEUED, UrlState.STORED)
 
 
 @pytest.fixture
@@ -180,7 +181,7 @@ def test_what_was_spent_of_a_budget_is_remembered(store: Store) -> None:
     scene = Scene(store, wishes)
     spent = scene.step()
     batch = Batch(settlements=[settlement(1)])
-    scene.requeue.hand_over(batch, store.now)
+    scene.requeue.before_commit(batch, store.now)
 
     again = Scene(store, wishes, batch.facts[TOKENS])
 

@@ -31,14 +31,14 @@ def knowing(trust: HostTrust, wishes: RecrawlSection | None = None) -> RecrawlPl
     """A crawl that was started again, and has known the host before."""
     plans = recrawling(wishes)
     text = HostChangeHistory(trust=trust).to_text()
-    plans.begin(HostRecord(HostId(1), HOST, 1, DomainFacts(), 1, NOW, 0.1, None, change_history=text))
+    plans.host_loaded(HostRecord(HostId(1), HOST, 1, DomainFacts(), 1, NOW, 0.1, None, changing=text))
     return plans
 
 
 def stored_trust(plans: RecrawlPlanner) -> HostTrust:
     batch = Batch()
-    plans.hand_over(batch, NOW, 0)
-    return HostChangeHistory.from_text(batch.change_histories[HostId(1)]).trust
+    plans.before_commit(batch, NOW, 0)
+    return HostChangeHistory.from_text(batch.changing[HostId(1)]).trust
 
 
 def gap(plans: RecrawlPlanner, asked: Visit, digest: bytes = b"d" * 20, **headers: str) -> float:
@@ -109,7 +109,7 @@ def test_a_report_brings_a_visit_forward_only_where_reports_have_proved_true() -
 def test_a_host_that_has_left_memory_is_not_believed() -> None:
     plans = knowing(REPORTING)
 
-    plans.end(HostId(1))
+    plans.host_retired(HostId(1))
 
     assert not plans.believes_reports_of(HOST)
 

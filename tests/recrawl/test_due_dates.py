@@ -120,7 +120,7 @@ def test_a_late_visit_to_a_dear_host_is_planned_at_its_price_and_told_with_what_
     usual = cheap.plan(visit(before), PAGE, NOW, "text/html", changed=False)
     planned = plans.plan(visit(before), PAGE, NOW, "text/html", changed=False)
     batch = Batch()
-    plans.hand_over(batch, NOW, 0)
+    plans.before_commit(batch, NOW, 0)
 
     assert usual.gap is not None and planned.gap is not None
     assert planned.gap > 1.5 * usual.gap
@@ -138,7 +138,7 @@ def test_a_host_that_has_a_price_of_its_own_on_record_goes_on_with_it() -> None:
     plans = recrawling()
     text = HostChangeHistory().to_text(3 * plans.price.price)
 
-    plans.begin(HostRecord(A, HOST, 1, DomainFacts(), 1, NOW, 0.1, None, change_history=text))
+    plans.host_loaded(HostRecord(A, HOST, 1, DomainFacts(), 1, NOW, 0.1, None, changing=text))
 
     assert plans.lines.prices.of(A, plans.price.price) == 3 * plans.price.price
 

@@ -111,12 +111,10 @@ def test_a_host_whose_validator_stays_when_its_document_changes_is_not_asked_by_
 
     assert plans.conditions(visit(before)) == ()
     batch = Batch()
-    plans.hand_over(batch, NOW, 0)
+    plans.before_commit(batch, NOW, 0)
     again = recrawling()
-    again.begin(
-        HostRecord(
-            HostId(1), HOST, 1, DomainFacts(), 1, NOW, 0.1, None, change_history=batch.change_histories[HostId(1)]
-        )
+    again.host_loaded(
+        HostRecord(HostId(1), HOST, 1, DomainFacts(), 1, NOW, 0.1, None, changing=batch.changing[HostId(1)])
     )
     assert again.conditions(visit(before)) == ()
 
@@ -214,7 +212,7 @@ def test_the_demand_is_always_the_sum_over_what_is_planned() -> None:
             rate_shape=planned.rate_shape,
             rate_span=planned.rate_span,
         )
-        plans.hand_over(Batch(settlements=[settlement(UrlState.STORED)]), now, 0)
+        plans.before_commit(Batch(settlements=[settlement(UrlState.STORED)]), now, 0)
 
     asked_for = sum(DAY / (page.planned_gap or 0.0) for page in pages.values())
     assert plans.price.demand == pytest.approx(asked_for, rel=1e-6)
@@ -241,7 +239,7 @@ def test_with_a_budget_the_price_moves_until_no_more_is_asked_for() -> None:
             rate_span=planned.rate_span,
         )
         due.append((planned.at, number))
-        plans.hand_over(Batch(settlements=[settlement(UrlState.STORED)]), now, 0)
+        plans.before_commit(Batch(settlements=[settlement(UrlState.STORED)]), now, 0)
 
     assert plans.price.demand == pytest.approx(5.0, rel=0.25)
 
@@ -262,7 +260,7 @@ def test_what_is_known_of_a_host_survives_being_written_down() -> None:
     plans = recrawling()
     plans.plan(visit(past()), PAGE, NOW, "text/html", changed=True)
     batch = Batch()
-    plans.hand_over(batch, NOW, 0)
+    plans.before_commit(batch, NOW, 0)
 
     known = HostChangeHistory.from_text(batch.change_histories[HostId(1)])
 

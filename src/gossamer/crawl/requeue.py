@@ -9,16 +9,19 @@ lines may be longer. And if what is queued hardly moves, because all of it is on
 """
 
 import math
+from collections.abc import Sequence
 from typing import Final
 
 from gossamer.config.sections import RecrawlSection
 from gossamer.crawl.counters import Counters
-from gossamer.model.batch import Batch, Committed
+from gossamer.crawl.observers import NullObserver
+from gossamer.model.batch import Batch, Committed, RobotsRecord
+from gossamer.model.document import ProcessedDocument
 from gossamer.model.requeue import DueCursor, RequeueOrder
 from gossamer.model.settlement import Settlement
 from gossamer.model.states import UrlState
-from gossamer.model.task import PreviousVisit
-from gossamer.model.units import Instant, Seconds
+from gossamer.model.task import HostRecord, Visit
+from gossamer.model.units import HostId, Instant, Seconds
 from gossamer.recrawl.budget import PACE, TOKENS, RefreshBudget, VisitRates
 from gossamer.recrawl.host_backlog import MAX_BACKLOG
 from gossamer.recrawl.planner import REFRESHING, RecrawlPlanner
@@ -46,7 +49,7 @@ def _least_gap(wishes: RecrawlSection) -> Seconds | None:
     return Seconds(max(wishes.shortest, *(rule.shortest or 0.0 for rule in wishes.rules), 0.0))
 
 
-class Requeue:
+class Requeue(NullObserver):
     """Owned by the event loop. `look_at` says when `order` has something to decide; the caller waits for that."""
 
     def __init__(
@@ -221,7 +224,7 @@ class Requeue:
         queued = 0
         for state, n in committed.requeued:
             queued += n
-            self._counters.queued_again(state, n)
+            self._counters.move(state, _QUEUED, n)
             if state is UrlState.STORED:
                 for counts in (self._counters.total, self._counters.run):
                     counts[REFRESHING] += n
@@ -256,9 +259,17 @@ class Requeue:
         else:
             self._done = True
 
-    def settled(self, before: PreviousVisit | None, settlement: Settlement, batch: Batch) -> None:
-        """What came of any visit: of one to a new URL or of one that was queued again."""
-        date = settlement.available_at
+    def host_loaded(self, record: HostRecord, robots: Sequence[RobotsRecord]) -> None:
+        self.planner.host_loaded(record)
+
+    def host_retired(self, host_id: HostId) -> None:
+        self.planner.host_retired(host_id)
+
+    def settled(
+        self, visit: Visit, settlement: Settlement, document: ProcessedDocument | None, requested: bool
+    ) -> None:
+        """A visit to a new URL, or to one that was requeued, has been settled."""
+        before, date = visit.task.before, settlement.available_at
         if settlement.state is _QUEUED:
             return
         if date is not None and date < self._next:
@@ -273,9 +284,9 @@ class Requeue:
             self._moved += 1
             lines = self.planner.lines
             lines.served(settlement.host_id, settlement.at)
-            self._counters.count(batch, "refreshed")
+            self._counters.count(self._store.batch, "refreshed")
             if before.state is _STORED:
-                self._counters.count(batch, REFRESHING, -1)
+                self._counters.count(self._store.batch, REFRESHING, -1)
             if self._waiting - lines.held_up < LOW_MARK:
                 self.next_check_at = min(self.next_check_at, self._next)
 
@@ -287,10 +298,10 @@ class Requeue:
             self.next_check_at = 0.0
         return self.is_over
 
-    def hand_over(self, batch: Batch, now: Instant) -> None:
+    def before_commit(self, batch: Batch, now: Instant) -> None:
         """Remember what was learnt and what may be spent, with a batch that is about to be committed."""
-        self.planner.hand_over(batch, now, self._counters.total["state:queued"] - self._waiting)
-        if (batch.requeue is not None or batch.settlements) and (text := self._allowance.to_text()) is not None:
+        self.planner.before_commit(batch, now, self._counters.total["state:queued"] - self._waiting)
+        if (batch.again is not None or batch.settlements) and (text := self._allowance.to_text()) is not None:
             batch.facts[TOKENS] = text
         if batch.settlements:
             self.pace.fold(now)

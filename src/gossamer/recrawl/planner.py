@@ -132,7 +132,7 @@ class RecrawlPlanner:
 
     # --- hosts ------------------------------------------------------------------------------------
 
-    def begin(self, record: HostRecord) -> None:
+    def host_loaded(self, record: HostRecord) -> None:
         """A host has got a back queue; this is what the store remembers."""
         self._ids[record.host] = record.host_id
         self._names[record.host_id] = record.host
@@ -140,7 +140,7 @@ class RecrawlPlanner:
             known = self._hosts[record.host_id] = HostChangeHistory.from_text(record.change_history)
             self.lines.prices.remember(record.host_id, known.price)
 
-    def end(self, host_id: HostId) -> None:
+    def host_retired(self, host_id: HostId) -> None:
         """It has given that up, and everything of it is committed."""
         self._hosts.pop(host_id, None)
         self.lines.left(host_id)
@@ -185,7 +185,7 @@ class RecrawlPlanner:
         """Whether the price of a visit follows a budget."""
         return self._moves
 
-    def hand_over(self, batch: Batch, now: Instant, waiting: int) -> None:
+    def before_commit(self, batch: Batch, now: Instant, waiting: int) -> None:
         """Put what was learnt into a batch that is about to be committed. `waiting`: URLs never visited so far."""
         if self._changed:
             own = self.lines.prices.of

@@ -12,9 +12,10 @@ from typing import Any
 
 import uvloop
 
-from gossamer.backends.sqlite.database import fact, open_for_reading
 from gossamer.config.load import Config
 from gossamer.config.sections import ServiceSection
+from gossamer.crawl.run.directory import holds_crawl
+from gossamer.crawl.run.opener import open_part
 from gossamer.crawl.run.session import Session, session
 from gossamer.crawl.run.signals import Interrupts
 from gossamer.errors import UsageError
@@ -184,10 +185,10 @@ def sights_of(opened: Session, config: Config) -> LiveProbes:
 
 def orders_in(directory: Path) -> Overrides:
     """What was ordered the last time; nothing in a directory without a crawl."""
-    if not (directory / "crawl.db").exists():
+    if not holds_crawl(directory):
         return Overrides()
-    with closing(open_for_reading(directory / "crawl.db")) as db:
-        return from_text(fact(db, FACT))
+    with closing(open_part(directory)) as reader:
+        return from_text(reader.status.fact(FACT))
 
 
 def policy_for(section: ServiceSection, token: str) -> Policy:

@@ -9,12 +9,13 @@ import pytest
 
 from gossamer.backends.sqlite.database import open_for_writing
 from gossamer.backends.sqlite.driver import SqliteDatabase
-from gossamer.backends.sqlite.reports import HOST_SORTS, HostFilter, host_rows, number_of_hosts
+from gossamer.backends.sqlite.reports import host_rows, number_of_hosts
 from gossamer.errors import DiskFull
 from gossamer.model.batch import Batch, BulkChange
 from gossamer.model.requeue import RequeueOrder
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant, Seconds
+from gossamer.reports.records import HOST_SORTS, HostFilter
 from gossamer.store.table.bulk_changes import drop_dead, requeue_dead
 from tests.backends.sqlite.sqlite_store import START, Store, candidate, settlement
 
@@ -119,7 +120,7 @@ def test_hosts_come_in_the_order_that_their_rows_say(store: Store, sort: str) ->
     for step in range(30):
         commit_some(store, chance, step, hosts_of(store))
     store.writer_db.execute("UPDATE hosts SET next_contact = id % 3")
-    key = HOST_SORTS[sort].key
+    key = HOST_SORTS[sort]
 
     rows = host_rows(store.db, HostFilter(), sort)
 

@@ -13,6 +13,7 @@ from gossamer.crawl.counters import Counters
 from gossamer.model.batch import Batch, BulkChange
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostId, Instant
+from gossamer.reports.records import Json
 from gossamer.store.table.bulk_changes import carry_out_at_rest
 from tests.backends.sqlite.sqlite_store import START, Store, candidate, settlement
 
@@ -39,7 +40,7 @@ def states_of(store: Store) -> dict[str, int]:
     return {UrlState(int(str(state))).word: int(str(n)) for state, n in rows}
 
 
-def check_counters(store: Store) -> reports.Json:
+def check_counters(store: Store) -> Json:
     found = reports.status(store.db)
     states = found["states"]
     assert isinstance(states, dict)
@@ -51,8 +52,8 @@ def test_what_is_given_back_is_not_counted_as_excluded_any_more(store: Store) ->
     tally = Counters(dict(store.db.execute("SELECT name, value FROM counters")))
     order = BulkChange((1, 2, 3, 5), UrlState.EXCLUDED, UrlState.QUEUED, reasons=("depth_limit",))
 
-    committed = store.writer.commit(Batch(bulk_changes=[order]), store.now)
-    tally.ordered(committed.bulk_counts)
+    committed = store.writer.commit(Batch(orders=[order]), store.now)
+    tally.committed(committed)
 
     assert order.changed == 2
     assert committed.restored_hosts == {HostId(1)}
@@ -66,7 +67,7 @@ def test_what_is_dropped_is_counted_with_its_reason(store: Store) -> None:
     committed = store.writer.commit(
         Batch(bulk_changes=[BulkChange((4,), UrlState.DEAD, UrlState.EXCLUDED, (), "dropped")]), store.now
     )
-    tally.ordered(committed.bulk_counts)
+    tally.committed(committed)
 
     expected = {"depth_limit": 2, "host_dropped": 1, "dropped": 1}
     assert check_counters(store)["excluded"] == expected == tally.by_reason("excluded")
