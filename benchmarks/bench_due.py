@@ -78,7 +78,7 @@ def crawling(*, reporting: bool) -> tuple[RecrawlPlanner, list[Visit]]:
     for n in range(HOSTS):
         host = HostKey(f"h{n}.test")
         text = HostChangeHistory(HostRates(100, 10.0), trust).to_text()
-        plans.host_loaded(HostRecord(HostId(n), host, n, DomainFacts(), 1, NOW, 0.1, None, changing=text))
+        plans.host_loaded(HostRecord(HostId(n), host, n, DomainFacts(), 1, NOW, 0.1, None, change_history=text))
     chance = random.Random(1)
     visits = []
     for n in range(PAGES):

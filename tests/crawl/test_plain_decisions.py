@@ -201,7 +201,9 @@ def test_decisions_are_those_of_the_plain_definition() -> None:
         page.at, page.modified, page.planned, page.visits = seen.now, seen.modified, plan, page.visits + 1
     batch = Batch()
     plans.before_commit(batch, START, 0)
-    assert [HostChangeHistory.from_text(batch.changing[HostId(host)]).trust for host in range(HOSTS)] == plain.trust
+    assert [
+        HostChangeHistory.from_text(batch.change_histories[HostId(host)]).trust for host in range(HOSTS)
+    ] == plain.trust
     assert [trust.believes_modified for trust in plain.trust] == [True, True, False, False, False, False]
     assert [trust.recall > 0.5 for trust in plain.trust] == [False, False, False, True, True, False]
     assert between > VISITS / 2

@@ -56,7 +56,7 @@ class Scene:
     def visited(self, number: int, again: Instant | None = LONG, *, new: bool = False) -> None:
         """So many visits, each of which comes to a stored page."""
         before = None if new else PreviousVisit(1, 0, UrlState.STORED, None, Instant(START), b"x")
-        task = Task(1, Fingerprint(1), Url("http://a.test/1"), 0, 0.0, 0.0, 1, 0, 0, before=before)
+        task = Task(1, Fingerprint(1), Url("http://a.test/1"), 0, 0.0, 0.0, 1, 0, 0, previous=before)
         visit = Visit(HostId(1), HostKey("a.test"), 1, task, None, 0.1)
         for _ in range(number):
             self.requeue.settled(visit, settlement(1)._replace(available_at=again), None, True)

@@ -31,14 +31,14 @@ def knowing(trust: HostTrust, wishes: RecrawlSection | None = None) -> RecrawlPl
     """A crawl that was started again, and has known the host before."""
     plans = recrawling(wishes)
     text = HostChangeHistory(trust=trust).to_text()
-    plans.host_loaded(HostRecord(HostId(1), HOST, 1, DomainFacts(), 1, NOW, 0.1, None, changing=text))
+    plans.host_loaded(HostRecord(HostId(1), HOST, 1, DomainFacts(), 1, NOW, 0.1, None, change_history=text))
     return plans
 
 
 def stored_trust(plans: RecrawlPlanner) -> HostTrust:
     batch = Batch()
     plans.before_commit(batch, NOW, 0)
-    return HostChangeHistory.from_text(batch.changing[HostId(1)]).trust
+    return HostChangeHistory.from_text(batch.change_histories[HostId(1)]).trust
 
 
 def gap(plans: RecrawlPlanner, asked: Visit, digest: bytes = b"d" * 20, **headers: str) -> float:

@@ -195,8 +195,8 @@ def test_a_url_with_a_full_backlog_ahead_of_it_comes_later_and_keeps_its_plan(pa
 def test_behind_a_backlog_a_url_that_is_overdue_waits_longer_than_one_that_has_just_become_due() -> None:
     judge = dates(backlogs=HostBacklogs(Instant(NOW - 30 * DAY)))
 
-    just_due = judge.when_due(due(), ROOM, NOW)
-    overdue = judge.when_due(due(planned=13.5 * DAY), ROOM, NOW)
+    just_due = judge.when_due(due(), MAX_BACKLOG, NOW)
+    overdue = judge.when_due(due(planned_gap=13.5 * DAY), MAX_BACKLOG, NOW)
 
     assert just_due is not None
     assert overdue is not None
@@ -217,7 +217,7 @@ def test_a_page_is_planned_again_where_that_is_sooner() -> None:
 
 def test_a_page_that_changes_often_is_planned_sooner_than_one_that_seldom_does() -> None:
     often, seldom = (
-        dates().plan_anew(due(planned=300 * DAY, one=one, two=two)) for one, two in ((20.0, 200.0), (1.0, 200.0))
+        dates().plan_anew(due(planned_gap=300 * DAY, one=one, two=two)) for one, two in ((20.0, 200.0), (1.0, 200.0))
     )
 
     assert often is not None

@@ -138,7 +138,7 @@ def test_a_host_that_has_a_price_of_its_own_on_record_goes_on_with_it() -> None:
     plans = recrawling()
     text = HostChangeHistory().to_text(3 * plans.price.price)
 
-    plans.host_loaded(HostRecord(A, HOST, 1, DomainFacts(), 1, NOW, 0.1, None, changing=text))
+    plans.host_loaded(HostRecord(A, HOST, 1, DomainFacts(), 1, NOW, 0.1, None, change_history=text))
 
     assert plans.lines.prices.of(A, plans.price.price) == 3 * plans.price.price
 

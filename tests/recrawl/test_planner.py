@@ -114,7 +114,9 @@ def test_a_host_whose_validator_stays_when_its_document_changes_is_not_asked_by_
     plans.before_commit(batch, NOW, 0)
     again = recrawling()
     again.host_loaded(
-        HostRecord(HostId(1), HOST, 1, DomainFacts(), 1, NOW, 0.1, None, changing=batch.changing[HostId(1)])
+        HostRecord(
+            HostId(1), HOST, 1, DomainFacts(), 1, NOW, 0.1, None, change_history=batch.change_histories[HostId(1)]
+        )
     )
     assert again.conditions(visit(before)) == ()
 

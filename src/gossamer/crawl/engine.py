@@ -349,15 +349,15 @@ class Engine(NullObserver):
         for host in loaded.hosts:
             if host.record is not None:
                 self.observers.host_loaded(host.record, host.robots)
-            self._frontier.loaded_host(host.host_id, host.record, host.classes, loaded.number, now)
-        self._frontier.load_ends()
+            self._frontier.add_host(host.host_id, host.record, host.classes, loaded.number, now)
+        self._frontier.end_load()
 
     # --- commits -----------------------------------------------------------------------------------
 
     def committed(self, committed: Committed) -> None:
         """The engine is the last observer: everything else knows of the commit when visits are started."""
         self._looked_again = False
-        self._frontier.committed(committed)
+        self._frontier.on_commit(committed)
         self.pump()
 
     # --- running -----------------------------------------------------------------------------------

@@ -269,7 +269,7 @@ class Requeue(NullObserver):
         self, visit: Visit, settlement: Settlement, document: ProcessedDocument | None, requested: bool
     ) -> None:
         """A visit to a new URL, or to one that was requeued, has been settled."""
-        before, date = visit.task.before, settlement.available_at
+        before, date = visit.task.previous, settlement.available_at
         if settlement.state is _QUEUED:
             return
         if date is not None and date < self._next:
@@ -301,7 +301,7 @@ class Requeue(NullObserver):
     def before_commit(self, batch: Batch, now: Instant) -> None:
         """Remember what was learnt and what may be spent, with a batch that is about to be committed."""
         self.planner.before_commit(batch, now, self._counters.total["state:queued"] - self._waiting)
-        if (batch.again is not None or batch.settlements) and (text := self._allowance.to_text()) is not None:
+        if (batch.requeue is not None or batch.settlements) and (text := self._allowance.to_text()) is not None:
             batch.facts[TOKENS] = text
         if batch.settlements:
             self.pace.fold(now)

@@ -18,7 +18,7 @@ from gossamer.model.url_record import MAX_STEPS, DomainFact, Facts, HostFact, Re
 from gossamer.observe import formatting
 from gossamer.recrawl.change_hints import FEEDS, HUB_WEIGHT, HostChangeHistory
 from gossamer.recrawl.price import price_from
-from gossamer.recrawl.rules import NEVER_AGAIN, PageFacts, prior_of, standing_of
+from gossamer.recrawl.rules import NEVER_AGAIN, PageFacts, page_status, prior_of
 from gossamer.reports.all_workers import WorkerStore
 from gossamer.reports.explain.build import CrawlRules, build_story, refused
 from gossamer.reports.explain.recrawl import Basis, RecrawlTerms

@@ -52,7 +52,7 @@ def test_what_is_given_back_is_not_counted_as_excluded_any_more(store: Store) ->
     tally = Counters(dict(store.db.execute("SELECT name, value FROM counters")))
     order = BulkChange((1, 2, 3, 5), UrlState.EXCLUDED, UrlState.QUEUED, reasons=("depth_limit",))
 
-    committed = store.writer.commit(Batch(orders=[order]), store.now)
+    committed = store.writer.commit(Batch(bulk_changes=[order]), store.now)
     tally.committed(committed)
 
     assert order.changed == 2

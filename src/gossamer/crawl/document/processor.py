@@ -177,7 +177,7 @@ class DocumentProcessor:
         capture = Capture(opened.document.response, _wire_digest(opened)) if self._revisits else None
         reason = self._soft_404(opened, None, owner)
         settlement = self._settlement_of(opened, UrlState.DUPLICATE, capture, None, owner, reason)
-        return ProcessedDocument(settlement, [], None, Counter(), opened.document.visit.task.before)
+        return ProcessedDocument(settlement, [], None, Counter(), opened.document.visit.task.previous)
 
     def _soft_404(self, opened: DecodedDocument, title: str | None, same_as: int | None) -> str | None:
         visit, size = opened.document.visit, len(opened.payload.body)

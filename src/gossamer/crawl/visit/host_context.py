@@ -95,7 +95,7 @@ class HostContexts(NullObserver):
 
     def committed(self, committed: Committed) -> None:
         """Forget the failures of hosts to which an operator has given URLs back."""
-        for host_id in committed.forgiven:
+        for host_id in committed.restored_hosts:
             if (context := self._hosts.get(host_id)) is not None:
                 context.trouble = None
 

@@ -22,7 +22,7 @@ from gossamer.filter.canonical import Canonical, Refusal, parse_canonical
 from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.retries import RETRY_RULES, SERVER_ERROR, RetryRule, StatusClass, status_class
 from gossamer.model.document import Document
-from gossamer.model.formats import abbreviated, long_link
+from gossamer.model.formats import long_link
 from gossamer.model.outcome import Failed, Failure, Response, Truncation
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate, Visit
@@ -266,7 +266,7 @@ class Visitor:
             self._counters.count(self._store.batch, "excluded:" + reason)
             landed = self._disposition.redirected(visit.host_id, visit.task, response, target.shown, now, reason)
             if reason == TOO_LONG:
-                landed = landed._replace(redirect_to=shown(target.shown), long_links=(long_link(location),))
+                landed = landed._replace(redirect_to=abbreviated(target.shown), long_links=(long_link(location),))
             self._settler.settle(visit, landed, counted=True, requested=True)
         elif target.url == visit.task.url or await self._came_from(visit, target):
             self._settler.settle(
