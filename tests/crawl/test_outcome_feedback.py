@@ -182,7 +182,7 @@ def test_soft_404_evidence_is_stored_with_the_commit_and_recalled_with_the_host(
 
     recalled = Soft404Detector()
     restarted = trapped(TrapPolicy(), recalled)
-    restarted.host_loaded(record(soft_missing=batch.soft_404s[HOST_ID]), [])
+    restarted.host_loaded(record(soft_404=batch.soft_404s[HOST_ID]), [])
 
     assert again.soft_404s == {}
     assert recalled.leads_home(HOST_ID, "http://a.test/next", "http://a.test/")

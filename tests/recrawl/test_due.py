@@ -89,7 +89,7 @@ def test_a_page_of_which_nothing_is_known_yet_is_visited_for_a_report() -> None:
 
 
 def test_half_an_estimate_counts_as_none() -> None:
-    assert dates().when_reported(reported(one=1000.0, two=None)) == MODIFIED
+    assert dates().when_reported(reported(rate_shape=1000.0, rate_span=None)) == MODIFIED
 
 
 @pytest.mark.parametrize(("mime", "fixed"), [("text/html", True), ("text/plain", False), (None, False)])
@@ -217,7 +217,8 @@ def test_a_page_is_planned_again_where_that_is_sooner() -> None:
 
 def test_a_page_that_changes_often_is_planned_sooner_than_one_that_seldom_does() -> None:
     often, seldom = (
-        dates().plan_anew(due(planned_gap=300 * DAY, one=one, two=two)) for one, two in ((20.0, 200.0), (1.0, 200.0))
+        dates().plan_anew(due(planned_gap=300 * DAY, rate_shape=one, rate_span=two))
+        for one, two in ((20.0, 200.0), (1.0, 200.0))
     )
 
     assert often is not None

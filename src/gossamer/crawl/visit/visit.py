@@ -22,7 +22,7 @@ from gossamer.filter.canonical import Canonical, Refusal, parse_canonical
 from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.retries import RETRY_RULES, SERVER_ERROR, RetryRule, StatusClass, status_class
 from gossamer.model.document import Document
-from gossamer.model.formats import long_link
+from gossamer.model.formats import abbreviated, long_link
 from gossamer.model.outcome import Failed, Failure, Response, Truncation
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate, Visit
