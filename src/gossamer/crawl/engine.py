@@ -34,9 +34,9 @@ from gossamer.frontier.selector import Load
 from gossamer.model.batch import Committed, RetiredHost
 from gossamer.model.loads import Loaded, LoadRequest
 from gossamer.model.queue_depth import QueueDepth
+from gossamer.model.requeue import REFRESHING
 from gossamer.model.task import Visit
 from gossamer.model.units import Instant, Seconds
-from gossamer.recrawl.planner import REFRESHING
 from gossamer.seen.tiers import SeenTest
 from gossamer.store.ports import TaskSource
 from gossamer.store.threads import ReaderThread, WriterThread

@@ -20,7 +20,7 @@ from gossamer.filter.canonical import Canonical
 from gossamer.model.document import Document, ProcessedDocument
 from gossamer.model.formats import LongLink
 from gossamer.model.outcome import Failure, Response
-from gossamer.model.settlement import Capture, PageLinks, Settlement
+from gossamer.model.settlement import MAX_VALIDATOR_CHARS, Capture, PageLinks, Settlement
 from gossamer.model.states import NEAR_DUPLICATE, UrlState
 from gossamer.model.task import Candidate
 from gossamer.model.units import Url
@@ -29,7 +29,6 @@ from gossamer.recrawl.planner import NEVER, RecrawlPlanner
 TOO_LONG_TO_READ = "parse_limit"
 # Looking a member up costs as much as a call, and these are asked for with every page.
 _STORED, _DUPLICATE, _EXCLUDED = UrlState.STORED, UrlState.DUPLICATE, UrlState.EXCLUDED
-_MAX_VALIDATOR = 512  # characters of an ETag or Last-Modified worth keeping
 
 
 class DecodedDocument(NamedTuple):
@@ -99,7 +98,7 @@ class DocumentProcessor:
 
     def owner_of(self, opened: DecodedDocument) -> Known[int] | Unknown:
         """The URL whose document this is already, as far as memory knows."""
-        return self._contents.look(opened.digest)
+        return self._contents.check(opened.digest)
 
     def is_large(self, opened: DecodedDocument) -> bool:
         return is_large(opened.payload.body)
@@ -168,7 +167,7 @@ class DocumentProcessor:
         before = document.visit.task.previous
         assert before is not None and self._planner is not None
         capture = Capture(document.response, _wire_digest(opened)) if self._revisits else None
-        kept = self._planner.unchanged(document.visit, before, document.response, document.finished, capture)
+        kept = self._planner.settle_unchanged(document.visit, before, document.response, document.finished, capture)
         return ProcessedDocument(kept, [], None, Counter(), before)
 
     def duplicate(self, opened: DecodedDocument, owner: int) -> ProcessedDocument:
@@ -247,9 +246,9 @@ class DocumentProcessor:
         signature = page.signature if page else None
         planner, planned = self._planner, NEVER
         if planner is not None and state is _EXCLUDED:
-            planner.left_out(visit)
+            planner.plan_no_visit(visit)
         elif planner is not None:
-            planned = planner.document(visit, response, finished, mime, digest, signature, near is not None)
+            planned = planner.plan_document(visit, response, finished, mime, digest, signature, near is not None)
             signature = planned.signature or signature
         return Settlement(
             visit.host_id,
@@ -297,4 +296,4 @@ def _mime(content_type: str | None) -> str | None:
 
 
 def _validator(value: str | None) -> str | None:
-    return value if value is not None and len(value) <= _MAX_VALIDATOR else None
+    return value if value is not None and len(value) <= MAX_VALIDATOR_CHARS else None

@@ -196,7 +196,7 @@ class Crawl:
         self.admission.change_rules(rules_for(config, parse_scope(config.scope).with_seeds(self.scope_seeds)))
         self.hosts.replace_with(hosts)
         requeue = self.engine.requeue
-        requeue.planner.change_to(config.recrawl, recrawls, opening_price_for(config))
+        requeue.planner.reconfigure(config.recrawl, recrawls, opening_price_for(config))
         requeue.change_to(config.recrawl, self.clock.now())
         self.engine.pump_soon()
 
@@ -302,10 +302,10 @@ def _assemble(
         domain_of,
         ordering,
         clock,
-        when_reported=planner.dates.when_reported,
-        when_due=planner.dates.when_due,
+        when_reported=planner.dates.date_of_reported,
+        when_due=planner.dates.postpone,
         part=part,
-        plan_anew=planner.dates.plan_anew,
+        plan_anew=planner.dates.replan,
     )
     reading = open_reader(directory.database)
     loader, reads = TableLoader(reading), ReaderThread()
@@ -371,7 +371,7 @@ def _assemble(
         wishes=config.sitemaps,
         agent=config.robots_agent,
         ask=lambda url_id, host_id: reads.ask(loader.sitemap_facts, url_id, host_id),
-        believes=planner.believes_reports_of,
+        believes=planner.trusts_reports_of,
     )
     requester = Requester(
         frontier=frontier,

@@ -10,7 +10,7 @@ from typing import Self
 
 from gossamer.fetch.dns.answer import MAX_ADDRESSES
 from gossamer.model.outcome import Failure
-from gossamer.model.units import HostKey, Instant, Seconds
+from gossamer.model.units import DAY, HostKey, Instant, Seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class CacheLimits:
     floor: Seconds = Seconds(30.0)
     ceiling: Seconds = Seconds(3600.0)
     absent: Seconds = Seconds(300.0)  # no such name, or no address
-    stale: Seconds = Seconds(24 * 3600.0)  # how long past its time an address may stand in while DNS is down
+    stale: Seconds = Seconds(DAY)  # how long past its time an address may stand in while DNS is down
     hosts: int = 100_000
 
 
