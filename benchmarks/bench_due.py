@@ -14,7 +14,7 @@ from email.utils import formatdate
 from pathlib import Path
 
 from gossamer.backends.sqlite.database import named_queries, open_for_writing
-from gossamer.backends.sqlite.writer import SqliteWriter
+from gossamer.backends.sqlite.driver import open_writer
 from gossamer.clock import VirtualClock
 from gossamer.config.policies import recrawl_rules_of
 from gossamer.config.sections import RecrawlSection
@@ -35,6 +35,7 @@ from gossamer.recrawl.policy import DAY
 from gossamer.recrawl.price import price_from
 from gossamer.recrawl.visit_value import value
 from gossamer.store.ports import Location
+from gossamer.store.table.writer import TableWriter
 
 NOW = Instant(1.8e9)
 SIZES = (1_000_000, 5_000_000)
@@ -186,7 +187,7 @@ class Table:
         self.found: list[float] = []  # CPU microseconds for a URL
         self.queued: list[float] = []
         self._sql = named_queries("queries.sql")["due_again"]
-        self._writer = SqliteWriter(path, NoCaptures(), host_rows, Mercator(), VirtualClock(NOW))
+        self._writer = TableWriter(open_writer(path), NoCaptures(), host_rows, Mercator(), VirtualClock(NOW))
         self._db = open_for_writing(path)
 
     def plan(self) -> str:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.backends.sqlite.requeue import LOOK_AHEAD
 from gossamer.config.policies import recrawl_rules_of
 from gossamer.config.sections import RecrawlRuleSection, RecrawlSection
 from gossamer.crawl.counters import Counters
@@ -21,6 +20,7 @@ from gossamer.recrawl.planner import RecrawlPlanner
 from gossamer.recrawl.policies import RECRAWL_POLICIES
 from gossamer.recrawl.policy import DAY
 from gossamer.recrawl.price import price_from
+from gossamer.store.table.requeue import LOOK_AHEAD
 from gossamer.store.threads import WriterThread
 from tests.backends.sqlite.sqlite_store import START, Store, candidate, settlement
 

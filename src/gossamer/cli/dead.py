@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable
 
 from gossamer.backends.sqlite import all_workers
-from gossamer.backends.sqlite.operator import drop_dead, requeue_dead
+from gossamer.backends.sqlite.driver import SqliteDatabase
 from gossamer.backends.sqlite.pages import DeadFilter, Json
 from gossamer.backends.sqlite.reports import queue_order
 from gossamer.cli import argparse_types as given
@@ -15,6 +15,7 @@ from gossamer.cli.open_crawl import Piece, add_directory_option, directory_of, h
 from gossamer.clock import clock_of
 from gossamer.config.policies import ordering_for
 from gossamer.observe import formatting
+from gossamer.store.table.bulk_changes import drop_dead, requeue_dead
 
 USAGE = "[list|requeue|drop] [--host HOST] [--reason REASON]"
 DESCRIPTION = """\
@@ -63,7 +64,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _change(part: Piece, wanted: DeadFilter, *, requeue: bool) -> int:
     ordering = ordering_for(config_from(argparse.Namespace(), None), queue_order(part.db))
     change = requeue_dead if requeue else drop_dead
-    return change(part.db, wanted, clock_of(part.directory).now(), ordering.standing)
+    now = clock_of(part.directory).now()
+    return change(SqliteDatabase(part.db), now, ordering.standing, host=wanted.host, reason=wanted.reason)
 
 
 def _list(letters: Iterable[Json], as_json: bool) -> int:

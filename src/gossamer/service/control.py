@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gossamer.backends.sqlite.database import open_for_reading
-from gossamer.backends.sqlite.operator import DROPPED, MOST, excluded_urls
+from gossamer.backends.sqlite.driver import SqliteDatabase
 from gossamer.backends.sqlite.pages import DeadFilter, dead_ids, ids_of
 from gossamer.config.load import Config, shape_of
 from gossamer.config.policies import canonicaliser_for, politeness_for
@@ -28,6 +28,7 @@ from gossamer.model.states import UrlState, meaning_of
 from gossamer.model.units import HostKey, Seconds, Url
 from gossamer.seed.lists import with_scheme
 from gossamer.service.overrides import FACT, Limits, Overrides
+from gossamer.store.table.bulk_changes import DROPPED, MOST, excluded_urls
 
 LIMIT_REASONS = ("depth_limit", "url_too_long", "excluded_domain")
 """Why limits exclude: what returns when they are lifted."""
@@ -212,7 +213,7 @@ class Control:
 
         done = 0
         with closing(await asyncio.to_thread(open_for_reading, self._database)) as db:
-            chunks = excluded_urls(db, reasons, host)
+            chunks = excluded_urls(SqliteDatabase(db), reasons, host)
             while (ids := await asyncio.to_thread(returning, chunks)) is not None:
                 done += await self._order(ids, UrlState.EXCLUDED, UrlState.QUEUED, reasons)
         return done

@@ -7,10 +7,8 @@ import pytest
 
 from gossamer.backends.sqlite import all_workers, reports
 from gossamer.backends.sqlite.database import open_for_reading, open_for_writing
-from gossamer.backends.sqlite.loader import SqliteLoader
-from gossamer.backends.sqlite.operator import drop_dead, requeue_dead
+from gossamer.backends.sqlite.driver import SqliteDatabase, open_reader, open_writer
 from gossamer.backends.sqlite.pages import DeadFilter, PageFilter
-from gossamer.backends.sqlite.writer import SqliteWriter
 from gossamer.clock import VirtualClock
 from gossamer.errors import StoreFailed
 from gossamer.frontier.orderings import Ordering
@@ -24,6 +22,9 @@ from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate, Via
 from gossamer.model.units import Domain, Fingerprint, HostId, HostKey, Instant, Seconds, Url
 from gossamer.store.ports import Location
+from gossamer.store.table.bulk_changes import drop_dead, requeue_dead
+from gossamer.store.table.loader import TableLoader
+from gossamer.store.table.writer import TableWriter
 
 NOW = Instant(1_700_000_000.0)
 A, B = HostKey("a.test"), HostKey("b.test")
@@ -89,7 +90,7 @@ def database(tmp_path: Path) -> Path:
     Rows: 1 stored, 2 duplicate of 1, 3 redirect, 4 missing, 5 excluded, 6 queued (all a.test), 7 and 8 dead (b.test).
     """
     path = tmp_path / "crawl.db"
-    writer = SqliteWriter(path, CapturesInMemory(), domain_of, ORDERING, VirtualClock(NOW))
+    writer = TableWriter(open_writer(path), CapturesInMemory(), domain_of, ORDERING, VirtualClock(NOW))
     start = candidate("http://a.test/", A)
     first = Batch(candidates=[start], seeds=[SeedRecord(start.url, A, "a.test", "argument 1")])
     writer.commit(first, NOW)
@@ -210,7 +211,7 @@ def test_pages_are_filtered_by_state_and_host(db: sqlite3.Connection) -> None:
 
 def test_many_pages_are_read_in_chunks_and_all_come(tmp_path: Path) -> None:
     path = tmp_path / "crawl.db"
-    writer = SqliteWriter(path, CapturesInMemory(), domain_of, ORDERING, VirtualClock(NOW))
+    writer = TableWriter(open_writer(path), CapturesInMemory(), domain_of, ORDERING, VirtualClock(NOW))
     urls = [f"http://{host}/{n}" for n in range(700) for host in (A, B)]
     writer.commit(Batch(candidates=[candidate(url, HostKey(url[7:13])) for url in urls]), NOW)
     writer.close()
@@ -265,7 +266,7 @@ def counts(db: sqlite3.Connection) -> dict[str, int]:
 def test_requeued_letters_are_due_with_all_their_tries(database: Path) -> None:
     db = open_for_writing(database)
 
-    number = requeue_dead(db, DeadFilter(reason="conn_refused"), Instant(NOW + 50), ORDERING.standing)
+    number = requeue_dead(SqliteDatabase(db), Instant(NOW + 50), ORDERING.standing, reason="conn_refused")
 
     pages = by_url(all_workers.pages([(db, "")], PageFilter(host="b.test")))
     assert number == 1
@@ -280,14 +281,14 @@ def test_the_frontier_finds_requeued_letters_in_its_front_queues(database: Path)
     db = open_for_writing(database)
     db.execute("DELETE FROM fronts")  # as it is when a host has nothing queued
 
-    requeue_dead(db, DeadFilter(), Instant(NOW + 50), ORDERING.standing)
+    requeue_dead(SqliteDatabase(db), Instant(NOW + 50), ORDERING.standing)
 
     assert sorted(db.execute("SELECT host_id, front, place FROM fronts")) == [
         (2, 1, NOW + 50),
         (2, 2, NOW + 50),
     ]
     db.close()
-    loader = SqliteLoader(database)
+    loader = TableLoader(open_reader(database))
     wanted = HostWanted(HostId(2), True, ((1, (0.0, 0), 10), (2, (0.0, 0), 10)), Instant(NOW + 60))
     (host,) = loader.load(LoadRequest((), (wanted,))).hosts
     loader.close()
@@ -298,7 +299,7 @@ def test_under_an_ordering_by_score_requeued_letters_stand_by_their_score(databa
     db = open_for_writing(database)
     db.execute("UPDATE urls SET links = 4 WHERE id = 8")
 
-    requeue_dead(db, DeadFilter(), Instant(NOW + 50), Novelty().standing)
+    requeue_dead(SqliteDatabase(db), Instant(NOW + 50), Novelty().standing)
 
     places = db.execute("SELECT id, front, place, priority, available_at FROM urls WHERE host_id = 2 ORDER BY id")
     assert places.fetchall() == [(7, 0, 0.0, 0.0, NOW + 50), (8, 0, -400.0, 400.0, NOW + 50)]
@@ -310,7 +311,7 @@ def test_a_front_queue_entry_that_is_earlier_stays(database: Path) -> None:
     db = open_for_writing(database)
     db.execute("INSERT OR REPLACE INTO fronts VALUES (2, 1, 5.0)")
 
-    requeue_dead(db, DeadFilter(), Instant(NOW + 50), ORDERING.standing)
+    requeue_dead(SqliteDatabase(db), Instant(NOW + 50), ORDERING.standing)
 
     assert db.execute("SELECT place FROM fronts WHERE host_id = 2 AND front = 1").fetchone() == (5.0,)
     db.close()
@@ -319,7 +320,7 @@ def test_a_front_queue_entry_that_is_earlier_stays(database: Path) -> None:
 def test_dropped_letters_are_excluded_for_good(database: Path) -> None:
     db = open_for_writing(database)
 
-    number = drop_dead(db, DeadFilter(host="b.test"), NOW, ORDERING.standing)
+    number = drop_dead(SqliteDatabase(db), NOW, ORDERING.standing, host="b.test")
 
     pages = by_url(all_workers.pages([(db, "")], PageFilter(host="b.test")))
     assert number == 2
@@ -333,8 +334,8 @@ def test_dropped_letters_are_excluded_for_good(database: Path) -> None:
 def test_the_counters_stay_true_after_requeue_and_drop(database: Path) -> None:
     db = open_for_writing(database)
 
-    requeue_dead(db, DeadFilter(reason="conn_refused"), NOW, ORDERING.standing)
-    drop_dead(db, DeadFilter(), NOW, ORDERING.standing)
+    requeue_dead(SqliteDatabase(db), NOW, ORDERING.standing, reason="conn_refused")
+    drop_dead(SqliteDatabase(db), NOW, ORDERING.standing)
 
     states = reports.status(db)["states"]
     assert isinstance(states, dict)
@@ -346,8 +347,8 @@ def test_nothing_matches_nothing_changes(database: Path) -> None:
     db = open_for_writing(database)
     before = list(db.iterdump())
 
-    assert requeue_dead(db, DeadFilter(host="nowhere.test"), NOW, ORDERING.standing) == 0
-    assert drop_dead(db, DeadFilter(reason="no_such_reason"), NOW, ORDERING.standing) == 0
+    assert requeue_dead(SqliteDatabase(db), NOW, ORDERING.standing, host="nowhere.test") == 0
+    assert drop_dead(SqliteDatabase(db), NOW, ORDERING.standing, reason="no_such_reason") == 0
 
     assert list(db.iterdump()) == before
     db.close()
@@ -359,7 +360,7 @@ def test_a_failure_within_a_change_leaves_everything_as_it_was(database: Path) -
     before = counts(db)
 
     with pytest.raises(StoreFailed):
-        requeue_dead(db, DeadFilter(), NOW, ORDERING.standing)
+        requeue_dead(SqliteDatabase(db), NOW, ORDERING.standing)
 
     assert counts(db) == before
     assert not db.in_transaction

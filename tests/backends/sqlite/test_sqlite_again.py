@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.backends.sqlite.database import named_queries
-from gossamer.backends.sqlite.metadata import Metadata
+from gossamer.backends.sqlite.driver import SqliteDatabase
 from gossamer.frontier.back_queue import RankedUrls
 from gossamer.frontier.orderings import ORDERINGS
 from gossamer.model.batch import Batch
@@ -17,6 +17,7 @@ from gossamer.model.settlement import PageLinks, Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.task import PreviousVisit, Task
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Seconds
+from gossamer.store.table.metadata import Metadata
 from tests.backends.sqlite.sqlite_store import START, Store, candidate, settlement
 
 
@@ -158,7 +159,7 @@ def test_a_try_in_vain_leaves_what_is_on_record_of_a_document(store: Store, stat
 
 def test_a_url_that_is_queued_for_another_reason_is_not_taken_for_one_that_we_have(store: Store) -> None:
     stored_with_dates(store, [10.0])
-    store.writer._db.execute("UPDATE urls SET state = 0")  # as `verify --repair` does when a record is lost
+    store.writer_db.execute("UPDATE urls SET state = 0")  # as `verify --repair` does when a record is lost
 
     (task,) = tasks_of(store)
 
@@ -179,7 +180,7 @@ def test_what_was_learnt_and_decided_is_committed_with_the_batch(store: Store) -
 def test_what_a_policy_wrote_down_is_forgotten_under_another_one_only(store: Store) -> None:
     stored_with_dates(store, [10.0])
     known = settlement(1, body=b"page 1")._replace(one=0.5, two=7.0)
-    facts = Metadata(store.writer._db)
+    facts = Metadata(SqliteDatabase(store.writer_db))
     facts.plan_by("optimal")
     store.writer.commit(Batch(settlements=[known]), store.now)
 
@@ -199,7 +200,7 @@ def test_dates_are_found_without_looking_at_more_rows_than_are_due(tmp_path: Pat
     for number in (1_000, 20_000):
         store = Store(tmp_path / f"{number}.db")
         store.writer.commit(Batch(candidates=[candidate("a.test", n) for n in range(1, number + 1)]), store.now)
-        store.writer._db.execute(
+        store.writer_db.execute(
             "UPDATE urls SET state = CASE id % 2 WHEN 0 THEN 1 ELSE 4 END, available_at = ? + id", (START,)
         )
         counted = 0

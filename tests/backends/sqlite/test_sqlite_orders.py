@@ -8,11 +8,12 @@ import pytest
 
 from gossamer.backends.sqlite import reports
 from gossamer.backends.sqlite.database import open_for_writing, transaction
-from gossamer.backends.sqlite.operator import carry_out_at_rest
+from gossamer.backends.sqlite.driver import SqliteDatabase
 from gossamer.crawl.counters import Counters
 from gossamer.model.batch import Batch, BulkChange
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostId, Instant
+from gossamer.store.table.bulk_changes import carry_out_at_rest
 from tests.backends.sqlite.sqlite_store import START, Store, candidate, settlement
 
 REASONS = ("depth_limit", "depth_limit", "host_dropped")
@@ -91,7 +92,7 @@ def test_an_order_at_rest_does_what_one_does_while_the_crawl_runs(store: Store, 
     )
     with closing(open_for_writing(copy)) as db:
         with transaction(db):
-            done = carry_out_at_rest(db, orders(), store.ordering.standing, Instant(float(str(stamp))))
+            done = carry_out_at_rest(SqliteDatabase(db), orders(), store.ordering.standing, Instant(float(str(stamp))))
 
         assert done == 3
         for rows in (columns, counters, fronts):

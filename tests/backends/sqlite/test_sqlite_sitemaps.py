@@ -5,14 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.backends.sqlite.reprioritise import reorder
 from gossamer.frontier.orderings.mercator import Mercator
 from gossamer.model.batch import Batch, HintRecord, SitemapName, SitemapRecord
 from gossamer.model.facts import UrlFacts
 from gossamer.model.loads import HostWanted, LoadRequest, SitemapFacts
 from gossamer.model.requeue import ReportedChange
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Seconds
-from tests.backends.sqlite.sqlite_store import START, Store, candidate, settlement
+from tests.backends.sqlite.sqlite_store import START, Store, candidate, reorder_file, settlement
 
 DAY = 86_400.0
 HOST = HostKey("h.test")
@@ -51,7 +50,7 @@ def test_the_date_still_counts_when_the_queue_is_put_in_order_anew(store: Store)
     other = Mercator({"freshness": 5.0})
     store.close()
 
-    reorder(store.path, other.name, other, Instant(store.now + 30 * DAY), settings=other.settings)
+    reorder_file(store.path, other.name, other, Instant(store.now + 30 * DAY), settings=other.settings)
     store.open()
 
     facts = UrlFacts(1, candidate("h.test", 1).url, 1, age=30 * DAY)

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.backends.sqlite.reprioritise import reorder
-from gossamer.backends.sqlite.writer import SqliteWriter
+from gossamer.backends.sqlite.driver import open_writer
 from gossamer.clock import VirtualClock
 from gossamer.errors import DiskFull, StoreFailed
 from gossamer.frontier.orderings import Ordering
@@ -18,7 +17,8 @@ from gossamer.model.batch import Batch, HostClock, RetiredHost, RobotsRecord, Se
 from gossamer.model.loads import LoadRequest
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostId, HostKey, Instant, Origin, Seconds, Url
-from tests.backends.sqlite.sqlite_store import FILE, START, Store, candidate, domain_of, settlement
+from gossamer.store.table.writer import TableWriter
+from tests.backends.sqlite.sqlite_store import FILE, START, Store, candidate, domain_of, reorder_file, settlement
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ def test_a_value_that_no_column_takes_spoils_its_batch_but_not_the_writer(store:
 
 def test_a_database_that_somebody_else_holds_is_a_failure_of_the_store(tmp_path: Path) -> None:
     store = Store(tmp_path / "crawl.db")
-    store.writer._db.execute("PRAGMA busy_timeout = 1")
+    store.writer_db.execute("PRAGMA busy_timeout = 1")
     intruder = sqlite3.connect(store.path, isolation_level=None)
     intruder.execute("BEGIN IMMEDIATE")
 
@@ -211,9 +211,10 @@ def test_stamps_do_not_fall_over_a_restart_either(tmp_path: Path) -> None:
     store.close()
 
     clock = VirtualClock(START + 11.0)
-    writer = SqliteWriter(store.path, store.captures, domain_of, store.ordering, clock)
+    db = open_writer(store.path)
+    writer = TableWriter(db, store.captures, domain_of, store.ordering, clock)
     writer.commit(Batch(candidates=[candidate("a.test", 2)]), Instant(START + 10.0))
-    stamps = [at for (at,) in writer._db.execute("SELECT available_at FROM urls ORDER BY id")]
+    stamps = [at for (at,) in db.connection.execute("SELECT available_at FROM urls ORDER BY id")]
     writer.close()
 
     assert stamps[0] < stamps[1]
@@ -429,10 +430,10 @@ def test_by_score_stamps_are_not_taken_for_scores_on_opening(tmp_path: Path) -> 
     store.writer.commit(Batch(candidates=[candidate("a.test", 1)]), store.now)
     store.close()
     ordering = DepthFirst()
-    reorder(store.path, ordering.name, ordering, Instant(store.now + 1))
+    reorder_file(store.path, ordering.name, ordering, Instant(store.now + 1))
     clock = VirtualClock(START - 3600)
 
-    writer = SqliteWriter(store.path, store.captures, domain_of, ordering, clock)
+    writer = TableWriter(open_writer(store.path), store.captures, domain_of, ordering, clock)
     writer.commit(Batch(candidates=[candidate("a.test", 2)]), clock.now())
     writer.close()
 

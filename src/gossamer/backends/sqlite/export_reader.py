@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from gossamer.backends.sqlite.database import fact, host_row, last_url, named_queries, our_errors
-from gossamer.backends.sqlite.link_counts import fingerprints_from
 from gossamer.backends.sqlite.pages import WINDOW, PageFilter, PageRow, Progress, Visited, page_rows
+from gossamer.store.row_formats import unpack_numbers
 
 
 class PageEdges(NamedTuple):
@@ -56,7 +56,7 @@ class ExportReader:
     def edges(self) -> Iterator[PageEdges]:
         """The pages that have links. A redirect is one link."""
         for url_id, targets, *visited in self._rows("link_window"):
-            yield PageEdges(url_id, fingerprints_from(targets), Visited(*visited))
+            yield PageEdges(url_id, unpack_numbers(targets), Visited(*visited))
 
     def nodes(self) -> "tuple[array[int], array[int]]":
         """The ids of all URLs, and their fingerprints: sixteen bytes for each in memory."""
@@ -153,7 +153,7 @@ class GraphReader:
             if row is None or row[0] > url_id:
                 yield []
             else:
-                found = map(known.get, fingerprints_from(row[1]))
+                found = map(known.get, unpack_numbers(row[1]))
                 yield [page for page in found if page is not None]
 
     def _rows(self, query: str) -> Iterator[_Row]:

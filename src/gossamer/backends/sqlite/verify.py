@@ -11,10 +11,11 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from gossamer.backends.sqlite.database import named_queries, our_errors
-from gossamer.backends.sqlite.operator import Stands, carry_out_at_rest
+from gossamer.backends.sqlite.driver import SqliteDatabase
 from gossamer.model.batch import BulkChange
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant
+from gossamer.store.table.bulk_changes import Stands, carry_out_at_rest
 
 WINDOW = 5_000
 """Rows or ids at a time."""
@@ -193,7 +194,7 @@ class Repair:
                 if url_id not in self._queued:
                     of_state.setdefault(UrlState(state), []).append(url_id)
             orders = [BulkChange(tuple(ids), state, UrlState.QUEUED) for state, ids in of_state.items()]
-            queued = carry_out_at_rest(self._db, orders, self._stands, self._now)
+            queued = carry_out_at_rest(SqliteDatabase(self._db), orders, self._stands, self._now)
         for url_id in chain.from_iterable(of_state.values()):
             self._queued.add(url_id)
             self._do("forget_place", url_id)

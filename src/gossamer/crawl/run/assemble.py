@@ -6,16 +6,13 @@ Putting a crawl together: plain code that chooses backends and calls constructor
 import os
 import random
 import secrets
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from gossamer.backends.contactlog import ContactJournal, clear, replay
-from gossamer.backends.sqlite.database import open_for_writing
-from gossamer.backends.sqlite.loader import SqliteLoader
-from gossamer.backends.sqlite.metadata import Metadata, learned_parameters, lift_cuts
-from gossamer.backends.sqlite.reprioritise import reorder
-from gossamer.backends.sqlite.writer import SqliteWriter
+from gossamer.backends.sqlite.driver import open_reader, open_writer
+from gossamer.backends.sqlite.reports import RecrawlReport, recrawl_report
 from gossamer.backends.warc.captures import WarcCaptures, WarcEncoder
 from gossamer.backends.warc.record import RecordIds, Warcinfo
 from gossamer.backends.warc.writer import RepairKind, WarcWriter, cut_back
@@ -87,6 +84,10 @@ from gossamer.recrawl.planner import RecrawlPlanner
 from gossamer.recrawl.price import PRICE, price_from
 from gossamer.seed.lists import Seed
 from gossamer.seen.tiers import SeenTest
+from gossamer.store.table.loader import TableLoader
+from gossamer.store.table.metadata import Metadata, learned_parameters, lift_cuts
+from gossamer.store.table.priorities import reorder
+from gossamer.store.table.writer import TableWriter
 from gossamer.store.threads import ReaderThread, WriterThread
 from gossamer.version import __version__
 
@@ -165,7 +166,7 @@ class Crawl:
     frontier: Frontier
     visitor: Visitor
     store: WriterThread
-    loader: SqliteLoader
+    loader: TableLoader
     fetcher: SchemeFetcher
     resolver: Resolver
     large_pages: LargePages
@@ -180,6 +181,7 @@ class Crawl:
     host_contexts: HostContexts
     reads: ReaderThread
     bodies: BodyMemory
+    recrawl_report: Callable[[Instant], RecrawlReport]  # for the reader thread: how fresh the copies are, by a sample
 
     def change_rules(self, config: Config) -> None:
         """Take the rules of entry from another configuration, at once and for queued URLs too, what it wishes for
@@ -248,9 +250,9 @@ def _assemble(
     nothing = NotThisCrawl(f"there is no crawl in {directory.path} to resume; give it a URL or --seeds to start one")
     if directory.is_new and not seeds and not may_be_empty:
         raise nothing
-    db = open_for_writing(directory.database)
+    db = open_writer(directory.database)
     facts = Metadata(db)
-    facts.settle_identity(clock.now())
+    facts.settle_identity(clock.now(), secrets.token_hex(8), secrets.randbits(63))
     known_seeds = facts.seeds()
     # Also where a process was killed before its seeds were committed.
     if not known_seeds and not seeds and not may_be_empty:
@@ -281,16 +283,15 @@ def _assemble(
     facts.plan_by(config.recrawl.policy)
     planner = recrawl_planner_for(config, facts.fact(PRICE), clock.now())
     tokens, pace = facts.fact(TOKENS), facts.fact(PACE)
-    db.close()
 
     ids = RecordIds(random.Random(secrets.randbits(128)))
     captures, encoder = captures_for(config, directory, committed, clock, ids), WarcEncoder(ids)
     ordering = ordering_for(config)
-    reorder(directory.database, ordering.name, ordering, clock.now(), settings=ordering.settings)
+    reorder(db, ordering.name, ordering, clock.now(), settings=ordering.settings)
     if any_host_exempt(config):
-        lift_cuts(directory.database, trap_exemption(config), ordering, clock.now())
-    writer = SqliteWriter(
-        directory.database,
+        lift_cuts(db, trap_exemption(config), ordering, clock.now())
+    writer = TableWriter(
+        db,
         captures,
         domain_of,
         ordering,
@@ -300,7 +301,8 @@ def _assemble(
         part=part,
         plan_anew=planner.dates.plan_anew,
     )
-    loader, reads = SqliteLoader(directory.database), ReaderThread()
+    reading = open_reader(directory.database)
+    loader, reads = TableLoader(reading), ReaderThread()
     canonicaliser = canonicaliser_for(config)
     scope_seeds = {*hosts_of(known_seeds, canonicaliser), *(seed.host for seed in seeds)}
     scope = parse_scope(config.scope).with_seeds(scope_seeds)
@@ -457,4 +459,5 @@ def _assemble(
     return Crawl(
         directory, engine, frontier, visitor, store, loader, fetcher, resolver, large_pages, journal, audit, counters,
         clock, admission, hosts, scope_seeds, controls, host_contexts, reads, bodies,
+        lambda now: recrawl_report(reading.connection, now),
     )  # fmt: skip
