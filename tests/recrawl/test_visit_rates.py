@@ -82,7 +82,7 @@ def test_what_is_on_record_makes_the_figures() -> None:
     figures = figures_on_record(sample=[], price="2.5 100.0 1400 3", pace=pace.to_text(), overdue=3, waiting=4, now=now)
     nothing = figures_on_record(sample=[], price=None, pace=None, overdue=0, waiting=0, now=now)
 
-    assert (figures.price, figures.asked, figures.scheduled) == (2.5, 100.0, 1_400)
+    assert (figures.price, figures.demand, figures.scheduled) == (2.5, 100.0, 1_400)
     assert (figures.overdue, figures.waiting, figures.dear_hosts) == (3, 4, 3)
     assert figures.budget_used == pytest.approx(0.5, rel=0.02)
     assert (nothing.price, nothing.fresh, nothing.budget_used) == (None, None, None)

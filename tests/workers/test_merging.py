@@ -63,7 +63,7 @@ def test_queues_are_as_long_and_as_large_as_all_together() -> None:
 def test_freshness_is_the_mean_over_pages_and_budgets_add_up() -> None:
     one = FreshnessMetrics(fresh=0.9, scheduled=300, budget=10.0, price=1.0, refreshes=5.0)
     two = FreshnessMetrics(fresh=0.5, scheduled=100, budget=10.0, price=3.0, refreshes=1.0)
-    whole = merged([moment(pages=300, freshening=one), moment(pages=100, freshening=two)], finished=False).freshening
+    whole = merged([moment(pages=300, freshness=one), moment(pages=100, freshness=two)], finished=False).freshness
     assert whole.fresh == pytest.approx(0.8)
     assert (whole.scheduled, whole.budget, whole.price, whole.budget_used) == (400, 20.0, 1.5, 0.3)
 
