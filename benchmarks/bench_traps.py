@@ -102,7 +102,7 @@ def costs() -> bool:
         budget.count(shapes[0], PageValue.NEW, policy)
         for first in range(0, 4500, 90):
             some = urls[first : first + 90 : 4]
-            budget.looks(shapes[0], iter([(shape_of(url, start), True) for url in some]), policy)
+            budget.count_links(shapes[0], iter([(shape_of(url, start), True) for url in some]), policy)
 
     identities = Identities(IdentityRules())
     hosts = [HOST] * 90
@@ -110,13 +110,13 @@ def costs() -> bool:
 
     def identity() -> None:
         for n in range(50):  # a page of 90 links: four of them have queries that nobody has met, six that all have
-            identities.of_all(urls[n * 80 : n * 80 + 80] + urls[-6:] + [fresh.pop() for _ in range(4)], hosts)
+            identities.identities_of(urls[n * 80 : n * 80 + 80] + urls[-6:] + [fresh.pop() for _ in range(4)], hosts)
 
     learner = ParameterLearner(LearningPolicy())
 
     def learning() -> None:
         for n, url in enumerate(urls[4000:]):
-            learner.page(url, HOST, start, b"%d" % n)
+            learner.on_page(url, HOST, start, b"%d" % n)
 
     good = True
     for what, function, calls, target in (

@@ -18,7 +18,7 @@ def configured(host: dict[str, object], fetch: dict[str, object] | None = None) 
     return make_config({"host": host, "fetch": fetch or {}}, {})
 
 
-def wishes(host: dict[str, object], fetch: dict[str, object] | None = None) -> HostSettingsTable:
+def settings_for(host: dict[str, object], fetch: dict[str, object] | None = None) -> HostSettingsTable:
     return host_settings_for(configured(host, fetch), ENVIRONMENT)
 
 
@@ -53,7 +53,7 @@ def test_the_most_exact_section_counts(host: str, found: str | None) -> None:
         "host",
     )
 
-    assert table.of(HostKey(host)) == found
+    assert table.for_host(HostKey(host)) == found
 
 
 @pytest.mark.parametrize("name", ["", "*", "*.", "http://a.test/", "a.test:80", "a b", "*.[::1]", "a.*.test"])
@@ -70,21 +70,21 @@ def test_two_spellings_of_one_name_are_refused() -> None:
 
 
 def test_an_empty_table_says_nothing_and_tables_are_equal_by_their_entries() -> None:
-    assert HostTable[int]().of(HostKey("a.test")) is None
+    assert HostTable[int]().for_host(HostKey("a.test")) is None
     assert not HostTable[int]()
     assert host_table({"a.test": 1}, "host") == HostTable((("a.test", 1),)) != HostTable((("a.test", 2),))
 
 
-# --- what they wish -----------------------------------------------------------------------------------------
+# --- the settings of a host -----------------------------------------------------------------------------------------
 
 
 def test_a_hosts_section_is_added_to_what_all_hosts_get() -> None:
-    found = wishes(
+    found = settings_for(
         {"a.test": {"headers": {"x-all": "mine", "X-Own": "1"}, "verify": False}},
         {"headers": {"X-All": "yours"}, "accept_language": "mi", "http2": False},
     )
 
-    usual, own = found.of(HostKey("b.test")), found.of(HostKey("a.test"))
+    usual, own = found.for_host(HostKey("b.test")), found.for_host(HostKey("a.test"))
     assert usual.options.headers == (("Accept-Language", "mi"), ("X-All", "yours"))
     assert own.options.headers == (("Accept-Language", "mi"), ("x-all", "mine"), ("X-Own", "1"))
     assert (usual.options.verify, own.options.verify) == (True, False)
@@ -92,14 +92,14 @@ def test_a_hosts_section_is_added_to_what_all_hosts_get() -> None:
 
 
 def test_credentials_come_from_the_environment_and_are_shown_nowhere() -> None:
-    found = wishes(
+    found = settings_for(
         {
             "a.test": {"auth": "basic", "auth_env": "LOGIN"},
             "b.test": {"auth": "bearer", "auth_env": "TOKEN", "proxy_env": "PROXY"},
         }
     )
 
-    basic, bearer = found.of(HostKey("a.test")), found.of(HostKey("b.test"))
+    basic, bearer = found.for_host(HostKey("a.test")), found.for_host(HostKey("b.test"))
     assert basic.options.basic == ("joe", SECRET)
     assert bearer.options.bearer == SECRET
     assert bearer.options.proxy is not None and bearer.options.proxy.password == SECRET
@@ -107,18 +107,18 @@ def test_credentials_come_from_the_environment_and_are_shown_nowhere() -> None:
 
 
 def test_a_host_may_go_without_the_proxy_of_the_others() -> None:
-    found = wishes({"a.test": {"proxy": ""}, "b.test": {}}, {"proxy": "socks5h://127.0.0.1:1080"})
+    found = settings_for({"a.test": {"proxy": ""}, "b.test": {}}, {"proxy": "socks5h://127.0.0.1:1080"})
 
-    assert [found.of(HostKey(name)).proxied for name in ("a.test", "b.test", "c.test")] == [False, True, True]
+    assert [found.for_host(HostKey(name)).proxied for name in ("a.test", "b.test", "c.test")] == [False, True, True]
 
 
 def test_kinds_are_those_of_the_host_where_it_has_any() -> None:
-    found = wishes({"a.test": {"kinds": []}, "b.test": {"kinds": ["pdf"]}, "d.test": {}}, {"kinds": ["html"]})
+    found = settings_for({"a.test": {"kinds": []}, "b.test": {"kinds": ["pdf"]}, "d.test": {}}, {"kinds": ["html"]})
 
     pdf, html = {"content-type": "application/pdf"}, {"content-type": "text/html"}
-    assert found.of(HostKey("a.test")).wants is None
+    assert found.for_host(HostKey("a.test")).wants is None
     for name, wanted in (("b.test", [True, False]), ("c.test", [False, True]), ("d.test", [False, True])):
-        wants = found.of(HostKey(name)).wants
+        wants = found.for_host(HostKey(name)).wants
         assert wants is not None
         assert [wants(200, pdf), wants(200, html)] == wanted
 
@@ -127,7 +127,7 @@ def test_a_hosts_delay_is_its_own_and_the_crawls_for_the_others() -> None:
     config = configured({"a.test": {"delay": 0}, "*.b.test": {"delay": 7.5}})
     found = host_settings_for(config, {})
 
-    assert [found.of(HostKey(name)).min_delay for name in ("a.test", "x.b.test", "c.test")] == [0.0, 7.5, None]
+    assert [found.for_host(HostKey(name)).min_delay for name in ("a.test", "x.b.test", "c.test")] == [0.0, 7.5, None]
     delays = [politeness_for(config, HostKey(name)).min_delay for name in ("a.test", "x.b.test", "c.test")]
     assert delays == [0.0, 7.5, 1.0]
 
@@ -174,7 +174,7 @@ def test_what_cannot_be_is_refused_by_key_and_shows_no_secret(
     host: dict[str, object], fetch: dict[str, object], message: str
 ) -> None:
     with pytest.raises(ConfigError, match="^" + message) as refused:
-        wishes(host, fetch)
+        settings_for(host, fetch)
 
     assert SECRET not in str(refused.value)
 

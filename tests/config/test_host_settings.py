@@ -25,19 +25,19 @@ SINGLE = HostSettings(min_delay=Seconds(7.0))
 def test_a_host_without_settings_of_its_own_has_the_usual_ones() -> None:
     hosts = HostSettingsTable(USUAL, host_table({"a.test": SINGLE}, "host"))
 
-    assert hosts.of(A) == SINGLE
-    assert hosts.of(B) == USUAL
+    assert hosts.for_host(A) == SINGLE
+    assert hosts.for_host(B) == USUAL
 
 
 def test_settings_may_be_those_of_all_hosts_of_a_domain() -> None:
     hosts = HostSettingsTable(USUAL, host_table({"*.a.test": SINGLE}, "host"))
 
-    assert hosts.of(WWW) == SINGLE
-    assert hosts.of(A) == USUAL
+    assert hosts.for_host(WWW) == SINGLE
+    assert hosts.for_host(A) == USUAL
 
 
 def test_without_any_settings_a_host_has_the_defaults() -> None:
-    found = HostSettingsTable().of(A)
+    found = HostSettingsTable().for_host(A)
 
     assert (found.options, found.min_delay, found.wants, found.proxied) == (HostOptions(), None, None, False)
 
@@ -47,23 +47,23 @@ def test_an_ordered_delay_replaces_the_configured_one_and_nothing_else() -> None
     hosts = HostSettingsTable(USUAL, host_table({"a.test": configured}, "host"))
     hosts.delays = {A: Seconds(3.0)}
 
-    assert hosts.of(A) == replace(configured, min_delay=Seconds(3.0))
-    assert hosts.of(B) == USUAL
+    assert hosts.for_host(A) == replace(configured, min_delay=Seconds(3.0))
+    assert hosts.for_host(B) == USUAL
 
 
 def test_an_ordered_delay_holds_for_a_host_without_settings() -> None:
     hosts = HostSettingsTable(USUAL)
     hosts.delays = {B: Seconds(3.0)}
 
-    assert (hosts.of(B).min_delay, hosts.of(A).min_delay) == (3.0, 1.0)
+    assert (hosts.for_host(B).min_delay, hosts.for_host(A).min_delay) == (3.0, 1.0)
 
 
 def test_changed_settings_hold_from_the_next_request_on() -> None:
     hosts = HostSettingsTable(USUAL, host_table({"a.test": SINGLE}, "host"))
 
-    hosts.change_to(HostSettingsTable(HostSettings(min_delay=Seconds(2.0)), host_table({"b.test": SINGLE}, "host")))
+    hosts.replace_with(HostSettingsTable(HostSettings(min_delay=Seconds(2.0)), host_table({"b.test": SINGLE}, "host")))
 
-    assert (hosts.of(A).min_delay, hosts.of(B).min_delay) == (2.0, 7.0)
+    assert (hosts.for_host(A).min_delay, hosts.for_host(B).min_delay) == (2.0, 7.0)
 
 
 def test_a_host_of_which_everything_is_wanted_needs_no_test_of_its_answers() -> None:

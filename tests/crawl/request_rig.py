@@ -139,28 +139,28 @@ class Rig:
 
     def locate(self, host: HostKey, *addresses: str) -> None:
         """The name server's answer for a host, in the resolver's cache."""
-        self.resolver.recall(host, StoredAnswer(addresses, Instant(self.now + _HELD)))
+        self.resolver.restore(host, StoredAnswer(addresses, Instant(self.now + _HELD)))
 
     def ask_with(self, host: HostKey, options: HostOptions | None = None, min_delay: Seconds | None = None) -> None:
         """Settings of one host."""
         wish = HostSettings(options or HostOptions(), min_delay)
-        self.hosts.change_to(HostSettingsTable(single=HostTable(((str(host), wish),))))
+        self.hosts.replace_with(HostSettingsTable(single=HostTable(((str(host), wish),))))
 
     def load(self, *hosts: HostKey, robots: list[RobotsRecord] | None = None) -> None:
         """Give these hosts back queues, each with a few URLs."""
         records = {record.host_id: record for record in map(record_of, hosts)}
         for record in records.values():
-            self.host_contexts.begin(record, robots or [])
-        self.frontier.look_again()
-        while order := self.frontier.load_order(self.now):
+            self.host_contexts.host_loaded(record, robots or [])
+        self.frontier.rewind()
+        while order := self.frontier.request_load(self.now):
             for front in order.fronts:
                 entries = [(0.0, host_id) for host_id in records] if front.front == 0 else []
-                self.frontier.loaded_front(front.front, entries, math.inf, 0)
+                self.frontier.add_front(front.front, entries, math.inf, 0)
             for wanted in order.hosts:
                 record = records[wanted.host_id]
                 classes = [(front, _tasks(record) if front == 0 else [], math.inf) for front, _, _ in wanted.classes]
-                self.frontier.loaded_host(wanted.host_id, record, classes, 0, self.now)
-            self.frontier.load_ends()
+                self.frontier.add_host(wanted.host_id, record, classes, 0, self.now)
+            self.frontier.end_load()
 
     # --- steps -------------------------------------------------------------------------------------
 

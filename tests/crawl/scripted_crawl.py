@@ -44,7 +44,7 @@ class InStepLoop(TravellingLoop):
     being looked up by one of the `resolvers`."""
 
     def __init__(self) -> None:
-        super().__init__(lambda: DNS_PATIENCE if any(r.statistics().asking for r in self.resolvers) else 0.0)
+        super().__init__(lambda: DNS_PATIENCE if any(r.statistics().lookups_in_flight for r in self.resolvers) else 0.0)
         self.resolvers: list[Resolver] = []
 
     def run_in_executor(self, executor: Executor | None, func: Callable[[*Ts], T], *args: *Ts) -> "asyncio.Future[T]":

@@ -38,23 +38,23 @@ def test_directives_are_words_apart(content: str, expected: RobotsDirectives) ->
     ],
 )
 def test_a_header_speaks_to_all_robots_or_to_the_named_one(value: str, expected: RobotsDirectives) -> None:
-    assert DirectivesFor("gossamer", value).wishes() == expected
+    assert DirectivesFor("gossamer", value).directives() == expected
 
 
 def test_what_is_said_to_us_by_name_replaces_what_is_said_to_all_wherever_it_stands() -> None:
     asked = DirectivesFor("MyBot", "nofollow")
-    asked.heed_meta("robots", "noindex")
-    asked.heed_meta("otherbot", "none")
+    asked.on_meta("robots", "noindex")
+    asked.on_meta("otherbot", "none")
 
-    assert asked.wishes() == RobotsDirectives(noindex=True, nofollow=True)
+    assert asked.directives() == RobotsDirectives(noindex=True, nofollow=True)
 
-    asked.heed_meta("mybot", "noindex, follow")
+    asked.on_meta("mybot", "noindex, follow")
 
-    assert asked.wishes() == RobotsDirectives(noindex=True, nofollow=False)
+    assert asked.directives() == RobotsDirectives(noindex=True, nofollow=False)
 
 
 def test_several_statements_to_us_add_up() -> None:
     asked = DirectivesFor("gossamer", "gossamer: noindex")
-    asked.heed_meta("gossamer", "nofollow")
+    asked.on_meta("gossamer", "nofollow")
 
-    assert asked.wishes() == RobotsDirectives(noindex=True, nofollow=True)
+    assert asked.directives() == RobotsDirectives(noindex=True, nofollow=True)

@@ -14,7 +14,9 @@ USUAL = Identities(IdentityRules())
 
 
 def same(first: str, second: str, identities: Identities = USUAL) -> bool:
-    return identities.of(Url("http://h.test" + first), HOST) == identities.of(Url("http://h.test" + second), HOST)
+    return identities.identity_of(Url("http://h.test" + first), HOST) == identities.identity_of(
+        Url("http://h.test" + second), HOST
+    )
 
 
 @pytest.mark.parametrize(
@@ -56,7 +58,7 @@ def test_five_parameters_are_one_url_in_every_order() -> None:
     forms = ["/list?" + "&".join(order) for order in itertools.permutations(["a=1", "b=2", "c=3", "d=4", "e=5"])]
     doubled = [f"{form}&a=1" for form in forms]
 
-    assert len({USUAL.of(Url("http://h.test" + form), HOST) for form in forms + doubled}) == 1
+    assert len({USUAL.identity_of(Url("http://h.test" + form), HOST) for form in forms + doubled}) == 1
 
 
 def test_each_rule_can_be_switched_off_and_names_can_be_added_and_kept() -> None:
@@ -73,7 +75,7 @@ def test_each_rule_can_be_switched_off_and_names_can_be_added_and_kept() -> None
 def test_the_minimised_form_comes_on_top() -> None:
     identities = Identities(IdentityRules(minimise=True))
 
-    assert identities.of(Url("https://www.h.test/a/?b=1&a=2&utm_id=3"), HOST) == "h.test/a?a=2&b=1"
+    assert identities.identity_of(Url("https://www.h.test/a/?b=1&a=2&utm_id=3"), HOST) == "h.test/a?a=2&b=1"
 
 
 @given(
@@ -89,14 +91,16 @@ def test_all_links_of_a_page_at_once_are_what_each_is_alone(targets: list[str], 
     identities = Identities(IdentityRules(minimise=minimise))
     urls = [Url("http://h.test" + target) for target in targets]
 
-    assert list(identities.of_all(urls, [HOST] * len(urls))) == [identities.of(url, HOST) for url in urls]
+    assert list(identities.identities_of(urls, [HOST] * len(urls))) == [
+        identities.identity_of(url, HOST) for url in urls
+    ]
 
 
 @given(st.text(alphabet="ab=&;()/?1", max_size=20))
 def test_an_identity_is_its_own(target: str) -> None:
-    found = USUAL.of(Url("http://h.test/" + target), HOST)
+    found = USUAL.identity_of(Url("http://h.test/" + target), HOST)
 
-    assert USUAL.of(Url(found), HOST) == found
+    assert USUAL.identity_of(Url(found), HOST) == found
 
 
 # --- what is learnt --------------------------------------------------------------------------------------
@@ -106,8 +110,8 @@ LEARNT = LearnedParameter(HOST, "/view?*", "ref", 24, 6)
 
 def keeping(identities: Identities) -> list[int]:
     """Which of many values of `ref` make a difference."""
-    plain = identities.of(Url("http://h.test/view?id=5"), HOST)
-    return [n for n in range(640) if identities.of(Url(f"http://h.test/view?id=5&ref={n}"), HOST) != plain]
+    plain = identities.identity_of(Url("http://h.test/view?id=5"), HOST)
+    return [n for n in range(640) if identities.identity_of(Url(f"http://h.test/view?id=5&ref={n}"), HOST) != plain]
 
 
 def test_a_learnt_parameter_makes_no_difference_but_for_one_url_in_sixty_four() -> None:
@@ -122,14 +126,14 @@ def test_it_is_learnt_for_its_host_alone() -> None:
     identities = Identities(IdentityRules(), [LEARNT])
     other = HostKey("g.test")
 
-    one, two = (identities.of(Url(f"http://g.test/view?id=5&ref={n}"), other) for n in (1, 2))
+    one, two = (identities.identity_of(Url(f"http://g.test/view?id=5&ref={n}"), other) for n in (1, 2))
 
     assert one != two
 
 
 def test_what_was_learnt_can_be_taken_back_and_is_not_learnt_of_names_to_be_kept() -> None:
     identities = Identities(IdentityRules(), [LEARNT])
-    identities.of(Url("http://h.test/view?id=5&ref=1"), HOST)  # remembered
+    identities.identity_of(Url("http://h.test/view?id=5&ref=1"), HOST)  # remembered
     identities.unlearn(HOST, "/view?*", "ref")
     kept = Identities(IdentityRules(keep=frozenset({"ref"})), [LEARNT])
 

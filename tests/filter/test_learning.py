@@ -14,7 +14,7 @@ POLICY = LearningPolicy(pairs=20, contents=5)
 def document(
     learner: ParameterLearner, target: str, content: str, host: str = "h.test"
 ) -> list[LearnedParameter | Refuted]:
-    return learner.page(Url(f"http://{host}{target}"), HostKey(host), len(f"http://{host}"), content.encode())
+    return learner.on_page(Url(f"http://{host}{target}"), HostKey(host), len(f"http://{host}"), content.encode())
 
 
 def taught(learner: ParameterLearner, pages: int = 40, contents: int = 10) -> list[LearnedParameter | Refuted]:

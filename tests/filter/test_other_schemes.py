@@ -2,7 +2,7 @@
 
 import pytest
 
-from gossamer.filter.canonical import Canonical, Canonicaliser, Refusal, taken_apart
+from gossamer.filter.canonical import Canonical, Canonicaliser, Refusal, parse_canonical
 from gossamer.filter.links import LinkResolver
 from gossamer.filter.query_rules import CanonicalRules, minimised
 from gossamer.filter.rules import EntryRules
@@ -26,7 +26,7 @@ def test_an_ftp_url_has_a_canonical_form_where_it_may_be_fetched(text: str, url:
 
     assert isinstance(found, Canonical)
     assert (found.url, found.host, found.url[: found.path_start]) == (url, host, found.origin)
-    assert taken_apart(found.url, found.host) == found
+    assert parse_canonical(found.url, found.host) == found
 
 
 @pytest.mark.parametrize("text", ["ftp://h.test/", "FTP:x", "ftp://", "gopher://h.test/", "javascript:1"])

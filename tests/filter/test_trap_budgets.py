@@ -127,7 +127,7 @@ def test_pages_that_breed_are_cut_whatever_they_show() -> None:
             break
         budget.count(shape(f"/maze/{n}"), PageValue.NEW, POLICY)
         if n > 150 and n % 8 == 0:
-            budget.looks(shape(f"/maze/{n}"), iter([(shape("/maze/5"), True)] * 8), POLICY)
+            budget.count_links(shape(f"/maze/{n}"), iter([(shape("/maze/5"), True)] * 8), POLICY)
 
     cut = budget.cut_of(shape("/maze/1"))
     assert n < 500
@@ -140,7 +140,7 @@ def test_pages_that_link_to_known_ones_too_do_not_breed() -> None:
         budget.count(shape(f"/wiki/{n}"), PageValue.NEW, POLICY)
         if n % 8 == 0:
             links = [(shape("/wiki/5"), True)] * 20 + [(shape("/wiki/6"), False)]
-            budget.looks(shape(f"/wiki/{n}"), iter(links), POLICY)
+            budget.count_links(shape(f"/wiki/{n}"), iter(links), POLICY)
 
     assert not budget.cuts
 
@@ -179,7 +179,7 @@ def test_pages_of_hardly_any_text_are_compared_by_the_rest() -> None:
         for n, outline in enumerate(looks):
             if budget.cut_of(shape(f"/p/{n}")) is not None:
                 return n
-            budget.count(shape(f"/p/{n}"), PageValue.NEW, POLICY, outline=outline)
+            budget.count(shape(f"/p/{n}"), PageValue.NEW, POLICY, sketch=outline)
         return len(looks)
 
     assert until_cut([TemplateSketch(1, False)] * 2000) <= 175
@@ -198,11 +198,11 @@ def test_the_shapes_of_a_host_are_bounded() -> None:
 
 
 def test_a_budget_is_the_same_after_a_restart() -> None:
-    budget = HostBudget(admitted=True, showed=True, refused={"trap:repeats": 3})
+    budget = HostBudget(admitted=True, found_new=True, refused={"trap:repeats": 3})
     for n in range(200):
         budget.count(shape(f"/item/{n}"), PageValue.SAME, POLICY)
         budget.count(shape(f"/news/{n}"), PageValue.NEW, POLICY)
-    budget.looks(shape("/news/1"), iter([(shape("/news/2"), True), (shape("/news/3"), False)]), POLICY)
+    budget.count_links(shape("/news/1"), iter([(shape("/news/2"), True), (shape("/news/3"), False)]), POLICY)
 
     again = HostBudget.from_text(budget.to_text())
 
@@ -232,7 +232,7 @@ def test_a_domain_whose_hosts_bring_something_has_as_many_as_there_are() -> None
     domain = DomainBudget(500.0)
     for _ in range(20_000):
         assert domain.admit()
-        domain.brought_something(POLICY)
+        domain.on_first_new_page(POLICY)
 
 
 def test_hosts_that_breed_are_cut_whatever_they_show() -> None:
@@ -240,8 +240,8 @@ def test_hosts_that_breed_are_cut_whatever_they_show() -> None:
     admitted = 0
     while domain.admit() and admitted < 2000:
         admitted += 1
-        domain.brought_something(POLICY)
-        domain.saw_links(10, 0, POLICY)
+        domain.on_first_new_page(POLICY)
+        domain.count_links(10, 0, POLICY)
 
     assert admitted <= 251
 

@@ -68,8 +68,8 @@ def test_it_enters_where_the_rule_is_lifted() -> None:
 
     assert EntryRules(max_repeats=None).may_enter(url, HOST, 0) is None
     assert EntryRules(max_repeats=4).may_enter(url, HOST, 0) is None
-    assert EntryRules(free_of_traps=HostTable(((HOST, True),))).may_enter(url, HOST, 0) is None
-    assert EntryRules(free_of_traps=HostTable((("g.test", True),))).may_enter(url, HOST, 0) == REPEATS
+    assert EntryRules(trap_exempt=HostTable(((HOST, True),))).may_enter(url, HOST, 0) is None
+    assert EntryRules(trap_exempt=HostTable((("g.test", True),))).may_enter(url, HOST, 0) == REPEATS
 
 
 def test_the_explanation_names_what_is_repeated() -> None:

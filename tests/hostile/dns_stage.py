@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from gossamer.clock import SteadyClock, VirtualClock
-from gossamer.fetch.dns.address_choice import UNREACHED, AddressChoice
+from gossamer.fetch.dns.address_choice import UNREACHABLE_FAILURES, AddressChoice
 from gossamer.fetch.dns.cache import Addresses
 from gossamer.fetch.dns.policy import AddressPolicy
 from gossamer.fetch.dns.resolver import Resolver
@@ -64,11 +64,11 @@ class Stage:
             if address is None:
                 return Failed(Failure.BLOCKED_ADDRESS, ", ".join(found.addresses), Seconds(0.0), contacted=False)
             outcome = await self.fetcher.fetch(Request(Url(f"http://{host}:{port}{path}"), key, port, address))
-            if not (isinstance(outcome, Failed) and outcome.failure in UNREACHED):
-                self.dialling.reached(address)
+            if not (isinstance(outcome, Failed) and outcome.failure in UNREACHABLE_FAILURES):
+                self.dialling.on_reached(address)
                 return outcome
-            self.dialling.unreached(address, now)
-            if not self.dialling.others(found, address, now):
+            self.dialling.on_unreachable(address, now)
+            if not self.dialling.has_alternative(found, address, now):
                 self.resolver.forget(key)
                 return outcome
 

@@ -16,7 +16,7 @@ from gossamer.extract.charset import encoding_of_label
 from gossamer.extract.content_types import is_html
 from gossamer.extract.crawl_page import MAX_LINKS, PageContent, extract_page, is_large
 from gossamer.extract.large_pages import LargePages
-from gossamer.fetch.http.body import MAX_DECODED_BYTES, Payload, payload, payload_in_slices, takes_long
+from gossamer.fetch.http.body import MAX_DECODED_BYTES, Payload, decodes_slowly, payload, payload_in_slices
 from gossamer.fetch.http.curl import CurlFetcher
 from gossamer.fetch.ports import FetchLimits
 from gossamer.model.outcome import Failed, Failure, Response, Truncation
@@ -76,7 +76,7 @@ def served(script: Script, limits: FetchLimits = PATIENT, reading: float = 20.0)
             response = await answered(fetcher, server.request())
             # A thousandth of a second for each block, which is what a slow machine takes.
             opened = await (
-                payload_in_slices(response, StepClock(0.001)) if takes_long(response) else _at_once(response)
+                payload_in_slices(response, StepClock(0.001)) if decodes_slowly(response) else _at_once(response)
             )
             return Document(response, opened, await _read(response, opened, reading))
 

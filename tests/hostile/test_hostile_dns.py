@@ -7,7 +7,7 @@ import pytest
 from gossamer.clock import VirtualClock
 from gossamer.fetch.dns.address_choice import DialRules
 from gossamer.fetch.dns.cache import Addresses
-from gossamer.fetch.dns.resolver import NotNow, Resolver
+from gossamer.fetch.dns.resolver import ResolveLater, Resolver
 from gossamer.frontier.retries import RETRY_RULES
 from gossamer.model.outcome import Failed, Failure, FetchOutcome, Response
 from gossamer.model.units import HostKey, Seconds
@@ -45,7 +45,7 @@ def test_dn_01_nxdomain_for_a_host_with_200_urls_costs_two_questions() -> None:
     outcomes, within, after = survive(case())
 
     assert {failure_of(outcome) for outcome in outcomes} == {Failure.DNS_NXDOMAIN}
-    assert not any(isinstance(outcome, NotNow) for outcome in outcomes)
+    assert not any(isinstance(outcome, ResolveLater) for outcome in outcomes)
     assert (within, after) == (2, 4)
 
 
@@ -61,7 +61,7 @@ def test_dn_02_a_host_whose_servers_fail_for_a_minute_is_parked_and_then_found()
                 outcome = await crawl.resolve("ill.test")
                 if isinstance(outcome, Addresses):
                     break
-                tries += not isinstance(outcome, NotNow)
+                tries += not isinstance(outcome, ResolveLater)
                 crawl.clock.advance(Seconds(1.0))
             return tries, crawl.clock.now() - start, crawl.names.questions("ill.test")
 
@@ -87,7 +87,7 @@ def test_dn_03_silence_for_500_hosts_does_not_hold_up_50_others() -> None:
             waiting = sum(not task.done() for task in dead)
             failures = {failure_of(outcome) for outcome in await asyncio.gather(*dead)}
             new = [await crawl.resolve(f"new{n}.test") for n in range(50)]
-            sick = crawl.resolver.statistics().sick
+            sick = crawl.resolver.statistics().failing
             return (
                 waiting,
                 [isinstance(g, Addresses) for g in good],
@@ -277,7 +277,7 @@ def test_dn_10_dead_addresses_are_passed_over_and_remembered() -> None:
     assert dead == [True] * 6 + [False] * 2
     assert good_one_chosen
     # Refused ones cost no time; each black hole costs what a visit waits while it has another address in hand.
-    assert len(black_holes) * DialRules().connect_with_others <= 3.0
+    assert len(black_holes) * DialRules().timeout_with_alternative <= 3.0
 
 
 def test_dn_11_a_host_with_ipv6_only_is_fetched_over_ipv6() -> None:
@@ -343,7 +343,7 @@ async def down_for_half_a_minute(server: str, clock: VirtualClock, resolver: Res
     for _ in range(30):
         outcomes += [type(await resolver.resolve(name)) for name in NAMES]
         clock.advance(Seconds(1.0))
-    assert resolver.statistics().sick, server
+    assert resolver.statistics().failing, server
     return outcomes
 
 
@@ -353,7 +353,7 @@ async def seconds_until_found(clock: VirtualClock, resolver: Resolver) -> float:
         if all([isinstance(await resolver.resolve(name), Addresses) for name in NAMES]):
             break
         clock.advance(Seconds(0.1))
-    assert not resolver.statistics().sick
+    assert not resolver.statistics().failing
     return clock.now() - back
 
 
@@ -372,7 +372,7 @@ def test_dn_15_a_resolver_that_is_not_there_at_the_start_costs_no_url_a_try() ->
 
     outcomes, took = survive(case())
 
-    assert set(outcomes) == {NotNow}
+    assert set(outcomes) == {ResolveLater}
     assert took <= 5.0
 
 
@@ -391,5 +391,5 @@ def test_dn_15_a_resolver_that_says_nothing_at_the_start_costs_no_url_a_try() ->
 
     outcomes, took = survive(case())
 
-    assert set(outcomes) == {NotNow}
+    assert set(outcomes) == {ResolveLater}
     assert took <= 5.0

@@ -8,9 +8,9 @@ from collections.abc import Callable
 import pytest
 import uvloop
 
-from gossamer.fetch.dns.answer import MOST_ADDRESSES
+from gossamer.fetch.dns.answer import MAX_ADDRESSES
 from gossamer.fetch.dns.cache import Addresses
-from gossamer.fetch.dns.resolver import NotNow
+from gossamer.fetch.dns.resolver import ResolveLater
 from gossamer.model.outcome import Failed, Failure
 from gossamer.model.units import Seconds
 from tests.hostile.dns_stage import stage, survive
@@ -116,7 +116,7 @@ def test_a_hostile_packet_resolves_to_nothing(packet: Callable[[bytes], bytes]) 
     # c-ares takes a query that comes back for an answer, an empty one.
     allowed = {*TROUBLE, Failure.DNS_NO_ADDRESS} if packet is a_query_again else TROUBLE
     assert isinstance(bad, Failed) and bad.failure in allowed, bad
-    assert not isinstance(bad, NotNow)
+    assert not isinstance(bad, ResolveLater)
     assert isinstance(good, Addresses) and not good.stale
 
 
@@ -163,7 +163,7 @@ def test_an_answer_cut_short_is_fetched_over_tcp() -> None:
     found, over_tcp = survive(case())
 
     assert isinstance(found, Addresses)
-    assert found.addresses == tuple(many[:MOST_ADDRESSES])
+    assert found.addresses == tuple(many[:MAX_ADDRESSES])
     assert over_tcp == 1
 
 
@@ -188,7 +188,7 @@ def test_thousands_of_addresses_are_read_and_few_are_kept() -> None:
     found = survive(case())
 
     assert isinstance(found, Addresses)
-    assert len(found.addresses) == MOST_ADDRESSES
+    assert len(found.addresses) == MAX_ADDRESSES
 
 
 def test_a_packet_of_sixty_kilobytes_over_udp_does_no_harm() -> None:

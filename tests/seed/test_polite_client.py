@@ -232,7 +232,7 @@ def test_a_rest_lasts_until_every_host_may_be_contacted_again() -> None:
     async def fetch_and_rest(client: Client) -> float:
         await client.fetch()
         fetched = client.clock.now()
-        await client.client.rest()
+        await client.client.wait_until_clear()
         return client.clock.now() - fetched
 
     rested, _ = run_client({PAGE: FOUND}, fetch_and_rest, delay=5.0)
@@ -243,7 +243,7 @@ def test_a_rest_lasts_until_every_host_may_be_contacted_again() -> None:
 def test_a_client_that_contacted_nobody_need_not_rest() -> None:
     async def rest(client: Client) -> float:
         before = client.clock.now()
-        await client.client.rest()
+        await client.client.wait_until_clear()
         return client.clock.now() - before
 
     rested, _ = run_client({}, rest)

@@ -15,14 +15,14 @@ TLS_TIMEOUT: Final = Seconds(10.0)
 
 
 def fetch_limits_for(config: Config) -> FetchLimits:
-    wishes = config.fetch
+    section = config.fetch
     return FetchLimits(
-        connect=Seconds(wishes.connect_timeout),
+        connect=Seconds(section.connect_timeout),
         tls=TLS_TIMEOUT,
-        head=Seconds(wishes.head_timeout),
-        idle=Seconds(wishes.idle_timeout),
-        total=Seconds(wishes.total_timeout),
-        body_bytes=wishes.max_body_bytes,
+        head=Seconds(section.head_timeout),
+        idle=Seconds(section.idle_timeout),
+        total=Seconds(section.total_timeout),
+        body_bytes=section.max_body_bytes,
     )
 
 

@@ -1,7 +1,4 @@
-"""What a configuration wishes for hosts, as the values that a visit needs. Secrets come from the environment.
-
-What the operator wishes for single hosts, as a visit needs it.
-"""
+"""Request settings by host, made from `[fetch]`, the `[host]` sections and the environment, which holds the secrets."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -16,20 +13,20 @@ from gossamer.filter.host_table import HostTable, host_table
 from gossamer.model.units import HostKey, Seconds
 
 Wants = Callable[[int, Mapping[str, str]], bool]
-"""Whether the body of an answer with this status and these fields is to be read."""
+"""Whether to read the body of a response with this status and these header fields."""
 
 
 @dataclass(frozen=True, slots=True)
 class HostSettings:
-    """How a host is asked, how long it is left alone at least, and what of it is kept."""
+    """Settings of one host: request options, minimum delay and the kinds of documents to keep."""
 
     options: HostOptions = HostOptions()
-    min_delay: Seconds | None = None  # None: that of the crawl
+    min_delay: Seconds | None = None  # None: the crawl's
     kinds: Kinds = field(default_factory=Kinds)
 
     @property
     def wants(self) -> Wants | None:
-        """What to ask about the head of an answer; None if everything is wanted."""
+        """Decides from the head of a response whether its body is wanted; None if every body is."""
         return None if self.kinds.everything else self.kinds.wants_head
 
     @property
@@ -38,23 +35,25 @@ class HostSettings:
 
 
 class HostSettingsTable:
-    """The wish for every host: its own where there is one, else the usual one. A crawl has one of these, and whoever
-    needs a wish asks for it each time, because wishes change while it runs."""
+    """The settings of every host: its own section where there is one, else the default.
 
-    def __init__(self, usual: HostSettings | None = None, single: HostTable[HostSettings] | None = None) -> None:
-        self.usual = usual or HostSettings()
+    A crawl has one table. Callers look a host up for each request and keep nothing, because a reload or the service
+    may change the settings while the crawl runs."""
+
+    def __init__(self, default: HostSettings | None = None, single: HostTable[HostSettings] | None = None) -> None:
+        self.default = default or HostSettings()
         self._single = single or HostTable()
-        self.delays: Mapping[HostKey, Seconds] = {}  # that were ordered through the service; they stay
+        self.delays: Mapping[HostKey, Seconds] = {}  # set through the service; a reload does not change them
 
-    def of(self, host: HostKey) -> HostSettings:
-        if not self._single.entries and not self.delays:  # asked for several times a page
-            return self.usual
-        wish = self._single.of(host) or self.usual
-        return replace(wish, min_delay=self.delays[host]) if self.delays and host in self.delays else wish
+    def for_host(self, host: HostKey) -> HostSettings:
+        if not self._single.entries and not self.delays:  # called several times a page
+            return self.default
+        settings = self._single.for_host(host) or self.default
+        return replace(settings, min_delay=self.delays[host]) if self.delays and host in self.delays else settings
 
-    def change_to(self, others: "HostSettingsTable") -> None:
-        """Take over these wishes. They hold from each host's next request on."""
-        self.usual, self._single = others.usual, others._single
+    def replace_with(self, others: "HostSettingsTable") -> None:
+        """Use these settings from the next request to each host on."""
+        self.default, self._single = others.default, others._single
 
 
 Fields = tuple[tuple[str, str], ...]
@@ -68,33 +67,33 @@ def host_settings_for(config: Config, environ: Mapping[str, str]) -> HostSetting
         headers = {"Accept-Language": fetch.accept_language, **headers}
     if fetch.ca_bundle is not None and not Path(fetch.ca_bundle).is_file():
         raise ConfigError("fetch.ca_bundle", f"there is no file {fetch.ca_bundle!r}")
-    usual = HostSettings(
+    default = HostSettings(
         _options(
             tuple(headers.items()), None, None, fetch.verify, fetch.http2, _proxy(fetch, "fetch", environ), "fetch"
         ),
         None,
         Kinds(fetch.kinds),
     )
-    single = {name: _wish(own, usual, f'host."{name}"', environ) for name, own in config.host.items()}
-    return HostSettingsTable(usual, host_table(single, "host"))
+    single = {name: _host_settings(own, default, f'host."{name}"', environ) for name, own in config.host.items()}
+    return HostSettingsTable(default, host_table(single, "host"))
 
 
-def _wish(own: HostSection, usual: HostSettings, key: str, environ: Mapping[str, str]) -> HostSettings:
-    """The usual wish with what is different for this host."""
-    basic, bearer = _credentials(own, key, environ)
-    theirs = {name.lower() for name in own.headers}
-    inherited = tuple(field for field in usual.options.headers if field[0].lower() not in theirs)
+def _host_settings(section: HostSection, default: HostSettings, key: str, environ: Mapping[str, str]) -> HostSettings:
+    """The default settings with what is different for this host."""
+    basic, bearer = _credentials(section, key, environ)
+    theirs = {name.lower() for name in section.headers}
+    inherited = tuple(field for field in default.options.headers if field[0].lower() not in theirs)
     options = _options(
-        (*inherited, *own.headers.items()),
+        (*inherited, *section.headers.items()),
         basic,
         bearer,
-        usual.options.verify if own.verify is None else own.verify,
-        usual.options.http2 if own.http2 is None else own.http2,
-        usual.options.proxy if own.proxy is None and own.proxy_env is None else _proxy(own, key, environ),
+        default.options.verify if section.verify is None else section.verify,
+        default.options.http2 if section.http2 is None else section.http2,
+        default.options.proxy if section.proxy is None and section.proxy_env is None else _proxy(section, key, environ),
         key,
     )
-    kinds = usual.kinds if own.kinds is None else Kinds(own.kinds, f"{key}.kinds")
-    return HostSettings(options, None if own.delay is None else Seconds(own.delay), kinds)
+    kinds = default.kinds if section.kinds is None else Kinds(section.kinds, f"{key}.kinds")
+    return HostSettings(options, None if section.delay is None else Seconds(section.delay), kinds)
 
 
 def _options(
@@ -112,15 +111,17 @@ def _options(
         raise ConfigError(f"{key}.headers" if basic is None and bearer is None else key, str(error)) from None
 
 
-def _credentials(own: HostSection, key: str, environ: Mapping[str, str]) -> tuple[tuple[str, str] | None, str | None]:
-    if own.auth_env is None:
+def _credentials(
+    section: HostSection, key: str, environ: Mapping[str, str]
+) -> tuple[tuple[str, str] | None, str | None]:
+    if section.auth_env is None:
         return None, None
-    secret = _secret(own.auth_env, f"{key}.auth_env", environ)
-    if own.auth == "bearer":
+    secret = _secret(section.auth_env, f"{key}.auth_env", environ)
+    if section.auth == "bearer":
         return None, secret
     user, colon, password = secret.partition(":")
     if not colon:
-        raise ConfigError(f"{key}.auth_env", f"the variable {own.auth_env} does not hold user:password")
+        raise ConfigError(f"{key}.auth_env", f"the variable {section.auth_env} does not hold user:password")
     return (user, password), None
 
 

@@ -55,7 +55,7 @@ def check_config(config: Config) -> None:
         raise ConfigError("workers", "a rehearsal is for one worker: their clocks would differ")
 
 
-def schemes_of(config: Config) -> tuple[str, ...]:
+def schemes_for(config: Config) -> tuple[str, ...]:
     return ("http", "https", "ftp") if config.fetch.ftp else ("http", "https")
 
 
@@ -68,26 +68,26 @@ def canonicaliser_for(config: Config) -> Canonicaliser:
             drop_query=config.filter.drop_query,
             sort_query=identity.order == "sort",
             keep=frozenset(map(str.lower, identity.keep)),
-            schemes=schemes_of(config),
+            schemes=schemes_for(config),
         )
     )
 
 
 def rules_for(config: Config, scope: Scope) -> EntryRules:
     """The rules of entry, within `scope`. Raises ConfigError."""
-    wishes = config.filter
-    extensions = wishes.exclude_extensions
+    section = config.filter
+    extensions = section.exclude_extensions
     return EntryRules(
         scope=scope,
-        excluded_domains=parse_domains(wishes.exclude_domains, "filter.exclude_domains"),
-        include_patterns=tuple(UrlPattern(text) for text in wishes.include),
-        exclude_patterns=tuple(UrlPattern(text) for text in wishes.exclude),
+        excluded_domains=parse_domains(section.exclude_domains, "filter.exclude_domains"),
+        include_patterns=tuple(UrlPattern(text) for text in section.include),
+        exclude_patterns=tuple(UrlPattern(text) for text in section.exclude),
         host_patterns=_host_patterns(config),
-        schemes=schemes_of(config),
+        schemes=schemes_for(config),
         max_depth=config.max_depth,
-        max_url_bytes=wishes.max_url_bytes,
+        max_url_bytes=section.max_url_bytes,
         max_repeats=MAX_REPEATS if config.traps.cut else None,
-        free_of_traps=_free_of_traps(config),
+        trap_exempt=_free_of_traps(config),
         excluded_extensions=EXCLUDED_EXTENSIONS
         if extensions is None
         else frozenset(e.lower().removeprefix(".") for e in extensions),
@@ -114,7 +114,7 @@ def trap_exemption(config: Config) -> Callable[[HostKey], bool]:
     if not config.traps.cut:
         return lambda host: True
     table = _free_of_traps(config)
-    return lambda host: bool(table.of(host))
+    return lambda host: bool(table.for_host(host))
 
 
 def any_host_exempt(config: Config) -> bool:
@@ -203,7 +203,7 @@ def breaker_for(config: Config) -> BreakerPolicy:
 
 def politeness_for(config: Config, host: HostKey | None = None) -> PolitenessPolicy:
     """The gaps of the crawl; those of `host` if it is named."""
-    own = None if host is None else host_table(config.host, "host").of(host)
+    own = None if host is None else host_table(config.host, "host").for_host(host)
     return PolitenessPolicy(
         min_delay=Seconds(config.delay if own is None or own.delay is None else own.delay),
         load_factor=config.delay_factor,
@@ -224,7 +224,6 @@ class PolicyCache:
     def __init__(self, config: Config) -> None:
         self.config = config
         self.directory = Path(config.dir)
-        self.archive = self.directory / "warc"
 
     @cached_property
     def clock(self) -> Clock:
@@ -277,7 +276,7 @@ class PolicyCache:
 
     @cached_property
     def recrawl_rules(self) -> RecrawlRules:
-        return recrawl_rules_of(self.config.recrawl)
+        return recrawl_rules_for(self.config.recrawl)
 
     @cached_property
     def opening_price(self) -> float:
@@ -298,10 +297,10 @@ class GlobRule(RecrawlRule):
         return (self.glob is None or self.glob.matches(page.url)) and RecrawlRule.fits(self, page)
 
 
-def recrawl_rules_of(wishes: RecrawlSection) -> RecrawlRules:
+def recrawl_rules_for(section: RecrawlSection) -> RecrawlRules:
     """The configuration's rules. Raises ConfigError for a pattern that is none."""
-    rules = [_recrawl_rule(number, rule) for number, rule in enumerate(wishes.rules, 1)]
-    return RecrawlRules(rules, Seconds(wishes.interval), Seconds(wishes.shortest), Seconds(wishes.longest))
+    rules = [_recrawl_rule(number, rule) for number, rule in enumerate(section.rules, 1)]
+    return RecrawlRules(rules, Seconds(section.interval), Seconds(section.shortest), Seconds(section.longest))
 
 
 def _recrawl_rule(number: int, rule: RecrawlRuleSection) -> GlobRule:

@@ -12,7 +12,7 @@ from typing import Final, Protocol
 from gossamer.clock import cpu_seconds
 from gossamer.crawl.document.queue import DocumentQueue
 from gossamer.crawl.engine import Engine
-from gossamer.fetch.dns.resolver import MOST_ASKED, Resolver, ResolverStatistics
+from gossamer.fetch.dns.resolver import MAX_LOOKUPS, Resolver, ResolverStatistics
 from gossamer.fetch.http.body import BodyMemory
 from gossamer.fetch.ports import ExchangeTimes
 from gossamer.model.queue_depth import QueueDepth
@@ -38,9 +38,9 @@ def queues_of(
     (hosts, visits), documents = engine.fills, engine.documents.fill
     fills = (
         hosts,
-        QueueDepth(dns.asking, MOST_ASKED),
+        QueueDepth(dns.lookups_in_flight, MAX_LOOKUPS),
         visits,
-        bodies.fill(visits.items),
+        bodies.depth(visits.items),
         documents,
         QueueDepth(reads.waiting, visits.most_items + documents.most_items),
         store.fill,
@@ -108,7 +108,7 @@ def internals_of(
         dns_negative_hits=dns.negative_hits,
         dns_stale=dns.stale_served,
         dns_failures=dns.failures,
-        dns_put_off=dns.put_off,
+        dns_put_off=dns.postponed,
         dns_cached=dns.cached_hosts,
         hosts_failing=hosts_failing,
         rss_bytes=rss_bytes(),

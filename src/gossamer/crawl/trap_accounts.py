@@ -13,18 +13,19 @@ What the crawl learns from what came of its visits: which shapes are traps, whic
 
 from collections.abc import Callable, Iterator, Sequence
 
+from gossamer.crawl.observers import NullObserver
 from gossamer.dedup.soft404 import SOFT_404, Soft404Detector
-from gossamer.filter.canonical import end_of_authority, taken_apart
+from gossamer.filter.canonical import end_of_authority, parse_canonical
 from gossamer.filter.identity import Identities, LearnedParameter
 from gossamer.filter.parameter_learner import ParameterLearner
 from gossamer.filter.trap_budget import Cut, DomainBudget, HostBudget, PageValue, TemplateSketch, TrapPolicy
 from gossamer.filter.url_shape import Shape, shape_of
-from gossamer.model.batch import Batch, LearntParameter
+from gossamer.model.batch import Batch, LearntParameter, RobotsRecord
 from gossamer.model.document import ProcessedDocument
 from gossamer.model.settlement import Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.task import HostRecord, Visit
-from gossamer.model.units import Domain, HostId, HostKey, Url
+from gossamer.model.units import Domain, HostId, HostKey, Instant, Url
 
 # Looking a member up costs as much as a call, and these are asked for with every page.
 _STORED, _NEW = UrlState.STORED, PageValue.NEW
@@ -64,8 +65,8 @@ class TrapAccounts:
         """Shapes in memory, with one for each host."""
         return self._shapes + len(self._hosts)
 
-    def begin(self, record: HostRecord) -> None:
-        """A host has got a back queue; this is what the store remembers."""
+    def host_loaded(self, record: HostRecord) -> None:
+        """A host has got a back queue; this is what the store has of it."""
         host_id = record.host_id
         budget = self._hosts.pop(host_id, None)
         if budget is None:
@@ -111,11 +112,11 @@ class TrapAccounts:
             worth = PageValue.SAME
         else:
             return  # errors and what is missing lead nowhere, so they cannot be endless
-        if worth is _NEW and not budget.showed:
-            budget.showed = True
+        if worth is _NEW and not budget.found_new:
+            budget.found_new = True
             domain = self._domains.get(visit.domain_id)
             if domain is not None:
-                domain.brought_something(self._policy)
+                domain.on_first_new_page(self._policy)
         if budget.pages < self._policy.grace:
             budget.pages += 1
             return
@@ -129,7 +130,7 @@ class TrapAccounts:
         coarse = budget.coarse.get(shape.coarse)
         leads = coarse is not None and coarse.faceted and read is not None and _leads_away(shape, visit.host, read)
         outline = None if read is None or settlement.signature is not None else _outline(settlement, read)
-        first_cut = budget.count(shape, worth, self._policy, leads=leads, outline=outline)
+        first_cut = budget.count(shape, worth, self._policy, leads=leads, sketch=outline)
         self._shapes += len(budget) - before
         if first_cut or budget.pages % _SAVE_EVERY == 0:
             self._changed[visit.host_id] = budget
@@ -141,17 +142,17 @@ class TrapAccounts:
         if budget is not None and budget.pages >= self._policy.patience:
             shape = _shape(visit.task.url)
             coarse = budget.coarse.get(shape.coarse)
-            often = coarse is not None and coarse.looked_at < _FIRST_LOOKS
+            often = coarse is not None and coarse.pages_examined < _FIRST_LOOKS
             if number % (2 if often else _LOOK_EVERY) == 0:
                 same_host = _same_host(visit.host, urls, hosts, frozenset(fresh))
-                if budget.looks(shape, same_host, self._policy):
+                if budget.count_links(shape, same_host, self._policy):
                     self._changed[visit.host_id] = budget
         domain = self._domains.get(visit.domain_id)
         if domain is not None and domain.hosts >= _MANY_HOSTS and domain.cut is None and number % 4 == 0:
             of_domain = self._domain_of(visit.host)
             others = [i for i, h in enumerate(hosts) if h != visit.host and self._domain_of(h) == of_domain]
             new = len(frozenset(fresh).intersection(others))
-            domain.saw_links(new, len(others) - new, self._policy)
+            domain.count_links(new, len(others) - new, self._policy)
 
     def refused(self, visit: Visit, host: HostKey, reason: str) -> None:
         """A link of the page to its own host did not enter because of its form."""
@@ -161,7 +162,7 @@ class TrapAccounts:
             if budget.refused[reason] % _SAVE_EVERY == 1:
                 self._changed[visit.host_id] = budget
 
-    def hand_over(self, batch: Batch) -> None:
+    def before_commit(self, batch: Batch) -> None:
         """Put what has changed into a batch that is about to be committed."""
         for host in batch.retired:
             self._retired(host.host_id)
@@ -220,7 +221,7 @@ def _outline(settlement: Settlement, read: ProcessedDocument) -> TemplateSketch 
         return None
     title = settlement.title or ""
     named = title.translate(_NO_DIGITS)
-    return TemplateSketch(hash((named, settlement.size >> 4, len(read.links.prints))), named != title)
+    return TemplateSketch(hash((named, settlement.size >> 4, len(read.links.fingerprints))), named != title)
 
 
 def _leads_away(shape: Shape, host: HostKey, read: ProcessedDocument) -> bool:
@@ -235,47 +236,47 @@ def _same_host(
             yield _shape(urls[i]), i in fresh
 
 
-class OutcomeFeedback:
-    """Told of every request and of what came of it. All calls from the event loop; nothing waits.
+class OutcomeFeedback(NullObserver):
+    """Feeds the outcomes of requests to what learns from them: trap accounts, parameters, soft 404s.
 
-    `budgets` and `learner` are None where the configuration wants none of it.
+    `trap_accounts`, `learner` and `soft_404` are None where the configuration does without.
     """
 
-    def __init__(self, identities: Identities, budgets: TrapAccounts | None, learner: ParameterLearner | None) -> None:
+    def __init__(
+        self,
+        identities: Identities,
+        trap_accounts: TrapAccounts | None,
+        learner: ParameterLearner | None,
+        soft_404: Soft404Detector | None = None,
+    ) -> None:
         self._identities = identities
-        self.budgets = budgets
+        self.trap_accounts = trap_accounts
         self._learner = learner
-        self._out: dict[int, Visit] = {}  # visits that became requests and are not settled yet, by their URL's row
+        self._soft_404 = soft_404
         self._news: list[LearntParameter] = []
-        self.soft: Soft404Detector | None = None  # set by the assembly; only remembered here
 
-    def begin(self, record: HostRecord) -> None:
-        """A host has got a back queue; this is what the store remembers."""
-        if self.budgets is not None:
-            self.budgets.begin(record)
-        if self.soft is not None:
-            self.soft.recall(record.host_id, record.soft_missing)
+    def host_loaded(self, record: HostRecord, robots: Sequence[RobotsRecord]) -> None:
+        if self.trap_accounts is not None:
+            self.trap_accounts.host_loaded(record)
+        if self._soft_404 is not None:
+            self._soft_404.recall(record.host_id, record.soft_404)
 
-    def asked(self, visit: Visit) -> None:
-        """The URL was asked for, and what came of it will be told to `settled`. From a page that we have nothing is
-        learnt: that it brings nothing new is no wonder."""
-        if visit.task.before is None or not visit.task.before.has_document:
-            self._out[visit.task.url_id] = visit
-
-    def settled(self, settlement: Settlement, read: ProcessedDocument | None = None) -> None:
-        """What became of a URL; of a document, with what was read of it. Nothing is learnt where nothing was asked."""
-        visit = self._out.pop(settlement.url_id, None)
-        if visit is None:
+    def settled(
+        self, visit: Visit, settlement: Settlement, document: ProcessedDocument | None, requested: bool
+    ) -> None:
+        """Learn from a URL that was requested. A page that we have teaches nothing: it cannot be new."""
+        before = visit.task.previous
+        if not requested or (before is not None and before.has_document):
             return
-        if self.budgets is not None:
-            self.budgets.settled(visit, settlement, read)
+        if self.trap_accounts is not None:
+            self.trap_accounts.settled(visit, settlement, document)
         if self._learner is not None and settlement.digest is not None and "?" in visit.task.url:
             self._learn(visit, settlement)
 
     def _learn(self, visit: Visit, settlement: Settlement) -> None:
         assert self._learner is not None and settlement.digest is not None
         url, host = visit.task.url, visit.host
-        for news in self._learner.page(url, host, taken_apart(url, host).path_start, settlement.digest):
+        for news in self._learner.on_page(url, host, parse_canonical(url, host).path_start, settlement.digest):
             if isinstance(news, LearnedParameter):
                 self._identities.learn(news)
                 self._news.append(LearntParameter(*news, refuted=False))
@@ -283,11 +284,11 @@ class OutcomeFeedback:
                 self._identities.unlearn(*news)
                 self._news.append(LearntParameter(*news, 0, 0, refuted=True))
 
-    def hand_over(self, batch: Batch) -> None:
-        """Put what was learnt into a batch that is about to be committed."""
-        if self.budgets is not None:
-            self.budgets.hand_over(batch)
+    def before_commit(self, batch: Batch, now: Instant) -> None:
+        """Put what was learned into the batch."""
+        if self.trap_accounts is not None:
+            self.trap_accounts.before_commit(batch)
         if self._news:
             batch.parameters, self._news = self._news, []
-        if self.soft is not None:
-            batch.soft_missing = self.soft.take_changes()
+        if self._soft_404 is not None:
+            batch.soft_404s = self._soft_404.take_changes()

@@ -155,13 +155,13 @@ def extract_page(
     dropped = max(0, len(hrefs) - MAX_LINKS)
     if dropped:
         del hrefs[MAX_LINKS:]
-    wishes = asked.wishes()
+    directives = asked.directives()
     return PageContent(
         base_of(tree),
         hrefs,
         title_of(tree),
-        wishes.nofollow,
-        wishes.noindex,
+        directives.nofollow,
+        directives.noindex,
         encoding,
         nofollow_links,
         dropped,
@@ -264,7 +264,7 @@ def _heeded(metas: list[Element], url: str, asked: DirectivesFor, hrefs: list[st
             continue
         name = attribute("name")
         if name is not None:
-            asked.heed_meta(name, content)
+            asked.on_meta(name, content)
         equivalent = attribute("http-equiv")
         if equivalent is None:
             continue

@@ -52,7 +52,7 @@ class AnchorTexts:
     def __init__(self, body_bytes: int) -> None:
         self._left = body_bytes + 1_000
 
-    def of(self, element: Element) -> str:
+    def text_of(self, element: Element) -> str:
         """White space as single spaces. Where there is no text the `alt` of its images counts, then its `title`."""
         tag = element.tag
         if tag == "a" or tag == "form":
@@ -96,8 +96,8 @@ _DESCRIPTOR = re.compile(r"(?:[^\t\n\f\r (]++|\([^)]*+(?:\)|\Z))++")
 _INTEGER = re.compile(r"[0-9]+").fullmatch
 _FLOAT = re.compile(r"-?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?").fullmatch
 
-_MOST_CANDIDATES = 200
-_MOST_DIGITS = 300
+_MAX_CANDIDATES = 200
+_MAX_DIGITS = 300
 
 
 class Candidate(NamedTuple):
@@ -112,7 +112,7 @@ def srcset_candidates(value: str) -> list[Candidate]:
     """The images that an attribute names, in order, those with broken descriptors left out; 200 at most."""
     candidates: list[Candidate] = []
     position = 0
-    while len(candidates) < _MOST_CANDIDATES and (match := _URL.match(value, position)) is not None:
+    while len(candidates) < _MAX_CANDIDATES and (match := _URL.match(value, position)) is not None:
         url = match[1]
         position = match.end()
         if url.endswith(","):
@@ -133,7 +133,7 @@ def _described(url: str, descriptors: list[str]) -> Candidate | None:
     height: int | None = None
     for descriptor in descriptors:
         number, unit = descriptor[:-1], descriptor[-1]
-        if len(number) > _MOST_DIGITS:
+        if len(number) > _MAX_DIGITS:
             return None
         if unit == "w" and _INTEGER(number) and width is None and density is None and int(number) > 0:
             width = int(number)
@@ -273,7 +273,7 @@ def read_page(
     tree, encoding, _ = page_tree(body, content_type)
     reader = _Reader(url, DirectivesFor(agent, robots_tag), want, AnchorTexts(len(body)) if want.anchor_text else None)
     reader.read(tree)
-    wishes = reader.wishes.wishes()
+    directives = reader.directives.directives()
     text = main_text(tree, len(body)) if want.text else None
     canonical = canonical_of(tree.find_all("link"))
     if canonical is None and link is not None:
@@ -290,8 +290,8 @@ def read_page(
         canonical,
         reader.alternates,
         text,
-        wishes.noindex,
-        wishes.nofollow,
+        directives.noindex,
+        directives.nofollow,
         encoding,
         reader.dropped,
     )
@@ -300,11 +300,11 @@ def read_page(
 class _Reader:
     """One walk over the elements that matter, in document order."""
 
-    def __init__(self, url: str, wishes: DirectivesFor, want: Wanted, texts: AnchorTexts | None) -> None:
+    def __init__(self, url: str, directives: DirectivesFor, want: Wanted, texts: AnchorTexts | None) -> None:
         self._url = url
         self._want = want
         self._texts = texts
-        self.wishes = wishes
+        self.directives = directives
         self.links: list[Link] = []
         self.description: str | None = None
         self.alternates: list[Alternate] = []
@@ -341,7 +341,7 @@ class _Reader:
             self.dropped += 1
             return
         rel = element.attr("rel")
-        text = self._texts.of(element) if self._texts is not None else ""
+        text = self._texts.text_of(element) if self._texts is not None else ""
         self.links.append(Link(href, kind, text, " ".join(rel.lower().split()) if rel else "", hreflang))
 
     def _link(self, element: Element) -> None:
@@ -373,7 +373,7 @@ class _Reader:
             return
         name = element.attr("name")
         if name:
-            self.wishes.heed_meta(name, content)
+            self.directives.on_meta(name, content)
             if self.description is None and name.strip().lower() == "description":
                 self.description = trimmed(content, MAX_DESCRIPTION)
         equivalent = (element.attr("http-equiv") or "").lower()

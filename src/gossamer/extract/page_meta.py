@@ -74,12 +74,12 @@ class RobotsDirectives(NamedTuple):
     noindex: bool
     nofollow: bool
 
-    def and_also(self, other: "RobotsDirectives") -> "RobotsDirectives":
+    def combine(self, other: "RobotsDirectives") -> "RobotsDirectives":
         """Several statements add up: the strictest holds."""
         return RobotsDirectives(self.noindex or other.noindex, self.nofollow or other.nofollow)
 
 
-NO_WISHES = RobotsDirectives(noindex=False, nofollow=False)
+NO_DIRECTIVES = RobotsDirectives(noindex=False, nofollow=False)
 
 
 def directives_in_meta(content: str) -> RobotsDirectives:
@@ -99,26 +99,26 @@ class DirectivesFor:
     def __init__(self, agent: str, header: str | None = None) -> None:
         """`header` is X-Robots-Tag, several lines joined by commas."""
         self._agent = agent.lower()
-        self._to_all = NO_WISHES
+        self._to_all = NO_DIRECTIVES
         self._to_us: RobotsDirectives | None = None
         if header is not None:
-            self._heed_header(header)
+            self._on_header(header)
 
-    def wishes(self) -> RobotsDirectives:
+    def directives(self) -> RobotsDirectives:
         """What holds, after all that has been heard."""
         return self._to_all if self._to_us is None else self._to_us
 
-    def heed_meta(self, name: str, content: str) -> None:
+    def on_meta(self, name: str, content: str) -> None:
         """Take in a meta element, whatever it is about."""
         if len(name) > _LONGEST_NAME:
             return
         name = name.strip().lower()
         if name == "robots":
-            self._to_all = self._to_all.and_also(directives_in_meta(content))
+            self._to_all = self._to_all.combine(directives_in_meta(content))
         elif name == self._agent:
-            self._to_us = (self._to_us or NO_WISHES).and_also(directives_in_meta(content))
+            self._to_us = (self._to_us or NO_DIRECTIVES).combine(directives_in_meta(content))
 
-    def _heed_header(self, header: str) -> None:
+    def _on_header(self, header: str) -> None:
         """`otherbot: noindex` speaks to that robot only; a name holds until the next one, since the joined lines do
         not show where one ended."""
         addressee = "robots"
@@ -130,4 +130,4 @@ class DirectivesFor:
                     continue
                 addressee = name
                 part = rest
-            self.heed_meta(addressee, part)
+            self.on_meta(addressee, part)

@@ -26,13 +26,13 @@ class ExchangeTimes:
         self.first_byte = Durations()  # from the request to the first byte of the answer
         self.body = Durations()  # from the first byte to the last
 
-    def connected(self, connected: int, secured: int) -> None:
+    def on_connected(self, connected: int, secured: int) -> None:
         """A connection was made for it; `secured` is 0 where there is no TLS."""
         self.connect.note(connected)
         if secured:
             self.tls.note(secured - connected)
 
-    def answered(self, asked: int, first: int, last: int) -> None:
+    def on_answered(self, asked: int, first: int, last: int) -> None:
         took, counts = first - asked, self.first_byte.counts  # once a page: two calls of `note` would cost more
         counts[(took - 1).bit_length()] += 1
         counts[-1] += took

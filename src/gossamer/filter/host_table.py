@@ -67,7 +67,7 @@ class HostTable(Generic[T]):
     def __bool__(self) -> bool:
         return bool(self.entries)
 
-    def of(self, host: HostKey) -> T | None:
+    def for_host(self, host: HostKey) -> T | None:
         """What counts for `host`; None if nothing is said of it."""
         values = self._values
         if not values:

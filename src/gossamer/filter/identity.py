@@ -99,9 +99,9 @@ class Identities:
         if not names:
             self._learnt.get(host, {}).pop(place, None)
 
-    def of_all(self, urls: Sequence[Url], hosts: Sequence[HostKey]) -> Sequence[str]:
+    def identities_of(self, urls: Sequence[Url], hosts: Sequence[HostKey]) -> Sequence[str]:
         """The identities of a page's links, in their order; `urls` itself if all are their own."""
-        of = self.of
+        of = self.identity_of
         if self.rules.minimise:
             return [of(url, host) for url, host in zip(urls, hosts, strict=True)]
         text = "\n".join(urls)
@@ -113,7 +113,7 @@ class Identities:
             found[i] = of(urls[i], hosts[i])
         return found
 
-    def of(self, url: Url, host: HostKey) -> str:
+    def identity_of(self, url: Url, host: HostKey) -> str:
         """The text that stands for every URL that is the same."""
         same = url if self._plain and host not in self._learnt else self._same(url, host)
         return minimised(Url(same)) if self.rules.minimise else same

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from gossamer.filter.identity import LearnedParameter, place_of
 from gossamer.model.units import HostKey, Url
 
-_MOST_PARAMETERS = 8
+_MAX_PARAMETERS = 8
 _LONGEST_NAME = 64
 
 
@@ -63,13 +63,13 @@ class ParameterLearner:
     def __len__(self) -> int:
         return len(self._young) + len(self._old)
 
-    def page(self, url: Url, host: HostKey, path_start: int, digest: bytes) -> list[LearnedParameter | Refuted]:
+    def on_page(self, url: Url, host: HostKey, path_start: int, digest: bytes) -> list[LearnedParameter | Refuted]:
         """A document came from `url`. What follows from it, mostly nothing."""
         path, mark, query = url.partition("?")
         if not mark:
             return []
         parts = query.split("&")
-        if len(parts) > _MOST_PARAMETERS:
+        if len(parts) > _MAX_PARAMETERS:
             return []
         news: list[LearnedParameter | Refuted] = []
         content = hash(digest)

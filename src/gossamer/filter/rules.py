@@ -112,7 +112,7 @@ class EntryRules:
     max_parameters: int = 100
     max_repeats: int | None = MAX_REPEATS
     """Of the same segments or parameters within a URL; None for no limit."""
-    free_of_traps: HostTable[bool] = HostTable()
+    trap_exempt: HostTable[bool] = HostTable()
     """Hosts that may repeat themselves."""
     _host_verdict: Callable[[HostKey], str | None] = field(init=False, repr=False, compare=False)
     _starts: tuple[str, ...] = field(init=False, repr=False, compare=False)
@@ -203,11 +203,11 @@ class EntryRules:
         """What a URL repeats too often, unless its host is free to do so."""
         assert self.max_repeats is not None
         found = repeats_itself(path, query, self.max_repeats)
-        return None if found is None or (self.free_of_traps and self.free_of_traps.of(host)) else found
+        return None if found is None or (self.trap_exempt and self.trap_exempt.for_host(host)) else found
 
     def _judge_patterns(self, url: Url, host: HostKey) -> tuple[str | None, str]:
         reason, said = _judged(url, self.include_patterns, self.exclude_patterns)
-        own = self.host_patterns.of(host)
+        own = self.host_patterns.for_host(host)
         if reason is not None or own is None:
             return reason, said
         reason, said = _judged(url, own.include, own.exclude)

@@ -35,11 +35,11 @@ _PROVEN_PAGES = 30
 _PROVEN_SHARE = 0.5
 _ROOM = 192  # fine shapes of a host that are told apart
 _FACETED = 16  # sets of parameters under one script
-_BREEDING_KNOWN = 0.01  # share of known pages among those of its shape that a page links to
-_BREEDING_NEW = 1.5  # new ones, by page
-_BREEDING_PAGES = 3  # times `patience`: so many pages are looked at before a shape is called endless
-LOOKED_AT = 10  # pages whose links were looked at, before they are a reason to cut
-_FEW_LOOKS = 3
+_SELF_GENERATING_KNOWN = 0.01  # share of known pages among those of its shape that a page links to
+_SELF_GENERATING_NEW = 1.5  # new ones, by page
+_SELF_GENERATING_PAGES = 3  # times `patience`: so many pages are looked at before a shape is called endless
+MIN_PAGES_EXAMINED = 10  # pages whose links were looked at, before they are a reason to cut
+_MIN_PAGES_CONSULTED = 3
 _RECENT = 8  # pages of a shape with which the next one is compared
 
 
@@ -61,7 +61,7 @@ class TrapPolicy:
 
 
 class PageValue(Enum):
-    """What a page was worth."""
+    """What a page was value."""
 
     NEW = "new"
     ALIKE = "alike"  # near-duplicate
@@ -70,14 +70,14 @@ class PageValue(Enum):
 
 def is_self_generating(pages: int, new: int, known: int) -> bool:
     """Whether so many pages link to several new ones of their kind each, and hardly ever to known ones."""
-    return new >= _BREEDING_NEW * pages and known <= _BREEDING_KNOWN * (known + new)
+    return new >= _SELF_GENERATING_NEW * pages and known <= _SELF_GENERATING_KNOWN * (known + new)
 
 
 class TemplateSketch(NamedTuple):
     """Of a page with too little text to be compared by it: a hash of the rest, numbers in its title left out; and
     whether there were any, so that at least they tell it from others."""
 
-    looks: int
+    digest: int
     numbered: bool
 
 
@@ -89,27 +89,29 @@ class ShapeBudget:
     fetched: int = 0
     new: int = 0
     alike: int = 0
-    looked_at: int = 0  # pages whose links were
+    pages_examined: int = 0  # pages whose links were
     links_new: int = 0  # from these to pages of the same shape that nobody knew
     links_known: int = 0
     variants: int = 0  # coarse only: fine shapes below it
     cut: str | None = None
     recent: list[int] = field(default_factory=list)  # outlines of its last pages; not kept over a restart
 
-    def compared(self, outline: TemplateSketch) -> PageValue:
-        """What a page with hardly any text is worth beside its last ones. Remembers it."""
-        looks, numbered = outline
-        if looks in self.recent:
+    def compare(self, sketch: TemplateSketch) -> PageValue:
+        """What a page with hardly any text is value beside its last ones. Remembers it."""
+        digest, numbered = sketch
+        if digest in self.recent:
             return PageValue.ALIKE if numbered else PageValue.SAME
-        self.recent.append(looks)
+        self.recent.append(digest)
         if len(self.recent) > _RECENT:
             del self.recent[0]
         return PageValue.NEW
 
     @property
-    def breeds(self) -> bool:
+    def self_generating(self) -> bool:
         """Whether its pages link to new ones of its shape only."""
-        return self.looked_at >= _FEW_LOOKS and is_self_generating(self.looked_at, self.links_new, self.links_known)
+        return self.pages_examined >= _MIN_PAGES_CONSULTED and is_self_generating(
+            self.pages_examined, self.links_new, self.links_known
+        )
 
     @property
     def proven(self) -> bool:
@@ -119,13 +121,13 @@ class ShapeBudget:
     def faceted(self) -> bool:
         return self.variants > _FACETED
 
-    def count(self, worth: PageValue, policy: TrapPolicy) -> None:
+    def count(self, value: PageValue, policy: TrapPolicy) -> None:
         self.fetched += 1
-        if worth is PageValue.NEW:
+        if value is PageValue.NEW:
             self.new += 1
             self.credit = min(float(policy.patience), self.credit + _EARNED)
             return
-        if worth is PageValue.ALIKE:
+        if value is PageValue.ALIKE:
             self.alike += 1
             self.credit -= _ALIKE_COSTS
         else:
@@ -134,25 +136,27 @@ class ShapeBudget:
             stale = self.fetched - self.new
             self.cut = FACETS if self.faceted else ALIKE if 2 * self.alike > stale else SAME
 
-    def saw_links(self, new: int, known: int, policy: TrapPolicy) -> None:
+    def count_links(self, new: int, known: int, policy: TrapPolicy) -> None:
         """The links of one of its pages to pages of the same shape."""
-        self.looked_at += 1
+        self.pages_examined += 1
         self.links_new += new
         self.links_known += known
         if (
             self.cut is None
-            and self.looked_at >= LOOKED_AT
-            and self.fetched >= _BREEDING_PAGES * policy.patience
-            and self.breeds
+            and self.pages_examined >= MIN_PAGES_EXAMINED
+            and self.fetched >= _SELF_GENERATING_PAGES * policy.patience
+            and self.self_generating
         ):
             self.cut = ENDLESS
 
     @property
-    def figures(self) -> str:
+    def summary(self) -> str:
         """What was counted, for people."""
         text = f"{self.fetched} fetched, {self.new} new, {self.alike} alike, credit {self.credit:g}"
-        if self.looked_at:
-            text += f"; {self.looked_at} pages link to {self.links_new} new and {self.links_known} known of its shape"
+        if self.pages_examined:
+            text += (
+                f"; {self.pages_examined} pages link to {self.links_new} new and {self.links_known} known of its shape"
+            )
         return f"{text}; {self.variants} sets of parameters" if self.faceted else text
 
 
@@ -161,11 +165,11 @@ class Cut(NamedTuple):
 
     reason: str
     shape: str
-    figures: str
+    summary: str
 
     @property
     def detail(self) -> str:
-        return f"{self.shape}: {self.figures}"
+        return f"{self.shape}: {self.summary}"
 
 
 @dataclass(slots=True)
@@ -180,7 +184,7 @@ class HostBudget:
 
     pages: int = 0
     admitted: bool = False  # among the hosts of its domain
-    showed: bool = False  # something new
+    found_new: bool = False  # something new
     fine: dict[str, ShapeBudget] = field(default_factory=dict)
     coarse: dict[str, ShapeBudget] = field(default_factory=dict)
     refused: dict[str, int] = field(default_factory=dict)  # URLs that never entered, by reason
@@ -192,13 +196,13 @@ class HostBudget:
     def count(
         self,
         shape: Shape,
-        worth: PageValue,
+        value: PageValue,
         policy: TrapPolicy,
         *,
         leads: bool = False,
-        outline: TemplateSketch | None = None,
+        sketch: TemplateSketch | None = None,
     ) -> bool:
-        """A page came back. `leads`: to a URL of another shape that was not known. `outline`: of a page with too little
+        """A page came back. `leads`: to a URL of another shape that was not known. `sketch`: of a page with too little
         text to be compared by it. True for a first cut."""
         self.pages += 1
         if self.pages <= policy.grace:
@@ -210,21 +214,21 @@ class HostBudget:
         if fine is None and len(self.fine) < _ROOM:
             fine = self.fine[shape.fine] = ShapeBudget(float(policy.patience))
             coarse.variants += "?" in shape.fine
-        if outline is not None and worth is PageValue.NEW:
-            worth = coarse.compared(outline)
+        if sketch is not None and value is PageValue.NEW:
+            value = coarse.compare(sketch)
         combined = coarse.faceted and "&" in shape.fine
-        if combined and worth is PageValue.NEW and not leads:
-            worth = PageValue.SAME
+        if combined and value is PageValue.NEW and not leads:
+            value = PageValue.SAME
         if fine is not None:
-            fine.count(worth, policy)
+            fine.count(value, policy)
             # Where parameters are combined, what one alone chooses is neither for nor against the rest.
             if not combined and (fine.proven or coarse.faceted):
                 coarse.fetched += 1
-                return self._noted(fine, coarse)
-        coarse.count(worth, policy)
-        return self._noted(fine, coarse)
+                return self._update_cuts(fine, coarse)
+        coarse.count(value, policy)
+        return self._update_cuts(fine, coarse)
 
-    def looks(self, page: Shape, links: Iterator[tuple[Shape, bool]], policy: TrapPolicy) -> bool:
+    def count_links(self, page: Shape, links: Iterator[tuple[Shape, bool]], policy: TrapPolicy) -> bool:
         """The links of a page on its own host, each with whether it was new. True for a first cut."""
         fine, coarse = self.fine.get(page.fine), self.coarse.get(page.coarse)
         if coarse is None:
@@ -236,12 +240,12 @@ class HostBudget:
                 if shape.fine == page.fine:
                     fine_counts[was_new] += 1
         if fine is not None:
-            fine.saw_links(fine_counts[True], fine_counts[False], policy)
-        if fine is None or fine.breeds or not fine.proven:
-            coarse.saw_links(coarse_counts[True], coarse_counts[False], policy)
-        return self._noted(fine, coarse)
+            fine.count_links(fine_counts[True], fine_counts[False], policy)
+        if fine is None or fine.self_generating or not fine.proven:
+            coarse.count_links(coarse_counts[True], coarse_counts[False], policy)
+        return self._update_cuts(fine, coarse)
 
-    def _noted(self, fine: ShapeBudget | None, coarse: ShapeBudget) -> bool:
+    def _update_cuts(self, fine: ShapeBudget | None, coarse: ShapeBudget) -> bool:
         cut = (fine is not None and fine.cut is not None) or coarse.cut is not None
         first = cut and not self.cuts
         self.cuts = self.cuts or cut
@@ -251,21 +255,21 @@ class HostBudget:
         """Why a URL of this shape is not fetched; None if it may be."""
         fine = self.fine.get(shape.fine)
         if fine is not None and fine.cut is not None:
-            return Cut(fine.cut, shape.fine, fine.figures)
+            return Cut(fine.cut, shape.fine, fine.summary)
         coarse = self.coarse.get(shape.coarse)
         if coarse is None or coarse.cut is None:
             return None
         # With facets each set of parameters is a shape of its own, and proves nothing; a single one chooses a page.
         if coarse.faceted and "&" not in shape.fine and fine is not None:
             return None
-        if fine is not None and fine.proven and not fine.breeds and not coarse.faceted:
+        if fine is not None and fine.proven and not fine.self_generating and not coarse.faceted:
             return None
-        return Cut(coarse.cut, shape.coarse, coarse.figures)
+        return Cut(coarse.cut, shape.coarse, coarse.summary)
 
     def all_cuts(self) -> list[Cut]:
         """Every shape that was cut."""
         both = (*self.fine.items(), *self.coarse.items())
-        return [Cut(budget.cut, name, budget.figures) for name, budget in both if budget.cut is not None]
+        return [Cut(budget.cut, name, budget.summary) for name, budget in both if budget.cut is not None]
 
     def to_text(self) -> str:
         """All of it as short text."""
@@ -273,7 +277,7 @@ class HostBudget:
             {
                 "pages": self.pages,
                 "admitted": self.admitted,
-                "showed": self.showed,
+                "showed": self.found_new,
                 "fine": {name: _numbers(budget) for name, budget in self.fine.items()},
                 "coarse": {name: _numbers(budget) for name, budget in self.coarse.items()},
                 "refused": self.refused,
@@ -303,7 +307,7 @@ class HostBudget:
 def _numbers(budget: ShapeBudget) -> list[float | int | str | None]:
     return [
         round(budget.credit, 1),
-        *(budget.fetched, budget.new, budget.alike, budget.looked_at, budget.links_new, budget.links_known),
+        *(budget.fetched, budget.new, budget.alike, budget.pages_examined, budget.links_new, budget.links_known),
         *(budget.variants, budget.cut),
     ]
 
@@ -316,7 +320,7 @@ class DomainBudget:
     credit: float
     hosts: int = 0
     new: int = 0
-    looked_at: int = 0
+    pages_examined: int = 0
     links_new: int = 0  # from one host of the domain to another, to URLs that nobody knew
     links_known: int = 0
     cut: str | None = None
@@ -331,33 +335,42 @@ class DomainBudget:
         self.credit -= 1.0
         return True
 
-    def brought_something(self, policy: TrapPolicy) -> None:
+    def on_first_new_page(self, policy: TrapPolicy) -> None:
         """A host has shown its first new page."""
         self.new += 1
         self.credit = min(float(policy.hosts_per_domain), self.credit + 2.0)
 
-    def saw_links(self, new: int, known: int, policy: TrapPolicy) -> None:
+    def count_links(self, new: int, known: int, policy: TrapPolicy) -> None:
         """The links of a page to other hosts of its domain. As with shapes: hosts that breed were made by nobody."""
-        self.looked_at += 1
+        self.pages_examined += 1
         self.links_new += new
         self.links_known += known
         if (
-            self.looked_at >= LOOKED_AT
+            self.pages_examined >= MIN_PAGES_EXAMINED
             and 2 * self.hosts >= policy.hosts_per_domain
-            and is_self_generating(self.looked_at, self.links_new, self.links_known)
+            and is_self_generating(self.pages_examined, self.links_new, self.links_known)
         ):
             self.cut = HOSTS
 
     def cut_of(self, domain: str) -> Cut:
         """Why no further host of the domain is contacted."""
         text = f"{self.hosts} hosts contacted, {self.new} of them with something new, credit {self.credit:g}"
-        if self.looked_at:
-            text += f"; {self.looked_at} pages link to {self.links_new} new and {self.links_known} known URLs of others"
+        if self.pages_examined:
+            links = f"{self.links_new} new and {self.links_known} known URLs of others"
+            text += f"; {self.pages_examined} pages link to {links}"
         return Cut(HOSTS, f"*.{domain}", text)
 
     def to_text(self) -> str:
         return json.dumps(
-            [round(self.credit, 1), self.hosts, self.new, self.looked_at, self.links_new, self.links_known, self.cut]
+            [
+                round(self.credit, 1),
+                self.hosts,
+                self.new,
+                self.pages_examined,
+                self.links_new,
+                self.links_known,
+                self.cut,
+            ]
         )
 
     @classmethod

@@ -17,7 +17,7 @@ _LONGEST_NAME = 24
 _LONGEST_ENDING = 5
 _TOKEN = 16  # characters from which letters mixed with digits are taken for an id
 _NO_MARKS = str.maketrans("", "", "-_.:,~+")
-_MOST_PARAMETERS = 12
+_MAX_PARAMETERS = 12
 _LONGEST_SHAPE = 160
 
 
@@ -62,7 +62,7 @@ def shape_of(url: str, path_start: int) -> Shape:
     ends = script or "+".join(kinds) + (f".{ending}" if ending else "")
     if mark:
         script_shape = (start + ("+".join(kinds) + "/" if script and kinds else "") + ends)[:_LONGEST_SHAPE]
-        names = sorted({part.partition("=")[0] for part in query.split("&", _MOST_PARAMETERS)[:_MOST_PARAMETERS]})
+        names = sorted({part.partition("=")[0] for part in query.split("&", _MAX_PARAMETERS)[:_MAX_PARAMETERS]})
         return Shape(f"{script_shape}?{'&'.join(names)}"[: 2 * _LONGEST_SHAPE], script_shape + "?*")
     if named:
         kinds["a"] = None

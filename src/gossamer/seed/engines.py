@@ -159,7 +159,7 @@ async def _ask(config: Config, queries: list[str], provider: SearchProvider) -> 
         for query in queries:
             for seed in await search_seeds(query, provider, asker.fetch, canonicaliser.canonicalise):
                 seeds.setdefault(seed.url, seed)
-        await asker.rest()
+        await asker.wait_until_clear()
     finally:
         await fetcher.close()
         await resolver.close()

@@ -14,7 +14,7 @@ from gossamer.fetch.dns.resolver import Resolver
 from gossamer.fetch.http.body import payload
 from gossamer.fetch.ports import Fetcher, Request
 from gossamer.fetch.robots import RobotsAnswer, path_of, rules_from_answer
-from gossamer.filter.canonical import Canonical, Canonicaliser, taken_apart
+from gossamer.filter.canonical import Canonical, Canonicaliser, parse_canonical
 from gossamer.frontier.politeness import Contact, PolitenessPolicy, next_contact, next_contact_of_address
 from gossamer.frontier.retries import StatusClass, status_class
 from gossamer.model.http_dates import retry_after
@@ -79,7 +79,7 @@ class PoliteClient:
             page = self._canonicaliser.canonicalise(location, page.url)
         return NoAnswer("too_many_redirects")
 
-    async def rest(self) -> None:
+    async def wait_until_clear(self) -> None:
         """Wait until every host that was asked may be asked again: the crawl that comes next knows nothing of them."""
         until = max(self._not_before.values(), default=_NEVER)
         await asyncio.sleep(max(0.0, min(until - self._clock.now(), LONGEST_WAIT)))
@@ -88,7 +88,7 @@ class PoliteClient:
         known = self._robots.get(page.origin)
         if known is not None:
             return known
-        outcome = await self._ask(taken_apart(Url(page.origin + "/robots.txt"), page.host), None)
+        outcome = await self._ask(parse_canonical(Url(page.origin + "/robots.txt"), page.host), None)
         for _ in range(_MAX_ROBOTS_REDIRECTS):
             if isinstance(outcome, NoAnswer) or (location := _target(outcome)) is None:
                 break
@@ -110,7 +110,7 @@ class PoliteClient:
 
     async def _ask(self, page: Canonical, crawl_delay: Seconds | None) -> Response | NoAnswer:
         """One request, after the gap that the last one cost."""
-        wish = self._hosts.of(page.host)
+        settings = self._hosts.for_host(page.host)
         address = await self._address_of(page)
         if isinstance(address, NoAnswer):
             return address
@@ -123,10 +123,10 @@ class PoliteClient:
             return NoAnswer("crawl_delay_too_long", f"it asks to be left alone for {wait:.0f} seconds")
         await asyncio.sleep(max(0.0, wait))
         begun = self._clock.monotonic()
-        outcome = await self._fetcher.fetch(Request(page.url, page.host, page.port, address, options=wish.options))
+        outcome = await self._fetcher.fetch(Request(page.url, page.host, page.port, address, options=settings.options))
         now, took = self._clock.now(), Seconds(self._clock.monotonic() - begun)
         if not isinstance(outcome, Failed) or outcome.contacted:
-            contact = Contact(now, took, crawl_delay, _wait_asked_for(outcome, now), wish.min_delay)
+            contact = Contact(now, took, crawl_delay, _wait_asked_for(outcome, now), settings.min_delay)
             self._not_before[page.host] = next_contact(self._politeness, contact)
             self._not_before[address] = next_contact_of_address(self._politeness, contact)
         if isinstance(outcome, Failed):
@@ -135,7 +135,7 @@ class PoliteClient:
 
     async def _address_of(self, page: Canonical) -> str | NoAnswer:
         """The address to dial; nothing for a host behind a proxy, which looks it up itself."""
-        if self._hosts.of(page.host).proxied:
+        if self._hosts.for_host(page.host).proxied:
             return ""
         found = await self._resolver.resolve(page.host)
         if not isinstance(found, Addresses):

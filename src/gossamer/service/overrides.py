@@ -54,7 +54,7 @@ class Overrides:
             return config
         table = host_table(config.host, "host")
         # A host may have a star in its name; no key of a configuration can mean it.
-        own = {host: _with_delay(table.of(host), delay) for host, delay in self.delays.items() if "*" not in host}
+        own = {host: _with_delay(table.for_host(host), delay) for host, delay in self.delays.items() if "*" not in host}
         kept = {name: s for name, s in config.host.items() if name.startswith("*.") or read_host(name) not in own}
         return msgspec.structs.replace(config, host={**kept, **own})
 

@@ -19,7 +19,7 @@ from gossamer.dedup.exact import ContentSeen
 from gossamer.dedup.near import NearDuplicates
 from gossamer.dedup.soft404 import Soft404Detector
 from gossamer.extract.large_pages import LargePages
-from gossamer.fetch.http.body import LONG_WIRE_BODY, takes_long
+from gossamer.fetch.http.body import LONG_WIRE_BODY, decodes_slowly
 from gossamer.filter.canonical import Canonicaliser
 from gossamer.filter.links import LinkResolver
 from gossamer.filter.rules import EntryRules
@@ -58,7 +58,7 @@ def long_document(start: bytes = b"", seed: int = 1) -> Document:
     """HTML that is too long to be unpacked at one go: random, so that it stays long when packed."""
     words = start + b"<p>" + random.Random(seed).randbytes(LONG_WIRE_BODY).hex().encode()
     packed = document(gzip.compress(words, 1), content_encoding="gzip")
-    assert takes_long(packed.response)
+    assert decodes_slowly(packed.response)
     return packed
 
 
@@ -89,9 +89,9 @@ class QueueRig:
             self.reader,
             SlowClock(),
             limits=DocumentQueueLimits(),
-            on_read=self.reads.append,
+            settle=lambda visit, settlement, document: self.reads.append(document),
             on_pause=self._paused,
-            ask_owners=self._ask,
+            find_owners=self._ask,
             on_failure=self.failures.append,
         )
 

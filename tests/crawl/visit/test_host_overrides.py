@@ -29,9 +29,9 @@ def test_an_ordered_delay_outlasts_other_wishes_and_leaves_other_hosts_alone() -
     hosts = HostSettingsTable(HostSettings(min_delay=None))
     hosts.delays = {A: Seconds(5.0)}
 
-    hosts.change_to(HostSettingsTable(HostSettings(min_delay=Seconds(1.0))))
+    hosts.replace_with(HostSettingsTable(HostSettings(min_delay=Seconds(1.0))))
 
-    assert (hosts.of(A).min_delay, hosts.of(B).min_delay) == (5.0, 1.0)
+    assert (hosts.for_host(A).min_delay, hosts.for_host(B).min_delay) == (5.0, 1.0)
 
 
 def test_a_host_counts_as_held_back_while_it_has_its_turns() -> None:

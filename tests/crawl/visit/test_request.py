@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from gossamer.crawl.visit.request import LOOK_AGAIN, ROBOTS_TIMEOUT, Route, port_of, requested_wait
-from gossamer.fetch.dns.address_choice import UNREACHED
+from gossamer.fetch.dns.address_choice import UNREACHABLE_FAILURES
 from gossamer.fetch.dns.cache import Addresses, StoredAnswer
-from gossamer.fetch.dns.resolver import NotNow
+from gossamer.fetch.dns.resolver import ResolveLater
 from gossamer.fetch.http.options import HostOptions, Proxy
 from gossamer.fetch.ports import Request
 from gossamer.frontier.breaker import HostFailures
@@ -126,7 +126,7 @@ def test_a_name_that_no_name_server_can_know_fails_without_a_question(rig: Rig) 
     no_way = run_travelling(route_to(rig, HostKey("x" * 64 + ".test")))
 
     assert isinstance(no_way, Failed)
-    assert not isinstance(no_way, NotNow)
+    assert not isinstance(no_way, ResolveLater)
     assert not no_way.contacted
     assert rig.resolver.statistics().queries == 0
 
@@ -146,7 +146,7 @@ def test_a_visit_does_not_wait_for_a_slow_name_server(tmp_path: Path) -> None:
         first, while_asking = run_travelling(look_up())
 
     for answer in (first, while_asking):
-        assert isinstance(answer, NotNow)
+        assert isinstance(answer, ResolveLater)
         assert (answer.failure, answer.until) == (Failure.DNS_TIMEOUT, rig.now + LOOK_AGAIN)
         assert not answer.contacted
 
@@ -391,14 +391,14 @@ def test_a_rest_that_is_longer_than_the_gap_is_explained_by_the_state_of_the_hos
 
     clock = rig.batch.hosts[A_ID]
     assert (clock.next_contact, clock.rest_reason) == (until, "server_error, 5 in a row")
-    assert clock.trouble is not None
-    assert HostFailures.from_text(clock.trouble) == rig.host_context().trouble
+    assert clock.failures is not None
+    assert HostFailures.from_text(clock.failures) == rig.host_context().trouble
 
 
 def test_a_host_without_trouble_is_recorded_without(rig: Rig) -> None:
     gap_after_page(rig, response())
 
-    assert rig.batch.hosts[A_ID].trouble == ""
+    assert rig.batch.hosts[A_ID].failures == ""
 
 
 def test_a_new_answer_of_the_name_server_is_recorded_once(rig: Rig) -> None:
@@ -506,7 +506,7 @@ def test_the_five_slowest_hosts_are_remembered(rig: Rig) -> None:
 # --- addresses that cannot be reached ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("failure", [failure for failure in Failure if failure in UNREACHED])
+@pytest.mark.parametrize("failure", [failure for failure in Failure if failure in UNREACHABLE_FAILURES])
 def test_if_an_address_cannot_be_reached_the_next_one_is_tried_at_once(rig: Rig, failure: Failure) -> None:
     rig.load(A)
     visit = rig.wait_for_visit()
@@ -553,7 +553,7 @@ def test_if_the_only_address_cannot_be_reached_the_name_server_is_asked_before_t
 )
 def test_an_address_that_was_reached_keeps_its_host_and_is_used_again(rig: Rig, outcome: FetchOutcome) -> None:
     both = Addresses((A_ADDRESS, SECOND), Instant(rig.now + 60.0))
-    rig.address_choice.unreached(A_ADDRESS, rig.now)
+    rig.address_choice.on_unreachable(A_ADDRESS, rig.now)
 
     assert not rig.requester.try_other_address(A, Route(both, A_ADDRESS), outcome, rig.now)
 
@@ -572,7 +572,7 @@ def test_a_proxy_that_fails_is_waited_for_and_its_host_is_not_blamed(rig: Rig) -
     assert rig.requester.proxy_failing
     assert rig.batch.counters["error:proxy_failed"] == 1
     wait = run_travelling(route_to(rig))
-    assert isinstance(wait, NotNow)
+    assert isinstance(wait, ResolveLater)
     assert (wait.failure, wait.contacted) == (Failure.PROXY_FAILED, False)
     assert wait.until > rig.now
 

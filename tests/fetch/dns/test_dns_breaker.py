@@ -21,14 +21,14 @@ def host(number: int) -> HostKey:
 def working() -> ResolverBreaker:
     """A breaker that has just seen an answer."""
     breaker = ResolverBreaker(RULES)
-    breaker.answered(HostKey("good.test"), at(0))
+    breaker.on_answer(HostKey("good.test"), at(0))
     return breaker
 
 
 def opened() -> ResolverBreaker:
     breaker = working()
     for number in range(10):
-        breaker.unanswered(host(number), at(0), at(1))
+        breaker.on_no_answer(host(number), at(0), at(1))
     assert breaker.state is BreakerState.OPEN
     return breaker
 
@@ -38,7 +38,7 @@ def test_it_opens_when_most_of_the_last_names_went_unanswered() -> None:
 
     states = []
     for number in range(5):
-        breaker.unanswered(host(number), at(0), at(1))
+        breaker.on_no_answer(host(number), at(0), at(1))
         states.append(breaker.state)
 
     assert states == [BreakerState.CLOSED] * 3 + [BreakerState.OPEN] * 2
@@ -48,7 +48,7 @@ def test_one_name_that_fails_again_and_again_does_not_open_it() -> None:
     breaker = working()
 
     for tenth in range(9):
-        breaker.unanswered(host(1), at(0), at(tenth / 10))
+        breaker.on_no_answer(host(1), at(0), at(tenth / 10))
 
     assert breaker.is_closed
 
@@ -57,8 +57,8 @@ def test_names_that_fail_among_as_many_that_do_not_leave_it_closed() -> None:
     breaker = working()
 
     for number in range(100):
-        breaker.answered(host(2 * number), at(number / 10))
-        breaker.unanswered(host(2 * number + 1), at(number / 10), at(number / 10))
+        breaker.on_answer(host(2 * number), at(number / 10))
+        breaker.on_no_answer(host(2 * number + 1), at(number / 10), at(number / 10))
 
     assert breaker.is_closed
 
@@ -66,18 +66,18 @@ def test_names_that_fail_among_as_many_that_do_not_leave_it_closed() -> None:
 def test_one_failure_is_enough_when_nothing_was_answered_yet() -> None:
     breaker = ResolverBreaker(RULES)
 
-    breaker.unanswered(host(1), at(0), at(0))
+    breaker.on_no_answer(host(1), at(0), at(0))
 
     assert breaker.state is BreakerState.OPEN
 
 
 def test_one_failure_is_enough_when_nothing_was_answered_while_it_waited() -> None:
     breaker = working()
-    breaker.answered(host(7), at(6))
-    breaker.unanswered(host(1), at(2), at(7))
+    breaker.on_answer(host(7), at(6))
+    breaker.on_no_answer(host(1), at(2), at(7))
     early = breaker.state
 
-    breaker.unanswered(host(2), at(4), at(9))  # the last answer to anybody is three seconds old
+    breaker.on_no_answer(host(2), at(4), at(9))  # the last answer to anybody is three seconds old
 
     assert early is BreakerState.CLOSED
     assert breaker.state is BreakerState.OPEN
@@ -86,7 +86,7 @@ def test_one_failure_is_enough_when_nothing_was_answered_while_it_waited() -> No
 def test_it_opens_at_once_when_no_server_even_listens() -> None:
     breaker = working()
 
-    breaker.unanswered(host(1), at(0), at(0.1), nobody_there=True)
+    breaker.on_no_answer(host(1), at(0), at(0.1), nobody_there=True)
 
     assert breaker.state is BreakerState.OPEN
 
@@ -94,10 +94,10 @@ def test_it_opens_at_once_when_no_server_even_listens() -> None:
 def test_old_failures_do_not_count() -> None:
     breaker = working()
     for number in range(4):
-        breaker.unanswered(host(number), at(0), at(1))
-    breaker.answered(HostKey("good.test"), at(62))
+        breaker.on_no_answer(host(number), at(0), at(1))
+    breaker.on_answer(HostKey("good.test"), at(62))
 
-    breaker.unanswered(host(9), at(57), at(62))
+    breaker.on_no_answer(host(9), at(57), at(62))
 
     assert breaker.is_closed
 
@@ -115,7 +115,7 @@ def test_after_a_failed_probe_it_waits_and_then_probes_again() -> None:
     breaker = opened()
     breaker.take_probe(at(1))
 
-    breaker.probe_failed(at(6))
+    breaker.on_probe_failure(at(6))
 
     assert breaker.state is BreakerState.OPEN
     assert breaker.until == at(8)
@@ -135,7 +135,7 @@ def test_an_answer_closes_it() -> None:
     breaker = opened()
     breaker.take_probe(at(1))
 
-    breaker.answered(HostKey("good.test"), at(2))
+    breaker.on_answer(HostKey("good.test"), at(2))
 
     assert breaker.is_closed
     assert not breaker.take_probe(at(2))
@@ -145,7 +145,7 @@ def test_an_answer_closes_it() -> None:
 def test_an_answer_to_a_question_from_before_closes_it_too() -> None:
     breaker = opened()
 
-    breaker.answered(HostKey("late.test"), at(2))
+    breaker.on_answer(HostKey("late.test"), at(2))
 
     assert breaker.is_closed
 
@@ -153,12 +153,12 @@ def test_an_answer_to_a_question_from_before_closes_it_too() -> None:
 def test_after_a_good_probe_the_names_are_to_blame_for_a_while() -> None:
     breaker = opened()
     breaker.take_probe(at(1))
-    breaker.answered(HostKey("good.test"), at(2))
+    breaker.on_answer(HostKey("good.test"), at(2))
 
     for number in range(100):
-        breaker.unanswered(host(number), at(2), at(9.9))
+        breaker.on_no_answer(host(number), at(2), at(9.9))
     calm = breaker.state
-    breaker.unanswered(host(1000), at(2), at(10))
+    breaker.on_no_answer(host(1000), at(2), at(10))
 
     assert calm is BreakerState.CLOSED
     assert breaker.state is BreakerState.OPEN
@@ -166,9 +166,9 @@ def test_after_a_good_probe_the_names_are_to_blame_for_a_while() -> None:
 
 def test_the_names_that_went_unanswered_are_known() -> None:
     breaker = working()
-    breaker.unanswered(host(1), at(0), at(1))
-    breaker.unanswered(host(2), at(0), at(1))
-    breaker.answered(host(1), at(1))
+    breaker.on_no_answer(host(1), at(0), at(1))
+    breaker.on_no_answer(host(2), at(0), at(1))
+    breaker.on_answer(host(1), at(1))
 
     assert breaker.suspects() == [host(2)]
 
@@ -188,17 +188,17 @@ def test_at_most_one_probe_is_out_and_memory_is_bounded_whatever_happens(events:
     for event, number, passed in events:
         now += passed
         if event == "answered":
-            breaker.answered(host(number), at(now))
+            breaker.on_answer(host(number), at(now))
             out_since = None
         elif event == "take":
             if breaker.take_probe(at(now)):
                 assert out_since is None or now - out_since >= RULES.lost - 1e-6
                 out_since = now
         elif event == "fail" and out_since is not None:
-            breaker.probe_failed(at(now))
+            breaker.on_probe_failure(at(now))
             out_since = None
         elif event != "fail":
-            breaker.unanswered(host(number), at(now - passed), at(now), nobody_there=event == "nobody")
+            breaker.on_no_answer(host(number), at(now - passed), at(now), nobody_there=event == "nobody")
 
         assert len(breaker._recent) <= RULES.names
         assert (breaker.state is BreakerState.PROBING) == (out_since is not None)
@@ -209,9 +209,9 @@ def test_at_most_one_probe_is_out_and_memory_is_bounded_whatever_happens(events:
 def test_a_failure_at_once_counts_only_against_what_came_after_its_question() -> None:
     breaker = working()
 
-    breaker.unanswered(host(1), at(0), at(0.1))
+    breaker.on_no_answer(host(1), at(0), at(0.1))
     before = breaker.state
-    breaker.unanswered(host(2), at(0.2), at(0.3))
+    breaker.on_no_answer(host(2), at(0.2), at(0.3))
 
     assert before is BreakerState.CLOSED
     assert breaker.state is BreakerState.OPEN
@@ -220,17 +220,17 @@ def test_a_failure_at_once_counts_only_against_what_came_after_its_question() ->
 @pytest.mark.parametrize("sign", ["probe", "name"])
 def test_it_has_healed_when_it_answers_after_more_than_one_name_failed(sign: str) -> None:
     breaker = ResolverBreaker(RULES)
-    breaker.unanswered(host(1), at(0), at(5))
+    breaker.on_no_answer(host(1), at(0), at(5))
     assert breaker.take_probe(at(5))
-    breaker.answered(host(2), at(5.1))
-    assert breaker.healed == 0.0  # it was the name
+    breaker.on_answer(host(2), at(5.1))
+    assert breaker.recovered_at == 0.0  # it was the name
 
-    breaker.unanswered(host(1), at(15), at(20))
+    breaker.on_no_answer(host(1), at(15), at(20))
     assert breaker.take_probe(at(20))
     if sign == "probe":
-        breaker.probe_failed(at(21))
+        breaker.on_probe_failure(at(21))
     else:
-        breaker.unanswered(host(3), at(15), at(21))
-    breaker.answered(host(2), at(24))
+        breaker.on_no_answer(host(3), at(15), at(21))
+    breaker.on_answer(host(2), at(24))
 
-    assert breaker.healed == at(24)
+    assert breaker.recovered_at == at(24)

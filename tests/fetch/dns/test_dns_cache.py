@@ -18,7 +18,7 @@ def after(seconds: float) -> Instant:
 
 def test_an_answer_holds_for_its_time_to_live() -> None:
     cache = DnsCache(CacheLimits())
-    cache.found(X, ONE, Seconds(100.0), START)
+    cache.store_addresses(X, ONE, Seconds(100.0), START)
 
     assert cache.look_up(X, after(99.9)) == Addresses(ONE, after(100.0))
     assert cache.look_up(X, after(100.0)) is None
@@ -26,7 +26,7 @@ def test_an_answer_holds_for_its_time_to_live() -> None:
 
 @given(st.floats(min_value=0, max_value=2**31, allow_nan=False))
 def test_no_answer_holds_shorter_than_the_floor_or_longer_than_the_ceiling(ttl: float) -> None:
-    found = DnsCache(CacheLimits()).found(X, ONE, Seconds(ttl), START)
+    found = DnsCache(CacheLimits()).store_addresses(X, ONE, Seconds(ttl), START)
 
     assert after(30.0) <= found.expires <= after(3600.0)
 
@@ -34,19 +34,19 @@ def test_no_answer_holds_shorter_than_the_floor_or_longer_than_the_ceiling(ttl: 
 def test_a_denial_holds_for_five_minutes_and_trouble_as_long_as_it_is_told() -> None:
     cache = DnsCache(CacheLimits())
 
-    assert cache.denied(X, Failure.DNS_NXDOMAIN, START).expires == after(300.0)
-    assert cache.denied(X, Failure.DNS_NO_ADDRESS, START).expires == after(300.0)
-    assert cache.missed(X, Failure.DNS_SERVFAIL, after(16.0), START).expires == after(16.0)
+    assert cache.store_absence(X, Failure.DNS_NXDOMAIN, START).expires == after(300.0)
+    assert cache.store_absence(X, Failure.DNS_NO_ADDRESS, START).expires == after(300.0)
+    assert cache.store_failure(X, Failure.DNS_SERVFAIL, after(16.0), START).expires == after(16.0)
     assert cache.look_up(X, after(15.0)) == Absence(Failure.DNS_SERVFAIL, after(16.0))
     assert cache.look_up(X, after(16.0)) is None
 
 
 def test_an_expired_answer_stands_in_during_trouble_but_not_for_ever() -> None:
     cache = DnsCache(CacheLimits(stale=Seconds(1000.0)))
-    cache.found(X, ONE, Seconds(60.0), START)
+    cache.store_addresses(X, ONE, Seconds(60.0), START)
 
-    during = cache.missed(X, Failure.DNS_TIMEOUT, after(515.0), after(500.0))
-    too_late = cache.missed(X, Failure.DNS_TIMEOUT, after(1076.0), after(1061.0))
+    during = cache.store_failure(X, Failure.DNS_TIMEOUT, after(515.0), after(500.0))
+    too_late = cache.store_failure(X, Failure.DNS_TIMEOUT, after(1076.0), after(1061.0))
 
     assert during == Addresses(ONE, after(530.0), stale=True)
     assert too_late == Absence(Failure.DNS_TIMEOUT, after(1076.0))
@@ -54,30 +54,30 @@ def test_an_expired_answer_stands_in_during_trouble_but_not_for_ever() -> None:
 
 def test_what_stands_in_is_asked_for_again_within_five_minutes() -> None:
     cache = DnsCache(CacheLimits())
-    cache.found(X, ONE, Seconds(60.0), START)
+    cache.store_addresses(X, ONE, Seconds(60.0), START)
 
-    during = cache.missed(X, Failure.DNS_TIMEOUT, after(4000.0), after(400.0))
+    during = cache.store_failure(X, Failure.DNS_TIMEOUT, after(4000.0), after(400.0))
 
     assert during.expires == after(700.0)
 
 
 def test_a_denial_ends_the_standing_in() -> None:
     cache = DnsCache(CacheLimits())
-    cache.found(X, ONE, Seconds(60.0), START)
-    cache.denied(X, Failure.DNS_NXDOMAIN, after(100.0))
+    cache.store_addresses(X, ONE, Seconds(60.0), START)
+    cache.store_absence(X, Failure.DNS_NXDOMAIN, after(100.0))
 
-    assert isinstance(cache.missed(X, Failure.DNS_TIMEOUT, after(515.0), after(500.0)), Absence)
-    assert cache.known(X) is None
+    assert isinstance(cache.store_failure(X, Failure.DNS_TIMEOUT, after(515.0), after(500.0)), Absence)
+    assert cache.last_good(X) is None
 
 
 def test_a_recalled_answer_holds_as_long_as_before_and_then_stands_in() -> None:
     before = DnsCache(CacheLimits())
-    before.found(X, ONE, Seconds(60.0), START)
-    stored = before.known(X)
+    before.store_addresses(X, ONE, Seconds(60.0), START)
+    stored = before.last_good(X)
     assert stored is not None
     cache = DnsCache(CacheLimits())
 
-    cache.recall(X, stored, after(50.0))
+    cache.restore(X, stored, after(50.0))
 
     assert cache.look_up(X, after(59.0)) == Addresses(ONE, after(60.0))
     assert cache.look_up(X, after(60.0)) is None
@@ -88,15 +88,15 @@ def test_a_recalled_answer_holds_as_long_as_before_and_then_stands_in() -> None:
 def test_an_answer_recalled_too_late_is_not_taken() -> None:
     cache = DnsCache(CacheLimits())
 
-    cache.recall(X, StoredAnswer(ONE, after(0.0)), after(25 * 3600.0))
+    cache.restore(X, StoredAnswer(ONE, after(0.0)), after(25 * 3600.0))
 
-    assert cache.known(X) is None
+    assert cache.last_good(X) is None
 
 
 def test_an_answer_from_the_future_holds_no_longer_than_the_ceiling() -> None:
     cache = DnsCache(CacheLimits())
 
-    cache.recall(X, StoredAnswer(ONE, after(10**9)), START)
+    cache.restore(X, StoredAnswer(ONE, after(10**9)), START)
 
     assert cache.look_up(X, after(3599.0)) is not None
     assert cache.look_up(X, after(3600.0)) is None
@@ -104,9 +104,9 @@ def test_an_answer_from_the_future_holds_no_longer_than_the_ceiling() -> None:
 
 def test_what_is_known_already_is_not_overwritten_by_what_is_recalled() -> None:
     cache = DnsCache(CacheLimits())
-    cache.found(X, ("192.0.2.9",), Seconds(60.0), START)
+    cache.store_addresses(X, ("192.0.2.9",), Seconds(60.0), START)
 
-    cache.recall(X, StoredAnswer(ONE, after(500.0)), START)
+    cache.restore(X, StoredAnswer(ONE, after(500.0)), START)
 
     assert cache.look_up(X, after(1.0)) == Addresses(("192.0.2.9",), after(60.0))
 
@@ -128,10 +128,10 @@ def test_no_text_makes_reading_a_stored_answer_raise(text: str) -> None:
 def test_the_least_recently_used_host_goes_first() -> None:
     cache = DnsCache(CacheLimits(hosts=3))
     for name in ("a", "b", "c"):
-        cache.found(HostKey(name), ONE, Seconds(60.0), START)
+        cache.store_addresses(HostKey(name), ONE, Seconds(60.0), START)
     cache.look_up(HostKey("a"), after(1.0))
 
-    cache.found(HostKey("d"), ONE, Seconds(60.0), after(2.0))
+    cache.store_addresses(HostKey("d"), ONE, Seconds(60.0), after(2.0))
 
     known = {name for name in "abcd" if cache.look_up(HostKey(name), after(3.0)) is not None}
     assert known == {"a", "c", "d"}
@@ -144,10 +144,10 @@ def test_the_cache_never_outgrows_its_bound(events: list[tuple[int, bool]]) -> N
     for number, good in events:
         host = HostKey(f"h{number}")
         if good:
-            cache.found(host, ONE, Seconds(60.0), START)
+            cache.store_addresses(host, ONE, Seconds(60.0), START)
         else:
-            cache.missed(host, Failure.DNS_SERVFAIL, after(200.0), after(100.0))
-        cache.recall(HostKey(f"r{number}"), StoredAnswer(ONE, after(50.0 * number)), after(100.0))
+            cache.store_failure(host, Failure.DNS_SERVFAIL, after(200.0), after(100.0))
+        cache.restore(HostKey(f"r{number}"), StoredAnswer(ONE, after(50.0 * number)), after(100.0))
 
         assert len(cache) <= 10
         assert len(cache._last_good) <= 10

@@ -9,7 +9,7 @@ import pytest
 from gossamer.clock import VirtualClock
 from gossamer.errors import ConfigError
 from gossamer.fetch.dns.cache import Addresses, CacheLimits
-from gossamer.fetch.dns.resolver import NotNow, Resolver
+from gossamer.fetch.dns.resolver import ResolveLater, Resolver
 from gossamer.model.outcome import Failed, Failure
 from gossamer.model.units import HostKey, Seconds
 from tests.name_server import AAAA, NXDOMAIN, REFUSED, SERVFAIL, A, NameServer, Reply, Zone, a, aaaa, name_server
@@ -208,8 +208,8 @@ def test_no_more_names_are_looked_up_at_a_time_than_may_be_and_the_others_come_b
                 await asyncio.sleep(0)
                 outcome = await resolver.resolve(X)
 
-                assert isinstance(outcome, NotNow) and outcome.until > clock.now()
-                assert resolver.statistics().asking == 3
+                assert isinstance(outcome, ResolveLater) and outcome.until > clock.now()
+                assert resolver.statistics().lookups_in_flight == 3
                 assert server.questions("x.test") == 0
             finally:
                 for task in waiting:

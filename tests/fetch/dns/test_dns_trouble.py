@@ -11,7 +11,7 @@ from gossamer.clock import VirtualClock
 from gossamer.fetch.dns.backoff import BackoffRules
 from gossamer.fetch.dns.breaker import BreakerRules
 from gossamer.fetch.dns.cache import Addresses, StoredAnswer
-from gossamer.fetch.dns.resolver import NotNow, Resolver
+from gossamer.fetch.dns.resolver import ResolveLater, Resolver
 from gossamer.model.outcome import Failed, Failure
 from gossamer.model.units import Domain, HostKey, Instant, Seconds
 from tests.name_server import AAAA, REFUSED, SERVFAIL, A, NameServer, Reply, Zone, a, name_server
@@ -156,7 +156,7 @@ def test_a_name_that_failed_is_put_off_and_comes_back() -> None:
 
     outcomes, questions, healed = run(main())
 
-    assert [type(outcome) for outcome in outcomes] == [Failed, NotNow, Failed, NotNow, Failed]
+    assert [type(outcome) for outcome in outcomes] == [Failed, ResolveLater, Failed, ResolveLater, Failed]
     assert all(isinstance(o, Failed) and o.failure is Failure.DNS_SERVFAIL and not o.contacted for o in outcomes)
     assert questions == 6
     assert isinstance(healed, Addresses) and healed.addresses == ("192.0.2.9",)
@@ -171,7 +171,7 @@ def test_who_is_put_off_is_told_when_to_come_back() -> None:
 
     outcome, now = run(main())
 
-    assert isinstance(outcome, NotNow)
+    assert isinstance(outcome, ResolveLater)
     assert outcome.until == now + 30.0
 
 
@@ -182,11 +182,11 @@ def test_a_domain_whose_names_all_fail_is_not_asked_about_for_a_while() -> None:
             put_off = []
             for number in range(20):
                 outcome = await resolver.resolve(HostKey(f"d{number}.dead.test"))
-                put_off.append(isinstance(outcome, NotNow))
+                put_off.append(isinstance(outcome, ResolveLater))
                 await resolver.resolve(HostKey(f"{number}.alive.test"))
             asked = {name for name, _ in server.asked if name.startswith("d")}
             clock.advance(Seconds(31.0))
-            return asked, put_off, isinstance(await resolver.resolve(HostKey("d19.dead.test")), NotNow)
+            return asked, put_off, isinstance(await resolver.resolve(HostKey("d19.dead.test")), ResolveLater)
 
     asked, put_off, after = run(main())
 
@@ -217,9 +217,9 @@ def test_while_the_resolver_is_sick_known_hosts_go_on_and_new_ones_wait() -> Non
 
     first, known, new, healed, more = run(main())
 
-    assert isinstance(first, NotNow) and first.failure is Failure.DNS_TIMEOUT
+    assert isinstance(first, ResolveLater) and first.failure is Failure.DNS_TIMEOUT
     assert isinstance(known, Addresses) and known.stale and known.addresses == ("192.0.2.1",)
-    assert isinstance(new, list) and all(isinstance(outcome, NotNow) for outcome in new)
+    assert isinstance(new, list) and all(isinstance(outcome, ResolveLater) for outcome in new)
     assert more == 0
     assert isinstance(healed, Addresses) and not healed.stale
 
@@ -237,16 +237,16 @@ def test_a_name_half_of_whose_answer_was_lost_while_the_resolver_was_sick_is_not
                 await asyncio.sleep(0)
             if sick:  # other names find out that nobody answers, and then that somebody does again
                 for name in ("a.test", "b.test"):
-                    resolver._breaker.unanswered(HostKey(name), clock.now(), clock.now(), nobody_there=True)
+                    resolver._breaker.on_no_answer(HostKey(name), clock.now(), clock.now(), nobody_there=True)
                 clock.advance(Seconds(1.0))
-                resolver._breaker.answered(GOOD, clock.now())
+                resolver._breaker.on_answer(GOOD, clock.now())
             return await waiting, clock.now()
 
     outcome, now = run(main())
 
     assert isinstance(outcome, Failed) and outcome.failure is Failure.DNS_TIMEOUT
-    assert isinstance(outcome, NotNow) is sick
-    assert not isinstance(outcome, NotNow) or outcome.until < now + 5.0
+    assert isinstance(outcome, ResolveLater) is sick
+    assert not isinstance(outcome, ResolveLater) or outcome.until < now + 5.0
 
 
 def test_a_sick_resolver_is_asked_one_probe_at_a_time() -> None:
@@ -259,7 +259,12 @@ def test_a_sick_resolver_is_asked_one_probe_at_a_time() -> None:
                 names = [HostKey(f"n{number}.test") for number in range(30)]
                 await asyncio.gather(*(resolver.resolve(name) for name in names))
             asked = len({name for name, _ in server.asked}) - began
-            return resolver.statistics().probes, asked, resolver.statistics().sick, "" in {n for n, _ in server.asked}
+            return (
+                resolver.statistics().probes,
+                asked,
+                resolver.statistics().failing,
+                "" in {n for n, _ in server.asked},
+            )
 
     probes, names, is_sick, root_asked = run(main())
 
@@ -272,7 +277,7 @@ def test_a_sick_resolver_is_asked_one_probe_at_a_time() -> None:
 def test_a_name_whose_servers_are_dead_is_not_taken_for_a_sick_resolver_even_at_the_start() -> None:
     async def main() -> tuple[object, bool]:
         async with resolving(lambda host, _kind: FAILING if host == X else Reply(code=3)) as (resolver, _, _clock):
-            return await resolver.resolve(X), resolver.statistics().sick
+            return await resolver.resolve(X), resolver.statistics().failing
 
     outcome, is_sick = run(main())
 
@@ -290,7 +295,7 @@ def test_a_crowd_of_dead_names_costs_one_probe_and_no_healthy_name_waits() -> No
             dead = await asyncio.gather(*(resolver.resolve(HostKey(f"dead{n}.test")) for n in range(200)))
             new = [await resolver.resolve(HostKey(f"new{number}.test")) for number in range(50)]
             statistics = resolver.statistics()
-            return {type(one) for one in dead}, {type(one) for one in new}, statistics.probes, statistics.sick
+            return {type(one) for one in dead}, {type(one) for one in new}, statistics.probes, statistics.failing
 
     assert run(main()) == ({Failed}, {Addresses}, 1, False)
 
@@ -304,7 +309,7 @@ def test_a_resolver_that_died_is_found_out_though_its_old_names_died_with_it() -
             zone["now"] = SILENT
             clock.advance(Seconds(60.0))
             await resolver.resolve(Y)
-            assert resolver.statistics().sick
+            assert resolver.statistics().failing
             zone["now"] = Reply(code=3)  # every name is gone, but somebody says so
             clock.advance(Seconds(3.0))
             return await resolver.resolve(Y)
@@ -323,7 +328,7 @@ def test_what_was_known_before_a_restart_is_not_asked_for_again() -> None:
             clock = VirtualClock()
             before = resolver_at(server.address, clock=clock)
             await before.resolve(X)
-            stored = before.known(X)
+            stored = before.last_good(X)
             await before.close()
             assert stored is not None
             text = stored.to_text()
@@ -332,7 +337,7 @@ def test_what_was_known_before_a_restart_is_not_asked_for_again() -> None:
             recalled = StoredAnswer.from_text(text)
             assert recalled is not None
             resolver = resolver_at(server.address, clock=clock)
-            resolver.recall(X, recalled)
+            resolver.restore(X, recalled)
             try:
                 return await resolver.resolve(X), len(server.asked)
             finally:
@@ -348,7 +353,7 @@ def test_a_restart_while_dns_is_down_goes_on_with_the_hosts_of_yesterday() -> No
     async def main() -> tuple[object, object]:
         clock = VirtualClock()
         resolver = resolver_at(NOWHERE, clock=clock)
-        resolver.recall(X, StoredAnswer(("192.0.2.1",), Instant(clock.now() - 3600.0)))
+        resolver.restore(X, StoredAnswer(("192.0.2.1",), Instant(clock.now() - 3600.0)))
         try:
             return await resolver.resolve(X), await resolver.resolve(Y)
         finally:
@@ -357,4 +362,4 @@ def test_a_restart_while_dns_is_down_goes_on_with_the_hosts_of_yesterday() -> No
     known, new = run(main())
 
     assert isinstance(known, Addresses) and known.stale
-    assert isinstance(new, NotNow)
+    assert isinstance(new, ResolveLater)

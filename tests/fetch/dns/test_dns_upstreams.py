@@ -15,7 +15,7 @@ def at(seconds: float) -> Instant:
 
 def sick(servers: Upstreams, index: int, now: Instant) -> None:
     for _ in range(RULES.tolerated):
-        servers.failed(index, now)
+        servers.on_failure(index, now)
 
 
 def test_servers_are_asked_in_the_order_in_which_they_were_given() -> None:
@@ -25,7 +25,7 @@ def test_servers_are_asked_in_the_order_in_which_they_were_given() -> None:
 def test_one_lost_packet_changes_nothing() -> None:
     servers = Upstreams(3, RULES)
 
-    servers.failed(0, at(0))
+    servers.on_failure(0, at(0))
 
     assert servers.order(at(0)) == [0, 1, 2]
 
@@ -42,9 +42,9 @@ def test_a_server_that_failed_twice_in_a_row_is_asked_last_for_a_while() -> None
 def test_an_answer_in_between_makes_up_for_a_failure() -> None:
     servers = Upstreams(2, RULES)
 
-    servers.failed(0, at(0))
-    servers.worked(0)
-    servers.failed(0, at(0))
+    servers.on_failure(0, at(0))
+    servers.on_success(0)
+    servers.on_failure(0, at(0))
 
     assert servers.order(at(0)) == [0, 1]
 
@@ -62,7 +62,7 @@ def test_a_server_that_answers_again_is_back_in_its_place() -> None:
     sick(servers, 0, at(0))
     servers.order(at(10))
 
-    servers.worked(0)
+    servers.on_success(0)
 
     assert servers.order(at(10)) == [0, 1]
     assert servers.order(at(10)) == [0, 1]
@@ -79,7 +79,7 @@ def test_a_server_that_fails_its_trial_rests_twice_as_long_up_to_a_bound() -> No
             rest += 1.0
         rests.append(rest)
         now += rest
-        servers.failed(0, at(now))
+        servers.on_failure(0, at(now))
 
     assert rests == [10.0, 20.0, 40.0, 80.0, 120.0, 120.0]
 
@@ -88,7 +88,7 @@ def test_many_questions_that_fail_together_count_once() -> None:
     servers = Upstreams(2, RULES)
 
     for _ in range(500):
-        servers.failed(0, at(0))
+        servers.on_failure(0, at(0))
 
     assert servers.order(at(10)) == [0, 1]
 
@@ -111,8 +111,8 @@ def test_every_server_is_always_in_the_order_once(events: list[tuple[str, int, f
     for event, index, passed in events:
         now += passed
         if event == "fail":
-            servers.failed(index, at(now))
+            servers.on_failure(index, at(now))
         elif event == "work":
-            servers.worked(index)
+            servers.on_success(index)
 
         assert sorted(servers.order(at(now))) == [0, 1, 2, 3]

@@ -6,7 +6,7 @@ import random
 import pytest
 
 from gossamer.clock import Clock, SteadyClock, VirtualClock
-from gossamer.fetch.http.body import Arriving, BodyMemory
+from gossamer.fetch.http.body import BodyMemory, PausableBody
 from gossamer.fetch.http.curl import CurlFetcher
 from gossamer.fetch.ports import FetchLimits
 from gossamer.model.outcome import Failure, Response
@@ -41,7 +41,7 @@ class PeakedRoom(BodyMemory):
         self._taken = taken
         self.peak = max(self.peak, taken)
 
-    def must_wait(self, body: Arriving, so_far: int) -> bool:
+    def must_wait(self, body: PausableBody, so_far: int) -> bool:
         waits = super().must_wait(body, so_far)
         self.holds += waits
         return waits
@@ -67,10 +67,10 @@ class Body:
         taken = min(piece, self._left)
         self._left -= taken
         self.so_far += taken
-        self._room.taken += taken
+        self._room.used += taken
         if not self._left:
             self.ended = True
-            self._room.leave(self, self.so_far)
+            self._room.release(self, self.so_far)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -89,7 +89,7 @@ def test_whatever_comes_in_whatever_order_the_room_is_bounded_and_everybody_gets
                 await asyncio.sleep(0)
 
         assert all(body.ended for body in bodies)
-        assert room.taken == 0 and room.held == 0
+        assert room.taken == 0 and room.paused == 0
         assert room.peak <= 1000 + 900 + 40 * (50 + 30)
         assert room.holds > 0
 
@@ -98,7 +98,7 @@ def test_whatever_comes_in_whatever_order_the_room_is_bounded_and_everybody_gets
 
 def test_a_small_body_is_never_held() -> None:
     room = BodyMemory(1000, free=50)
-    room.taken = 5000
+    room.used = 5000
 
     assert not room.must_wait(Body(room, 40), 40)
 
@@ -111,7 +111,7 @@ def test_whoever_gives_up_makes_room_for_the_next() -> None:
             body.grow(101)
         assert second.held and not first.held
 
-        room.leave(first, first.so_far)
+        room.release(first, first.so_far)
         await asyncio.sleep(0)
 
         assert not second.held
@@ -148,7 +148,7 @@ def test_many_large_bodies_at_once_share_the_room_and_arrive_whole() -> None:
     assert [len(response.wire_body) for response in responses] == [SIZE] * BODIES
     assert room.holds > 0
     assert room.peak <= 2 * SIZE + BODIES * (FREE + PIECE)
-    assert room.taken == 0 and room.held == 0
+    assert room.taken == 0 and room.paused == 0
 
 
 def test_time_for_which_a_body_is_held_is_not_its_hosts() -> None:
@@ -164,9 +164,9 @@ def test_time_for_which_a_body_is_held_is_not_its_hosts() -> None:
             return
         answer, began = whole(), SIZE // 2 + 2 * FREE
         await talk.say(answer[:began])
-        await until(lambda: room.taken > room.most)
+        await until(lambda: room.taken > room.limit)
         filled.set()
-        await until(lambda: room.held == BODIES - 1)
+        await until(lambda: room.paused == BODIES - 1)
         for at in range(began, began + 25_000, 1000):
             await asyncio.sleep(SWEEP)  # the fetcher looks at least once
             clock.advance(Seconds(0.1))
@@ -193,14 +193,14 @@ def test_a_fetch_that_is_cancelled_gives_its_room_back() -> None:
         fetcher = CurlFetcher("gossamer-test/1.0", FetchLimits(), SteadyClock(), allow=lambda _address: True, room=room)
         async with serving(script) as site:
             fetch = asyncio.create_task(fetcher.fetch(site.request("/")))
-            await until(lambda: room.taken > SIZE // 2)
+            await until(lambda: room.used > SIZE // 2)
             fetch.cancel()
             await asyncio.gather(fetch, return_exceptions=True)
             await fetcher.close()
 
     run(main())
 
-    assert room.taken == 0
+    assert room.used == 0
 
 
 def test_bodies_over_http2_are_held_too_and_arrive_whole() -> None:

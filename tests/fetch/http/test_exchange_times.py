@@ -52,7 +52,7 @@ def test_waiting_counts_where_it_was_waited_for() -> None:
         await talk.request()
         await pass_time(0.1)
         await talk.say(PAGE[:-2])
-        await until(lambda: room.taken == 3)
+        await until(lambda: room.used == 3)
         await pass_time(0.2)
         await talk.say(PAGE[-2:])
 

@@ -96,7 +96,7 @@ def test_the_next_request_uses_the_same_connection() -> None:
     async def work(fetcher: CurlFetcher, site: Http2Site) -> tuple[list[bool], int]:
         fresh = []
         for number in range(3):
-            fresh.append((await answered(fetcher, site.server.request(f"/{number}", scheme="https"))).connected_anew)
+            fresh.append((await answered(fetcher, site.server.request(f"/{number}", scheme="https"))).new_connection)
             await asyncio.sleep(0.05)
         return fresh, site.server.connections
 
@@ -201,7 +201,7 @@ def test_a_stream_given_up_in_the_body_leaves_a_beginning() -> None:
     async def reply(asked: Asked) -> None:
         await asked.head((b"content-type", b"text/html"))
         await asked.data(b"x" * 5000, last=False)
-        await until(lambda: room.taken == 5000)
+        await until(lambda: room.used == 5000)
         await asked.reset(2)
 
     room = BodyMemory()
@@ -214,7 +214,7 @@ def test_a_body_shorter_than_its_length_is_truncated() -> None:
     async def reply(asked: Asked) -> None:
         await asked.head((b"content-length", b"100"))
         await asked.data(b"x" * 50, last=False)
-        await until(lambda: room.taken == 50)
+        await until(lambda: room.used == 50)
         asked.talk.writer.close()
 
     room = BodyMemory()

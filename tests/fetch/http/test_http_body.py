@@ -13,7 +13,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.fetch.http.body import LONG_WIRE_BODY, MAX_DECODED_BYTES, payload, payload_in_slices, takes_long
+from gossamer.fetch.http.body import LONG_WIRE_BODY, MAX_DECODED_BYTES, decodes_slowly, payload, payload_in_slices
 from gossamer.fetch.http.codings import BLOCK, DECODERS, MAX_CHUNKS, MAX_MEMBERS, ChunkScanner, dechunk
 from gossamer.model.outcome import Failure, Response, Truncation
 from gossamer.model.units import Instant, Seconds, Url
@@ -221,13 +221,13 @@ def test_opening_in_slices_gives_the_same(coding: str) -> None:
     for packed in (wire, wire[:-1000], document):
         answer = response(packed, content_encoding=coding)
 
-        assert takes_long(answer)
+        assert decodes_slowly(answer)
         assert asyncio.run(payload_in_slices(answer, StepClock(0.001))) == payload(answer)
 
 
 def test_only_large_packed_bodies_take_long() -> None:
-    assert not takes_long(response(bytes(LONG_WIRE_BODY + 1)))
-    assert not takes_long(response(bytes(LONG_WIRE_BODY), content_encoding="gzip"))
+    assert not decodes_slowly(response(bytes(LONG_WIRE_BODY + 1)))
+    assert not decodes_slowly(response(bytes(LONG_WIRE_BODY), content_encoding="gzip"))
 
 
 def test_work_without_end_is_ended_by_its_time() -> None:

@@ -2,19 +2,19 @@
 
 import pytest
 
-from gossamer.fetch.http.deadlines import Pace, Progress, overdue, sweep_interval
+from gossamer.fetch.http.deadlines import Progress, SweepState, overdue, sweep_interval
 from gossamer.fetch.ports import FetchLimits
 from gossamer.model.outcome import Failure
 from gossamer.model.units import Seconds
 
 LIMITS = FetchLimits()
-CONNECTING = Progress(secure=True, connected=False, asked=None, head_complete=False, body_bytes=0)
-SHAKING_HANDS = Progress(secure=True, connected=True, asked=None, head_complete=False, body_bytes=0)
-ASKED = Progress(secure=True, connected=True, asked=Seconds(6.0), head_complete=False, body_bytes=0)
+CONNECTING = Progress(secure=True, connected=False, sent_after=None, head_complete=False, body_bytes=0)
+SHAKING_HANDS = Progress(secure=True, connected=True, sent_after=None, head_complete=False, body_bytes=0)
+ASKED = Progress(secure=True, connected=True, sent_after=Seconds(6.0), head_complete=False, body_bytes=0)
 
 
 def reading(body_bytes: int) -> Progress:
-    return Progress(secure=False, connected=False, asked=Seconds(0.1), head_complete=True, body_bytes=body_bytes)
+    return Progress(secure=False, connected=False, sent_after=Seconds(0.1), head_complete=True, body_bytes=body_bytes)
 
 
 @pytest.mark.parametrize(
@@ -24,14 +24,14 @@ def reading(body_bytes: int) -> Progress:
 def test_connecting_and_waiting_for_the_head_have_their_deadlines(
     progress: Progress, just_in_time: float, expected: Failure
 ) -> None:
-    pace = Pace(started=1000.0)
+    pace = SweepState(started=1000.0)
 
     assert overdue(LIMITS, pace, progress, 1000.0 + just_in_time) is None
     assert overdue(LIMITS, pace, progress, 1000.1 + just_in_time) is expected
 
 
 def test_the_handshake_has_its_own_time_from_the_moment_it_is_seen() -> None:
-    pace = Pace(started=1000.0)
+    pace = SweepState(started=1000.0)
 
     assert overdue(LIMITS, pace, CONNECTING, 1009.0) is None
     assert overdue(LIMITS, pace, SHAKING_HANDS, 1010.0) is None
@@ -40,7 +40,7 @@ def test_the_handshake_has_its_own_time_from_the_moment_it_is_seen() -> None:
 
 
 def test_silence_within_a_body_is_a_read_timeout() -> None:
-    pace = Pace(started=0.0)
+    pace = SweepState(started=0.0)
 
     assert overdue(LIMITS, pace, reading(100_000), 1.0) is None
     assert overdue(LIMITS, pace, reading(100_000), 20.9) is None
@@ -48,7 +48,7 @@ def test_silence_within_a_body_is_a_read_timeout() -> None:
 
 
 def test_a_byte_now_and_then_does_not_hold_off_the_minimum_rate() -> None:
-    pace = Pace(started=0.0)
+    pace = SweepState(started=0.0)
 
     verdicts = [overdue(LIMITS, pace, reading(second // 5), float(second)) for second in range(1, 40)]
 
@@ -56,7 +56,7 @@ def test_a_byte_now_and_then_does_not_hold_off_the_minimum_rate() -> None:
 
 
 def test_a_steady_body_is_only_ended_by_the_total() -> None:
-    pace = Pace(started=0.0)
+    pace = SweepState(started=0.0)
 
     verdicts = [overdue(LIMITS, pace, reading(300 * second), float(second)) for second in range(1, 122)]
 

@@ -71,7 +71,7 @@ def test_any_mixture_of_events_gives_the_order_of_a_plain_search() -> None:
                 terms[site] -= chance.randrange(3)  # nobody is told of a fall
             elif event < 0.7:
                 terms[site] += chance.randrange(3)
-                queue.site_rose(site)
+                queue.raise_site(site)
             elif event < 0.75:
                 resting.add(site)
                 queue.rest(site)

@@ -112,7 +112,7 @@ def test_an_ordering_by_score_with_fractions_is_refused_by_name() -> None:
             return 1 / 3
 
     with pytest.raises(UsageError, match=r"the ordering 'thirds' gave 0[.]3333"):
-        policy_of(Thirds)(setting_of(random_graph(1))).found(0, None)
+        policy_of(Thirds)(setting_of(random_graph(1))).on_found(0, None)
 
 
 def test_an_ordering_that_names_a_class_it_does_not_have_is_refused_by_name() -> None:
@@ -123,7 +123,7 @@ def test_an_ordering_that_names_a_class_it_does_not_have_is_refused_by_name() ->
             return 1
 
     with pytest.raises(UsageError, match="the ordering 'beyond' put a URL into class 1, but it has 1 classes"):
-        policy_of(Beyond)(setting_of(random_graph(1))).found(0, None)
+        policy_of(Beyond)(setting_of(random_graph(1))).on_found(0, None)
 
 
 def test_more_classes_than_the_crawl_has_shares_for_are_all_served() -> None:
@@ -156,12 +156,12 @@ class Watched:
         self.resting: set[int] = set()
         self.rests = 0
 
-    def found(self, page: int, source: int | None) -> None:
+    def on_found(self, page: int, source: int | None) -> None:
         self._waiting.add(page)
-        self._policy.found(page, source)
+        self._policy.on_found(page, source)
 
-    def fetched(self, page: int, links: Sequence[int]) -> None:
-        self._policy.fetched(page, links)
+    def on_fetched(self, page: int, links: Sequence[int]) -> None:
+        self._policy.on_fetched(page, links)
 
     def best(self) -> int | None:
         page = self._policy.best()
@@ -209,7 +209,7 @@ def test_the_random_order_gives_every_waiting_page_the_same_chance() -> None:
     for number in range(6000):
         policy = POLICIES["random"](CrawlFacts([0, 0, 1, 2, 2, 2], [0, 0, 0], chance=random.Random(number)))
         for page in range(6):
-            policy.found(page, None)
+            policy.on_found(page, None)
         firsts[policy.best() or 0] += 1
 
     assert all(850 < firsts[page] < 1150 for page in range(6))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gossamer.lab.simweb.config import SimWebConfig
 from gossamer.lab.simweb.dns import answer
-from gossamer.lab.simweb.run import Running, serve
+from gossamer.lab.simweb.run import RunningWeb, serve
 
 FORMERR, NXDOMAIN, NOTIMP, REFUSED = 1, 3, 4, 5
 
@@ -36,7 +36,7 @@ def code_of(packet: bytes) -> int:
 
 
 @asynccontextmanager
-async def resolving() -> AsyncIterator[tuple[Running, aiodns.DNSResolver]]:
+async def resolving() -> AsyncIterator[tuple[RunningWeb, aiodns.DNSResolver]]:
     async with await serve(SimWebConfig(hosts=20, pages=100, dns_ttl=77)) as running:
         host, _, port = running.dns_address.partition(":")
         resolver = aiodns.DNSResolver(nameservers=[host], udp_port=int(port), tcp_port=int(port), timeout=10.0)
@@ -54,7 +54,7 @@ def test_a_real_resolver_learns_every_host_s_address_and_its_ttl() -> None:
                 [record] = result.answer
                 assert isinstance(record.data, pycares.ARecordData)
                 assert (record.data.addr, record.ttl) == (host.address, 77)
-            assert running.questions == {host.name: 1 for host in running.web.hosts}
+            assert running.dns_queries == {host.name: 1 for host in running.web.hosts}
 
     asyncio.run(ask())
 
@@ -66,7 +66,7 @@ def test_a_real_resolver_is_told_that_other_names_do_not_exist() -> None:
                 with pytest.raises(aiodns.error.DNSError) as failed:
                     await resolver.query_dns(name, "A")
                 assert failed.value.args[0] == aiodns.error.ARES_ENOTFOUND
-            assert running.questions["nowhere.test"] == 1
+            assert running.dns_queries["nowhere.test"] == 1
 
     asyncio.run(ask())
 

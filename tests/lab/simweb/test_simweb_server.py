@@ -16,7 +16,7 @@ from gossamer.errors import CannotListen
 from gossamer.lab.simweb.audit import audit
 from gossamer.lab.simweb.config import SimWebConfig
 from gossamer.lab.simweb.hosts import HostPlan, Kind, path_of
-from gossamer.lab.simweb.run import Running, serve
+from gossamer.lab.simweb.run import RunningWeb, serve
 from gossamer.lab.simweb.server import HttpServer, Recorder, read_log
 from gossamer.lab.simweb.web import SimWeb
 from gossamer.model.units import Seconds
@@ -29,7 +29,7 @@ CALM = SimWebConfig(hosts=12, pages=300, fault_rate=0.0, slow_hosts=0.0)
 class Client:
     """A libcurl handle: keeps its connections open from one request to the next."""
 
-    def __init__(self, running: Running) -> None:
+    def __init__(self, running: RunningWeb) -> None:
         self._running = running
         self._curl = pycurl.Curl()
         self.connects = 0
@@ -54,10 +54,10 @@ class Client:
         return int(curl.getinfo(pycurl.RESPONSE_CODE)), head.getvalue(), body.getvalue()
 
 
-def served(do: Callable[[Running], T], config: SimWebConfig = CALM, log: Path | None = None) -> tuple[T, Running]:
+def served(do: Callable[[RunningWeb], T], config: SimWebConfig = CALM, log: Path | None = None) -> tuple[T, RunningWeb]:
     """Run the blocking `do` in a thread while the web is served on uvloop."""
 
-    async def run() -> tuple[T, Running]:
+    async def run() -> tuple[T, RunningWeb]:
         async with await serve(config, log=log) as running:
             return await asyncio.to_thread(do, running), running
 
@@ -65,7 +65,7 @@ def served(do: Callable[[Running], T], config: SimWebConfig = CALM, log: Path | 
         return runner.run(run())
 
 
-def talk(running: Running, sent: bytes) -> bytes:
+def talk(running: RunningWeb, sent: bytes) -> bytes:
     """Send raw bytes, and read until the server has nothing more to say."""
     with socket.create_connection(("127.0.0.1", running.http_port), timeout=20) as sock:
         sock.sendall(sent)
@@ -77,7 +77,7 @@ def talk(running: Running, sent: bytes) -> bytes:
 
 
 def test_one_connection_serves_a_host_s_pages_and_they_are_the_web_s() -> None:
-    def crawl(running: Running) -> int:
+    def crawl(running: RunningWeb) -> int:
         client = Client(running)
         host = running.web.hosts[1]
         for page in range(10):
@@ -94,7 +94,7 @@ def test_one_connection_serves_a_host_s_pages_and_they_are_the_web_s() -> None:
 
 
 def test_the_host_header_decides_which_host_answers() -> None:
-    def ask(running: Running) -> list[bytes]:
+    def ask(running: RunningWeb) -> list[bytes]:
         names = [str(host.name) for host in running.web.hosts[:2]] + ["unknown.test"]
         return [
             talk(running, f"GET / HTTP/1.1\r\nHost: {name}:1\r\nConnection: close\r\n\r\n".encode()) for name in names
@@ -108,7 +108,7 @@ def test_the_host_header_decides_which_host_answers() -> None:
 
 
 def test_a_head_request_gets_the_head_alone() -> None:
-    def ask(running: Running) -> tuple[bytes, bytes]:
+    def ask(running: RunningWeb) -> tuple[bytes, bytes]:
         _, head, body = Client(running).get(running.web.hosts[0], "/", method="HEAD")
         return head, body
 
@@ -121,7 +121,7 @@ def test_a_head_request_gets_the_head_alone() -> None:
 def test_a_conditional_request_for_an_unchanged_page_is_answered_304_on_an_open_connection() -> None:
     config = SimWebConfig(hosts=3, pages=30, validator_hosts=1.0, static_pages=1.0, fault_rate=0.0)
 
-    def ask(running: Running) -> list[tuple[int, bytes]]:
+    def ask(running: RunningWeb) -> list[tuple[int, bytes]]:
         client = Client(running)
         host = running.web.hosts[0]
         _, head, _ = client.get(host, "/")
@@ -138,7 +138,7 @@ def test_a_conditional_request_for_an_unchanged_page_is_answered_304_on_an_open_
 def test_a_request_in_pieces_and_a_second_sent_early_are_both_answered() -> None:
     request = b"GET /robots.txt HTTP/1.1\r\nHost: portal.test\r\n\r\n"
 
-    def ask(running: Running) -> int:
+    def ask(running: RunningWeb) -> int:
         with socket.create_connection(("127.0.0.1", running.http_port), timeout=20) as sock:
             for at in range(0, len(request), 7):
                 sock.sendall(request[at : at + 7])
@@ -173,7 +173,7 @@ def test_odd_requests_are_answered_and_the_connection_closed(sent: bytes, status
 
 
 def test_an_endless_head_is_cut_off() -> None:
-    def ask(running: Running) -> bytes:
+    def ask(running: RunningWeb) -> bytes:
         try:
             return talk(running, b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 50_000)
         except OSError:  # reset, at whatever point it reached us
@@ -188,7 +188,7 @@ def test_an_endless_head_is_cut_off() -> None:
 def test_a_slow_host_keeps_the_client_waiting_and_no_other_host_does() -> None:
     config = SimWebConfig(hosts=12, pages=300, slow_hosts=0.3, slow_seconds=0.05, fault_rate=0.0)
 
-    def ask(running: Running) -> None:
+    def ask(running: RunningWeb) -> None:
         client = Client(running)
         for host in running.web.hosts:
             client.get(host, "/")
@@ -248,7 +248,7 @@ def test_an_idle_connection_is_closed_after_a_minute_and_a_busy_one_is_not() -> 
 def test_the_log_holds_every_request_and_the_audit_can_judge_it(tmp_path: Path) -> None:
     log = tmp_path / "requests.jsonl"
 
-    def crawl(running: Running) -> None:
+    def crawl(running: RunningWeb) -> None:
         client = Client(running)
         for host in running.web.hosts[:4]:
             for target in ("/robots.txt", "/", "/nothing"):
@@ -274,7 +274,7 @@ def test_the_log_holds_every_request_and_the_audit_can_judge_it(tmp_path: Path) 
 def test_retry_after_is_in_the_record() -> None:
     config = SimWebConfig(hosts=12, pages=300, fault_rate=1.0, fault_seconds=600.0)
 
-    def crawl(running: Running) -> None:
+    def crawl(running: RunningWeb) -> None:
         client = Client(running)
         host = running.web.hosts[0]
         for page in range(1, host.ordinary):

@@ -18,7 +18,7 @@ from gossamer.lab.simweb.audit import forbidden_requests, ground_truth
 from gossamer.lab.simweb.certificates import NAMES_A_CERTIFICATE
 from gossamer.lab.simweb.config import SimWebConfig
 from gossamer.lab.simweb.hosts import HostPlan, path_of
-from gossamer.lab.simweb.run import Running, SimwebProcess, serve
+from gossamer.lab.simweb.run import RunningWeb, SimwebProcess, serve
 from gossamer.lab.simweb.server import Request
 from gossamer.lab.simweb.web import SimWeb
 from gossamer.model.units import Instant
@@ -27,7 +27,7 @@ T = TypeVar("T")
 SECURE = SimWebConfig(hosts=3 * NAMES_A_CERTIFICATE - 5, pages=600, fault_rate=0.0, slow_hosts=0.0, tls=True)
 
 
-def served(do: Callable[[Running], T], config: SimWebConfig = SECURE) -> T:
+def served(do: Callable[[RunningWeb], T], config: SimWebConfig = SECURE) -> T:
     """Run the blocking `do` in a thread while the web is served on uvloop."""
 
     async def run() -> T:
@@ -74,7 +74,7 @@ class Talk(NamedTuple):
 class Caller:
     """A client of the standard library that trusts the web's own authority."""
 
-    def __init__(self, running: Running) -> None:
+    def __init__(self, running: RunningWeb) -> None:
         self._port = running.http_port
         self._context = ssl.create_default_context(cafile=running.ca_file)
 
@@ -89,7 +89,7 @@ class Caller:
 
 
 def test_every_host_shows_a_certificate_for_its_name_and_serves_its_own_pages() -> None:
-    def crawl(running: Running) -> list[tuple[str, bool]]:
+    def crawl(running: RunningWeb) -> list[tuple[str, bool]]:
         client = Client(running.ca_file, running.http_port)
         found = []
         for host in running.web.hosts:
@@ -110,7 +110,7 @@ def test_every_request_is_recorded_once_whatever_the_size_of_the_page(mean_bytes
     calm = SimWebConfig(hosts=2, pages=60, fault_rate=0.0, slow_hosts=0.0)
     config = replace(calm, tls=True, mean_bytes=mean_bytes, requests_per_connection=2)
 
-    def crawl(running: Running) -> tuple[list[str], list[str]]:
+    def crawl(running: RunningWeb) -> tuple[list[str], list[str]]:
         client = Client(running.ca_file, running.http_port)
         host = running.web.hosts[0]
         paths = [path_of(host, page) for page in range(24)]
@@ -132,7 +132,7 @@ def test_the_connection_is_tls_1_3_and_http_1_1() -> None:
 
 @pytest.mark.parametrize("number", [0, NAMES_A_CERTIFICATE + 1], ids=["first certificate", "another certificate"])
 def test_a_session_is_resumed_on_the_next_connection(number: int) -> None:
-    def ask(running: Running) -> tuple[bool | None, bool | None]:
+    def ask(running: RunningWeb) -> tuple[bool | None, bool | None]:
         name = str(running.web.hosts[number].name)
         caller = Caller(running)
         first = caller.ask(name)
@@ -142,7 +142,7 @@ def test_a_session_is_resumed_on_the_next_connection(number: int) -> None:
 
 
 def test_a_name_that_is_not_of_the_web_gets_a_certificate_that_is_not_its_own() -> None:
-    def ask(running: Running) -> None:
+    def ask(running: RunningWeb) -> None:
         with pytest.raises(ssl.SSLCertVerificationError, match=r"not valid for 'stranger\.test'"):
             Caller(running).ask("stranger.test")
 
@@ -150,7 +150,7 @@ def test_a_name_that_is_not_of_the_web_gets_a_certificate_that_is_not_its_own() 
 
 
 def test_a_client_that_does_not_speak_tls_is_turned_away_and_others_are_served() -> None:
-    def ask(running: Running) -> tuple[bytes, bytes]:
+    def ask(running: RunningWeb) -> tuple[bytes, bytes]:
         with socket.create_connection(("127.0.0.1", running.http_port), timeout=20) as sock:
             sock.sendall(b"GET / HTTP/1.1\r\nHost: portal.test\r\n\r\n")
             try:
@@ -169,7 +169,7 @@ def test_a_client_that_does_not_speak_tls_is_turned_away_and_others_are_served()
 def test_a_connection_serves_as_many_requests_as_it_may_and_is_then_closed(tls: bool) -> None:
     config = SimWebConfig(hosts=3, pages=90, fault_rate=0.0, slow_hosts=0.0, tls=tls, requests_per_connection=4)
 
-    def crawl(running: Running) -> tuple[list[int], list[Request]]:
+    def crawl(running: RunningWeb) -> tuple[list[int], list[Request]]:
         client = Client(running.ca_file, running.http_port)
         host = running.web.hosts[0]
         for page in range(10):

@@ -50,7 +50,7 @@ def test_reordering_the_navigation_changes_the_order_of_words_only() -> None:
 
 
 def test_duplicates_are_near_ones_only_where_that_is_asked_for() -> None:
-    exact, near = (SimWeb(preset("demo", pages=600, hosts=20, near_copies=wish)) for wish in (False, True))
+    exact, near = (SimWeb(preset("demo", pages=600, hosts=20, near_copies=near)) for near in (False, True))
     truth, near_truth = ground_truth(exact), ground_truth(near)
 
     assert truth.duplicate_groups == near_truth.duplicate_groups

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from gossamer.extract.crawl_page import MOST_LONG_LINKS, PageContent
-from gossamer.filter.canonical import Canonical, Canonicaliser, Refusal, taken_apart
+from gossamer.filter.canonical import Canonical, Canonicaliser, Refusal, parse_canonical
 from gossamer.filter.identity import Identities, IdentityRules
 from gossamer.filter.links import LinkResolver
 from gossamer.filter.rules import EntryRules
@@ -75,7 +75,7 @@ class Admission:
         `every` target is listed if asked for, as `targets` does."""
         task = visit.task
         own_url, depth = task.url, task.depth + 1
-        page = taken_apart(own_url, visit.host)
+        page = parse_canonical(own_url, visit.host)
         base = content.base or own_url
         found, refused, dropped = self._resolver.resolve_page(base, page, content.hrefs, content.encoding.lower())
         for reason, n in refused.items():
@@ -89,7 +89,7 @@ class Admission:
         if every is not None:
             every += urls
         hosts = list(found.values())
-        texts = self._identities.of_all(urls, hosts)
+        texts = self._identities.identities_of(urls, hosts)
         prints = fingerprints(texts, self._key)
         links = self._page_links(visit, prints, hosts, folded=texts is not urls)
         if self.rules.max_depth is not None and depth > self.rules.max_depth:
@@ -146,7 +146,7 @@ class Admission:
         pages or by others. Refusals are counted by reason."""
         rules = rules or self.rules
         hosts = [target.host for target in targets]
-        prints = fingerprints(self._identities.of_all([target.url for target in targets], hosts), self._key)
+        prints = fingerprints(self._identities.identities_of([target.url for target in targets], hosts), self._key)
         if rules.max_depth is not None and depth > rules.max_depth:  # before the seen test, as in `links`
             excluded["depth_limit"] += len(targets)
             return prints, []
@@ -166,7 +166,7 @@ class Admission:
         targets = [(o, self._canonicaliser.canonicalise(o.url)) for o in found]
         known = [(o, target.host) for o, target in targets if isinstance(target, Canonical)]
         prints = fingerprints(
-            self._identities.of_all([o.url for o, _ in known], [host for _, host in known]), self._key
+            self._identities.identities_of([o.url for o, _ in known], [host for _, host in known]), self._key
         )
         order = self._seen.sort_out(prints)
         entering = []
@@ -199,7 +199,7 @@ class Admission:
 
     def targets(self, visit: Visit, content: PageContent) -> list[Url]:
         """Everything that a page links to, whether it may enter or not."""
-        page = taken_apart(visit.task.url, visit.host)
+        page = parse_canonical(visit.task.url, visit.host)
         found = self._resolver.resolve_page(content.base or page.url, page, content.hrefs, content.encoding.lower())
         return list(found.links)
 
@@ -243,4 +243,4 @@ class Admission:
         return Candidate(target.url, target.host, fp, depth, hops, via, found_on)
 
     def fingerprint_of(self, url: Url, host: HostKey) -> Fingerprint:
-        return fingerprint(self._identities.of(url, host), self._key)
+        return fingerprint(self._identities.identity_of(url, host), self._key)

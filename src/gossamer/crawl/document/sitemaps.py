@@ -98,7 +98,7 @@ class ListRead(NamedTuple):
             if settlement.truncated == Truncation.LENGTH.value and fault is Fault.BAD_XML:
                 fault = Fault.LIMIT  # it was we who cut it
             settlement = settlement._replace(reason=fault.value, detail=detail)
-        return ProcessedDocument(settlement, self.candidates, self.links, read.excluded + self.excluded, read.before)
+        return ProcessedDocument(settlement, self.candidates, self.links, read.excluded + self.excluded, read.previous)
 
 
 class Sitemaps:
@@ -177,7 +177,7 @@ class Sitemaps:
         visit, response = opened.document.visit, opened.document.response
         headers = response.headers
         robots_tag = headers.get("x-robots-tag")
-        if robots_tag is not None and DirectivesFor(self._agent, robots_tag).wishes().nofollow:
+        if robots_tag is not None and DirectivesFor(self._agent, robots_tag).directives().nofollow:
             return ListRead([], None, Counter(), None)
         feed = not visit.task.sitemap and is_feed(headers.get("content-type"), opened.payload.body)
         async with AsyncExitStack() as stack:

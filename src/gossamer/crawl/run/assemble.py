@@ -12,7 +12,7 @@ from pathlib import Path
 
 from gossamer.backends.contactlog import ContactJournal, clear, replay
 from gossamer.backends.sqlite.driver import open_reader, open_writer
-from gossamer.backends.sqlite.reports import RecrawlReport, recrawl_report
+from gossamer.backends.sqlite.reports import recrawl_report
 from gossamer.backends.warc.captures import WarcCaptures, WarcEncoder
 from gossamer.backends.warc.record import RecordIds, Warcinfo
 from gossamer.backends.warc.writer import RepairKind, WarcWriter, cut_back
@@ -32,7 +32,7 @@ from gossamer.config.policies import (
     ordering_for,
     politeness_for,
     recrawl_policy_for,
-    recrawl_rules_of,
+    recrawl_rules_for,
     retries_for,
     rules_for,
     trap_exemption,
@@ -43,6 +43,8 @@ from gossamer.crawl.document.admission import Admission
 from gossamer.crawl.document.processor import DocumentProcessor
 from gossamer.crawl.document.sitemaps import Sitemaps
 from gossamer.crawl.engine import Engine, EngineLimits
+from gossamer.crawl.events import OutcomeEvents
+from gossamer.crawl.observers import Observers
 from gossamer.crawl.requeue import Requeue
 from gossamer.crawl.run.directory import CrawlDirectory
 from gossamer.crawl.run.recovery import contacts_before_the_crash
@@ -53,6 +55,7 @@ from gossamer.crawl.visit.host_context import HostContexts, HostHealth
 from gossamer.crawl.visit.host_settings import ORDERS, HostControls
 from gossamer.crawl.visit.request import Requester
 from gossamer.crawl.visit.robots import RobotsFetcher
+from gossamer.crawl.visit.settle import Settler
 from gossamer.crawl.visit.visit import VisitLimits, Visitor
 from gossamer.dedup.exact import ContentSeen
 from gossamer.dedup.near import NearDuplicates, NearMode
@@ -63,7 +66,7 @@ from gossamer.fetch.dns.address_choice import AddressChoice
 from gossamer.fetch.dns.cache import StoredAnswer
 from gossamer.fetch.dns.policy import AddressPolicy
 from gossamer.fetch.dns.resolver import Resolver
-from gossamer.fetch.http.body import ROOM_BYTES, BodyMemory
+from gossamer.fetch.http.body import BODY_MEMORY_BYTES, BodyMemory
 from gossamer.fetch.ports import SchemeFetcher
 from gossamer.fetch.robots import RobotsPolicy, parse_robots
 from gossamer.filter.canonical import Canonical, Canonicaliser
@@ -82,6 +85,7 @@ from gossamer.observe.audit import PolitenessAudit
 from gossamer.recrawl.budget import PACE, TOKENS
 from gossamer.recrawl.planner import RecrawlPlanner
 from gossamer.recrawl.price import PRICE, price_from
+from gossamer.reports.records import RecrawlReport
 from gossamer.seed.lists import Seed
 from gossamer.seen.tiers import SeenTest
 from gossamer.store.table.loader import TableLoader
@@ -114,7 +118,9 @@ def captures_for(
     return WarcCaptures(writer, ids)
 
 
-def outcome_feedback_for(config: Config, parameters: list[LearntParameter]) -> tuple[OutcomeFeedback, Identities]:
+def outcome_feedback_for(
+    config: Config, parameters: list[LearntParameter], soft_404: Soft404Detector
+) -> tuple[OutcomeFeedback, Identities]:
     """What learns from outcomes, and what it knows of parameters from before."""
     learnt = (
         [LearnedParameter(*known[:5]) for known in parameters if not known.refuted] if config.identity.learn else []
@@ -125,21 +131,21 @@ def outcome_feedback_for(config: Config, parameters: list[LearntParameter]) -> t
     budgets = None
     if config.traps.cut:
         budgets = TrapAccounts(trap_policy_for(config), domain_of=registrable_domain, is_free=trap_exemption(config))
-    return OutcomeFeedback(identities, budgets, learner), identities
+    return OutcomeFeedback(identities, budgets, learner, soft_404), identities
 
 
 def recrawl_planner_for(config: Config, price: str | None, now: Instant) -> RecrawlPlanner:
     """What plans the next visits. `price`: what the crawl remembers of it."""
     wishes = config.recrawl
     known = price_from(price, wishes, opening_price_for(config), now)
-    return RecrawlPlanner(wishes, recrawl_policy_for(config), recrawl_rules_of(wishes), known, importance_for(config))
+    return RecrawlPlanner(wishes, recrawl_policy_for(config), recrawl_rules_for(wishes), known, importance_for(config))
 
 
 def recall(resolver: Resolver, host: HostKey, text: str) -> None:
     """Tell the resolver where a host was before the restart, as its row has it."""
     stored = StoredAnswer.from_text(text)
     if stored is not None:
-        resolver.recall(host, stored)
+        resolver.restore(host, stored)
 
 
 def hosts_of(urls: Iterable[Url], canonicaliser: Canonicaliser) -> list[HostKey]:
@@ -186,9 +192,9 @@ class Crawl:
     def change_rules(self, config: Config) -> None:
         """Take the rules of entry from another configuration, at once and for queued URLs too, what it wishes for
         single hosts, and when pages are to be visited again. Raises ConfigError; then nothing was changed."""
-        hosts, recrawls = host_settings_for(config, os.environ), recrawl_rules_of(config.recrawl)
+        hosts, recrawls = host_settings_for(config, os.environ), recrawl_rules_for(config.recrawl)
         self.admission.change_rules(rules_for(config, parse_scope(config.scope).with_seeds(self.scope_seeds)))
-        self.hosts.change_to(hosts)
+        self.hosts.replace_with(hosts)
         requeue = self.engine.requeue
         requeue.planner.change_to(config.recrawl, recrawls, opening_price_for(config))
         requeue.change_to(config.recrawl, self.clock.now())
@@ -272,7 +278,7 @@ def _assemble(
     def known_clock(host_id: HostId) -> tuple[Instant, Seconds | None]:
         next_contact, bodies = facts.clock_and_robots(host_id)
         delays = (parse_robots(body, config.robots_agent).crawl_delay for body in bodies)
-        known = [delay for delay in (*delays, hosts.of(facts.host(host_id)).min_delay) if delay is not None]
+        known = [delay for delay in (*delays, hosts.for_host(facts.host(host_id)).min_delay) if delay is not None]
         return next_contact, max(known, default=None)
 
     rested = contacts_before_the_crash(replay(directory.path), politeness, clock.now(), known_clock)
@@ -306,8 +312,8 @@ def _assemble(
     canonicaliser = canonicaliser_for(config)
     scope_seeds = {*hosts_of(known_seeds, canonicaliser), *(seed.host for seed in seeds)}
     scope = parse_scope(config.scope).with_seeds(scope_seeds)
-    seen = SeenTest(capacity=1_000_000)
-    feedback, identities = outcome_feedback_for(config, parameters)
+    seen, soft = SeenTest(capacity=1_000_000), Soft404Detector()
+    feedback, identities = outcome_feedback_for(config, parameters, soft)
     admission = Admission(
         rules=rules_for(config, scope),
         canonicaliser=canonicaliser,
@@ -315,7 +321,7 @@ def _assemble(
         seen=seen,
         key=key,
         identities=identities,
-        trap_observer=feedback.budgets,
+        trap_observer=feedback.trap_accounts,
     )
     first = Batch()
     first.hosts = {host.host_id: host for host in rested.clocks}
@@ -338,24 +344,24 @@ def _assemble(
     for address, until in resting:
         frontier.rest_address(address, min(until, longest))
     contents: ContentSeen[int] = ContentSeen(capacity=1_000_000)
-    mode, soft = config.content.near_duplicates, Soft404Detector()
-    feedback.soft = soft
+    mode = config.content.near_duplicates
     large_pages, journal = LargePages(), ContactJournal(directory.path)
     addresses = AddressPolicy(allow_private=config.allow_private, allowed_networks=config.allow_networks)
     may_dial = may_dial_for(clock, addresses.may_dial)
     chance = random.Random(key)
     resolver = Resolver(config.name_servers or None, clock, chance=chance, domain_of=registrable_domain)
     host_contexts = HostContexts(config.robots_agent, lambda host, text: recall(resolver, host, text))
-    bodies = BodyMemory(max(ROOM_BYTES, 2 * config.fetch.max_body_bytes))
+    bodies = BodyMemory(max(BODY_MEMORY_BYTES, 2 * config.fetch.max_body_bytes))
     fetcher = fetcher or fetcher_for(config, clock, may_dial, bodies)
     audit = audit_for(config)
     for address, until in resting:
         audit.restore(None, address, min(until, longest))
+    observers = Observers(clock)
     store = WriterThread(
         writer,
         clock,
-        before_commit=lambda batch: engine.before_commit(batch),
-        on_commit=lambda c: engine.on_commit(c),
+        before_commit=observers.before_commit,
+        on_commit=observers.committed,
     )
     requeue = Requeue(config.recrawl, planner, store, counters, clock.now(), tokens, pace)
     sitemaps = Sitemaps(
@@ -367,6 +373,21 @@ def _assemble(
         ask=lambda url_id, host_id: reads.ask(loader.sitemap_facts, url_id, host_id),
         believes=planner.believes_reports_of,
     )
+    requester = Requester(
+        frontier=frontier,
+        resolver=resolver,
+        address_choice=AddressChoice(may_dial),
+        fetcher=fetcher,
+        journal=journal,
+        audit=audit,
+        store=store,
+        politeness=politeness,
+        clock=clock,
+        hosts=hosts,
+        counters=counters,
+    )
+    settler, events = Settler(store, planner, observers, counters), OutcomeEvents()
+    observers.subscribe(requester, counters, host_contexts, feedback, requeue, events)
     engine = Engine(
         frontier=frontier,
         loader=loader,
@@ -390,29 +411,16 @@ def _assemble(
         seen=seen,
         contents=contents,
         host_contexts=host_contexts,
-        feedback=feedback,
         requeue=requeue,
         counters=counters,
         clock=clock,
         limits=EngineLimits(
             concurrency=config.concurrency, max_pages=config.max_pages, max_hosts=config.frontier.max_hosts
         ),
-        journal_turn_over=lambda: journal.turn_over([(h, *open_) for h, open_ in visitor.open_contacts.items()]),
-        journal_forget=journal.forget,
+        observers=observers,
+        settler=settler,
+        events=events,
         lists=sitemaps,
-    )
-    requester = Requester(
-        frontier=frontier,
-        resolver=resolver,
-        address_choice=AddressChoice(may_dial),
-        fetcher=fetcher,
-        journal=journal,
-        audit=audit,
-        store=store,
-        politeness=politeness,
-        clock=clock,
-        hosts=hosts,
-        counters=counters,
     )
     breaker = breaker_for(config)
     health = HostHealth(breaker, chance, engine.only_silence_left)
@@ -440,9 +448,9 @@ def _assemble(
         counters=counters,
         admission=admission,
         disposition=Disposition(retries_for(config), chance, soft),
-        feedback=feedback,
+        trap_accounts=feedback.trap_accounts,
         planner=planner,
-        requeue=requeue,
+        settler=settler,
         clock=clock,
         limits=VisitLimits(
             max_redirects=config.fetch.max_redirects,

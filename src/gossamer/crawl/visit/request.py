@@ -7,15 +7,16 @@ from typing import Any, NamedTuple
 from gossamer.clock import Clock
 from gossamer.config.hosts import HostSettingsTable, Wants
 from gossamer.crawl.counters import Counters
+from gossamer.crawl.observers import NullObserver
 from gossamer.crawl.visit.host_context import HostContext
-from gossamer.fetch.dns.address_choice import UNREACHED, AddressChoice
+from gossamer.fetch.dns.address_choice import UNREACHABLE_FAILURES, AddressChoice
 from gossamer.fetch.dns.cache import Addresses, StoredAnswer
-from gossamer.fetch.dns.resolver import NotNow, Resolver
+from gossamer.fetch.dns.resolver import ResolveLater, Resolver
 from gossamer.fetch.http.proxies import Proxies
 from gossamer.fetch.ports import Fetcher, Request
 from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.politeness import Contact, PolitenessPolicy, gap_after
-from gossamer.model.batch import HostClock
+from gossamer.model.batch import Batch, Committed, HostClock
 from gossamer.model.http_dates import retry_after
 from gossamer.model.outcome import Failed, Failure, FetchOutcome
 from gossamer.model.task import Visit
@@ -42,7 +43,7 @@ class Route(NamedTuple):
     address: str
 
 
-class Requester:
+class Requester(NullObserver):
     """Sends requests. Owns what is in flight: `open`, by host, as the journal must know it."""
 
     def __init__(
@@ -80,15 +81,22 @@ class Requester:
         """Whether visits wait for a proxy."""
         return self._proxies.failing
 
+    def before_commit(self, batch: Batch, now: Instant) -> None:
+        """Every contact that has ended is in the batch; the next part of the journal begins with those in flight."""
+        self._journal.turn_over([(host_id, *contact) for host_id, contact in self.open.items()])
+
+    def committed(self, committed: Committed) -> None:
+        self._journal.forget()
+
     # --- where to ------------------------------------------------------------------------------------
 
     async def route_to(self, host: HostKey, last: str | None) -> Route | Failed:
         """The way to a host that was last reached at `last`, or why there is none."""
-        proxy = self._hosts.of(host).options.proxy
+        proxy = self._hosts.for_host(host).options.proxy
         if proxy is not None:
             until = self._proxies.wait_for(proxy, self._clock.now())
             if until is not None:
-                return NotNow(Failure.PROXY_FAILED, "its proxy is down", Seconds(0.0), False, until)
+                return ResolveLater(Failure.PROXY_FAILED, "its proxy is down", Seconds(0.0), False, until)
             return Route(None, f"proxy:{host}")
         found = self._resolver.cached(host) or await self._look_up(host)
         if isinstance(found, Failed):
@@ -99,16 +107,16 @@ class Requester:
         return Route(found, address)
 
     async def _look_up(self, host: HostKey) -> Addresses | Failed:
-        """The addresses of a host, or why there are none; `NotNow` if that will be known later. Soon, whatever a name
-        server does: the question goes on without us."""
-        if not self._resolver.is_asking(host):
+        """The addresses of a host, or why there are none; `ResolveLater` if the answer is not there within
+        `LOOK_UP_PATIENCE`. The lookup then goes on in the background."""
+        if not self._resolver.is_resolving(host):
             try:
                 async with asyncio.timeout(LOOK_UP_PATIENCE):
                     return await self._resolver.resolve(host)
             except TimeoutError:
                 pass
         later = Instant(self._clock.now() + LOOK_AGAIN)
-        return NotNow(Failure.DNS_TIMEOUT, f"{host} is being looked up", LOOK_UP_PATIENCE, False, later)
+        return ResolveLater(Failure.DNS_TIMEOUT, f"{host} is being looked up", LOOK_UP_PATIENCE, False, later)
 
     # --- there and back ------------------------------------------------------------------------------
 
@@ -131,12 +139,12 @@ class Requester:
         self.open[host_id] = (started, last_took, address)
         self._journal.started(host_id, started, last_took, address)
         self._audit.on_request_start(host, address, started)
-        options = self._hosts.of(host).options
+        options = self._hosts.for_host(host).options
         patience = None
         if route.found is None:
             address = ""  # what stands for it is never dialled
         else:
-            patience = self._address_choice.patience(route.found, address, started)
+            patience = self._address_choice.connect_timeout(route.found, address, started)
         return self._fetcher.fetch(
             Request(url, host, port_of(origin), address, headers, options, wants, patience, body_bytes)
         )
@@ -155,16 +163,16 @@ class Requester:
         """Whether it was the address that failed, and another of the host's is worth dialling at once; or the proxy,
         and the visit waits for that one."""
         if route.found is None:
-            proxy = self._hosts.of(host).options.proxy
-            if proxy is None or not self._proxies.heard(proxy, host, outcome, now):
+            proxy = self._hosts.for_host(host).options.proxy
+            if proxy is None or not self._proxies.on_outcome(proxy, host, outcome, now):
                 return False
             self._counters.count(self._store.batch, "error:" + Failure.PROXY_FAILED.value)
             return True
-        if not (isinstance(outcome, Failed) and outcome.failure in UNREACHED):
-            self._address_choice.reached(route.address)
+        if not (isinstance(outcome, Failed) and outcome.failure in UNREACHABLE_FAILURES):
+            self._address_choice.on_reached(route.address)
             return False
-        self._address_choice.unreached(route.address, now)
-        if self._address_choice.others(route.found, route.address, now):
+        self._address_choice.on_unreachable(route.address, now)
+        if self._address_choice.has_alternative(route.found, route.address, now):
             return True
         self._resolver.forget(host)  # it may have moved: the name server is asked before the next try
         return False
@@ -189,7 +197,7 @@ class Requester:
         # By our own watch, from before the request was sent: a fetcher that leaves out its connecting may leave out a
         # moment of the host's work too, of which the host is owed a multiple.
         took = Seconds(max(outcome.took, now - self.open[host_id][0]))
-        return Contact(now, took, crawl_delay, wait, self._hosts.of(host).min_delay)
+        return Contact(now, took, crawl_delay, wait, self._hosts.for_host(host).min_delay)
 
     def ended(
         self,

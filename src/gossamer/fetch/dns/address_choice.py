@@ -12,16 +12,16 @@ from gossamer.fetch.dns.cache import Addresses
 from gossamer.model.outcome import Failure
 from gossamer.model.units import Instant, Seconds
 
-UNREACHED = frozenset((Failure.CONN_REFUSED, Failure.CONNECT_TIMEOUT, Failure.TLS_HANDSHAKE_TIMEOUT))
+UNREACHABLE_FAILURES = frozenset((Failure.CONN_REFUSED, Failure.CONNECT_TIMEOUT, Failure.TLS_HANDSHAKE_TIMEOUT))
 """Failures that say something about the address rather than about the page: another address may do better."""
 
 
 @dataclass(frozen=True, slots=True)
 class DialRules:
-    avoided: Seconds = Seconds(60.0)  # an address that was not reached
-    remembered: int = 10_000
+    avoid_for: Seconds = Seconds(60.0)  # an address that was not reached
+    max_remembered: int = 10_000
     # With another address in hand it is not worth while to wait long for this one.
-    connect_with_others: Seconds = Seconds(1.0)
+    timeout_with_alternative: Seconds = Seconds(1.0)
 
 
 class AddressChoice:
@@ -53,24 +53,24 @@ class AddressChoice:
             permitted = alive
         return permitted[0]
 
-    def others(self, found: Addresses, address: str, now: Instant) -> bool:
+    def has_alternative(self, found: Addresses, address: str, now: Instant) -> bool:
         """Whether another address is left that is worth dialling at once."""
         return any(
             other != address and self._may_dial(other) and not self.is_dead(other, now) for other in found.addresses
         )
 
-    def patience(self, found: Addresses, address: str, now: Instant) -> Seconds | None:
+    def connect_timeout(self, found: Addresses, address: str, now: Instant) -> Seconds | None:
         """How long to wait for a connection to this address; None: as long as ever."""
-        return self._rules.connect_with_others if self.others(found, address, now) else None
+        return self._rules.timeout_with_alternative if self.has_alternative(found, address, now) else None
 
-    def unreached(self, address: str, now: Instant) -> None:
+    def on_unreachable(self, address: str, now: Instant) -> None:
         """Nobody answered there."""
         self._dead.pop(address, None)
-        self._dead[address] = Instant(now + self._rules.avoided)
-        while len(self._dead) > self._rules.remembered:
+        self._dead[address] = Instant(now + self._rules.avoid_for)
+        while len(self._dead) > self._rules.max_remembered:
             self._dead.popitem(last=False)
 
-    def reached(self, address: str) -> None:
+    def on_reached(self, address: str) -> None:
         """Somebody did."""
         if self._dead:
             self._dead.pop(address, None)

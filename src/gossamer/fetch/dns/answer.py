@@ -10,9 +10,9 @@ import pycares
 from gossamer.model.outcome import Failure
 from gossamer.model.units import Seconds
 
-MOST_ALIASES = 16
+MAX_ALIASES = 16
 """Aliases from a host to its addresses; a longer chain counts as a loop."""
-MOST_ADDRESSES = 32
+MAX_ADDRESSES = 32
 """Addresses kept of one family. An answer may hold thousands; nobody dials so many."""
 
 _SIGN_BIT = 1 << 31  # a time to live with it set means 0 (RFC 2181, 8)
@@ -63,7 +63,7 @@ _PLAINEST = (
 """Which of two troubles to report: what somebody said comes before what nobody did."""
 
 
-def read(name: str, kind: int, records: Iterable[pycares.DNSRecord]) -> Found | Alias | Denial:
+def read_reply(name: str, kind: int, records: Iterable[pycares.DNSRecord]) -> Found | Alias | Denial:
     """What the records of an answer to a question of this kind (A or AAAA) say about a name.
 
     Only the name itself and what its aliases lead to counts; addresses of other names are left alone.
@@ -88,17 +88,17 @@ def read(name: str, kind: int, records: Iterable[pycares.DNSRecord]) -> Found | 
         passed.add(at)
         ttl = min(ttl, ttls[at])  # an alias on the way may expire before the address
         at = aliases[at]
-        if at in passed or len(passed) >= MOST_ALIASES:
+        if at in passed or len(passed) >= MAX_ALIASES:
             return Failure.DNS_CNAME_LOOP
     if at in addresses:
-        kept = tuple(dict.fromkeys(addresses[at]))[:MOST_ADDRESSES]
+        kept = tuple(dict.fromkeys(addresses[at]))[:MAX_ADDRESSES]
         return Found(kept, Seconds(min(ttl, ttls[at])))
     if passed:
         return Alias(at, frozenset(passed), Seconds(ttl))
     return Failure.DNS_NO_ADDRESS
 
 
-def merged(four: Reply, six: Reply) -> Reply:
+def merge_replies(four: Reply, six: Reply) -> Reply:
     """What both families of addresses say together; IPv4 stands first.
 
     Addresses win over everything, a denial of the name over what is said of one family; that there is no address is

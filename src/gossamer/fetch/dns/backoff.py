@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from gossamer.model.units import Domain, HostKey, Instant, Seconds
 
-_MOST_DOUBLINGS = 32
+_MAX_DOUBLINGS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class NameBackoff:
     def __len__(self) -> int:
         return len(self._hosts) + len(self._domains)
 
-    def failed(self, host: HostKey, domain: Domain | None, now: Instant) -> Instant:
+    def on_failure(self, host: HostKey, domain: Domain | None, now: Instant) -> Instant:
         """Note a failure; returns when to ask for the host again."""
         failures = self._hosts.pop(host, 0) + 1
         self._hosts[host] = failures
@@ -43,7 +43,7 @@ class NameBackoff:
         self._trim()
         return Instant(now + self._wait(failures))
 
-    def succeeded(self, host: HostKey, domain: Domain | None) -> None:
+    def on_success(self, host: HostKey, domain: Domain | None) -> None:
         """An answer came: all is forgotten."""
         if self._hosts:
             self._hosts.pop(host, None)
@@ -52,9 +52,9 @@ class NameBackoff:
 
     def forgive(self, host: HostKey, domain: Domain | None) -> None:
         """It was not their fault."""
-        self.succeeded(host, domain)
+        self.on_success(host, domain)
 
-    def domain_rests_until(self, domain: Domain | None, now: Instant) -> Instant | None:
+    def domain_blocked_until(self, domain: Domain | None, now: Instant) -> Instant | None:
         """When a domain may be asked about again; None: now."""
         if domain is None:
             return None
@@ -72,7 +72,7 @@ class NameBackoff:
 
     def _wait(self, failures: int) -> Seconds:
         rules = self._rules
-        doubled = rules.first * 2.0 ** min(failures - 1, _MOST_DOUBLINGS)
+        doubled = rules.first * 2.0 ** min(failures - 1, _MAX_DOUBLINGS)
         return Seconds(min(doubled * (1.0 + rules.jitter * self._chance.random()), rules.longest))
 
     def _trim(self) -> None:

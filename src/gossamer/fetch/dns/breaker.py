@@ -49,34 +49,34 @@ class ResolverBreaker:
         self._calm_until = Instant(0.0)
         self.state = BreakerState.CLOSED
         self.until = Instant(0.0)
-        self.healed = Instant(0.0)  # when it was last seen to answer again after it had been sick
-        self._was_sick = False  # since it opened a probe or another name has failed: it was not the name
+        self.recovered_at = Instant(0.0)  # when it was last seen to answer again after it had been sick
+        self._confirmed = False  # since it opened a probe or another name has failed: it was not the name
         self.opened = 0
 
     @property
     def is_closed(self) -> bool:
         return self.state is BreakerState.CLOSED
 
-    def answered(self, host: HostKey, now: Instant) -> None:
+    def on_answer(self, host: HostKey, now: Instant) -> None:
         """A name server gave an answer about this name, be it a denial. That is what closes the breaker, too."""
         self._last_answer = now
         if not self.is_closed:
-            self.healed = now if self._was_sick else self.healed
-            self._was_sick = False
+            self.recovered_at = now if self._confirmed else self.recovered_at
+            self._confirmed = False
             self.state = BreakerState.CLOSED
             self._recent.clear()
             self._calm_until = Instant(now + self._rules.calm)
         self._note(host, now, answered=True)
 
-    def unanswered(self, host: HostKey, asked: Instant, now: Instant, *, nobody_there: bool = False) -> None:
+    def on_no_answer(self, host: HostKey, asked: Instant, now: Instant, *, nobody_there: bool = False) -> None:
         """All servers failed or were silent about a name that was asked for at `asked`.
 
         `nobody_there`: none of them even listens, which no name can cause.
         """
         self._note(host, now, answered=False)
         if not self.is_closed:
-            self._was_sick = True
-        elif nobody_there or self._is_sick(asked, now):
+            self._confirmed = True
+        elif nobody_there or self._should_open(asked, now):
             self.state = BreakerState.OPEN
             self.until = now  # the first probe goes out at once: it may have been the names
             self.opened += 1
@@ -89,9 +89,9 @@ class ResolverBreaker:
         self.until = Instant(now + self._rules.lost)
         return True
 
-    def probe_failed(self, now: Instant) -> None:
+    def on_probe_failure(self, now: Instant) -> None:
         if self.state is BreakerState.PROBING:
-            self._was_sick = True
+            self._confirmed = True
             self.state = BreakerState.OPEN
             self.until = Instant(now + self._rules.pause)
 
@@ -107,7 +107,7 @@ class ResolverBreaker:
         while len(recent) > self._rules.names or next(iter(recent.values()))[0] < oldest:
             recent.popitem(last=False)
 
-    def _is_sick(self, asked: Instant, now: Instant) -> bool:
+    def _should_open(self, asked: Instant, now: Instant) -> bool:
         if now < self._calm_until:
             return False
         if self._last_answer is None or self._last_answer < max(asked, now - self._rules.quiet):

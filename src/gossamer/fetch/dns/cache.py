@@ -8,7 +8,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Self
 
-from gossamer.fetch.dns.answer import MOST_ADDRESSES
+from gossamer.fetch.dns.answer import MAX_ADDRESSES
 from gossamer.model.outcome import Failure
 from gossamer.model.units import HostKey, Instant, Seconds
 
@@ -34,7 +34,7 @@ class StoredAnswer:
             kept = tuple(str(ipaddress.ip_address(address)) for address in addresses.split(","))
         except ValueError:
             return None
-        return cls(kept[: 2 * MOST_ADDRESSES], Instant(float(expires)))
+        return cls(kept[: 2 * MAX_ADDRESSES], Instant(float(expires)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Absence:
     expires: Instant
 
 
-TROUBLE = frozenset((Failure.DNS_SERVFAIL, Failure.DNS_TIMEOUT))
+DNS_ERRORS = frozenset((Failure.DNS_SERVFAIL, Failure.DNS_TIMEOUT))
 """Failures of DNS itself, as against answers that say no."""
 
 
@@ -91,7 +91,7 @@ class DnsCache:
         self._entries.move_to_end(host)
         return entry
 
-    def found(self, host: HostKey, addresses: tuple[str, ...], ttl: Seconds, now: Instant) -> Addresses:
+    def store_addresses(self, host: HostKey, addresses: tuple[str, ...], ttl: Seconds, now: Instant) -> Addresses:
         """Remember an answer; its time to live is brought within the limits."""
         limits = self._limits
         held = min(max(ttl, limits.floor), limits.ceiling)
@@ -100,14 +100,14 @@ class DnsCache:
         self._keep(host, entry)
         return entry
 
-    def denied(self, host: HostKey, failure: Failure, now: Instant) -> Absence:
+    def store_absence(self, host: HostKey, failure: Failure, now: Instant) -> Absence:
         """Remember that there is no address. The old one is no better than none."""
         self._last_good.pop(host, None)
         entry = Absence(failure, Instant(now + self._limits.absent))
         self._keep(host, entry)
         return entry
 
-    def missed(self, host: HostKey, failure: Failure, until: Instant, now: Instant) -> Addresses | Absence:
+    def store_failure(self, host: HostKey, failure: Failure, until: Instant, now: Instant) -> Addresses | Absence:
         """Remember that DNS failed, and do not ask before `until`. An expired answer stands in where there is one."""
         limits = self._limits
         stale = self.stale(host, now)
@@ -132,12 +132,12 @@ class DnsCache:
         """Ask again next time. The last good answer stays for when that fails."""
         self._entries.pop(host, None)
 
-    def known(self, host: HostKey) -> StoredAnswer | None:
+    def last_good(self, host: HostKey) -> StoredAnswer | None:
         """The last good answer, to be kept over a restart."""
         good = self._last_good.get(host)
         return StoredAnswer(good.addresses, good.expires) if good is not None else None
 
-    def recall(self, host: HostKey, stored: StoredAnswer, now: Instant) -> None:
+    def restore(self, host: HostKey, stored: StoredAnswer, now: Instant) -> None:
         """Take back what `known` gave. It holds as long as it did; what has expired may still stand in.
 
         Does nothing where something newer is known.

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pycares
 from pycares import errno as ares
 
-from gossamer.fetch.dns.answer import DnsFailure, Reply, read
+from gossamer.fetch.dns.answer import DnsFailure, Reply, read_reply
 from gossamer.model.outcome import Failure
 from gossamer.model.units import Seconds
 
@@ -21,8 +21,8 @@ _FLAGS = pycares.ARES_FLAG_EDNS | pycares.ARES_FLAG_NOCHECKRESP
 _TRIES = 5
 _FIRST_TRY = Seconds(0.5)  # while it does not know how long the server usually takes
 _TICK = Seconds(0.25)
-_MOST_NAMES = 4096  # over one channel: what bounds the memory of c-ares
-_MOST_RETIRED = 16
+_MAX_NAMES = 4096  # over one channel: what bounds the memory of c-ares
+_MAX_RETIRED = 16
 
 _MEANINGS: dict[int, Reply] = {
     ares.ARES_ENOTFOUND: Failure.DNS_NXDOMAIN,
@@ -55,14 +55,14 @@ class _Channel:
             flags=_FLAGS, timeout=_FIRST_TRY, tries=_TRIES, servers=[server], sock_state_cb=self._on_socket
         )
 
-    def ask(self, name: str, kind: int, on_reply: OnReply) -> None:
+    def query(self, name: str, kind: int, on_reply: OnReply) -> None:
         """Ask one question. `on_reply` is called on this loop, perhaps at once, perhaps twice; never raises."""
 
         def callback(result: pycares.DNSResult | None, code: int | None) -> None:
             if self._closed:
                 return
             if result is not None:
-                on_reply(read(name, kind, result.answer))
+                on_reply(read_reply(name, kind, result.answer))
             else:
                 on_reply(_MEANINGS.get(code or 0, DnsFailure.GARBLED))
 
@@ -126,15 +126,15 @@ class Upstream:
         self._retired: set[_Channel] = set()
         self._lone: set[_Channel] = set()
 
-    def ask(self, name: str, on_four: OnReply, on_six: OnReply, *, alone: bool = False) -> Callable[[], None]:
+    def query(self, name: str, on_four: OnReply, on_six: OnReply, *, alone: bool = False) -> Callable[[], None]:
         """Ask for both families of addresses. Call what is returned when the replies are of no more interest.
 
         `alone` asks over a socket that no other question uses.
         """
         channel = self._channel_for(name) if not alone else self._lone_channel()
         channel.users += 1
-        channel.ask(name, A, on_four)
-        channel.ask(name, AAAA, on_six)
+        channel.query(name, A, on_four)
+        channel.query(name, AAAA, on_six)
         return lambda: self._release(channel)
 
     def close(self) -> None:
@@ -146,8 +146,8 @@ class Upstream:
 
     def _channel_for(self, name: str) -> _Channel:
         channel = self._channel
-        if channel is not None and (name in channel.names or len(channel.names) >= _MOST_NAMES):
-            if len(self._retired) >= _MOST_RETIRED:
+        if channel is not None and (name in channel.names or len(channel.names) >= _MAX_NAMES):
+            if len(self._retired) >= _MAX_RETIRED:
                 # Held open by questions that nobody answers. Rather answer from c-ares' memory than pile up sockets.
                 return channel
             channel.retired = True

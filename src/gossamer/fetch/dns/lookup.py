@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from gossamer.clock import Clock
 from gossamer.errors import ConfigError
-from gossamer.fetch.dns.answer import MOST_ALIASES, Alias, DnsFailure, Found, Reply, merged
+from gossamer.fetch.dns.answer import MAX_ALIASES, Alias, DnsFailure, Found, Reply, merge_replies
 from gossamer.fetch.dns.cares import Upstream, system_servers
 from gossamer.model.outcome import Failure
 from gossamer.model.units import Instant, Seconds
@@ -61,11 +61,11 @@ class Upstreams:
                 resting.append(index)
         return well + sorted(resting, key=lambda index: health[index].rests_until)
 
-    def worked(self, index: int) -> None:
+    def on_success(self, index: int) -> None:
         self._health[index].failures = 0
         self._health[index].on_trial = False
 
-    def failed(self, index: int, now: Instant) -> None:
+    def on_failure(self, index: int, now: Instant) -> None:
         """It did not answer where another one did, or does not listen at all."""
         one, rules = self._health[index], self._rules
         if one.failures >= rules.tolerated and one.rests_until > now and not one.on_trial:
@@ -82,7 +82,7 @@ class Upstreams:
         return sum(one.failures >= self._rules.tolerated and one.rests_until > now for one in self._health)
 
 
-MOST_SERVERS = 3
+MAX_SERVERS = 3
 """Servers asked about one name; each gets its share of the answer time."""
 # Some name servers never answer questions for IPv6 addresses: whoever has IPv4 ones does not wait long for the rest.
 # The other way round it is worth more patience, because IPv4 ones are dialled first.
@@ -90,12 +90,12 @@ _GRACE_FOR_SIX, _GRACE_FOR_FOUR = Seconds(0.2), Seconds(1.0)
 
 
 @dataclass(frozen=True, slots=True)
-class LookUp:
+class LookupResult:
     """What came of asking. `answered`: a server said something definite, so the servers work."""
 
     result: Found | Failure
     answered: bool
-    nobody_there: bool = False  # not one server listens
+    unreachable: bool = False  # not one server listens
 
 
 class _Pair:
@@ -145,9 +145,9 @@ class Lookups:
         self._answer_time = answer_time
         self._servers: list[Upstream] = []
         self._health = Upstreams(0, UpstreamRules())
-        self.asked = 0  # questions, both families counted
+        self.queries = 0  # questions, both families counted
 
-    async def look_up(self, host: str) -> LookUp:
+    async def look_up(self, host: str) -> LookupResult:
         """The addresses of a host, or why there are none, within the answer time."""
         deadline = asyncio.get_running_loop().time() + self._answer_time
         name, ttl, passed = host, float("inf"), set[str]()
@@ -158,14 +158,14 @@ class Lookups:
             if isinstance(reply, Alias):
                 passed |= reply.passed
                 ttl = min(ttl, reply.ttl)
-                if reply.target in passed or len(passed) >= MOST_ALIASES:
-                    return LookUp(Failure.DNS_CNAME_LOOP, answered)
+                if reply.target in passed or len(passed) >= MAX_ALIASES:
+                    return LookupResult(Failure.DNS_CNAME_LOOP, answered)
                 name = reply.target
             elif isinstance(reply, Found):
-                return LookUp(Found(reply.addresses, Seconds(min(ttl, reply.ttl))), answered)
+                return LookupResult(Found(reply.addresses, Seconds(min(ttl, reply.ttl))), answered)
             else:
                 failure = reply.failure if isinstance(reply, DnsFailure) else reply
-                return LookUp(failure, answered, nobody_there)
+                return LookupResult(failure, answered, nobody_there)
 
     def reload(self) -> None:
         """Read the system's servers again: they may have changed, which would explain that none answers."""
@@ -188,7 +188,7 @@ class Lookups:
             self._servers = [Upstream(text) for text in self._configured or system_servers()]
             self._health = Upstreams(len(self._servers), UpstreamRules())
         servers, health = self._servers, self._health
-        order = health.order(self._clock.now())[:MOST_SERVERS]
+        order = health.order(self._clock.now())[:MAX_SERVERS]
         loop = asyncio.get_running_loop()
         at_fault: list[int] = []
         trouble: Reply | None = None
@@ -200,18 +200,18 @@ class Lookups:
                 break
             reply, answered = await self._ask(servers[index], name, left / (len(order) - asked_before))
             if not isinstance(reply, DnsFailure):
-                health.worked(index)
+                health.on_success(index)
                 for other in at_fault:
-                    health.failed(other, self._clock.now())
+                    health.on_failure(other, self._clock.now())
                 return reply, True, False
             if answered:  # about one family of addresses: the server works, the name does not
                 return reply, True, False
             if reply is DnsFailure.UNREACHABLE:
-                health.failed(index, self._clock.now())
+                health.on_failure(index, self._clock.now())
             else:
                 nobody_there = False
                 at_fault.append(index)
-            trouble = reply if trouble is None else merged(trouble, reply)
+            trouble = reply if trouble is None else merge_replies(trouble, reply)
         return trouble or DnsFailure.SILENT, False, nobody_there
 
     async def _ask(self, server: Upstream, name: str, within: float) -> tuple[Reply, bool]:
@@ -227,8 +227,8 @@ class Lookups:
 
     async def _ask_once(self, server: Upstream, name: str, within: float, *, alone: bool) -> tuple[Reply, bool]:
         pair = _Pair(within)
-        self.asked += 2
-        done_with = server.ask(name, pair.on_four, pair.on_six, alone=alone)
+        self.queries += 2
+        done_with = server.query(name, pair.on_four, pair.on_six, alone=alone)
         try:
             await pair.settled
         finally:
@@ -240,7 +240,7 @@ class Lookups:
             known = four or six
             if known is DnsFailure.UNREACHABLE or known is Failure.DNS_NXDOMAIN:
                 return known, answered
-        return merged(four or DnsFailure.SILENT, six or DnsFailure.SILENT), answered
+        return merge_replies(four or DnsFailure.SILENT, six or DnsFailure.SILENT), answered
 
 
 def server_address(text: str) -> str:

@@ -11,14 +11,14 @@ from gossamer.clock import Clock
 from gossamer.fetch.dns.answer import Found
 from gossamer.fetch.dns.backoff import BackoffRules, NameBackoff
 from gossamer.fetch.dns.breaker import BreakerRules, ResolverBreaker
-from gossamer.fetch.dns.cache import TROUBLE, Absence, Addresses, CacheLimits, DnsCache, StoredAnswer
+from gossamer.fetch.dns.cache import DNS_ERRORS, Absence, Addresses, CacheLimits, DnsCache, StoredAnswer
 from gossamer.fetch.dns.lookup import Lookups
 from gossamer.model.outcome import Failed, Failure
 from gossamer.model.units import Domain, HostKey, Instant, Seconds
 from gossamer.sketch.durations import Durations
 
 ANSWER_TIME = Seconds(5.0)
-MOST_ASKED = 2048
+MAX_LOOKUPS = 2048
 """Names that are looked up at the same time. Beyond that they come back: a slow name server must not fill memory."""
 _DEFAULT_LIMITS, _DEFAULT_BREAKER, _DEFAULT_SETBACKS = CacheLimits(), BreakerRules(), BackoffRules()
 _CANARIES = 4
@@ -29,7 +29,7 @@ _LONGEST_NAME, _LONGEST_LABEL = 253, 63
 
 
 @dataclass(frozen=True, slots=True)
-class NotNow(Failed):
+class ResolveLater(Failed):
     """Nobody was asked, and nothing is known: come back at `until`. Must not cost a URL one of its tries.
 
     Either the resolver itself is sick, or this name (or its whole domain) failed lately and is given a rest.
@@ -53,13 +53,13 @@ class ResolverStatistics:
     negative_hits: int = 0
     stale_served: int = 0
     failures: int = 0
-    put_off: int = 0
+    postponed: int = 0
     probes: int = 0
     breaker_opened: int = 0
     cached_hosts: int = 0
     servers_avoided: int = 0
-    asking: int = 0  # names that are being looked up
-    sick: bool = False
+    lookups_in_flight: int = 0  # names that are being looked up
+    failing: bool = False
 
 
 class Resolver:
@@ -81,7 +81,7 @@ class Resolver:
         domain_of: Callable[[HostKey], Domain] | None = None,
         breaker: BreakerRules = _DEFAULT_BREAKER,
         setbacks: BackoffRules = _DEFAULT_SETBACKS,
-        most_asked: int = MOST_ASKED,
+        most_asked: int = MAX_LOOKUPS,
     ) -> None:
         self._questions = Lookups(nameservers, clock, answer_time)
         self._clock = clock
@@ -108,7 +108,7 @@ class Resolver:
             return entry
         return None
 
-    async def resolve(self, host: HostKey) -> Addresses | NotNow | Failed:
+    async def resolve(self, host: HostKey) -> Addresses | ResolveLater | Failed:
         """The addresses of a host, or why there are none. A caller that is cancelled disturbs no other."""
         now = self._clock.now()
         begun = self._clock.monotonic()
@@ -119,12 +119,12 @@ class Resolver:
             return known
         if isinstance(known, Absence):
             self._negative_hits += 1
-            if known.failure in TROUBLE:
+            if known.failure in DNS_ERRORS:
                 return self._not_now(host, _PutOff(known.failure, known.expires), begun)
             return self._failed(host, known.failure, begun)
         own = _without_asking(host)
         if isinstance(own, str):
-            return self._cache.found(host, (own,), self._literal_holds, now)
+            return self._cache.store_addresses(host, (own,), self._literal_holds, now)
         if isinstance(own, Failure):
             return self._failed(host, own, begun)
         task = self._asking.get(host)
@@ -146,7 +146,7 @@ class Resolver:
             return self._not_now(host, outcome, begun)
         return self._failed(host, outcome.failure, begun)
 
-    def is_asking(self, host: HostKey) -> bool:
+    def is_resolving(self, host: HostKey) -> bool:
         """Whether a question about the host is under way. Its answer will be remembered, whoever waits for it."""
         return host in self._asking
 
@@ -154,13 +154,13 @@ class Resolver:
         """The address did not answer: ask DNS again before the next try."""
         self._cache.forget(host)
 
-    def known(self, host: HostKey) -> StoredAnswer | None:
+    def last_good(self, host: HostKey) -> StoredAnswer | None:
         """The last good answer for a host, to be kept with its row over a restart."""
-        return self._cache.known(host)
+        return self._cache.last_good(host)
 
-    def recall(self, host: HostKey, stored: StoredAnswer) -> None:
+    def restore(self, host: HostKey, stored: StoredAnswer) -> None:
         """Take back after a restart what `known` gave before it. What has expired stands in while DNS is down."""
-        self._cache.recall(host, stored, self._clock.now())
+        self._cache.restore(host, stored, self._clock.now())
 
     async def close(self) -> None:
         """Stop asking. Those who still wait are cancelled."""
@@ -174,18 +174,18 @@ class Resolver:
 
     def statistics(self) -> ResolverStatistics:
         return ResolverStatistics(
-            queries=self._questions.asked,
+            queries=self._questions.queries,
             hits=self._hits,
             negative_hits=self._negative_hits,
             stale_served=self._stale_served,
             failures=self._failures,
-            put_off=self._put_off,
+            postponed=self._put_off,
             probes=self._probes,
             breaker_opened=self._breaker.opened,
             cached_hosts=len(self._cache),
             servers_avoided=self._questions.resting(),
-            asking=len(self._asking),
-            sick=not self._breaker.is_closed,
+            lookups_in_flight=len(self._asking),
+            failing=not self._breaker.is_closed,
         )
 
     # --- when nobody is to be asked --------------------------------------------------------------
@@ -195,7 +195,7 @@ class Resolver:
         if len(self._asking) >= self._most_asked:
             return self._cache.stale(host, now) or _PutOff(Failure.DNS_TIMEOUT, self._a_little_later(now))
         if self._breaker.is_closed:
-            until = self._setbacks.domain_rests_until(self._domain(host), now)
+            until = self._setbacks.domain_blocked_until(self._domain(host), now)
             if until is None:
                 return None
             return self._cache.stale(host, now) or _PutOff(Failure.DNS_TIMEOUT, until)
@@ -210,10 +210,10 @@ class Resolver:
     def _a_little_later(self, when: Instant) -> Instant:
         return Instant(when + self._pause * (0.25 + 0.75 * self._chance.random()))
 
-    def _not_now(self, host: HostKey, put_off: _PutOff, begun: float) -> NotNow:
+    def _not_now(self, host: HostKey, put_off: _PutOff, begun: float) -> ResolveLater:
         self._put_off += 1
         took = Seconds(self._clock.monotonic() - begun)
-        return NotNow(put_off.failure, f"{host} is not looked up at present", took, False, put_off.until)
+        return ResolveLater(put_off.failure, f"{host} is not looked up at present", took, False, put_off.until)
 
     def _failed(self, host: HostKey, failure: Failure, begun: float) -> Failed:
         took = Seconds(self._clock.monotonic() - begun)
@@ -232,29 +232,29 @@ class Resolver:
         self.times.note_seconds(now - asked)
         result = look_up.result
         if look_up.answered:
-            self._breaker.answered(host, now)
+            self._breaker.on_answer(host, now)
         else:
-            self._breaker.unanswered(host, asked, now, nobody_there=look_up.nobody_there)
+            self._breaker.on_no_answer(host, asked, now, nobody_there=look_up.unreachable)
             if not self._breaker.is_closed and not await self._is_well(None):
                 now = self._clock.now()
                 assert isinstance(result, Failure)
                 return self._cache.stale(host, now) or _PutOff(result, self._after_the_next_probe(now))
             now = self._clock.now()
-        if asked < self._breaker.healed and isinstance(result, Failure) and result in TROUBLE:
+        if asked < self._breaker.recovered_at and isinstance(result, Failure) and result in DNS_ERRORS:
             # The resolver was sick while this name waited, and is well again: nothing is known against the name. The
             # answer to one of its two questions may have come in time after that, and the other one be lost.
             return self._cache.stale(host, now) or _PutOff(result, self._after_the_next_probe(now))
         domain = self._domain(host)
         if isinstance(result, Found):
-            self._setbacks.succeeded(host, domain)
+            self._setbacks.on_success(host, domain)
             if host not in self._canaries:
                 self._canaries.append(host)
-            return self._cache.found(host, result.addresses, result.ttl, now)
+            return self._cache.store_addresses(host, result.addresses, result.ttl, now)
         self._failures += 1
-        if result in TROUBLE:
-            return self._cache.missed(host, result, self._setbacks.failed(host, domain, now), now)
-        self._setbacks.succeeded(host, domain)
-        return self._cache.denied(host, result, now)
+        if result in DNS_ERRORS:
+            return self._cache.store_failure(host, result, self._setbacks.on_failure(host, domain, now), now)
+        self._setbacks.on_success(host, domain)
+        return self._cache.store_absence(host, result, now)
 
     async def _is_well(self, host: HostKey | None) -> bool:
         """Whether the resolver answers after all, as far as can be said soon. One probe for all who want to know."""
@@ -277,9 +277,9 @@ class Resolver:
         now = self._clock.now()
         for name, look_up in zip(names, look_ups, strict=True):
             if look_up.answered:
-                self._breaker.answered(name, now)
+                self._breaker.on_answer(name, now)
                 return True
-        self._breaker.probe_failed(now)
+        self._breaker.on_probe_failure(now)
         self._questions.reload()
         for suspect in self._breaker.suspects():
             # They failed because nobody answers at all, and need not wait longer than the others.

@@ -15,7 +15,7 @@ from gossamer.clock import Clock
 from gossamer.fetch.ftp.listing import CONTENT_TYPE, index_page, read_listing
 from gossamer.fetch.ftp.session import ControlSession, FtpFailure, Reply, extended_port, passive_port, status_of_refusal
 from gossamer.fetch.http.body import BodyMemory
-from gossamer.fetch.http.deadlines import Pace, Progress, held_up, overdue
+from gossamer.fetch.http.deadlines import Progress, SweepState, exclude_pause, overdue
 from gossamer.fetch.http.failures import OUR_OWN_ERRNO
 from gossamer.fetch.ports import FetchLimits, Request
 from gossamer.model.outcome import Failed, Failure, FetchOutcome, Response, Truncation
@@ -92,7 +92,7 @@ class _Received:
 
     async def wait_for_room(self) -> bool:
         """Whether that took any time. It is none of the host's."""
-        if self.room.taken <= self.room.most or not self.room.must_wait(self, len(self.data)):
+        if self.room.used <= self.room.limit or not self.room.must_wait(self, len(self.data)):
             return False
         loop = asyncio.get_running_loop()
         due, since = self.deadline.when(), loop.time()
@@ -107,7 +107,7 @@ class _Received:
 
     def take(self, piece: bytes) -> None:
         self.data += piece
-        self.room.taken += len(piece)
+        self.room.used += len(piece)
 
 
 class FtpFetcher:
@@ -150,7 +150,7 @@ class FtpFetcher:
             async with deadline:
                 session = await self._connect(request)
                 answer = await self._converse(session, request, path, received)
-            session.leave()
+            session.quit()
         except TimeoutError:
             if session is None or not received.data or path.directory:
                 return self._failed(Failure.TOTAL_TIMEOUT, "deadline passed", begun)
@@ -161,15 +161,15 @@ class FtpFetcher:
         except _OurOwnFault as fault:
             return replace(self._failed(Failure.CONN_REFUSED, str(fault), begun), contacted=False)
         finally:
-            self._room.leave(received, len(received.data))
+            self._room.release(received, len(received.data))
             if session is not None:
                 session.abort()  # does nothing after `leave`
         headers = {"content-type": answer.content_type, "location": answer.location}
         return Response(
             url=request.url,
             status=answer.status,
-            request_head=session.said,
-            head=session.heard,
+            request_head=session.sent,
+            head=session.received,
             wire_body=answer.body,
             headers={name: value for name, value in headers.items() if value is not None},
             address=request.address,
@@ -294,7 +294,7 @@ class FtpFetcher:
         return reply
 
     async def _receive(self, reader: asyncio.StreamReader, received: _Received, cap: int) -> None:
-        pace = Pace(self._clock.monotonic())
+        pace = SweepState(self._clock.monotonic())
         data = received.data
         while True:
             try:
@@ -308,7 +308,7 @@ class FtpFetcher:
             if not piece:
                 return
             if await received.wait_for_room():
-                held_up(pace, len(data), self._clock.monotonic())
+                exclude_pause(pace, len(data), self._clock.monotonic())
             if len(data) + len(piece) > cap:
                 received.take(piece[: cap - len(data)])
                 received.truncated = Truncation.LENGTH

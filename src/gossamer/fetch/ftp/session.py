@@ -119,20 +119,20 @@ class ControlSession:
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, limits: FetchLimits) -> None:
         self._reader, self._writer, self._limits = reader, writer, limits
-        self._said: list[bytes] = []
-        self._heard: list[bytes] = []
+        self._sent: list[bytes] = []
+        self._received: list[bytes] = []
         self._room = limits.head_bytes
         self._replies = 0
 
     @property
-    def said(self) -> bytes:
+    def sent(self) -> bytes:
         """Every command, as sent."""
-        return b"".join(self._said)
+        return b"".join(self._sent)
 
     @property
-    def heard(self) -> bytes:
+    def received(self) -> bytes:
         """Every reply, as received."""
-        return b"".join(self._heard)
+        return b"".join(self._received)
 
     async def command(self, verb: bytes, argument: bytes = b"", *, secret: bool = False) -> Reply:
         """Send a command and wait for its reply. Raises Trouble; ValueError if it would be more than one line.
@@ -142,7 +142,7 @@ class ControlSession:
         line = verb + b" " + argument if argument else verb
         if b"\r" in line or b"\n" in line or b"\0" in line:
             raise ValueError(f"not one line: {verb!r} and its argument")
-        self._said.append((verb + b" ***" if secret else line) + b"\r\n")
+        self._sent.append((verb + b" ***" if secret else line) + b"\r\n")
         self._writer.write(line + b"\r\n")
         return await self.reply()
 
@@ -171,13 +171,13 @@ class ControlSession:
             self._room -= len(line)
             if self._room < 0 or len(line) > self._limits.header_bytes:
                 break
-            self._heard.append(line)
+            self._received.append(line)
             reply = reader.feed(line)
             if reply is not None:
                 return reply
         raise FtpFailure(Failure.HEADER_TOO_LARGE, "a reply without end")
 
-    def leave(self) -> None:
+    def quit(self) -> None:
         """Say goodbye without waiting for the answer, and close: nobody is kept by a server that does not answer."""
         self._writer.write(b"QUIT\r\n")
         if self._writer.transport.get_write_buffer_size() == 0:

@@ -2,9 +2,9 @@
 
 Transfer coding off first, then content codings from the last applied to the first. Work is linear in the bytes
 read and written, and both are capped, so a bomb costs no more than an honest page of the largest size. `payload` does
-it at one go; bodies that `takes_long` are opened with `payload_in_slices`, which lets the event loop work in between.
+it in one go; bodies for which `decodes_slowly` is true go through `payload_in_slices`, which yields to the event loop.
 
-Room for bodies that are arriving: one bound for all of them, whatever each may grow to.
+`BodyMemory` bounds the memory of all bodies that are arriving at the same time.
 
 A single body is bounded by `fetch.max_body_bytes`, but hundreds may be under way at the same time. So they share room.
 When it is full, whoever has had its free share is held: its socket is not read, and the host waits like anybody whose
@@ -49,7 +49,7 @@ class Payload(NamedTuple):
     unknown_coding: bool = False
 
 
-def takes_long(response: Response) -> bool:
+def decodes_slowly(response: Response) -> bool:
     """Whether opening this response may hold the event loop for long."""
     return len(response.wire_body) > LONG_WIRE_BODY and "content-encoding" in response.headers
 
@@ -157,14 +157,14 @@ def is_chunked(transfer_encoding: str) -> bool:
     return transfer_encoding.rpartition(",")[2].strip().lower() == "chunked"
 
 
-ROOM_BYTES: Final = 64 * 1024 * 1024
+BODY_MEMORY_BYTES: Final = 64 * 1024 * 1024
 FREE_BYTES: Final = 128 * 1024
 """What every body may have, however full it is: most are smaller, and never held."""
 _RELIEF: Final = 0.75
 """When no more than this share is taken, all that are held go on."""
 
 
-class Arriving(Protocol):
+class PausableBody(Protocol):
     """A body that can be held."""
 
     def go_on(self) -> None:
@@ -178,31 +178,31 @@ class BodyMemory:
     Invariants: `taken` is the bytes of all bodies under way; whoever is in `_held` is told to go on, or leaves.
     """
 
-    __slots__ = ("_first", "_held", "_waking", "free", "most", "taken")
+    __slots__ = ("_first", "_held", "_waking", "free", "limit", "used")
 
-    def __init__(self, most: int = ROOM_BYTES, free: int = FREE_BYTES) -> None:
-        self.most = most
+    def __init__(self, most: int = BODY_MEMORY_BYTES, free: int = FREE_BYTES) -> None:
+        self.limit = most
         self.free = free
-        self.taken = 0
-        self._first: Arriving | None = None  # may go on although the room is full
-        self._held: dict[Arriving, None] = {}  # in the order in which they came
+        self.used = 0
+        self._first: PausableBody | None = None  # may go on although the room is full
+        self._held: dict[PausableBody, None] = {}  # in the order in which they came
         self._waking = False
 
     @property
     def saturation(self) -> float:
-        return self.taken / self.most
+        return self.used / self.limit
 
     @property
-    def held(self) -> int:
+    def paused(self) -> int:
         """Bodies that wait."""
         return len(self._held)
 
-    def fill(self, under_way: int) -> QueueDepth:
-        return QueueDepth(under_way, 0, self.taken, self.most)
+    def depth(self, under_way: int) -> QueueDepth:
+        return QueueDepth(under_way, 0, self.used, self.limit)
 
-    def must_wait(self, body: Arriving, so_far: int) -> bool:
+    def must_wait(self, body: PausableBody, so_far: int) -> bool:
         """Whether a body that has come so far has to stop here until `go_on`. Ask when `taken` exceeds `most`."""
-        if so_far <= self.free or self.taken <= self.most:
+        if so_far <= self.free or self.used <= self.limit:
             return False
         if self._first is None:
             self._first = body
@@ -211,9 +211,9 @@ class BodyMemory:
         self._held[body] = None
         return True
 
-    def leave(self, body: Arriving, size: int) -> None:
+    def release(self, body: PausableBody, size: int) -> None:
         """The body has arrived, or nobody wants it any more."""
-        self.taken -= size
+        self.used -= size
         if self._held or self._first is not None:
             self._held.pop(body, None)
             if self._first is body:
@@ -226,7 +226,7 @@ class BodyMemory:
         """Not from within `leave`: whoever goes on may be handed bytes at once, and those who leave are in the middle
         of something."""
         self._waking = False
-        if self.taken <= _RELIEF * self.most:
+        if self.used <= _RELIEF * self.limit:
             going, self._held = list(self._held), {}
         elif self._first is None and self._held:
             going = [next(iter(self._held))]

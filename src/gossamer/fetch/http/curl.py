@@ -9,13 +9,13 @@ import pycurl
 
 from gossamer.clock import Clock
 from gossamer.fetch.http.body import BodyMemory
-from gossamer.fetch.http.deadlines import Pace, held_up, overdue, sweep_interval
+from gossamer.fetch.http.deadlines import SweepState, exclude_pause, overdue, sweep_interval
 from gossamer.fetch.http.exchange import Exchange
 from gossamer.fetch.http.failures import PROXY_WANTS_CREDENTIALS, CurlFailure, contacted, failure_of
-from gossamer.fetch.http.handle import MICROSECONDS, Handle, all_fields, session_store, usual_fields
+from gossamer.fetch.http.handle import MICROSECONDS, Handle, all_fields, default_fields, session_store
 from gossamer.fetch.http.lenient import LenientReader, Target
 from gossamer.fetch.http.multi import CurlPool, IdleSockets, Place
-from gossamer.fetch.http.options import HostOptions, head_of, header_line, shown, wire_parts
+from gossamer.fetch.http.options import HostOptions, head_of, header_line, redacted, wire_parts
 from gossamer.fetch.ports import ExchangeTimes, FetchLimits, Request
 from gossamer.model.outcome import Failed, Failure, FetchOutcome, Response, Truncation
 from gossamer.model.units import HostKey, Seconds
@@ -25,7 +25,7 @@ from gossamer.model.units import HostKey, Seconds
 _POOLS: Final = 8
 _SESSION_STORES: Final = 64  # for the TLS sessions of 1,600 hosts
 _LONGEST_DETAIL: Final = 200
-_MOST_ODD_HOSTS: Final = 1024
+_MAX_ODD_HOSTS: Final = 1024
 _NOT_MODIFIED: Final = 304
 _CONDITIONS: Final = frozenset(("if-none-match", "if-modified-since"))
 
@@ -65,7 +65,7 @@ class CurlFetcher:
         self._room = room or BodyMemory()
         self.times = ExchangeTimes()
         self._limits, self._clock, self._allow = limits, clock, allow
-        self._fields = usual_fields(user_agent)
+        self._fields = default_fields(user_agent)
         self._usual = usual or HostOptions()
         self._ca_file = ca_file or ssl.get_default_verify_paths().cafile
         self._connections_a_pool = max(1, max_connections // _POOLS)
@@ -137,9 +137,9 @@ class CurlFetcher:
                 curl = handle.curl
                 asked, anew = curl.getinfo(pycurl.PRETRANSFER_TIME_T), curl.getinfo(pycurl.NUM_CONNECTS) > 0
                 if anew:
-                    self.times.connected(curl.getinfo(pycurl.CONNECT_TIME_T), curl.getinfo(pycurl.APPCONNECT_TIME_T))
+                    self.times.on_connected(curl.getinfo(pycurl.CONNECT_TIME_T), curl.getinfo(pycurl.APPCONNECT_TIME_T))
                 first, last = curl.getinfo(pycurl.STARTTRANSFER_TIME_T), curl.getinfo(pycurl.TOTAL_TIME_T)
-                self.times.answered(asked, first, last)
+                self.times.on_answered(asked, first, last)
                 outcome = Response(
                     url=request.url,
                     status=exchange.status,
@@ -151,7 +151,7 @@ class CurlFetcher:
                     started=started,
                     took=Seconds(max(0.0, clock.monotonic() - begun - asked / MICROSECONDS)),
                     truncated=exchange.truncated,
-                    connected_anew=anew,
+                    new_connection=anew,
                     protocol=exchange.protocol,
                     unverified=handle.secure and not options.verify,
                     dropped_fields=exchange.dropped_fields,
@@ -187,7 +187,7 @@ class CurlFetcher:
 
     def _remember_as_odd(self, request: Request) -> None:
         self._odd[request.host, request.port] = None
-        if len(self._odd) > _MOST_ODD_HOSTS:
+        if len(self._odd) > _MAX_ODD_HOSTS:
             del self._odd[next(iter(self._odd))]
 
     async def _fetch_leniently(self, request: Request, options: HostOptions) -> FetchOutcome:
@@ -218,7 +218,7 @@ class CurlFetcher:
         return Response(
             url=request.url,
             status=exchange.status,
-            request_head=head_of(where, target, ((name, shown(name, value)) for name, value in fields)),
+            request_head=head_of(where, target, ((name, redacted(name, value)) for name, value in fields)),
             head=exchange.head,
             wire_body=exchange.wire_body,
             headers=exchange.headers,
@@ -313,9 +313,9 @@ class CurlFetcher:
             if future.done():
                 continue
             if handle.pace is None:
-                handle.pace = Pace(handle.begun)
+                handle.pace = SweepState(handle.begun)
             if handle.exchange.held:
-                held_up(handle.pace, handle.exchange.body_bytes, now)
+                exclude_pause(handle.pace, handle.exchange.body_bytes, now)
                 continue
             failure = overdue(self._limits, handle.pace, handle.progress(), now)
             if failure is not None:

@@ -17,7 +17,7 @@ _FASTEST_SWEEP = 0.01
 
 
 @dataclass(slots=True)
-class Pace:
+class SweepState:
     """What the sweep remembers of one exchange. Times are monotonic; owned by the sweep.
 
     Invariant: once set, `connected_at` stays; `grew_at` and `window_at` only move forward.
@@ -29,7 +29,7 @@ class Pace:
     grew_at: float = 0.0  # 0 until the head is complete
     window_bytes: int = 0
     window_at: float = 0.0
-    looked_at: float = 0.0
+    checked_at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Progress:
 
     secure: bool
     connected: bool  # TCP; libcurl gives no time for it while the handshake goes on
-    asked: Seconds | None  # after the start: connection and TLS are ready, the request goes out
+    sent_after: Seconds | None  # after the start: connection and TLS are ready, the request goes out
     head_complete: bool
     body_bytes: int
 
@@ -49,16 +49,16 @@ def sweep_interval(limits: FetchLimits) -> Seconds:
     return Seconds(min(_SLOWEST_SWEEP, max(_FASTEST_SWEEP, shortest / _SWEEPS_PER_DEADLINE)))
 
 
-def overdue(limits: FetchLimits, pace: Pace, progress: Progress, now: float) -> Failure | None:
+def overdue(limits: FetchLimits, pace: SweepState, progress: Progress, now: float) -> Failure | None:
     """The deadline that has passed, or None. Updates `pace` with what was seen."""
     age = now - pace.started
-    pace.looked_at = now
+    pace.checked_at = now
     if age > limits.total:
         return Failure.TOTAL_TIMEOUT
     if progress.head_complete:
         return _late_body(limits, pace, progress.body_bytes, now)
-    if progress.asked is not None:
-        return Failure.READ_TIMEOUT if age - progress.asked > limits.head else None
+    if progress.sent_after is not None:
+        return Failure.READ_TIMEOUT if age - progress.sent_after > limits.head else None
     if not progress.connected:
         return Failure.CONNECT_TIMEOUT if age > limits.connect else None
     if pace.connected_at == 0.0:
@@ -68,14 +68,14 @@ def overdue(limits: FetchLimits, pace: Pace, progress: Progress, now: float) -> 
     return None
 
 
-def held_up(pace: Pace, body_bytes: int, now: float) -> None:
+def exclude_pause(pace: SweepState, body_bytes: int, now: float) -> None:
     """It was we who did not read, since the last look: that time is not the host's, and no deadline counts it."""
-    pace.started += now - max(pace.looked_at, pace.started)
-    pace.looked_at = pace.grew_at = pace.window_at = now
+    pace.started += now - max(pace.checked_at, pace.started)
+    pace.checked_at = pace.grew_at = pace.window_at = now
     pace.seen_bytes = pace.window_bytes = body_bytes
 
 
-def _late_body(limits: FetchLimits, pace: Pace, body_bytes: int, now: float) -> Failure | None:
+def _late_body(limits: FetchLimits, pace: SweepState, body_bytes: int, now: float) -> Failure | None:
     if pace.grew_at == 0.0:
         pace.grew_at = pace.window_at = now
     if body_bytes > pace.seen_bytes:

@@ -69,7 +69,7 @@ class Exchange:
         self._pieces.clear()
         self._head_room = self._limits.head_bytes
         self._scanner: ChunkScanner | None = None
-        self._room.leave(self, self.body_bytes)
+        self._room.release(self, self.body_bytes)
         self.body_bytes = 0
         self.held = False  # for want of room: nothing is read
         self.body_limit = self._limits.body_bytes
@@ -167,7 +167,7 @@ class Exchange:
 
     def on_body(self, piece: bytes) -> int | None:
         room = self._room
-        if room.taken > room.most and room.must_wait(self, self.body_bytes):
+        if room.used > room.limit and room.must_wait(self, self.body_bytes):
             self.held = True
             return HOLD
         left = self.body_limit - self.body_bytes
@@ -175,7 +175,7 @@ class Exchange:
             piece = piece[:left]
             self.truncated = Truncation.LENGTH
         self.body_bytes += len(piece)
-        room.taken += len(piece)
+        room.used += len(piece)
         if self._scanner is None:
             self._pieces.append(piece)
         else:
@@ -185,7 +185,7 @@ class Exchange:
             if end is not None and (end < len(piece) or self.truncated):
                 # Bytes after the end belong to nobody: stop, so that the connection is not used again.
                 self.body_bytes -= len(piece) - end
-                room.taken -= len(piece) - end
+                room.used -= len(piece) - end
                 piece, self.ended, self.truncated = piece[:end], True, None
             elif self._scanner.too_many:
                 self.truncated = Truncation.LENGTH

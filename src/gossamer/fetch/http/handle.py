@@ -6,9 +6,9 @@ import pycurl
 
 from gossamer.fetch.http.body import BodyMemory
 from gossamer.fetch.http.codings import ACCEPT_ENCODING
-from gossamer.fetch.http.deadlines import Pace, Progress
+from gossamer.fetch.http.deadlines import Progress, SweepState
 from gossamer.fetch.http.exchange import Exchange
-from gossamer.fetch.http.options import HostOptions, header_line, shown, wire_parts
+from gossamer.fetch.http.options import HostOptions, header_line, redacted, wire_parts
 from gossamer.fetch.ports import FetchLimits, Request
 from gossamer.model.units import Seconds
 
@@ -23,7 +23,7 @@ _ACCEPT: Final = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.
 Fields = tuple[tuple[str, str], ...]
 
 
-def usual_fields(user_agent: str) -> Fields:
+def default_fields(user_agent: str) -> Fields:
     """What every request carries. Raises ValueError for what is no header field."""
     fields = (("User-Agent", user_agent), ("Accept", _ACCEPT), ("Accept-Encoding", ACCEPT_ENCODING))
     for name, value in fields:
@@ -72,7 +72,7 @@ class Handle:
         self.exchange = Exchange(limits, room)
         self.exchange.resume = self._resume
         self.begun = 0.0
-        self.pace: Pace | None = None  # made by the sweep, which most exchanges never meet
+        self.pace: SweepState | None = None  # made by the sweep, which most exchanges never meet
         self.secure = False
         self.fresh = False
         self.proxied = False
@@ -130,7 +130,7 @@ class Handle:
         self._fields = [f"{name}: {value}" for name, value in fields]
         if self.proxied:
             self._fields.append("Proxy-Connection:")  # without a value: libcurl is not to add its own
-        self._tail = "".join(f"{name}: {shown(name, value)}\r\n" for name, value in fields) + "\r\n"
+        self._tail = "".join(f"{name}: {redacted(name, value)}\r\n" for name, value in fields) + "\r\n"
         curl.setopt(pycurl.HTTPHEADER, self._fields)
         self.extra = ()
         self.options = options
@@ -176,7 +176,7 @@ class Handle:
         if extra != self.extra:
             self.curl.setopt(pycurl.HTTPHEADER, [*self._fields, *(header_line(name, value) for name, value in extra)])
             self.extra = extra
-        return self._tail[:-2] + "".join(f"{name}: {shown(name, value)}\r\n" for name, value in extra) + "\r\n"
+        return self._tail[:-2] + "".join(f"{name}: {redacted(name, value)}\r\n" for name, value in extra) + "\r\n"
 
     def progress(self) -> Progress:
         curl, exchange = self.curl, self.exchange
@@ -184,7 +184,7 @@ class Handle:
         return Progress(
             secure=self.secure,
             connected=curl.getinfo(pycurl.NUM_CONNECTS) > 0,
-            asked=Seconds(asked / MICROSECONDS) if asked else None,
+            sent_after=Seconds(asked / MICROSECONDS) if asked else None,
             head_complete=bool(exchange.head),
             body_bytes=exchange.body_bytes,
         )

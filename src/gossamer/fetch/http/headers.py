@@ -6,7 +6,7 @@ from collections.abc import Mapping
 _TOKEN = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
 _NAME = re.compile(_TOKEN)
 _LONGEST_KNOWN_NAME = 64
-_MOST_KNOWN_NAMES = 1024
+_MAX_KNOWN_NAMES = 1024
 _names: dict[str, str] = {}
 """A cache and nothing else: name as written -> in lower case, or "" if it is no name."""
 
@@ -48,7 +48,7 @@ def _learnt(name: str) -> str:
     key = name.strip().lower()
     key = key if _NAME.fullmatch(key) else ""
     if len(name) <= _LONGEST_KNOWN_NAME:
-        if len(_names) >= _MOST_KNOWN_NAMES:
+        if len(_names) >= _MAX_KNOWN_NAMES:
             _names.clear()
         _names[name] = key
     return key

@@ -11,7 +11,7 @@ import ssl
 from dataclasses import dataclass
 
 from gossamer.clock import Clock
-from gossamer.fetch.http.deadlines import Pace, Progress, held_up, overdue, sweep_interval
+from gossamer.fetch.http.deadlines import Progress, SweepState, exclude_pause, overdue, sweep_interval
 from gossamer.fetch.http.exchange import HOLD, Exchange
 from gossamer.fetch.ports import FetchLimits
 from gossamer.model.outcome import Failure, Truncation
@@ -38,7 +38,7 @@ class LenientReader:
     def __init__(self, target: Target, exchange: Exchange, limits: FetchLimits, clock: Clock) -> None:
         self._target, self._exchange, self._limits, self._clock = target, exchange, limits, clock
         self._interval = sweep_interval(limits)
-        self._pace = Pace(clock.monotonic())
+        self._pace = SweepState(clock.monotonic())
         self._asked: Seconds | None = None
         self._line: list[bytes] = []  # a complete line and its continuations, of which the next one may be another
         self._line_bytes = 0
@@ -172,7 +172,7 @@ class LenientReader:
         while piece and self._exchange.on_body(piece) == HOLD:
             await self._room.wait()
             self._room.clear()
-            held_up(self._pace, self._exchange.body_bytes, self._clock.monotonic())
+            exclude_pause(self._pace, self._exchange.body_bytes, self._clock.monotonic())
 
     def _is_complete(self) -> bool:
         return self._left == 0 or self._exchange.last_chunk_seen

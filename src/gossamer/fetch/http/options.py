@@ -119,7 +119,7 @@ class HostOptions:
             yield "Authorization", f"Bearer {self.bearer}"
 
 
-def shown(name: str, value: str) -> str:
+def redacted(name: str, value: str) -> str:
     """A field's value as it may be recorded."""
     return "[not recorded]" if _SECRET.search(name) else value
 

@@ -18,10 +18,10 @@ from gossamer.fetch.http.options import Proxy
 from gossamer.model.outcome import Failed, Failure, FetchOutcome
 from gossamer.model.units import HostKey, Instant, Seconds
 
-SILENCES = frozenset(
+TIMEOUTS = frozenset(
     (Failure.CONNECT_TIMEOUT, Failure.TLS_HANDSHAKE_TIMEOUT, Failure.READ_TIMEOUT, Failure.TOTAL_TIMEOUT)
 )
-_MOST_SILENT = 1000  # hosts remembered; whoever fell silent first is forgotten first
+_MAX_SILENT = 1000  # hosts remembered; whoever fell silent first is forgotten first
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,35 +66,35 @@ class Proxies:
         standing.probing = True
         return None
 
-    def heard(self, proxy: Proxy, host: HostKey, outcome: FetchOutcome, now: Instant) -> bool:
+    def on_outcome(self, proxy: Proxy, host: HostKey, outcome: FetchOutcome, now: Instant) -> bool:
         """What came of a request to a host through it. True if it failed because of the proxy."""
         standing = self._known.setdefault(proxy, _Standing())
         standing.probing = False
         if not isinstance(outcome, Failed):
             standing.answered = True
-        elif outcome.failure in SILENCES:
-            return self._fell_silent(standing, host, now)
+        elif outcome.failure in TIMEOUTS:
+            return self._on_silence(standing, host, now)
         elif outcome.failure is Failure.PROXY_FAILED:
             if outcome.contacted and standing.answered:
                 return False  # it works for others: a host may speak like a proxy, but not for it
-            self._is_down(standing, now)
+            self._mark_down(standing, now)
             return True
         standing.failures = 0
         standing.silent.clear()
         return False
 
-    def _fell_silent(self, standing: _Standing, host: HostKey, now: Instant) -> bool:
+    def _on_silence(self, standing: _Standing, host: HostKey, now: Instant) -> bool:
         silent = standing.silent
         times = silent[host] = silent.pop(host, 0) + 1
         if len(silent) < self._rules.silent_hosts:
             standing.failures = 0  # it was reached
             return False
-        if len(silent) > _MOST_SILENT:
+        if len(silent) > _MAX_SILENT:
             del silent[next(iter(silent))]
-        self._is_down(standing, now)
+        self._mark_down(standing, now)
         return times <= self._rules.silences
 
-    def _is_down(self, standing: _Standing, now: Instant) -> None:
+    def _mark_down(self, standing: _Standing, now: Instant) -> None:
         pause = self._rules.pause * 2.0 ** min(standing.failures, 16)
         standing.failures += 1
         standing.until = Instant(now + min(pause, self._rules.longest_pause))

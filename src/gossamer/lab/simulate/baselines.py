@@ -10,21 +10,21 @@ from collections.abc import Sequence
 
 from gossamer.lab.simulate.best_first import BestFirst
 from gossamer.lab.simulate.knowledge import CrawlFacts
-from gossamer.model.facts import BIRTH_CREDIT, CREDIT_UNIT, credit_handed_on
+from gossamer.model.facts import BIRTH_CREDIT, CREDIT_UNIT, credit_per_link
 
 _RANK_UNITS = 10**15
 
 
-class Queued:
+class SingleQueue:
     """A policy with one queue. By itself: the oldest entry first, whatever is learnt."""
 
     def __init__(self, setting: CrawlFacts) -> None:
         self._queue = BestFirst(setting.site_of)
 
-    def found(self, page: int, source: int | None) -> None:
+    def on_found(self, page: int, source: int | None) -> None:
         self._queue.add(page)
 
-    def fetched(self, page: int, links: Sequence[int]) -> None:
+    def on_fetched(self, page: int, links: Sequence[int]) -> None:
         pass
 
     def best(self) -> int | None:
@@ -37,21 +37,21 @@ class Queued:
         self._queue.wake(site)
 
 
-class Backlink(Queued):
+class Backlink(SingleQueue):
     """`backlink`: most links from fetched pages first."""
 
-    def fetched(self, page: int, links: Sequence[int]) -> None:
+    def on_fetched(self, page: int, links: Sequence[int]) -> None:
         self._queue.lift(links, 1)
 
 
-class Omniscient(Queued):
+class Omniscient(SingleQueue):
     """`omniscient`: of the known pages the one of highest true PageRank. No crawler can; it shows what order can do."""
 
     def __init__(self, setting: CrawlFacts) -> None:
         super().__init__(setting)
         self._ranks = setting.ranks
 
-    def found(self, page: int, source: int | None) -> None:
+    def on_found(self, page: int, source: int | None) -> None:
         self._queue.add(page, int(self._ranks[page] * _RANK_UNITS))
 
 
@@ -59,7 +59,7 @@ ENOUGH = CREDIT_UNIT * 3 // 10
 """A fetched page hands its credit on when it has more than this. Less is more exact, and costs more."""
 
 
-class Push(Queued):
+class Push(SingleQueue):
     """score = credit of the page + 1 / (1 + pages of its site fetched so far).
 
     The credit of a waiting page is its PageRank on the known graph, where pages without links absorb it, short of at
@@ -75,10 +75,10 @@ class Push(Queued):
         self.credit = [BIRTH_CREDIT] * len(setting.site_of)  # by page
         self.handed_on = 0  # links along which credit has gone: what the policy costs
 
-    def found(self, page: int, source: int | None) -> None:
+    def on_found(self, page: int, source: int | None) -> None:
         self._queue.add(page, self.credit[page])
 
-    def fetched(self, page: int, links: Sequence[int]) -> None:
+    def on_fetched(self, page: int, links: Sequence[int]) -> None:
         self._visits[self._site_of[page]] += 1
         self._links[page] = links
         credit, enough = self.credit, self._enough
@@ -87,7 +87,7 @@ class Push(Queued):
         while waiting:
             giver = waiting.popleft()
             targets = self._links[giver]
-            share = credit_handed_on(credit[giver], len(targets))
+            share = credit_per_link(credit[giver], len(targets))
             credit[giver] = 0
             self.handed_on += len(targets)
             for target in targets:
@@ -104,7 +104,7 @@ class Push(Queued):
         return CREDIT_UNIT // (1 + self._visits[site])
 
 
-class Shuffled:
+class RandomOrder:
     """Draws among all pages of sites that do not rest. A tree of counts finds the site in O(log sites)."""
 
     def __init__(self, setting: CrawlFacts) -> None:
@@ -115,13 +115,13 @@ class Shuffled:
         self._size = 1 << max(len(setting.suffix_of) - 1, 1).bit_length()
         self._counts = [0] * (2 * self._size)  # ready pages below each node; a site is a leaf
 
-    def found(self, page: int, source: int | None) -> None:
+    def on_found(self, page: int, source: int | None) -> None:
         site = self._site_of[page]
         self._pages[site].append(page)
         if site not in self._resting:
             self._change(site, 1)
 
-    def fetched(self, page: int, links: Sequence[int]) -> None:
+    def on_fetched(self, page: int, links: Sequence[int]) -> None:
         pass
 
     def best(self) -> int | None:

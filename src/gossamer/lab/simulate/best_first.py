@@ -75,7 +75,7 @@ class BestFirst:
         if place < old:
             self._promise(site, place)
 
-    def site_rose(self, site: int) -> None:
+    def raise_site(self, site: int) -> None:
         """The term of the site is higher than it was."""
         place = self._best_of(site)
         if place is not None:
@@ -112,11 +112,11 @@ class BestFirst:
 
     def wake(self, site: int) -> None:
         self._resting.discard(site)
-        self.site_rose(site)
+        self.raise_site(site)
 
     def _promise(self, site: int, place: int) -> None:
         if site not in self._resting:
-            self._sites.rose(site, self._with_term(site, place))
+            self._sites.raise_to(site, self._with_term(site, place))
 
     def _offer(self, site: int) -> int | None:
         place = self._best_of(site)

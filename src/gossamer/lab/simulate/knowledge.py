@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Protocol
 
-from gossamer.model.facts import BIRTH_CREDIT, DomainFacts, UrlFacts, credit_handed_on
+from gossamer.model.facts import BIRTH_CREDIT, DomainFacts, UrlFacts, credit_per_link
 from gossamer.model.units import Url
 
 
@@ -18,11 +18,11 @@ class Policy(Protocol):
     Events come in this order: a fetched page's new links are `found` one by one, then all its links are `fetched`.
     """
 
-    def found(self, page: int, source: int | None) -> None:
+    def on_found(self, page: int, source: int | None) -> None:
         """A page was met for the first time, on the page `source` (None: a seed). From now on it waits."""
         ...
 
-    def fetched(self, page: int, links: Sequence[int]) -> None:
+    def on_fetched(self, page: int, links: Sequence[int]) -> None:
         """A page taken before was fetched, and links to these pages, new or known, each named once."""
         ...
 
@@ -75,17 +75,17 @@ class Knowledge:
         self.domains = [DomainFacts() for _ in setting.suffix_of]
         self.suffix_visits = [0] * (max(setting.suffix_of, default=-1) + 1)
 
-    def found(self, page: int, source: int | None) -> None:
+    def on_found(self, page: int, source: int | None) -> None:
         self._met += 1
         self._entry[page] = self._met
         self._depth[page] = 0 if source is None else self._depth[source] + 1
 
-    def fetched(self, page: int, links: Sequence[int]) -> None:
+    def on_fetched(self, page: int, links: Sequence[int]) -> None:
         own = self._site_of[page]
         self.domains[own].visits += 1
         self.suffix_visits[self._suffix_of[own]] += 1
         credit, counts, from_others = self.credit, self._links, self._links_from_others
-        share = credit_handed_on(credit[page], len(links)) if links else 0
+        share = credit_per_link(credit[page], len(links)) if links else 0
         credit[page] = 0
         site_of, domains = self._site_of, self.domains
         for link in links:

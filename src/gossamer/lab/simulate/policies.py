@@ -19,12 +19,12 @@ from gossamer.errors import UsageError
 from gossamer.frontier.lazy_heap import PromiseHeap, place_of
 from gossamer.frontier.orderings import ORDERINGS, Ordering
 from gossamer.frontier.selector import Selector, SelectorRatios
-from gossamer.lab.simulate.baselines import Backlink, Omniscient, Push, Shuffled
+from gossamer.lab.simulate.baselines import Backlink, Omniscient, Push, RandomOrder
 from gossamer.lab.simulate.best_first import BestFirst
 from gossamer.lab.simulate.knowledge import CrawlFacts, Knowledge, Policy, PolicyMaker
 
 
-class ByClass:
+class ClassPolicy:
     """First in, first out in each class.
 
     As in a crawl, a page enters where the link that it was found by puts it. It is looked at again when its links
@@ -41,16 +41,16 @@ class ByClass:
         self._new: list[int] = []  # found on the page whose links are not counted yet
         self._turn = 0  # grows with every entry into any queue
 
-    def found(self, page: int, source: int | None) -> None:
-        self._knowledge.found(page, source)
+    def on_found(self, page: int, source: int | None) -> None:
+        self._knowledge.on_found(page, source)
         if source is not None and self._ordering.moved_by_links:
             self._new.append(page)
         else:
             self._enter(page, self._class_of(page))
 
-    def fetched(self, page: int, links: Sequence[int]) -> None:
+    def on_fetched(self, page: int, links: Sequence[int]) -> None:
         known = self._knowledge
-        known.fetched(page, links)
+        known.on_fetched(page, links)
         if not self._ordering.moved_by_links:
             return
         # Those that are known already are older than those that are new.
@@ -102,7 +102,7 @@ def _ratios(fronts: int) -> SelectorRatios:
     return SelectorRatios(tuple(normal), tuple(high))
 
 
-class ByScore:
+class ScorePolicy:
     """The highest total of page, domain and suffix first; among equals the oldest entry.
 
     A term that all domains of a suffix share changes for all of them at once. So each suffix has a queue of its own, in
@@ -121,8 +121,8 @@ class ByScore:
         self._suffixes = PromiseHeap(self._offer)
         self._last_site: int | None = None
 
-    def found(self, page: int, source: int | None) -> None:
-        self._knowledge.found(page, source)
+    def on_found(self, page: int, source: int | None) -> None:
+        self._knowledge.on_found(page, source)
         facts = self._knowledge.facts_of(page)
         suffix = self._suffix_of[self._site_of[page]]
         if suffix not in self._queues:
@@ -130,8 +130,8 @@ class ByScore:
         self._queues[suffix].add(page, self._whole(self._ordering.score(facts)), entry=facts.url_id)
         self._promise(suffix)
 
-    def fetched(self, page: int, links: Sequence[int]) -> None:
-        self._knowledge.fetched(page, links)
+    def on_fetched(self, page: int, links: Sequence[int]) -> None:
+        self._knowledge.on_fetched(page, links)
         site_of, suffix_of, queues = self._site_of, self._suffix_of, self._queues
         if self._ordering.moved_by_links:
             facts_of, score = self._knowledge.facts_of, self._ordering.score
@@ -143,7 +143,7 @@ class ByScore:
         touched = dict.fromkeys((site_of[page], *map(site_of.__getitem__, links)))
         if self._has_domain_term:
             for site in touched:
-                queues[suffix_of[site]].site_rose(site)
+                queues[suffix_of[site]].raise_site(site)
         for suffix in dict.fromkeys(map(suffix_of.__getitem__, touched)):
             self._promise(suffix)
 
@@ -185,7 +185,7 @@ class ByScore:
     def _promise(self, suffix: int) -> None:
         place = self._offer(suffix) if self._has_suffix_term else None
         if place is not None:
-            self._suffixes.rose(suffix, place)
+            self._suffixes.raise_to(suffix, place)
 
     def _whole(self, number: float) -> int:
         """Sums must be exact, or equals would not be equal. Raises UsageError for an ordering that forgets it."""
@@ -200,7 +200,7 @@ def policy_of(make: Callable[[], Ordering]) -> PolicyMaker:
 
     def policy(setting: CrawlFacts) -> Policy:
         ordering = make()
-        return ByScore(ordering, setting) if ordering.by_score else ByClass(ordering, setting)
+        return ScorePolicy(ordering, setting) if ordering.by_score else ClassPolicy(ordering, setting)
 
     return policy
 
@@ -209,7 +209,7 @@ POLICIES: Mapping[str, PolicyMaker] = {
     **{name: policy_of(make) for name, make in ORDERINGS.items()},
     "push": Push,
     "backlink": Backlink,
-    "random": Shuffled,
+    "random": RandomOrder,
     "omniscient": Omniscient,
 }
 

@@ -72,29 +72,29 @@ class Drawn:
         return replace(self, seed=seed)
 
 
-def drawn_world(wish: Drawn) -> World:
+def drawn_world(spec: Drawn) -> World:
     """A page's rank, rate and host have nothing to do with each other; hosts have Zipf sizes."""
-    chance = random.Random(wish.seed)
-    rates = [_rate(chance) for _ in range(wish.pages)]
-    moved = [chance.random() < wish.redrawn for _ in range(wish.pages)]
+    chance = random.Random(spec.seed)
+    rates = [_rate(chance) for _ in range(spec.pages)]
+    moved = [chance.random() < spec.redrawn for _ in range(spec.pages)]
     later = [_rate(chance) if moves else rate for rate, moves in zip(rates, moved, strict=True)]
-    turn = wish.days / 4
+    turn = spec.days / 4
     changes = [
-        _process(chance, rate, 0.0, wish.days)
+        _process(chance, rate, 0.0, spec.days)
         if rate == then
-        else _process(chance, rate, 0.0, turn) + _process(chance, then, turn, wish.days)
+        else _process(chance, rate, 0.0, turn) + _process(chance, then, turn, spec.days)
         for rate, then in zip(rates, later, strict=True)
     ]
-    sizes = list(accumulate(1 / (rank + 1) for rank in range(wish.hosts)))
-    hosts = chance.choices(range(wish.hosts), cum_weights=sizes, k=wish.pages)
+    sizes = list(accumulate(1 / (rank + 1) for rank in range(spec.hosts)))
+    hosts = chance.choices(range(spec.hosts), cum_weights=sizes, k=spec.pages)
     return World(
         name="drawn",
-        days=wish.days,
+        days=spec.days,
         changes=changes,
-        importance=zipf_importance(wish.pages, wish.zipf, chance),
+        importance=zipf_importance(spec.pages, spec.zipf, chance),
         rates=later,
         host_of=hosts,
-        cap=wish.cap,
+        cap=spec.cap,
     )
 
 

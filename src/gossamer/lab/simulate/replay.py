@@ -41,7 +41,7 @@ def crawl_order(graph: LinkGraph, policy: Policy, seeds: Sequence[int], *, rest:
     known = bytearray(graph.pages)
     for seed in dict.fromkeys(seeds):
         known[seed] = 1
-        policy.found(seed, None)
+        policy.on_found(seed, None)
     resting: deque[tuple[int, int]] = deque()  # (slot, site); all rest equally long, so in order of time
     slot = 0
     while True:
@@ -62,8 +62,8 @@ def crawl_order(graph: LinkGraph, policy: Policy, seeds: Sequence[int], *, rest:
         for link in links:
             if not known[link]:
                 known[link] = 1
-                policy.found(link, page)
-        policy.fetched(page, links)
+                policy.on_found(link, page)
+        policy.on_fetched(page, links)
         slot += 1
 
 

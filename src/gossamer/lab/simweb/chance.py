@@ -68,12 +68,12 @@ def _short_unpacker(count: int) -> struct.Struct:
 _DAY = 86_400.0
 _HALF_UNIT = 2.0**-32
 _MEAN_PER_SLOT = 3.0
-_MOST_PER_SLOT = 15
+_MAX_PER_SLOT = 15
 # e ** -3 of the slots are empty, so that forty in a row never happen.
 _LOOK_BACK = 40
 
 _CUMULATIVE = tuple(
-    accumulate(math.exp(-_MEAN_PER_SLOT) * _MEAN_PER_SLOT**k / math.factorial(k) for k in range(_MOST_PER_SLOT))
+    accumulate(math.exp(-_MEAN_PER_SLOT) * _MEAN_PER_SLOT**k / math.factorial(k) for k in range(_MAX_PER_SLOT))
 )
 _RATE_FACTORS = lognormal_quantiles(1.0, 1.0)
 
@@ -101,7 +101,7 @@ def version_at(key: int, per_day: float, time: Instant) -> Version:
         for earlier in range(slot, max(slot - _LOOK_BACK, -1), -1):
             shown = [moment for moment in changes_in(key, earlier, length) if moment <= time]
             if shown:
-                return Version(earlier * (_MOST_PER_SLOT + 1) + len(shown), shown[-1])
+                return Version(earlier * (_MAX_PER_SLOT + 1) + len(shown), shown[-1])
     # Made some time in the years 2010 to 2019.
     return Version(0, Instant(1_262_304_000.0 + (key & 0xFFFFFFFF) % 315_000_000))
 
@@ -117,6 +117,6 @@ def changes_between(key: int, per_day: float, start: Instant, end: Instant) -> l
 
 def changes_in(key: int, slot: int, length: float) -> list[Instant]:
     """The moments of change in a slot, in order."""
-    first, *others = draws(b"%d/%d" % (key, slot), 1 + _MOST_PER_SLOT)
+    first, *others = draws(b"%d/%d" % (key, slot), 1 + _MAX_PER_SLOT)
     count = bisect_right(_CUMULATIVE, first * _HALF_UNIT)
     return sorted(Instant((slot + draw * _HALF_UNIT) * length) for draw in others[:count])

@@ -55,7 +55,7 @@ class NameServer(asyncio.DatagramProtocol):
     """Answers on an event loop. `questions` counts what was asked for, by name, whatever the type."""
 
     def __init__(self, addresses: Addresses, *, zone: str, ttl: int) -> None:
-        self.questions: Counter[str] = Counter()
+        self.queries: Counter[str] = Counter()
         self._addresses = addresses
         self._zone = zone
         self._ttl = ttl
@@ -68,7 +68,7 @@ class NameServer(asyncio.DatagramProtocol):
     def datagram_received(self, data: bytes, addr: tuple[str | object, int]) -> None:
         reply, name = answer(data, self._addresses, zone=self._zone, ttl=self._ttl)
         if name is not None:
-            self.questions[name] += 1
+            self.queries[name] += 1
         if reply is not None and self._transport is not None:
             self._transport.sendto(reply, addr)
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from gossamer.lab.simweb.chance import hash64
 from gossamer.lab.simweb.config import SimWebConfig
-from gossamer.lab.simweb.traps import HONEST_PAGES, KINDS, MANY_HOSTS, Asked, Shown, babble, shown_at
+from gossamer.lab.simweb.traps import HONEST_PAGES, KINDS, MANY_HOSTS, TrapPage, TrapRequest, babble, trap_page
 from gossamer.lab.simweb.words import SECTIONS, SLUGS
 from gossamer.model.units import Seconds
 
@@ -98,11 +98,11 @@ def honest_targets(kind: str, pages: int) -> Iterator[str]:
     yield from (style.page(n) for n in range(pages))
 
 
-def honest_page(kind: str, seed: int, pages: int, target: str) -> Shown | None:
+def honest_page(kind: str, seed: int, pages: int, target: str) -> TrapPage | None:
     """What stands there; None for nothing."""
     style = STYLES[kind]
     if target == "/":
-        return Shown(
+        return TrapPage(
             f"Home of {kind}", babble(seed, kind, "home"), tuple(style.listing(n) for n in range(_lists(pages)))
         )
     number = style.page_number(target)
@@ -112,15 +112,15 @@ def honest_page(kind: str, seed: int, pages: int, target: str) -> Shown | None:
     if number is not None and number < _lists(pages) and style.listing(number) == target:
         listed = range(number * PER_LIST, min((number + 1) * PER_LIST, pages))
         text = "".join(f"<p>{escape(_title(n))}</p>" for n in listed)
-        return Shown(f"List {number}", text, ("/", *(style.page(n) for n in listed)))
+        return TrapPage(f"List {number}", text, ("/", *(style.page(n) for n in listed)))
     return None
 
 
-def _page(kind: str, style: Style, seed: int, pages: int, number: int) -> Shown:
+def _page(kind: str, style: Style, seed: int, pages: int, number: int) -> TrapPage:
     related = [hash64(seed, kind, number, i) % pages for i in range(5)]
     around = [n for n in (number - 1, number + 1) if 0 <= n < pages]
     links = ("/", style.listing(number // PER_LIST), *(style.page(n) for n in (*around, *related)))
-    return Shown(f"{_title(number).replace('_', ' ')}", babble(seed, kind, number, count=3), links)
+    return TrapPage(f"{_title(number).replace('_', ' ')}", babble(seed, kind, number, count=3), links)
 
 
 def _lists(pages: int) -> int:
@@ -202,7 +202,7 @@ class EndlessHosts:
             shown = honest_page(kind, self._seed, self._pages, target)
         else:
             path, _, query = target.partition("?")
-            shown = shown_at(kind, Asked(self._seed, host, self.base_of(host), path, query))
+            shown = trap_page(kind, TrapRequest(self._seed, host, self.base_of(host), path, query))
         if shown is None:
             return 404, [_HTML], b"<p>There is no such page.</p>\n", Seconds(0.0)
         if shown.redirect is not None:
@@ -214,7 +214,7 @@ def _chosen(kinds: Iterable[str], wanted: str) -> tuple[str, ...]:
     return tuple(kind for kind in kinds if wanted == "all" or kind in wanted.split(","))
 
 
-def _written(shown: Shown) -> bytes:
+def _written(shown: TrapPage) -> bytes:
     links = "\n".join(f'<li><a href="{escape(link)}">more</a></li>' for link in shown.links)
     return (
         f'<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8"><title>{escape(shown.title)}</title></head>\n'

@@ -149,7 +149,7 @@ class SimwebProcess:
         self._process = None
 
 
-class Running:
+class RunningWeb:
     """A web that is being served. Leave its `async with` block, or await `close`, to stop it."""
 
     def __init__(
@@ -179,11 +179,11 @@ class Running:
         return self._recorder.requests
 
     @property
-    def questions(self) -> Counter[str]:
+    def dns_queries(self) -> Counter[str]:
         """How often each name was looked up."""
-        return self._names.questions
+        return self._names.queries
 
-    async def __aenter__(self) -> "Running":
+    async def __aenter__(self) -> "RunningWeb":
         return self
 
     async def __aexit__(
@@ -207,7 +207,7 @@ async def serve(
     log: Path | None = None,
     keep: bool = True,
     clock: Clock | None = None,
-) -> Running:
+) -> RunningWeb:
     """Start to serve `config` on loopback; port 0 takes a free one.
 
     The web's own port and epoch become those of this server. `log` gets a line of JSON for each
@@ -237,7 +237,7 @@ async def serve(
         await http.start(sock)
         undo.pop_all()  # all is well: what was opened stays open
     chosen = int(transport.get_extra_info("sockname")[1])
-    return Running(web, http, names, transport, chosen, recorder, authority)
+    return RunningWeb(web, http, names, transport, chosen, recorder, authority)
 
 
 def run_forever(

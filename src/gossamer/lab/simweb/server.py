@@ -263,13 +263,13 @@ class _Connection(asyncio.Protocol):
         method, _, rest = line.partition(" ")
         target, _, protocol = rest.rpartition(" ")
         host = headers.get("host", "").partition(":")[0].lower()
-        wish = headers.get("connection", "").lower()
+        connection = headers.get("connection", "").lower()
         self._requests_left -= 1
         pending = _Pending(
             HostKey(host),
             target,
             now,
-            keep_open=wish != "close" and protocol == "HTTP/1.1" and self._requests_left > 0,
+            keep_open=connection != "close" and protocol == "HTTP/1.1" and self._requests_left > 0,
             with_body=method != "HEAD",
         )
         self._pending = pending

@@ -21,7 +21,7 @@ _VALUES = 10
 _REAL_PAGES = 40  # of the hosts whose endless URLs show a few real pages
 
 
-class Shown(NamedTuple):
+class TrapPage(NamedTuple):
     """What stands at a URL: a page's title, text and links; or where it redirects to."""
 
     title: str
@@ -30,7 +30,7 @@ class Shown(NamedTuple):
     redirect: str | None = None
 
 
-class Asked(NamedTuple):
+class TrapRequest(NamedTuple):
     """A request for a page of a trap."""
 
     seed: int
@@ -60,7 +60,7 @@ def _word(number: int) -> str:
 # --- the kinds ------------------------------------------------------------------------------------------
 
 
-def _calendar(asked: Asked) -> Shown:
+def _calendar(asked: TrapRequest) -> TrapPage:
     """A month at a time, for ever in both directions."""
     found = asked.parameters()
     try:
@@ -71,10 +71,10 @@ def _calendar(asked: Asked) -> Shown:
     near = [at - 1, at + 1, at - 12, at + 12, at + 120, at - 120]
     days = " ".join(f"<td>{day}</td>" for day in range(1, 31))
     text = f"<h1>Events in {month}/{year}</h1><table><tr>{days}</tr></table><p>There are no events in this month.</p>"
-    return Shown(f"Calendar {month}/{year}", text, tuple(f"/cal?y={n // 12}&m={n % 12 + 1}" for n in near))
+    return TrapPage(f"Calendar {month}/{year}", text, tuple(f"/cal?y={n // 12}&m={n % 12 + 1}" for n in near))
 
 
-def _dates(asked: Asked) -> Shown:
+def _dates(asked: TrapRequest) -> TrapPage:
     """The archive of a blog, day by day, whether there was a post or not."""
     found = re.fullmatch(r"/archive/(\d{4})/(\d\d)/(\d\d)/", asked.path)
     day = date(2024, 5, 17)
@@ -82,47 +82,47 @@ def _dates(asked: Asked) -> Shown:
         try:
             day = date(*map(int, found.groups()))
         except ValueError:
-            return Shown("No such day", "<p>There is no such day.</p>")
+            return TrapPage("No such day", "<p>There is no such day.</p>")
     steps = [day + timedelta(days=n) for n in (-1, 1, -7, 7, -31, 31, 365, -365) if 1000 < day.year + n // 365 < 9000]
     text = "<h1>Archive</h1><p>No posts were found for this day. Try the day before, or the day after.</p>"
-    return Shown(f"Archive of {day}", text, tuple(f"/archive/{d:%Y/%m/%d}/" for d in steps))
+    return TrapPage(f"Archive of {day}", text, tuple(f"/archive/{d:%Y/%m/%d}/" for d in steps))
 
 
-def _repeats(asked: Asked) -> Shown:
+def _repeats(asked: TrapRequest) -> TrapPage:
     """A relative link that was meant to be absolute."""
-    return Shown("Section", f"<p>{babble(asked.seed, asked.path)}</p>", ("a/", "a/b/", "/about/1"))
+    return TrapPage("Section", f"<p>{babble(asked.seed, asked.path)}</p>", ("a/", "a/b/", "/about/1"))
 
 
-def _pairs(asked: Asked) -> Shown:
+def _pairs(asked: TrapRequest) -> TrapPage:
     """Two relative links that lead into each other."""
     where = "y/" if asked.path.endswith("/x/") else "x/"
-    return Shown("Shelf", f"<p>{babble(asked.seed, asked.path)}</p>", (where, f"{where}z/"))
+    return TrapPage("Shelf", f"<p>{babble(asked.seed, asked.path)}</p>", (where, f"{where}z/"))
 
 
-def _growing(asked: Asked) -> Shown:
+def _growing(asked: TrapRequest) -> TrapPage:
     """Categories within categories: each page has the path so far, and more of it."""
     path = asked.path if asked.path.endswith("/") else asked.path + "/"
     deeper = [f"{path}{SLUGS[asked.draw(i) % 20]}/" for i in range(6)]
-    return Shown("Browse", f"<h1>Browse</h1><p>Choose a category.</p><p>{escape(path)}</p>", tuple(deeper))
+    return TrapPage("Browse", f"<h1>Browse</h1><p>Choose a category.</p><p>{escape(path)}</p>", tuple(deeper))
 
 
-def _sessions(asked: Asked) -> Shown:
+def _sessions(asked: TrapRequest) -> TrapPage:
     """A few pages, under a path that names the visitor: every link another one."""
     found = re.fullmatch(r"/s/[0-9a-f]+/page-(\d+)", asked.path)
     page = int(found[1]) % _REAL_PAGES if found else 0
     links = [f"/s/{asked.draw('id', i):016x}/page-{(page * 3 + i) % _REAL_PAGES}" for i in range(8)]
-    return Shown(f"Page {page}", babble(asked.seed, asked.host, page), tuple(links))
+    return TrapPage(f"Page {page}", babble(asked.seed, asked.host, page), tuple(links))
 
 
-def _session_parameters(asked: Asked) -> Shown:
+def _session_parameters(asked: TrapRequest) -> TrapPage:
     """The same in parameters of many names, and in the path as servlets write it."""
     page = int(asked.parameters().get("newsId", "0") or 0) % _REAL_PAGES
     styles = ("/read{0}?newsId={1}&PHPSESSID={2}", "/read?newsId={1}&sid={2}", "/read;jsessionid={2}?newsId={1}")
     links = [styles[i % 3].format("", (page * 3 + i) % _REAL_PAGES, f"{asked.draw('id', i):016x}a1") for i in range(9)]
-    return Shown(f"News {page}", babble(asked.seed, asked.host, page), tuple(links))
+    return TrapPage(f"News {page}", babble(asked.seed, asked.host, page), tuple(links))
 
 
-def _orders(asked: Asked) -> Shown:
+def _orders(asked: TrapRequest) -> TrapPage:
     """Five parameters in every order, and some of them twice."""
     names = sorted({part.partition("=")[0] for part in asked.query.split("&") if part} & set("abcde"))
     links = []
@@ -130,10 +130,10 @@ def _orders(asked: Asked) -> Shown:
         order = sorted("abcde", key=lambda name, i=i: asked.draw("order", i, name))  # type: ignore[misc]
         parts = [f"{name}=1" for name in order]
         links.append("/list?" + "&".join(parts + parts[: asked.draw(i) % 3]))
-    return Shown("List", babble(asked.seed, asked.host, len(names)), tuple(links))
+    return TrapPage("List", babble(asked.seed, asked.host, len(names)), tuple(links))
 
 
-def _facets(asked: Asked) -> Shown:
+def _facets(asked: TrapRequest) -> TrapPage:
     """A list that can be narrowed by ten properties of ten values, in all combinations."""
     chosen = {name: value for name, value in asked.parameters().items() if re.fullmatch(r"f\d", name)}
     links = []
@@ -145,88 +145,88 @@ def _facets(asked: Asked) -> Shown:
     text = "".join(
         f"<li><a href='/item/{n}'>{_word(n * 7919)} {_word(n * 104729)}</a>: {n * 3 % 97} pieces</li>" for n in items
     )
-    return Shown("Products", f"<h1>Products</h1><ul>{text}</ul>", tuple(links))
+    return TrapPage("Products", f"<h1>Products</h1><ul>{text}</ul>", tuple(links))
 
 
-def _item(asked: Asked) -> Shown:
-    return Shown(f"Item {asked.path}", babble(asked.seed, asked.host, asked.path), ("/",))
+def _item(asked: TrapRequest) -> TrapPage:
+    return TrapPage(f"Item {asked.path}", babble(asked.seed, asked.host, asked.path), ("/",))
 
 
-def _anything(asked: Asked) -> Shown:
+def _anything(asked: TrapRequest) -> TrapPage:
     """Any path is there, with the same text and ten new links."""
     links = [f"/{_word(asked.draw('a', i))}/{_word(asked.draw('b', i))}" for i in range(10)]
-    return Shown("Welcome", "<h1>Welcome</h1><p>This page is under construction. Come back soon.</p>", tuple(links))
+    return TrapPage("Welcome", "<h1>Welcome</h1><p>This page is under construction. Come back soon.</p>", tuple(links))
 
 
-def _babbling(asked: Asked) -> Shown:
+def _babbling(asked: TrapRequest) -> TrapPage:
     """The same with another text on each page: a maze for machines."""
     links = [f"/{_word(asked.draw('a', i))}/{_word(asked.draw('b', i))}" for i in range(8)]
-    return Shown(_word(asked.draw("title")), babble(asked.seed, asked.host, asked.path), tuple(links))
+    return TrapPage(_word(asked.draw("title")), babble(asked.seed, asked.host, asked.path), tuple(links))
 
 
-def _subdomains(asked: Asked) -> Shown:
+def _subdomains(asked: TrapRequest) -> TrapPage:
     """Any name below the domain is a host, and links to ten others."""
     links = [_other_host(asked, i) for i in range(10)]
-    return Shown("Parked", "<h1>This domain may be for sale</h1><p>Make an offer.</p>", tuple(links))
+    return TrapPage("Parked", "<h1>This domain may be for sale</h1><p>Make an offer.</p>", tuple(links))
 
 
-def _babbling_subdomains(asked: Asked) -> Shown:
+def _babbling_subdomains(asked: TrapRequest) -> TrapPage:
     """The same with another text on each host."""
     links = [_other_host(asked, i) for i in range(10)]
-    return Shown(_word(asked.draw("title")), babble(asked.seed, asked.host), tuple(links))
+    return TrapPage(_word(asked.draw("title")), babble(asked.seed, asked.host), tuple(links))
 
 
-def _other_host(asked: Asked, i: int) -> str:
+def _other_host(asked: TrapRequest, i: int) -> str:
     scheme, _, authority = asked.base.partition("://")
     name, colon, port = authority.partition(":")
     domain = ".".join(name.split(".")[-2:])
     return f"{scheme}://h{asked.draw('host', i):x}.{domain}{colon}{port}/"
 
 
-def _paging(asked: Asked) -> Shown:
+def _paging(asked: TrapRequest) -> TrapPage:
     """A list whose last page comes again under every higher number."""
     digits = asked.parameters().get("page", "1")
     page = int(digits) if digits.isdigit() and len(digits) < 9 else 1
     shown = min(page, 5)
-    return Shown(
+    return TrapPage(
         f"Results, page {page}",
         babble(asked.seed, asked.host, shown),
         tuple(f"/results?page={page + n}" for n in (1, 2, 3, 5, 8, 13, 21)),
     )
 
 
-def _redirects(asked: Asked) -> Shown:
+def _redirects(asked: TrapRequest) -> TrapPage:
     """Every page of links leads to redirects, those to further ones, each to an address never used before."""
     if asked.path.startswith("/go/"):
-        return Shown("", "", (), f"/go/{asked.draw('next'):016x}")
-    return Shown("Out", babble(asked.seed, asked.path), tuple(f"/go/{asked.draw(i):016x}" for i in range(200)))
+        return TrapPage("", "", (), f"/go/{asked.draw('next'):016x}")
+    return TrapPage("Out", babble(asked.seed, asked.path), tuple(f"/go/{asked.draw(i):016x}" for i in range(200)))
 
 
-def _copies(asked: Asked) -> Shown:
+def _copies(asked: TrapRequest) -> TrapPage:
     """A page for every number, all of them alike but for it."""
     found = re.fullmatch(r"/offer/(\d{1,9})", asked.path)
     number = int(found[1]) if found else 0
     text = f"<h1>Offer {number}</h1>{babble(asked.seed, asked.host)}<p>Reference {number}. Call now.</p>"
-    return Shown(f"Offer {number}", text, tuple(f"/offer/{asked.draw(i) % 1_000_000}" for i in range(10)))
+    return TrapPage(f"Offer {number}", text, tuple(f"/offer/{asked.draw(i) % 1_000_000}" for i in range(10)))
 
 
-def _queries(asked: Asked) -> Shown:
+def _queries(asked: TrapRequest) -> TrapPage:
     """A search form that offers further searches, and finds the same every time."""
     links = [f"/search?q={_word(asked.draw(i))}&from={asked.draw('n', i) % 50}" for i in range(10)]
-    return Shown(f"Search {asked.query[:40]}", "<p>Nothing was found. Did you mean one of these?</p>", tuple(links))
+    return TrapPage(f"Search {asked.query[:40]}", "<p>Nothing was found. Did you mean one of these?</p>", tuple(links))
 
 
-def _referrers(asked: Asked) -> Shown:
+def _referrers(asked: TrapRequest) -> TrapPage:
     """A few pages; every link says where it stood, in a parameter that chooses nothing."""
     digits = asked.parameters().get("p", "0")
     page = int(digits) % _REAL_PAGES if digits.isdigit() else 0
     links = [
         f"/page?p={(page * 7 + i) % _REAL_PAGES}&ref={hash64(asked.seed, 'ref', page, i) % 10**8}" for i in range(30)
     ]
-    return Shown(f"Page {page}", babble(asked.seed, asked.host, page), tuple(links))
+    return TrapPage(f"Page {page}", babble(asked.seed, asked.host, page), tuple(links))
 
 
-KINDS: dict[str, tuple[str, Callable[[Asked], Shown]]] = {
+KINDS: dict[str, tuple[str, Callable[[TrapRequest], TrapPage]]] = {
     "calendar": ("/cal?y=2024&m=5", _calendar),
     "dates": ("/archive/2024/05/17/", _dates),
     "repeats": ("/a/", _repeats),
@@ -252,7 +252,7 @@ MANY_HOSTS = frozenset({"hosts", "babblehosts"})
 """Kinds whose domain has a host for every name."""
 
 
-def shown_at(kind: str, asked: Asked) -> Shown:
+def trap_page(kind: str, asked: TrapRequest) -> TrapPage:
     """What the trap of that kind shows."""
     start, shows = KINDS[kind]
     if kind not in MANY_HOSTS:
@@ -261,10 +261,10 @@ def shown_at(kind: str, asked: Asked) -> Shown:
             number = int(found[1])
             section = SECTIONS[number % len(SECTIONS)]
             links = (start, *(f"/about/{n}" for n in range(1, HONEST_PAGES + 1)))
-            return Shown(f"About our {section}", babble(asked.seed, asked.host, "about", number), links)
+            return TrapPage(f"About our {section}", babble(asked.seed, asked.host, "about", number), links)
         if asked.path == "/" and not asked.query:
             links = (start, *(f"/about/{n}" for n in range(1, HONEST_PAGES + 1)))
-            return Shown(f"Home of {kind}", babble(asked.seed, asked.host, "home"), links)
+            return TrapPage(f"Home of {kind}", babble(asked.seed, asked.host, "home"), links)
         if asked.path == "/out/2" or (kind == "facets" and asked.path.startswith("/item/")):
             return _item(asked)
     return shows(asked)

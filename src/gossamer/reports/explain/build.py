@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 
-from gossamer.filter.canonical import taken_apart
+from gossamer.filter.canonical import parse_canonical
 from gossamer.filter.identity import Identities, IdentityRules
 from gossamer.filter.query_rules import minimised
 from gossamer.filter.rules import EntryRules
@@ -14,7 +14,7 @@ from gossamer.model.formats import LongLink, sha1_text
 from gossamer.model.states import UrlState, meaning_of
 from gossamer.model.task import Via
 from gossamer.model.units import Instant, Url
-from gossamer.model.url_record import MOST_STEPS, Facts, ListingFact, RecordCheck, UrlFact, VisitFact
+from gossamer.model.url_record import MAX_STEPS, Facts, ListingFact, RecordCheck, UrlFact, VisitFact
 from gossamer.reports.explain.recrawl import RecrawlTerms, recrawl_of
 from gossamer.reports.explain.schedule import (
     ASSUMED_DEPTH,
@@ -70,7 +70,7 @@ def build_story(
         known = replace(known, learnt=known.learnt._replace(age=max(0.0, now - modified)))
     # In minimised form the URL on record may be of another host than the one asked about: what counts is its own.
     host = form.host if known is None or facts.host is None else facts.host.host
-    page = taken_apart(form.url if known is None else known.url, host)
+    page = parse_canonical(form.url if known is None else known.url, host)
     url, depth = page.url, ASSUMED_DEPTH if known is None else known.depth
     entry = rules.entry.for_sitemaps() if facts.listing.sitemap else rules.entry
     verdicts = entry_verdicts(entry, url, host, depth)
@@ -152,7 +152,7 @@ def _identity(url: Url, known_as: Url, minimise: bool) -> Identity:
 def _finding(known: UrlFact, facts: Facts) -> Finding:
     way = facts.way
     # A way of the full length that has not met a seed goes on beyond what was read.
-    cut = len(way) == MOST_STEPS and way[-1].via is not Via.SEED
+    cut = len(way) == MAX_STEPS and way[-1].via is not Via.SEED
     return Finding(known.via.name.lower(), known.found_at, known.hops, facts.seed, way, cut)
 
 

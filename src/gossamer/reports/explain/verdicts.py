@@ -37,14 +37,14 @@ def form_of(text: str, with_scheme: str, canonicaliser: Canonicaliser) -> Form:
 def fingerprints_of(url: Url, host: HostKey, key: int, identities: Identities) -> tuple[Fingerprint, ...]:
     """The fingerprint under which the configuration looks the URL up, and those that other settings of `identity` and
     `filter.minimise` would give: it may have entered under them."""
-    return tuple(dict.fromkeys(fingerprints([identities.of(url, host), url, minimised(url)], key)))
+    return tuple(dict.fromkeys(fingerprints([identities.identity_of(url, host), url, minimised(url)], key)))
 
 
 def usual_fingerprints(
     urls: Sequence[Url], hosts: Sequence[HostKey], key: int, identities: Identities
 ) -> list[Fingerprint]:
     """Of many URLs the first of these each: that of the configuration."""
-    return fingerprints(identities.of_all(urls, hosts), key)
+    return fingerprints(identities.identities_of(urls, hosts), key)
 
 
 def changes(text: str, with_scheme: str, url: Url) -> tuple[str, ...]:
@@ -190,7 +190,7 @@ def budget_verdict(page: Canonical, facts: Facts, policy: TrapPolicy | None) -> 
     if cut is not None:
         return _cut_verdict(cut)
     known = budget.fine.get(shape.fine)
-    counted = known.figures if known is not None else "nothing counted yet"
+    counted = known.summary if known is not None else "nothing counted yet"
     return Verdict("budget", None, f"{shape.fine}: {counted}")
 
 
