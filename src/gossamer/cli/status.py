@@ -20,10 +20,10 @@ from gossamer.observe.formatting import Section, plain_report
 from gossamer.observe.freshness import FreshnessMetrics, budget_words, freshness_object, merge_freshness, pace_words
 from gossamer.observe.snapshot import Snapshot, crawl_state, read_live
 from gossamer.observe.wait_reasons import Waits, joined_waits, or_more, waiting_for
-from gossamer.recrawl.freshness import figures_on_record
+from gossamer.recrawl.freshness import stored_freshness_metrics
 from gossamer.reports.all_workers import join_totals
 from gossamer.reports.records import MOST_OVERDUE, Json
-from gossamer.workers.hub import merged
+from gossamer.workers.hub import merge_snapshots
 
 USAGE = "[--dir DIR] [--json]"
 DESCRIPTION = """\
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
         layout = read_layout(directory)
         options = known_shape(crawl.reader.status.options() if layout is None else layout[1])
         on_record = [reader.waits(now) for reader in readers]
-        freshenings = [figures_on_record(**reader.recrawl_report(now)._asdict(), now=now) for reader in readers]
+        freshenings = [stored_freshness_metrics(**reader.recrawl_report(now)._asdict(), now=now) for reader in readers]
         outbox = sum(reader.count_outbox() for reader in readers)
     lives = [
         None if process is None else read_live(part, process, now)
@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
     if outbox and waits.due is not None:  # they are queued as soon as their owners have them
         waits = dataclasses.replace(waits, due=waits.due + outbox)
     known = [own for own in lives if own is not None]
-    live = merged(known, finished=False) if known else None
+    live = merge_snapshots(known, finished=False) if known else None
     orders = HostOverrides.from_texts(*ordered)
     state = "at rest" if holder is None else state_by(live, _number(found["queued"]))
     paused = any(map(is_paused, ordered))

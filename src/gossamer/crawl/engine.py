@@ -268,7 +268,7 @@ class Engine(NullObserver):
                 self.pump_soon()
         elif not self._looked_again:
             self._looked_again = True
-            self._frontier.look_again()
+            self._frontier.rewind()
             self.pump()
         else:
             waiting = self._counters.total["state:queued"]
@@ -322,7 +322,7 @@ class Engine(NullObserver):
     def _load(self, now: Instant) -> None:
         if self._loading or self.stopping:
             return
-        order = self._frontier.load_order(now)
+        order = self._frontier.request_load(now)
         if not order:
             return
         self._loading = True
@@ -345,19 +345,19 @@ class Engine(NullObserver):
     def _take_in(self, loaded: Loaded) -> None:
         now = self._clock.now()
         for front in loaded.fronts:
-            self._frontier.loaded_front(front.front, front.entries, front.next_due, loaded.number)
+            self._frontier.add_front(front.front, front.entries, front.next_due, loaded.number)
         for host in loaded.hosts:
             if host.record is not None:
                 self.observers.host_loaded(host.record, host.robots)
-            self._frontier.loaded_host(host.host_id, host.record, host.classes, loaded.number, now)
-        self._frontier.load_ends()
+            self._frontier.add_host(host.host_id, host.record, host.classes, loaded.number, now)
+        self._frontier.end_load()
 
     # --- commits -----------------------------------------------------------------------------------
 
     def committed(self, committed: Committed) -> None:
         """The engine is the last observer: everything else knows of the commit when visits are started."""
         self._looked_again = False
-        self._frontier.committed(committed)
+        self._frontier.on_commit(committed)
         self.pump()
 
     # --- running -----------------------------------------------------------------------------------
@@ -404,7 +404,7 @@ class Engine(NullObserver):
                 self.pump()
             load, reason = self._load_watch.look(self._clock.monotonic(), self._slots.busy, self.saturation)
             if load is not self._frontier.selector.load:
-                self._frontier.under(load)
+                self._frontier.set_load(load)
                 self.on_load(load, reason)
 
     @property

@@ -14,7 +14,7 @@ BIRTH_CREDIT = CREDIT_UNIT * 15 // 100
 """What a URL has when it is met for the first time: without it, pages deep in a site would count for nothing."""
 
 
-def credit_handed_on(credit: int, links: int) -> int:
+def credit_per_link(credit: int, links: int) -> int:
     """What each of the links of a fetched page gets of the page's credit: 0.85 of it in equal parts."""
     return credit * 85 // (100 * links)
 

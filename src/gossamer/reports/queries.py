@@ -14,11 +14,11 @@ from gossamer.frontier.politeness import PolitenessPolicy
 from gossamer.model.facts import HostOverride, HostOverrides
 from gossamer.model.partition import WorkerShare
 from gossamer.model.units import Domain, Fingerprint, HostKey, Instant, Seconds
-from gossamer.model.url_record import MOST_STEPS, DomainFact, Facts, HostFact, RecordCheck, Step, UrlFact, VisitFact
+from gossamer.model.url_record import MAX_STEPS, DomainFact, Facts, HostFact, RecordCheck, Step, UrlFact, VisitFact
 from gossamer.observe import formatting
 from gossamer.recrawl.change_hints import FEEDS, HUB_WEIGHT, HostChangeHistory
 from gossamer.recrawl.price import price_from
-from gossamer.recrawl.rules import NEVER_AGAIN, PageFacts, prior_of, standing_of
+from gossamer.recrawl.rules import NEVER_AGAIN, PageFacts, page_status, prior_of
 from gossamer.reports.all_workers import WorkerStore
 from gossamer.reports.explain.build import CrawlRules, build_story, refused
 from gossamer.reports.explain.recrawl import Basis, RecrawlTerms
@@ -92,7 +92,7 @@ def _of_all(facts: Facts, host: HostKey, book: PolicyCache, owners: _Owners) -> 
 def _whole_way(facts: Facts, book: PolicyCache, owners: _Owners) -> tuple[Step, ...]:
     """The way back to a seed, from worker to worker: each knows the pages of its own domains."""
     way, beyond = facts.way, facts.beyond
-    while beyond is not None and len(way) < MOST_STEPS:
+    while beyond is not None and len(way) < MAX_STEPS:
         form = _form(book, beyond)
         if form.host is None:
             break
@@ -101,7 +101,7 @@ def _whole_way(facts: Facts, book: PolicyCache, owners: _Owners) -> tuple[Step, 
         if not steps:
             break
         way += steps
-    return way[:MOST_STEPS]
+    return way[:MAX_STEPS]
 
 
 def rules_of(
@@ -142,10 +142,10 @@ def _basis(book: PolicyCache, known: UrlFact, facts: Facts) -> Basis:
     fact, visit = facts.recrawl, facts.visit
     host = facts.host.host if facts.host is not None else ""
     status, mime, near = (None, "", False) if visit is None else (visit.status, visit.mime, visit.distance is not None)
-    standing = standing_of(known.state, status, near)
+    standing = page_status(known.state, status, near)
     rules = book.recrawl_rules
     ruling = rules.ruling(PageFacts(host, known.url, mime or "", standing))
-    changing = HostChangeHistory.from_text(fact.changing) if fact.changing else HostChangeHistory()
+    changing = HostChangeHistory.from_text(fact.change_history) if fact.change_history else HostChangeHistory()
     price = price_from(fact.price, book.config.recrawl, book.opening_price, Instant(0.0)).price
     hub = facts.listing.sitemap > 0 or mime in FEEDS
     terms = rules.terms(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 
 from gossamer.model.facts import QueuePosition, UrlFacts
-from gossamer.model.formats import iso_moment, sha1_text
+from gossamer.model.formats import iso_timestamp, sha1_text
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostKey, Instant, Url
 
@@ -130,7 +130,7 @@ def timestamp(at: float | None) -> str | None:
     """ISO 8601, UTC. None for no date, and for one beyond the calendar."""
     if at is None or not 0 <= at < 253_402_300_800:
         return None
-    return iso_moment(at)
+    return iso_timestamp(at)
 
 
 # --- dead letters and excluded URLs ----------------------------------------------------------------------

@@ -321,9 +321,9 @@ class Control:
         done = 0
         for at in range(0, len(ids), MOST):
             order = BulkChange(tuple(ids[at : at + MOST]), state, to, reasons, because)
-            self._opened.crawl.store.batch.orders.append(order)
+            self._opened.crawl.store.batch.bulk_changes.append(order)
             await self._committed()
-            done += order.done
+            done += order.changed
         return done
 
     async def _keep(self) -> None:

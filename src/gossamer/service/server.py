@@ -84,7 +84,7 @@ async def _serve(
     orders = orders_in(Path(config.dir))
     feed = EventStream()
     async with session(orders.applied_to(config), seeds, add_seeds, feed, may_be_empty=True) as opened:
-        link = await Link.over(end.dup())
+        link = await Link.connect(end.dup())
         return await _run(opened, config, orders, feed, app, parts, address, link, on_ready, reread)
 
 
@@ -178,7 +178,7 @@ def sights_of(opened: Session, config: Config) -> LiveProbes:
     """What those who watch are shown of a crawl besides its figures."""
     frontier = config.frontier
     return LiveProbes(
-        rests=opened.crawl.frontier.rests.lengths,
+        rests=opened.crawl.frontier.politeness_heap.histogram,
         shares=lambda load: frontier.shares_under_load if load == "high" else frontier.shares,
     )
 

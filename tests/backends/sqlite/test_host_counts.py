@@ -59,10 +59,10 @@ def commit_some(store: Store, chance: random.Random, step: int, host_of: dict[in
         made = settlement(url_id, state, host_of[url_id], body=body)
         batch.settle(made._replace(status=status, available_at=Instant(START + step), reason=state.word))
     if step % 5 == 0:
-        batch.again = RequeueOrder(store.now, 3, missing=True)
+        batch.requeue = RequeueOrder(store.now, 3, include_missing=True)
     if step % 7 == 0:
         dead = [int(str(row[0])) for row in store.rows("SELECT id FROM urls WHERE state = 7")]
-        batch.orders.append(
+        batch.bulk_changes.append(
             BulkChange(tuple(dead[:2]), UrlState.DEAD, chance.choice((UrlState.QUEUED, UrlState.EXCLUDED)))
         )
     store.writer.commit(batch, store.now)

@@ -15,7 +15,7 @@ from gossamer.frontier.orderings import Ordering
 from gossamer.frontier.orderings.ordering import Novelty
 from gossamer.model.batch import Batch, SeedRecord
 from gossamer.model.facts import QueuePosition, UrlFacts
-from gossamer.model.loads import HostWanted, LoadRequest
+from gossamer.model.loads import HostRequest, LoadRequest
 from gossamer.model.outcome import Response
 from gossamer.model.settlement import Capture, Settlement
 from gossamer.model.states import UrlState
@@ -299,7 +299,7 @@ def test_the_frontier_finds_requeued_letters_in_its_front_queues(database: Path)
     ]
     db.close()
     loader = TableLoader(open_reader(database))
-    wanted = HostWanted(HostId(2), True, ((1, (0.0, 0), 10), (2, (0.0, 0), 10)), Instant(NOW + 60))
+    wanted = HostRequest(HostId(2), True, ((1, (0.0, 0), 10), (2, (0.0, 0), 10)), Instant(NOW + 60))
     (host,) = loader.load(LoadRequest((), (wanted,))).hosts
     loader.close()
     assert [task.url for _, tasks, _ in host.classes for task in tasks] == ["http://b.test/7", "http://b.test/8"]

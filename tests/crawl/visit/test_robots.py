@@ -211,7 +211,7 @@ def test_an_answer_ends_the_trouble_of_a_host(rig: Rig) -> None:
     ask(rig, response(404))
 
     assert rig.host_context().trouble is None
-    assert rig.batch.hosts[A_ID].trouble == ""
+    assert rig.batch.hosts[A_ID].failures == ""
 
 
 # --- rules that cannot be had ----------------------------------------------------------------------
@@ -265,7 +265,7 @@ def test_a_failure_that_may_pass_closes_the_host_for_now(rig: Rig, failure: Fail
     assert rig.batch.counters["error:" + failure.value] == 1
     trouble = rig.host_context().trouble
     assert trouble is not None
-    assert (trouble.reason, trouble.silence) == (UNREACHABLE, Silence.SO_FAR)
+    assert (trouble.reason, trouble.silence) == (UNREACHABLE, Silence.NEVER_ANSWERED)
     rig.wait_for_visit()
     assert rig.now == trouble.until
 

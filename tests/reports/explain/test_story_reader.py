@@ -14,7 +14,7 @@ from gossamer.filter.rules import EntryRules
 from gossamer.filter.scope import parse_scope
 from gossamer.model.facts import DomainFacts, UrlFacts
 from gossamer.model.units import Domain, Fingerprint, HostKey, Origin, Url
-from gossamer.model.url_record import MOST_ATTEMPTS, MOST_STEPS, Bounded, DomainFact, Facts
+from gossamer.model.url_record import MAX_FAILURES, MAX_STEPS, Bounded, DomainFact, Facts
 from gossamer.reports.queries import scope_near
 
 HOST, DOMAIN, ORIGIN = HostKey("www.h.test"), Domain("h.test"), Origin("http://www.h.test")
@@ -88,14 +88,14 @@ def test_the_way_back_is_followed_so_far_and_no_further(reader: SqliteUrlReader)
 
     assert [step.url for step in near] == [f"http://www.h.test/{n}" for n in (3, 2, 1)]
     assert near[-1].seed is not None and near[-1].seed.where == "seeds.txt, line 3"
-    assert len(far) == MOST_STEPS
+    assert len(far) == MAX_STEPS
 
 
 def test_the_last_failures_are_told_oldest_first(reader: SqliteUrlReader) -> None:
     found = facts(reader, 30)
 
     assert [failure.at for failure in found.failures] == [float(n) for n in range(5, 25)]
-    assert (len(found.failures), found.earlier_failures) == (MOST_ATTEMPTS, True)
+    assert (len(found.failures), found.earlier_failures) == (MAX_FAILURES, True)
     assert facts(reader, 29).earlier_failures is False
 
 

@@ -15,9 +15,9 @@ from gossamer.model.states import UrlState
 from gossamer.model.task import Via
 from gossamer.model.units import Domain, Fingerprint, HostKey, Origin, Url
 from gossamer.model.url_record import (
-    MOST_ATTEMPTS,
-    MOST_COUNTED,
-    MOST_STEPS,
+    MAX_COUNTED,
+    MAX_FAILURES,
+    MAX_STEPS,
     Bounded,
     DomainFact,
     Facts,
@@ -101,7 +101,7 @@ class SqliteUrlReader:
         url_id = learnt.url_id
         seed = self._row("seed", known.url)
         way, beyond = self._way_back(url_id, found_on)
-        failures = self._db.execute(self._sql["failures"], (url_id, MOST_ATTEMPTS + 1)).fetchall()
+        failures = self._db.execute(self._sql["failures"], (url_id, MAX_FAILURES + 1)).fetchall()
         host = self._host("host_by_id", host_id)
         budget, domain_budget = self._row("budgets", host.host if host else "", domain.domain) or (None, None)
         return Facts(
@@ -116,8 +116,8 @@ class SqliteUrlReader:
             listing=ListingFact(*(self._row("listing", url_id) or ())),
             recrawl=RecrawlFact(*(self._row("recrawl", url_id) or ())),
             long_links=tuple(LongLink(*row) for row in self._db.execute(self._sql["long_links"], (url_id,))),
-            failures=tuple(FailureFact(*failure) for failure in reversed(failures[:MOST_ATTEMPTS])),
-            earlier_failures=len(failures) > MOST_ATTEMPTS,
+            failures=tuple(FailureFact(*failure) for failure in reversed(failures[:MAX_FAILURES])),
+            earlier_failures=len(failures) > MAX_FAILURES,
             host=host,
             domain=domain,
             order=fact(self._db, "order"),
@@ -136,7 +136,7 @@ class SqliteUrlReader:
     def _way_back(self, url_id: int, found_on: int) -> WayBack:
         """From a URL back to a seed, as far as it is on record here."""
         steps: list[Step] = []
-        while found_on and len(steps) < MOST_STEPS:
+        while found_on and len(steps) < MAX_STEPS:
             row = self._row("step", found_on)
             if row is None:
                 return tuple(steps), None
@@ -154,8 +154,8 @@ class SqliteUrlReader:
         )
 
     def _count(self, name: str, *values: object) -> Bounded:
-        number = self._number(name, *values, MOST_COUNTED + 1)
-        return Bounded(min(number, MOST_COUNTED), number > MOST_COUNTED)
+        number = self._number(name, *values, MAX_COUNTED + 1)
+        return Bounded(min(number, MAX_COUNTED), number > MAX_COUNTED)
 
     def _visit(self, url_id: int) -> VisitFact | None:
         row = self._row("visit", url_id)
