@@ -100,7 +100,13 @@ def test_a_command_uses_the_location_of_the_file(tmp_path: Path) -> None:
 
 
 def test_urls_are_resolved_in_options_of_the_library_too() -> None:
-    assert resolve_urls({"store": "sqlite:/a/b", "max_pages": 3}) == {"dir": "/a/b", "max_pages": 3}
-    assert resolve_urls({"store": "sqlite:a", "dir": "a/"}) == {"dir": "a"}
+    assert resolve_urls({"store": "sqlite:/a/b", "max_pages": 3}) == {
+        "dir": "/a/b",
+        "store": "sqlite:/a/b",
+        "max_pages": 3,
+    }
+    assert resolve_urls({"dir": "a"}) == {"dir": "a", "store": "sqlite:a"}
+    assert resolve_urls({"store": "sqlite:a", "dir": "a/"}) == {"dir": "a/", "store": "sqlite:a"}
+    assert resolve_urls({}) == {}
     with pytest.raises(ConfigError, match="store: 'nosuch:a'"):
         resolve_urls({"store": "nosuch:a"})

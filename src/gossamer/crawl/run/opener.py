@@ -31,14 +31,15 @@ class CrawlLocation(NamedTuple):
 
 
 def resolve_urls(options: Mapping[str, object]) -> dict[str, object]:
-    """Options with `dir` in place of `store`, and with an absolute `blobs`, which is remembered. Raises ConfigError
-    naming the value that cannot be used."""
+    """Options with both `dir` and `store` if one of them was given, and with an absolute `blobs`, which is remembered.
+    Raises ConfigError naming the value that cannot be used."""
     found = dict(options)
-    if (store := found.pop("store", None)) is not None:
+    if (store := found.get("store")) is not None:
         directory = _path_in(store, "store", "sqlite")
-        if Path(str(found.get("dir", directory))) != Path(directory):
+        if Path(str(found.setdefault("dir", directory))) != Path(directory):
             raise ConfigError("store", f"{store} is not in the directory {found['dir']}; give one of them")
-        found["dir"] = directory
+    elif found.get("dir") is not None:
+        found["store"] = f"sqlite:{found['dir']}"
     if (blobs := found.get("blobs")) is not None:
         found["blobs"] = f"file:{Path(_path_in(blobs, 'blobs', 'file')).absolute()}"
     return found
