@@ -153,6 +153,6 @@ def print_results(config: Config, last: Snapshot, out: TextIO, err: TextIO) -> N
     if not config.quiet:
         directory = Path(config.dir)
         parts = parts_of(directory) if config.workers > 1 else ()
-        print_report(last, directory, err if config.json else out, parts)
+        print_report(last, directory, err if config.json else out, parts, max_pages=config.max_pages)
     if config.json:
         print(json.dumps(to_contract(last)), file=out, flush=True)

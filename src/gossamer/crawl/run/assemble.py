@@ -356,7 +356,7 @@ def _assemble(
     fetcher = fetcher or fetcher_for(config, clock, may_dial, bodies)
     audit = audit_for(config)
     for address, until in resting:
-        audit.must_rest(None, address, min(until, longest))
+        audit.restore(None, address, min(until, longest))
     observers = Observers(clock)
     store = WriterThread(
         writer,
