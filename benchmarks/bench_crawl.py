@@ -26,8 +26,6 @@ from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
 from benchmarks.crawling import a_core_each, scratch
-from gossamer.backends.sqlite.loader import SqliteLoader
-from gossamer.backends.sqlite.writer import SqliteWriter
 from gossamer.backends.warc.captures import WarcCaptures, WarcEncoder
 from gossamer.config.load import make_config
 from gossamer.crawl.document.admission import Admission
@@ -41,6 +39,8 @@ from gossamer.lab.simweb.run import SimwebProcess
 from gossamer.observe.display import NoDisplay
 from gossamer.seed.lists import read_arguments
 from gossamer.seen.tiers import SeenTest
+from gossamer.store.table.loader import TableLoader
+from gossamer.store.table.writer import TableWriter
 
 PAGES = 8000
 BASELINE_PAGES = 1500
@@ -55,10 +55,10 @@ STAGES: dict[str, list[tuple[type, str]]] = {
     "seen": [(SeenTest, "sort_out")],
     "intake (with resolve and seen)": [(Admission, "links")],
     "frontier": [(Frontier, name) for name in ("next_turn", "finish", "committed", "loaded_host", "load_order")],
-    "load (thread)": [(SqliteLoader, "load")],
+    "load (thread)": [(TableLoader, "load")],
     "WARC records": [(WarcEncoder, "capture")],
     "WARC files (thread)": [(WarcCaptures, "append"), (WarcCaptures, "flush")],
-    "commit (thread, with WARC files)": [(SqliteWriter, "commit")],
+    "commit (thread, with WARC files)": [(TableWriter, "commit")],
 }
 WITHIN_OTHERS = ("resolve", "seen", "WARC files (thread)")
 

@@ -15,11 +15,12 @@ from pathlib import Path
 
 from benchmarks.crawling import scratch
 from gossamer.backends.sqlite.database import open_for_writing
-from gossamer.backends.sqlite.metadata import Metadata
+from gossamer.backends.sqlite.driver import SqliteDatabase
 from gossamer.lab.simweb.config import preset
 from gossamer.lab.simweb.run import SimwebProcess
 from gossamer.lab.simweb.server import read_log
 from gossamer.model.units import Instant
+from gossamer.store.table.metadata import Metadata
 
 HOSTS = 100_000
 SIZES = (1_000_000, 5_000_000)
@@ -29,7 +30,7 @@ SECONDS = 12.0
 def generate(path: Path, names: Sequence[str], port: int, urls: int) -> None:
     """A task table as a crawl would have left it: every URL queued, in three classes, on hosts of its own domain."""
     db = open_for_writing(path)
-    Metadata(db).settle_identity(Instant(1.0))
+    Metadata(SqliteDatabase(db)).settle_identity(Instant(1.0), "bench", 1)
     db.execute("PRAGMA synchronous = OFF")
     indexes = db.execute(
         "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name = 'urls' AND sql IS NOT NULL"

@@ -30,18 +30,19 @@ from functools import partial
 from pathlib import Path
 
 from gossamer.backends.sqlite.database import named_queries, open_for_writing, write_rows
-from gossamer.backends.sqlite.loader import SqliteLoader
-from gossamer.backends.sqlite.writer import SqliteWriter
+from gossamer.backends.sqlite.driver import open_reader, open_writer
 from gossamer.clock import VirtualClock
 from gossamer.frontier.orderings.mercator import Mercator
 from gossamer.frontier.orderings.ordering import Novelty, Ordering
 from gossamer.model.batch import Batch, HostClock, RetiredHost
-from gossamer.model.loads import HostWanted, LoadRequest
+from gossamer.model.loads import HostRequest, LoadRequest
 from gossamer.model.settlement import Capture, PageLinks, Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate, Via
 from gossamer.model.units import Domain, Fingerprint, HostId, HostKey, Instant, Seconds, Url
 from gossamer.store.ports import Location
+from gossamer.store.table.loader import TableLoader
+from gossamer.store.table.writer import TableWriter
 
 _NEW, _KNOWN = 12, 4
 _HOSTS = 2000
@@ -108,7 +109,7 @@ class _Crawl:
                 )
             )
             batch.hosts[host_id] = HostClock(host_id, Instant(now + 1), 0.1, "192.0.2.1")
-            batch.accesses[host_id] += 1
+            batch.page_requests[host_id] += 1
             if chance.random() < 0.05:
                 batch.retired.append(RetiredHost(host_id, Instant(now + 1)))
 
@@ -126,8 +127,8 @@ def _microseconds(work: Callable[[], object], count: int) -> float:
     return (time.process_time() - start) * 1e6 / count
 
 
-def _writer(directory: str, name: str, clock: VirtualClock, ordering: Ordering | None = None) -> SqliteWriter:
-    return SqliteWriter(Path(directory, name), _NoFiles(), _domain_of, ordering or Mercator(), clock)
+def _writer(directory: str, name: str, clock: VirtualClock, ordering: Ordering | None = None) -> TableWriter:
+    return TableWriter(open_writer(Path(directory, name)), _NoFiles(), _domain_of, ordering or Mercator(), clock)
 
 
 def _domain_of(host: HostKey) -> tuple[Domain, int, str]:
@@ -214,11 +215,11 @@ def _links(directory: str, ordering: Ordering, hosts: int, pages: int, per_batch
 
 def _loads(directory: str, per_batch: int) -> tuple[float, float]:
     """CPU microseconds for each host of a load: newly met, and for its next URLs."""
-    loader = SqliteLoader(Path(directory, f"pages-{per_batch}.db"))
+    loader = TableLoader(open_reader(Path(directory, f"pages-{per_batch}.db")))
     now = Instant(2e9)
     start = (-1.0, 0)
-    first = [HostWanted(HostId(h), True, ((0, start, 4), (1, start, 4), (2, start, 4)), now) for h in range(1, 1001)]
-    after = [HostWanted(HostId(h), False, ((0, (1.0, 0), 32),), now) for h in range(1, 1001)]
+    first = [HostRequest(HostId(h), True, ((0, start, 4), (1, start, 4), (2, start, 4)), now) for h in range(1, 1001)]
+    after = [HostRequest(HostId(h), False, ((0, (1.0, 0), 32),), now) for h in range(1, 1001)]
     chunks = [LoadRequest((), tuple(part[at : at + 250])) for part in (first, after) for at in range(0, 1000, 250)]
     met = _microseconds(lambda: [loader.load(order) for order in chunks[:4]], 1000)
     fed = _microseconds(lambda: [loader.load(order) for order in chunks[4:]], 1000)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from gossamer.backends.sqlite.database import named_queries, open_for_writing
-from gossamer.backends.sqlite.writer import SqliteWriter
+from gossamer.backends.sqlite.driver import open_writer
 from gossamer.clock import VirtualClock
 from gossamer.frontier.orderings import Ordering
 from gossamer.model.batch import Batch
@@ -15,6 +15,7 @@ from gossamer.model.task import Candidate, Via
 from gossamer.model.units import Domain, Fingerprint, HostId, HostKey, Instant, Url
 from gossamer.service.overrides import FACT, Overrides
 from gossamer.store.ports import Location
+from gossamer.store.table.writer import TableWriter
 
 NOW = Instant(1_700_000_000.0)
 
@@ -45,8 +46,12 @@ class Quarter(Ordering):
 def small_crawl(directory: Path) -> Path:
     """Three URLs on h.test: the first visited with status 200, the second dead, the third queued."""
     directory.mkdir()
-    writer = SqliteWriter(
-        directory / "crawl.db", NoCaptures(), lambda host: (Domain(host), 0, "test"), Quarter(), VirtualClock(NOW)
+    writer = TableWriter(
+        open_writer(directory / "crawl.db"),
+        NoCaptures(),
+        lambda host: (Domain(host), 0, "test"),
+        Quarter(),
+        VirtualClock(NOW),
     )
     host = HostKey("h.test")
     urls = [Url(f"http://h.test/{n}") for n in (1, 2, 3)]

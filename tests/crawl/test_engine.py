@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from gossamer.backends.sqlite.loader import SqliteLoader
-from gossamer.backends.sqlite.writer import SqliteWriter
 from gossamer.crawl.document.processor import DocumentProcessor
 from gossamer.errors import DiskFull, GossamerError, StoreFailed
 from gossamer.model.batch import Batch, Committed
 from gossamer.model.units import HostKey, Instant, Url
+from gossamer.store.table.loader import TableLoader
+from gossamer.store.table.writer import TableWriter
 from tests.crawl.scripted_crawl import HOME, ScriptedCrawl, crawled, html, opened, run_in_step
 from tests.crawl.scripted_fetcher import HANG, Step, response
 
@@ -48,9 +48,9 @@ class Writes:
         self.times: list[float] = []
         self.failures: list[Exception] = []  # for the next commits
         self.always: Exception | None = None
-        commit = SqliteWriter.commit
+        commit = TableWriter.commit
 
-        def watched(writer: SqliteWriter, batch: Batch, now: Instant) -> Committed:
+        def watched(writer: TableWriter, batch: Batch, now: Instant) -> Committed:
             self.times.append(now)
             if self.always is not None:
                 raise self.always
@@ -59,7 +59,7 @@ class Writes:
             self.sizes.append(len(batch.settlements))
             return commit(writer, batch, now)
 
-        patch.setattr(SqliteWriter, "commit", watched)
+        patch.setattr(TableWriter, "commit", watched)
 
 
 @pytest.fixture
@@ -277,14 +277,14 @@ def test_more_hosts_than_fit_into_memory_are_loaded_when_there_is_room(tmp_path:
 def test_more_urls_of_a_host_are_loaded_when_its_queue_is_low(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     urls = [HOME + str(number) for number in range(300)]
     loads: list[int] = []
-    load = SqliteLoader.load
+    load = TableLoader.load
 
-    def watched(loader: SqliteLoader, order: Any) -> Any:
+    def watched(loader: TableLoader, order: Any) -> Any:
         loaded = load(loader, order)
         loads.append(sum(len(tasks) for host in loaded.hosts for _, tasks, _ in host.classes))
         return loaded
 
-    monkeypatch.setattr(SqliteLoader, "load", watched)
+    monkeypatch.setattr(TableLoader, "load", watched)
 
     crawl = crawled(tmp_path, {}, seeds=urls, filter={"exclude": ("*",)})
 
@@ -410,7 +410,7 @@ def test_a_failed_load_ends_the_crawl(tmp_path: Path, monkeypatch: pytest.Monkey
     def fail(*_: object) -> None:
         raise StoreFailed("cannot read")
 
-    monkeypatch.setattr(SqliteLoader, "load", fail)
+    monkeypatch.setattr(TableLoader, "load", fail)
 
     crawl = run_expecting(tmp_path, TREE, StoreFailed)
 

@@ -158,12 +158,12 @@ def statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Every statement that a loader sends to the database, from now on."""
     sent: list[str] = []
 
-    def watched(path: Path, *, cache_kib: int) -> sqlite3.Connection:
-        db = connect(path, cache_kib=cache_kib)
+    def watched(path: Path) -> sqlite3.Connection:
+        db = connect(path)
         db.set_trace_callback(sent.append)
         return db
 
-    monkeypatch.setattr("gossamer.backends.sqlite.loader.connect", watched)
+    monkeypatch.setattr("gossamer.backends.sqlite.driver.connect", watched)
     return sent
 
 

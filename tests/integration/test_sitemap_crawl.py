@@ -217,10 +217,10 @@ def test_a_redirected_sitemap_is_still_one(tmp_path: Path) -> None:
 
 DYING = """
 import os, signal, sys
-from gossamer.backends.sqlite.writer import SqliteWriter
+from gossamer.store.table.writer import TableWriter
 from gossamer.cli.main import main
 
-commit, entered = SqliteWriter.commit, 0
+commit, entered = TableWriter.commit, 0
 
 def commit_and_die(self, batch, now):
     global entered
@@ -230,7 +230,7 @@ def commit_and_die(self, batch, now):
         os.kill(os.getpid(), signal.SIGKILL)
     return done
 
-SqliteWriter.commit = commit_and_die
+TableWriter.commit = commit_and_die
 sys.exit(main(sys.argv[1:]))
 """
 """A crawl that is killed when it has committed two thousand URLs."""

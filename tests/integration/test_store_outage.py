@@ -72,7 +72,7 @@ async def crawl_with_outage(site: SmallServer, wishes: dict[str, object]) -> tup
             raise AssertionError(f"waited in vain after {tries} tries")
 
         store.on_failing, store._try_to_commit = tell, counted
-        db = store._writer._db
+        db = store._writer._db.connection
         (pages,) = db.execute("PRAGMA page_count").fetchone()
         db.execute(f"PRAGMA max_page_count = {pages + 4}")  # a disk that is full for SQLite, in mid-transaction
         running = asyncio.create_task(opened.crawl.engine.run())

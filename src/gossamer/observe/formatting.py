@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from gossamer.model.formats import iso_moment
+from gossamer.model.formats import iso_timestamp
 
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 
@@ -71,7 +71,7 @@ def span(value: float) -> str:
 
 def timestamp(at: float | None) -> str | None:
     """ISO 8601, UTC, to the millisecond."""
-    return None if at is None else iso_moment(at)
+    return None if at is None else iso_timestamp(at)
 
 
 def printable(text: str, width: int | None = None) -> str:

@@ -1,10 +1,12 @@
-"""What the crawl needs from a backend, beside the store's ports: a source of tasks, and a place to note contacts.
+"""The ports between a crawl and its backends.
 
-What the store needs from a backend.
+A backend implements `Database` (tables behind named statements), `CaptureFiles` (the archive) and `Contacts` (the
+contact journal). `store.table` implements `TaskSource` and `BatchWriter` on any `Database`.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, NamedTuple, Protocol
 
 from gossamer.model.batch import Batch, Committed
 from gossamer.model.facts import QueuePosition, UrlFacts
@@ -12,6 +14,77 @@ from gossamer.model.loads import HostLoaded, Loaded, LoadRequest, SitemapFacts
 from gossamer.model.requeue import DueUrl, Postponement, ReportedChange
 from gossamer.model.settlement import Capture
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant
+
+
+class Database(Protocol):
+    """One connection to the tables of a crawl. Every access is a statement with a name, which the backend keeps in its
+    own dialect; `backends/sqlite/*.sql` says what each of them does.
+
+    Used from one thread at a time. Outside a transaction every call commits by itself. Values are None, bool, int,
+    float, str and bytes; a list of them is one value. Every method raises StoreFailed (DiskFull) in place of the errors
+    of its driver, and nothing else.
+    """
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """All of the block is committed, or none of it if the block or the commit raises an error."""
+        ...
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Everything that the block reads is of the same commit."""
+        ...
+
+    def execute(self, name: str, *values: object) -> int:
+        """Run a statement. Returns the number of rows changed."""
+        ...
+
+    def insert(self, name: str, *values: object) -> int:
+        """Insert a row. Returns its id."""
+        ...
+
+    def fetch_value(self, name: str, *values: object) -> Any:
+        """The first column of the first row; None if there is no row."""
+        ...
+
+    def fetch_one(self, name: str, *values: object) -> tuple[Any, ...] | None:
+        """The first row, if there is one."""
+        ...
+
+    def fetch_all(self, name: str, *values: object) -> list[tuple[Any, ...]]:
+        """All rows."""
+        ...
+
+    def fetch_column(self, name: str, *values: object) -> list[Any]:
+        """The first column of all rows: a bulk read of whole numbers or texts."""
+        ...
+
+    def write_rows(self, name: str, rows: Sequence[tuple[object, ...]]) -> int:
+        """Run a statement for all rows of values, in their order, in as few round trips as possible. Returns the number
+        of rows changed."""
+        ...
+
+    def read_rows(self, name: str, rows: Sequence[tuple[object, ...]], *after: object) -> list[Any]:
+        """The rows found for all rows of values, in as few round trips as possible. `after` are the values of the
+        parameters behind the rows. Whole numbers and texts are exact, fractions to 15 digits."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class PartitionOwner(Protocol):
+    """Which worker owns which partition of the domains. `model.partition.WorkerShare` is a fixed share."""
+
+    @property
+    def number(self) -> int:
+        """Of this worker."""
+        ...
+
+    def owner_of(self, partition: int) -> int:
+        """The number of the worker that owns a partition."""
+        ...
+
+    def owns(self, partition: int) -> bool:
+        """Whether this worker does."""
+        ...
 
 
 class TaskSource(Protocol):
@@ -53,15 +126,39 @@ class TaskSource(Protocol):
 
 
 class Contacts(Protocol):
-    """Notes contacts so that no crash can make us forget them. Never waits."""
+    """Records contacts so that a crash cannot make us forget them. Never waits. Raises StoreFailed."""
 
     def started(self, host_id: HostId, at: Instant, last_took: float, address: str) -> None:
-        """About to contact the host."""
+        """About to contact the host. After this returns, a crash of the process cannot lose it."""
         ...
 
     def finished(self, host_id: HostId, next_contact: Instant, took: float, address: str) -> None:
         """The contact is over; the host may be contacted again at `next_contact`."""
         ...
+
+    def turn_over(self, still_open: list[tuple[HostId, Instant, float, str]]) -> None:
+        """A batch that knows of every finished contact is about to be committed; these contacts are in flight. Raises
+        StoreFailed; then nothing has changed."""
+        ...
+
+    def forget(self) -> None:
+        """That batch is committed: contacts that had finished at the last `turn_over` may be dropped."""
+        ...
+
+
+class ContactJournal(Contacts, Protocol):
+    """The contacts that no commit knows of yet. `turn_over` before a batch is committed, `forget` after it."""
+
+    def turn_over(self, still_open: list[tuple[HostId, Instant, float, str]]) -> None:
+        """Begin another volume with the contacts that are still open: the batch about to be committed knows all
+        finished ones. Raises StoreFailed; then nothing has changed."""
+        ...
+
+    def forget(self) -> None:
+        """The batch is committed: the volumes before the last `turn_over` are void."""
+        ...
+
+    def close(self) -> None: ...
 
 
 WhenReported = Callable[[ReportedChange], Instant | None]

@@ -2,7 +2,7 @@
 
 Each worker is a whole crawl of its own, with its own database and archive, of its own part of the domains
 (`model.partition`). It runs the same code as a crawl by one process does; what its pages link to in another part it
-keeps in its outbox, with the commit of the page (`backends.sqlite.outbox`). A supervisor starts the workers,
+keeps in its outbox, with the commit of the page (`store.table.outbox`). A supervisor starts the workers,
 restarts those that die, and carries what lies in the outboxes to the owners:
 
     supervisor.py   starts, watches and ends the workers; shows them as one crawl

@@ -7,9 +7,7 @@ import random
 import sys
 from pathlib import Path
 
-from gossamer.backends.sqlite.database import open_for_writing
-from gossamer.backends.sqlite.metadata import Metadata
-from gossamer.backends.sqlite.writer import SqliteWriter
+from gossamer.backends.sqlite.driver import open_writer
 from gossamer.backends.warc.captures import WarcCaptures
 from gossamer.backends.warc.record import RecordIds, Warcinfo
 from gossamer.backends.warc.writer import WarcWriter, cut_back
@@ -21,6 +19,8 @@ from gossamer.model.settlement import Capture, PageLinks, Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate, Via
 from gossamer.model.units import Domain, Fingerprint, HostId, HostKey, Seconds, Url
+from gossamer.store.table.metadata import Metadata
+from gossamer.store.table.writer import TableWriter
 
 PAGES = 20
 TARGETS_AT_ONCE = 300  # those of a few commits
@@ -35,18 +35,17 @@ def main(directory: Path, seed: int, order: str) -> None:
     chance = random.Random(seed)
     clock = SteadyClock()
     database = directory / "crawl.db"
-    with_facts = open_for_writing(database)
-    committed = Metadata(with_facts).warc_lengths()
-    found = with_facts.execute("SELECT coalesce(max(id), 0) FROM urls").fetchone()[0]
-    with_facts.close()
+    db = open_writer(database)
+    committed = Metadata(db).warc_lengths()
+    found: int = db.fetch_value("last_url")
     warcs = directory / "warc"
     cut_back(warcs, committed)
     ids = RecordIds(random.Random(seed))
     info = Warcinfo("test", "test", "")
     files = WarcWriter(warcs, info=info, ids=ids, clock=clock, rotate_bytes=60_000, committed=committed)
     captures, ordering = WarcCaptures(files, ids), ORDERINGS[order]()
-    writer = SqliteWriter(
-        database, captures, lambda host: (Domain(host), 0, "test"), ordering, clock, targets_at_once=TARGETS_AT_ONCE
+    writer = TableWriter(
+        db, captures, lambda host: (Domain(host), 0, "test"), ordering, clock, targets_at_once=TARGETS_AT_ONCE
     )
     for _ in range(100_000):  # far more than a killer lets pass
         batch = Batch()

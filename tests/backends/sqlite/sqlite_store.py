@@ -1,11 +1,10 @@
 """A store on a file of the test's own, and short words for what goes into it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 
-from gossamer.backends.sqlite.link_counts import TARGETS_AT_ONCE
-from gossamer.backends.sqlite.loader import SqliteLoader
-from gossamer.backends.sqlite.writer import SqliteWriter
+from gossamer.backends.sqlite.driver import open_reader, open_writer
 from gossamer.clock import VirtualClock
 from gossamer.errors import DiskFull
 from gossamer.frontier.orderings import Ordering
@@ -17,6 +16,10 @@ from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate, Via
 from gossamer.model.units import Domain, Fingerprint, HostId, HostKey, Instant, Seconds, Url
 from gossamer.store.ports import Location
+from gossamer.store.table.link_counts import TARGETS_AT_ONCE
+from gossamer.store.table.loader import TableLoader
+from gossamer.store.table.priorities import reorder
+from gossamer.store.table.writer import TableWriter
 
 START = 1_700_000_000.0
 FILE = "one.warc.gz"
@@ -95,8 +98,10 @@ class Store:
         self.open()
 
     def open(self) -> None:
-        self.writer = SqliteWriter(
-            self.path,
+        self.database = open_writer(self.path)
+        self.writer_db = self.database.connection  # for changing rows
+        self.writer = TableWriter(
+            self.database,
             self.captures,
             domain_of,
             self.ordering,
@@ -104,8 +109,9 @@ class Store:
             targets_at_once=self.targets_at_once,
             part=self.part,
         )
-        self.loader = SqliteLoader(self.path)
-        self.db = self.loader._db  # for looking at rows
+        self.reading = open_reader(self.path)
+        self.loader = TableLoader(self.reading)
+        self.db = self.reading.connection  # for looking at rows
 
     @property
     def now(self) -> Instant:
@@ -120,6 +126,20 @@ class Store:
     def close(self) -> None:
         self.loader.close()
         self.writer.close()
+
+
+def reorder_file(
+    path: Path,
+    order: str,
+    ordering: Ordering,
+    now: Instant,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+    *,
+    settings: str = "",
+) -> bool:
+    """`reorder` with a connection of its own."""
+    with closing(open_writer(path)) as db:
+        return reorder(db, order, ordering, now, progress, settings=settings)
 
 
 def domain_of(host: HostKey) -> tuple[Domain, int, str]:

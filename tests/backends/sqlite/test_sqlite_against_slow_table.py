@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.backends.sqlite.link_counts import fingerprints_from
 from gossamer.errors import DiskFull
 from gossamer.frontier.orderings import Ordering
 from gossamer.frontier.orderings.ordering import Balance, DepthFirst, Importance, Novelty
@@ -14,6 +13,7 @@ from gossamer.model.facts import UrlFacts
 from gossamer.model.settlement import PageLinks
 from gossamer.model.states import UrlState
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Seconds
+from gossamer.store.row_formats import unpack_numbers
 from tests.backends.sqlite.slow_table import SlowTable
 from tests.backends.sqlite.sqlite_store import Store, candidate, domain_of, settlement
 
@@ -48,7 +48,7 @@ def random_batch(table: SlowTable, chance: random.Random, now: float) -> Batch:
         batch.candidates.append(candidate("later.test", 1))
     rows = sorted(table.rows.items(), key=lambda item: item[1].url_id)
     for (domain, _), row in chance.sample(rows, min(len(rows), chance.randrange(5))):
-        done = settlement(row.url_id, UrlState.STORED, row.host_id, row.front)._replace(was=row.state)
+        done = settlement(row.url_id, UrlState.STORED, row.host_id, row.front)._replace(previous_state=row.state)
         kind = chance.random()
         if kind < 0.3 and row.state is UrlState.QUEUED:
             again = chance.choice((now - 5.0, now + 3.0, now + 500.0))
@@ -60,7 +60,7 @@ def random_batch(table: SlowTable, chance: random.Random, now: float) -> Batch:
             batch.links.append(random_links(row.url_id, table.domains[domain], chance))
     for domain_id in table.domains.values():
         if chance.random() < 0.2:
-            batch.accesses[domain_id] += chance.randint(1, 3)
+            batch.page_requests[domain_id] += chance.randint(1, 3)
     if table.hosts and chance.random() < 0.4:
         host_id = HostId(chance.randint(1, len(table.hosts)))
         batch.retired.append(RetiredHost(host_id, Instant(now + chance.choice((-5.0, 20.0)))))
@@ -89,7 +89,7 @@ def check_tables(store: Store, table: SlowTable) -> None:
     ]
     entries = sorted((host_id, front, place) for (host_id, front), place in table.fronts.items())
     assert store.rows("SELECT host_id, front, place FROM fronts ORDER BY 1, 2") == entries
-    graph = {int(str(page)): fingerprints_from(targets) for page, targets in store.db.execute("SELECT * FROM links")}
+    graph = {int(str(page)): unpack_numbers(targets) for page, targets in store.db.execute("SELECT * FROM links")}
     assert graph == table.pages
     suffixes: dict[str, int] = {}
     for domain in table.domains:
@@ -119,7 +119,7 @@ def test_both_tables_are_alike_after_every_commit(tmp_path: Path, ordering: type
                 table.close()
                 store.close()
             else:  # a crash, as far as the tables can tell
-                store.writer._db.close()
+                store.writer_db.close()
                 store.loader.close()
             store.open()
             table.open(store.now)

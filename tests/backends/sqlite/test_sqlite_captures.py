@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from gossamer.backends.sqlite.database import named_queries
-from gossamer.backends.sqlite.writer import original_of
 from gossamer.model.batch import Batch
 from gossamer.model.settlement import Capture, Original, Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant, Url
 from gossamer.store.ports import Location
+from gossamer.store.table.writer import original_of
 from tests.backends.sqlite.sqlite_store import START, CapturesInMemory, Store, candidate, settlement
 
 SQL = named_queries("queries.sql")
@@ -91,7 +91,7 @@ def test_a_duplicate_refers_to_the_first_capture_though_its_page_has_changed_sin
 
 def test_a_duplicate_of_what_an_older_version_stored_leaves_no_record(store: Store) -> None:
     commit(store, answered(1, b"same"))
-    store.writer._db.execute("UPDATE captures SET captured_at = NULL, payload_digest = NULL")
+    store.writer_db.execute("UPDATE captures SET captured_at = NULL, payload_digest = NULL")
 
     assert commit(store, answered(2, b"same", UrlState.DUPLICATE)) == []
     assert store.value("SELECT warc_file FROM visits WHERE url_id = 2") is None
@@ -105,8 +105,8 @@ def test_a_page_that_did_not_change_refers_to_its_own_last_capture_and_a_duplica
     commit(store, answered(1, b"new", at=START + 5), answered(2, b"new", UrlState.DUPLICATE, at=START + 6))
 
     expected = Original(Url("http://a.test/0/1"), Instant(START + 5), b"wire new")
-    assert original_of(store.db, SQL, 1) == original_of(store.db, SQL, 2) == expected
-    assert original_of(store.db, SQL, 3) is None
+    assert original_of(store.reading, 1) == original_of(store.reading, 2) == expected
+    assert original_of(store.reading, 3) is None
     store.close()
 
 

@@ -16,9 +16,10 @@ from gossamer.backends.sqlite.database import (
     open_for_writing,
     translated,
 )
-from gossamer.backends.sqlite.metadata import Metadata
+from gossamer.backends.sqlite.driver import SqliteDatabase
 from gossamer.errors import DiskFull, NotThisCrawl, OldSchema, StoreFailed
 from gossamer.model.units import Instant
+from gossamer.store.table.metadata import Metadata
 
 PREVIOUS = Path(__file__).parents[2] / "integration" / "fixtures" / "crawl-v17.tar.xz"
 
@@ -193,28 +194,26 @@ def test_a_full_disk_is_told_from_other_trouble(tmp_path: Path) -> None:
 
 
 class CutShort(sqlite3.Connection):
-    """A connection whose process dies (as far as the file can tell) after so many statements."""
+    """A connection whose process dies (as far as the file can tell) after a number of statements."""
 
-    left = 1_000_000
+    left = 0
 
-    def executemany(self, sql: str, rows: object, /) -> sqlite3.Cursor:
-        for row in list(rows):  # type: ignore[call-overload]
-            if CutShort.left == 0:
-                raise KeyboardInterrupt
-            CutShort.left -= 1
-            self.execute(sql, row)
-        return self.cursor()
+    def execute(self, sql: str, values: object = (), /) -> sqlite3.Cursor:
+        if self.left == 0:
+            raise KeyboardInterrupt
+        self.left -= 1
+        return super().execute(sql, values)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("statements", [0, 1, 2])
+@pytest.mark.parametrize("statements", [0, 1, 2, 3])
 def test_a_crawl_never_has_a_name_without_the_key_of_its_fingerprints(tmp_path: Path, statements: int) -> None:
     path = tmp_path / "crawl.db"
     open_for_writing(path).close()
     db = sqlite3.connect(path, factory=CutShort, isolation_level=None)
-    CutShort.left = statements
+    db.left = statements
 
-    with pytest.raises(KeyboardInterrupt):
-        Metadata(db).settle_identity(Instant(1.0))
+    with pytest.raises(KeyboardInterrupt):  # at: what is there? begin, insert, commit
+        Metadata(SqliteDatabase(db, path)).settle_identity(Instant(1.0), "crawl", 11)
     db.close()
 
     with closing(open_for_writing(path)) as again:
@@ -224,9 +223,9 @@ def test_a_crawl_never_has_a_name_without_the_key_of_its_fingerprints(tmp_path: 
 def test_the_identity_of_a_crawl_is_settled_once(tmp_path: Path) -> None:
     path = tmp_path / "crawl.db"
     with closing(open_for_writing(path)) as db:
-        Metadata(db).settle_identity(Instant(1.0))
-        key = Metadata(db).fingerprint_key()
+        Metadata(SqliteDatabase(db)).settle_identity(Instant(1.0), "crawl", 11)
+        key = Metadata(SqliteDatabase(db)).fingerprint_key()
 
     with closing(open_for_writing(path)) as db:
-        Metadata(db).settle_identity(Instant(2.0))
-        assert Metadata(db).fingerprint_key() == key != 0
+        Metadata(SqliteDatabase(db)).settle_identity(Instant(2.0), "other", 12)
+        assert Metadata(SqliteDatabase(db)).fingerprint_key() == key == 11

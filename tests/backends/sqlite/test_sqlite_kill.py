@@ -12,13 +12,14 @@ import pytest
 from warcio.archiveiterator import ArchiveIterator
 
 from gossamer.backends.sqlite.database import open_for_reading, open_for_writing
-from gossamer.backends.sqlite.metadata import Metadata
-from gossamer.backends.sqlite.writer import SqliteWriter
+from gossamer.backends.sqlite.driver import SqliteDatabase, open_writer
 from gossamer.backends.warc.writer import RepairKind, cut_back
 from gossamer.clock import VirtualClock
 from gossamer.frontier.orderings import ORDERINGS
-from gossamer.model.facts import BIRTH_CREDIT, credit_handed_on
+from gossamer.model.facts import BIRTH_CREDIT, credit_per_link
 from gossamer.model.units import Domain
+from gossamer.store.table.metadata import Metadata
+from gossamer.store.table.writer import TableWriter
 from tests.backends.sqlite.committing_child import PAGES, links_of
 from tests.backends.sqlite.sqlite_store import CapturesInMemory
 
@@ -55,7 +56,8 @@ def counted(directory: Path, order: str) -> dict[int, tuple[int, int, int]]:
     """Links, links from other domains, credit of each URL, when the next process has opened the database."""
     clock = VirtualClock(2e9)
     ordering = ORDERINGS[order]()
-    SqliteWriter(directory / "crawl.db", CapturesInMemory(), lambda h: (Domain(h), 0, "test"), ordering, clock).close()
+    database = open_writer(directory / "crawl.db")
+    TableWriter(database, CapturesInMemory(), lambda h: (Domain(h), 0, "test"), ordering, clock).close()
     with closing(open_for_reading(directory / "crawl.db")) as db:
         return {row[0]: row[1:] for row in db.execute("SELECT id, links, links_from_others, credit FROM urls")}
 
@@ -66,7 +68,7 @@ def expected_counts(known: int) -> dict[int, tuple[int, int, int]]:
     others, credit = dict(links), dict.fromkeys(links, BIRTH_CREDIT)
     for page in range(1, known - PAGES + 1):
         targets = links_of(page)
-        part, credit[page] = credit_handed_on(credit[page], len(targets)), 0
+        part, credit[page] = credit_per_link(credit[page], len(targets)), 0
         for target in targets:
             links[target] += 1
             others[target] += target % 5 != page % 5
@@ -99,7 +101,7 @@ def test_rows_and_records_agree_after_every_kill(tmp_path: Path) -> None:
 
         with closing(open_for_writing(tmp_path / "crawl.db")) as db:
             assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-            lengths = Metadata(db).warc_lengths()
+            lengths = Metadata(SqliteDatabase(db)).warc_lengths()
             repairs = cut_back(tmp_path / "warc", lengths)
             assert RepairKind.DAMAGED not in [repair.kind for repair in repairs]
             sql = "SELECT u.url FROM urls u JOIN visits v ON v.url_id = u.id WHERE u.state = 1 ORDER BY u.id"

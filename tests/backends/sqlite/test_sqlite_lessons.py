@@ -1,15 +1,17 @@
 """What the store keeps of budgets and parameters, and how a cut is lifted."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from gossamer.backends.sqlite.metadata import learned_parameters, lift_cuts
+from gossamer.backends.sqlite.driver import open_writer
 from gossamer.backends.sqlite.reports import status
 from gossamer.model.batch import Batch, LearntParameter
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostId, HostKey, Instant
+from gossamer.store.table.metadata import learned_parameters, lift_cuts
 from tests.backends.sqlite.sqlite_store import START, Store, candidate, settlement
 
 A = HostKey("a.test")
@@ -39,18 +41,18 @@ def test_budgets_come_back_with_their_host(store: Store) -> None:
 
 
 def test_what_stands_for_missing_pages_comes_back_with_its_host(store: Store) -> None:
-    store.writer.commit(Batch(soft_missing={1: "old", 2: "two"}, settlements=[settlement(1)]), store.now)
-    store.writer.commit(Batch(soft_missing={1: "one"}, settlements=[settlement(2)]), store.now)
+    store.writer.commit(Batch(soft_404s={1: "old", 2: "two"}, settlements=[settlement(1)]), store.now)
+    store.writer.commit(Batch(soft_404s={1: "one"}, settlements=[settlement(2)]), store.now)
 
     records = [store.loader.find_host(HostKey(host)) for host in ("a.test", "www.a.test", "b.test")]
 
-    assert [each.record.soft_missing for each in records if each and each.record] == ["one", "two", None]
+    assert [each.record.soft_404 for each in records if each and each.record] == ["one", "two", None]
 
 
 def test_parameters_are_learnt_refuted_and_learnt_again(store: Store) -> None:
     def told(*parameters: LearntParameter) -> list[LearntParameter]:
         store.writer.commit(Batch(parameters=list(parameters), settlements=[settlement(1)]), store.now)
-        return learned_parameters(store.db)
+        return learned_parameters(store.reading)
 
     assert told(LEARNT) == [LEARNT]
     assert told(LEARNT._replace(pairs=0, contents=0, refuted=True)) == [LEARNT._replace(refuted=True)]
@@ -69,7 +71,8 @@ def test_lifting_gives_back_what_was_cut_on_hosts_that_are_free_and_nothing_else
     store.writer.commit(batch, store.now)
     store.close()
 
-    lifted = lift_cuts(store.path, lambda host: host == A, store.ordering, Instant(START + 9))
+    with closing(open_writer(store.path)) as db:
+        lifted = lift_cuts(db, lambda host: host == A, store.ordering, Instant(START + 9))
 
     store.open()
     assert lifted == 1
@@ -84,5 +87,6 @@ def test_lifting_gives_back_what_was_cut_on_hosts_that_are_free_and_nothing_else
 def test_with_no_cut_to_lift_nothing_changes(store: Store) -> None:
     store.close()
 
-    assert lift_cuts(store.path, lambda host: True, store.ordering, Instant(START)) == 0
+    with closing(open_writer(store.path)) as db:
+        assert lift_cuts(db, lambda host: True, store.ordering, Instant(START)) == 0
     store.open()

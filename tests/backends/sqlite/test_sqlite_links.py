@@ -6,14 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.backends.sqlite.link_counts import LinkedPage, fingerprints_from, pages_bytes, pages_from
 from gossamer.errors import DiskFull, StoreFailed
 from gossamer.frontier.orderings import Ordering
 from gossamer.frontier.orderings.ordering import Importance, Novelty
 from gossamer.model.batch import Batch, Linked, Moved
-from gossamer.model.facts import BIRTH_CREDIT, credit_handed_on
+from gossamer.model.facts import BIRTH_CREDIT, credit_per_link
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant, Seconds
+from gossamer.store.row_formats import unpack_numbers
+from gossamer.store.table.link_counts import LinkedPage, pages_bytes, pages_from
 from tests.backends.sqlite.sqlite_store import Store, candidate, links_of, settlement
 
 ENOUGH = 10
@@ -92,7 +93,7 @@ def test_a_crash_after_any_commit_neither_loses_nor_doubles_a_link(store: Store,
                 shutil.copy(file, directory)
             again = Store(directory / "crawl.db", Ordering(), targets_at_once=ENOUGH)
             assert {n: links for n, (links, _) in counts(again).items()} == {n: e for n, e in expected.items() if e}
-            again.writer._db.close()
+            again.writer_db.close()
             again.loader.close()
 
 
@@ -128,7 +129,7 @@ def test_the_graph_holds_the_targets_as_little_endian_numbers(store: Store) -> N
     (stored,) = store.db.execute("SELECT targets FROM links WHERE url_id = 1").fetchone()
 
     assert stored == b"\x02\0\0\0\0\0\0\0" + b"\xfd" + b"\xff" * 7
-    assert fingerprints_from(stored) == [2, -3]
+    assert unpack_numbers(stored) == [2, -3]
 
 
 def test_a_domain_that_is_met_later_counts_from_then_on(store: Store) -> None:
@@ -152,7 +153,7 @@ def test_a_page_that_is_fetched_again_counts_only_what_is_new_on_it(tmp_path: Pa
     assert sorted(linked) == [Linked(1, 1, 0), Linked(2, 1, 1)]
     assert {move.url_id for move in moved} == {4, 7}
     (stored,) = store.db.execute("SELECT targets FROM links WHERE url_id = 1").fetchone()
-    assert fingerprints_from(stored) == [3, 4, 7]
+    assert unpack_numbers(stored) == [3, 4, 7]
     store.close()
 
 
@@ -165,8 +166,8 @@ def test_credit_flows_from_page_to_page_within_a_batch(tmp_path: Path) -> None:
 
     moved = store.writer.commit(batch, store.now).moved
 
-    half = credit_handed_on(BIRTH_CREDIT, 2)
-    third = BIRTH_CREDIT + half + credit_handed_on(BIRTH_CREDIT + half, 1)
+    half = credit_per_link(BIRTH_CREDIT, 2)
+    third = BIRTH_CREDIT + half + credit_per_link(BIRTH_CREDIT + half, 1)
     assert store.rows("SELECT credit FROM urls WHERE id IN (1, 2, 3) ORDER BY id") == [(0,), (0,), (third,)]
     assert moved == [Moved(1, 3, 0, -float(third), third)]  # type: ignore[arg-type]
     store.close()
@@ -195,4 +196,4 @@ def test_pages_come_back_from_bytes_as_they_were() -> None:
 
 def test_bytes_that_are_no_numbers_are_a_failure_of_the_store() -> None:
     with pytest.raises(StoreFailed, match="7 bytes"):
-        fingerprints_from(b"1234567")
+        unpack_numbers(b"1234567")

@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from gossamer.backends.sqlite.database import named_queries
-from gossamer.backends.sqlite.loader import SqliteLoader
+from gossamer.backends.sqlite.driver import open_reader
 from gossamer.errors import StoreFailed
 from gossamer.model.batch import Batch, RetiredHost
 from gossamer.model.facts import DomainFacts
-from gossamer.model.loads import FrontLoaded, FrontWanted, HostLoaded, HostWanted, LoadRequest
+from gossamer.model.loads import FrontLoaded, FrontRequest, HostLoaded, HostRequest, LoadRequest
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostId, Instant, Seconds
+from gossamer.store.table.loader import TableLoader
 from tests.backends.sqlite.sqlite_store import START, Store, candidate, settlement
 
 READS = [
@@ -40,14 +41,14 @@ def store(tmp_path: Path) -> Iterator[Store]:
 def read_host(
     store: Store, cursor: tuple[float, int], count: int, *, host_id: int = 1, front: int = 0, due_by: float = math.inf
 ) -> HostLoaded:
-    wanted = HostWanted(HostId(host_id), False, ((front, cursor, count),), Instant(due_by))
+    wanted = HostRequest(HostId(host_id), False, ((front, cursor, count),), Instant(due_by))
     return store.loader.load(LoadRequest((), (wanted,))).hosts[0]
 
 
 def read_front(
     store: Store, cursor: tuple[float, int], count: int, *, front: int = 0, due_by: float = math.inf
 ) -> FrontLoaded:
-    return store.loader.load(LoadRequest((FrontWanted(front, cursor, count, Instant(due_by)),), ())).fronts[0]
+    return store.loader.load(LoadRequest((FrontRequest(front, cursor, count, Instant(due_by)),), ())).fronts[0]
 
 
 @pytest.mark.parametrize("name", READS)
@@ -56,7 +57,7 @@ def test_every_query_of_a_reader_follows_an_index(store: Store, name: str, analy
     found = [candidate(f"h{n % 50}.test", n, n % 3) for n in range(2000)]
     store.writer.commit(Batch(candidates=found), store.now)
     if analysed:
-        store.writer._db.execute("ANALYZE")
+        store.writer_db.execute("ANALYZE")
     sql = named_queries("queries.sql")[name]
 
     plan = [str(row[3]) for row in store.rows("EXPLAIN QUERY PLAN " + sql, *[0] * sql.count("?"))]
@@ -75,11 +76,11 @@ def test_a_statement_of_many_rows_looks_each_row_up_by_an_index(store: Store, na
     found = [candidate(f"h{n % 50}.test", n, n % 3) for n in range(2000)]
     store.writer.commit(Batch(candidates=found), store.now)
     if analysed:
-        store.writer._db.execute("ANALYZE")
+        store.writer_db.execute("ANALYZE")
     head, row, tail = named_queries("queries.sql")[name].split("(/*rows*/)")
     sql = head + ", ".join([row] * 20) + tail
 
-    plan = [str(step[3]) for step in store.writer._db.execute("EXPLAIN QUERY PLAN " + sql, [0] * sql.count("?"))]
+    plan = [str(step[3]) for step in store.writer_db.execute("EXPLAIN QUERY PLAN " + sql, [0] * sql.count("?"))]
 
     # There are few suffixes, and a batch has few of them: which of the two is looked up in the other does not matter.
     scanned = [step for step in plan if step.startswith("SCAN")]
@@ -91,16 +92,16 @@ def test_everything_of_a_load_is_of_one_commit_whatever_is_committed_meanwhile(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.writer.commit(Batch(candidates=[candidate("a.test", 1)]), store.now)
-    read_front = SqliteLoader._front
+    read_front = TableLoader._front
 
-    def commit_then_read(loader: SqliteLoader, wanted: FrontWanted) -> FrontLoaded:
+    def commit_then_read(loader: TableLoader, wanted: FrontRequest) -> FrontLoaded:
         store.writer.commit(Batch(candidates=[candidate("a.test", 2), candidate("b.test", 3)]), store.now)
         return read_front(loader, wanted)
 
-    monkeypatch.setattr(SqliteLoader, "_front", commit_then_read)
+    monkeypatch.setattr(TableLoader, "_front", commit_then_read)
     order = LoadRequest(
-        (FrontWanted(0, (-1.0, 0), 9, Instant(math.inf)),),
-        (HostWanted(HostId(1), False, ((0, (-1.0, 0), 9),), Instant(math.inf)),),
+        (FrontRequest(0, (-1.0, 0), 9, Instant(math.inf)),),
+        (HostRequest(HostId(1), False, ((0, (-1.0, 0), 9),), Instant(math.inf)),),
     )
 
     loaded = store.loader.load(order)
@@ -212,7 +213,7 @@ def test_a_front_queue_says_when_its_next_entry_is_due(store: Store) -> None:
 
 def test_a_record_is_read_when_it_is_asked_for(store: Store) -> None:
     store.writer.commit(Batch(candidates=[candidate("www.a.test", 1)]), store.now)
-    wanted = HostWanted(HostId(1), True, (), store.now)
+    wanted = HostRequest(HostId(1), True, (), store.now)
 
     loaded = store.loader.load(LoadRequest((), (wanted,))).hosts[0]
 
@@ -243,9 +244,9 @@ def test_a_reader_cannot_write(store: Store) -> None:
 
 def test_a_reader_whose_database_is_gone_is_a_failure_of_the_store(store: Store) -> None:
     store.writer.commit(Batch(candidates=[candidate("a.test", 1)]), store.now)
-    broken = SqliteLoader(store.path)
-    store.writer._db.execute("DROP TABLE fronts")
+    broken = TableLoader(open_reader(store.path))
+    store.writer_db.execute("DROP TABLE fronts")
 
     with pytest.raises(StoreFailed):
-        broken.load(LoadRequest((FrontWanted(0, (-1.0, 0), 1, store.now),), ()))
+        broken.load(LoadRequest((FrontRequest(0, (-1.0, 0), 1, store.now),), ()))
     broken.close()

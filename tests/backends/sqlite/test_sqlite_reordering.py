@@ -4,11 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.backends.sqlite import reprioritise
 from gossamer.backends.sqlite.database import open_for_writing
-from gossamer.backends.sqlite.metadata import Metadata
-from gossamer.backends.sqlite.reprioritise import reorder
-from gossamer.backends.sqlite.writer import SqliteWriter
+from gossamer.backends.sqlite.driver import SqliteDatabase, open_writer
 from gossamer.errors import StoreFailed
 from gossamer.frontier.orderings import ORDERINGS, Ordering
 from gossamer.frontier.orderings.mercator import Mercator
@@ -17,7 +14,10 @@ from gossamer.model.batch import Batch
 from gossamer.model.facts import UrlFacts
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant, Seconds
-from tests.backends.sqlite.sqlite_store import Store, candidate, domain_of, links_of, settlement
+from gossamer.store.table import priorities
+from gossamer.store.table.metadata import Metadata
+from gossamer.store.table.writer import TableWriter
+from tests.backends.sqlite.sqlite_store import Store, candidate, domain_of, links_of, reorder_file, settlement
 
 HOSTS = ["a.x.test", "b.x.test", "y.test"]
 
@@ -39,7 +39,7 @@ def store(tmp_path: Path) -> Store:
     later = settlement(60, UrlState.QUEUED, 1)._replace(available_at=Instant(store.now + 99), reason="slow")
     store.writer.commit(Batch(settlements=[later]), store.now)
     store.close()
-    reorder(store.path, "novelty", Novelty(), store.now)
+    reorder_file(store.path, "novelty", Novelty(), store.now)
     return store
 
 
@@ -64,7 +64,7 @@ def entries(path: Path) -> list[tuple[object, ...]]:
 def test_every_queued_url_stands_where_the_new_ordering_wants_it(store: Store, name: str) -> None:
     ordering = ORDERINGS[name]()
 
-    changed = reorder(store.path, name, ordering, store.now)
+    changed = reorder_file(store.path, name, ordering, store.now)
 
     assert changed is (name != "novelty")
     rows = queue(store.path)
@@ -83,18 +83,18 @@ def test_every_queued_url_stands_where_the_new_ordering_wants_it(store: Store, n
 def test_there_and_back_again_changes_nothing(store: Store) -> None:
     before = (queue(store.path), entries(store.path))
 
-    reorder(store.path, "mercator", Mercator(), store.now)
+    reorder_file(store.path, "mercator", Mercator(), store.now)
     assert (queue(store.path), entries(store.path)) != before
-    reorder(store.path, "novelty", Novelty(), store.now)
+    reorder_file(store.path, "novelty", Novelty(), store.now)
 
     assert (queue(store.path), entries(store.path)) == before
 
 
 def test_progress_is_told_until_all_are_done(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reprioritise, "CHUNK", 7)
+    monkeypatch.setattr(priorities, "CHUNK", 7)
     told: list[tuple[int, int]] = []
 
-    reorder(store.path, "bfs", Ordering(), store.now, lambda done, total: told.append((done, total)))
+    reorder_file(store.path, "bfs", Ordering(), store.now, lambda done, total: told.append((done, total)))
 
     assert told == [(7, 20), (14, 20), (20, 20)]
 
@@ -108,25 +108,25 @@ def test_a_reordering_that_was_cut_short_is_done_again_whatever_the_next_orderin
     store: Store, monkeypatch: pytest.MonkeyPatch, chunks: int
 ) -> None:
     before = (queue(store.path), entries(store.path))
-    monkeypatch.setattr(reprioritise, "CHUNK", 7)
+    monkeypatch.setattr(priorities, "CHUNK", 7)
 
     def kill(done: int, total: int) -> None:
         if done >= min(7 * chunks, total):
             raise Killed
 
     with pytest.raises(Killed):
-        reorder(store.path, "mercator", Mercator(), store.now, kill)
+        reorder_file(store.path, "mercator", Mercator(), store.now, kill)
 
     db = open_for_writing(store.path)
-    assert Metadata(db).order() is None
+    assert Metadata(SqliteDatabase(db)).order() is None
     db.close()
-    assert reorder(store.path, "novelty", Novelty(), store.now)
+    assert reorder_file(store.path, "novelty", Novelty(), store.now)
     assert (queue(store.path), entries(store.path)) == before
 
 
 def test_a_writer_goes_on_under_the_new_ordering(store: Store) -> None:
-    reorder(store.path, "importance", Importance(), store.now)
-    writer = SqliteWriter(store.path, store.captures, domain_of, Importance(), store.clock)
+    reorder_file(store.path, "importance", Importance(), store.now)
+    writer = TableWriter(open_writer(store.path), store.captures, domain_of, Importance(), store.clock)
 
     done = settlement(45, UrlState.STORED, 1)
     committed = writer.commit(Batch(settlements=[done], links=[links_of(45, 1, ("y.test", 59))]), store.now)
@@ -138,7 +138,7 @@ def test_a_writer_goes_on_under_the_new_ordering(store: Store) -> None:
 
 
 def test_urls_whose_date_has_come_join_the_order(store: Store) -> None:
-    reorder(store.path, "importance", Importance(), Instant(store.now + 100))
+    reorder_file(store.path, "importance", Importance(), Instant(store.now + 100))
 
     assert {row[8] for row in queue(store.path)} == {0}
 
@@ -146,8 +146,8 @@ def test_urls_whose_date_has_come_join_the_order(store: Store) -> None:
 def test_an_empty_crawl_takes_any_ordering(tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
 
-    assert reorder(tmp_path / "crawl.db", "bfs", Ordering(), Instant(1.0), lambda *n: told.append(n))
-    assert not reorder(tmp_path / "crawl.db", "bfs", Ordering(), Instant(1.0))
+    assert reorder_file(tmp_path / "crawl.db", "bfs", Ordering(), Instant(1.0), lambda *n: told.append(n))
+    assert not reorder_file(tmp_path / "crawl.db", "bfs", Ordering(), Instant(1.0))
     assert told == []
 
 
@@ -157,7 +157,7 @@ def test_what_the_database_refuses_is_a_failure_of_the_store(store: Store) -> No
     db.close()
 
     with pytest.raises(StoreFailed):
-        reorder(store.path, "bfs", Ordering(), store.now)
+        reorder_file(store.path, "bfs", Ordering(), store.now)
 
 
 def test_other_weights_put_the_queue_in_order_anew(tmp_path: Path) -> None:
@@ -165,10 +165,10 @@ def test_other_weights_put_the_queue_in_order_anew(tmp_path: Path) -> None:
     store.writer.commit(Batch(candidates=[candidate("a.test", n) for n in range(20)]), store.now)
     store.close()
     usual, flat = Mercator(), Mercator(bounds=(0.001,))
-    reorder(store.path, "mercator", usual, store.now, settings=usual.settings)
+    reorder_file(store.path, "mercator", usual, store.now, settings=usual.settings)
 
-    assert not reorder(store.path, "mercator", usual, store.now, settings=usual.settings)
-    assert reorder(store.path, "mercator", flat, store.now, settings=flat.settings)
+    assert not reorder_file(store.path, "mercator", usual, store.now, settings=usual.settings)
+    assert reorder_file(store.path, "mercator", flat, store.now, settings=flat.settings)
 
     store.open()
     assert store.rows("SELECT DISTINCT front FROM urls") == [(0,)]

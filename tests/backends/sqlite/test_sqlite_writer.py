@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.backends.sqlite.reprioritise import reorder
-from gossamer.backends.sqlite.writer import SqliteWriter
+from gossamer.backends.sqlite.driver import open_writer
 from gossamer.clock import VirtualClock
 from gossamer.errors import DiskFull, StoreFailed
 from gossamer.frontier.orderings import Ordering
@@ -18,7 +17,8 @@ from gossamer.model.batch import Batch, HostClock, RetiredHost, RobotsRecord, Se
 from gossamer.model.loads import LoadRequest
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostId, HostKey, Instant, Origin, Seconds, Url
-from tests.backends.sqlite.sqlite_store import FILE, START, Store, candidate, domain_of, settlement
+from gossamer.store.table.writer import TableWriter
+from tests.backends.sqlite.sqlite_store import FILE, START, Store, candidate, domain_of, reorder_file, settlement
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def full_batch(bodies: int) -> Batch:
     batch.hosts = {HostId(1): HostClock(HostId(1), Instant(START + 9), 0.9, "10.0.0.1")}
     batch.robots = [RobotsRecord(Origin("http://a.test"), HostId(1), 200, Instant(START), Instant(START + 10), b"#")]
     batch.retired = [RetiredHost(HostId(1), Instant(START + 9))]
-    batch.accesses[1] += 5
+    batch.page_requests[1] += 5
     batch.counters["fetched"] += 5
     return batch
 
@@ -112,7 +112,7 @@ def test_a_value_that_no_column_takes_spoils_its_batch_but_not_the_writer(store:
 
 def test_a_database_that_somebody_else_holds_is_a_failure_of_the_store(tmp_path: Path) -> None:
     store = Store(tmp_path / "crawl.db")
-    store.writer._db.execute("PRAGMA busy_timeout = 1")
+    store.writer_db.execute("PRAGMA busy_timeout = 1")
     intruder = sqlite3.connect(store.path, isolation_level=None)
     intruder.execute("BEGIN IMMEDIATE")
 
@@ -178,7 +178,7 @@ def test_the_counters_equal_a_recount_after_random_batches(store: Store) -> None
             host_id, was = states[url_id]
             state = chance.choice(list(UrlState))
             states[url_id] = (host_id, state)
-            batch.settle(settlement(url_id, state, host_id)._replace(was=was))
+            batch.settle(settlement(url_id, state, host_id)._replace(previous_state=was))
         if step % 5 == 4:
             store.captures.flush_fails = True
             with pytest.raises(DiskFull):
@@ -211,9 +211,10 @@ def test_stamps_do_not_fall_over_a_restart_either(tmp_path: Path) -> None:
     store.close()
 
     clock = VirtualClock(START + 11.0)
-    writer = SqliteWriter(store.path, store.captures, domain_of, store.ordering, clock)
+    db = open_writer(store.path)
+    writer = TableWriter(db, store.captures, domain_of, store.ordering, clock)
     writer.commit(Batch(candidates=[candidate("a.test", 2)]), Instant(START + 10.0))
-    stamps = [at for (at,) in writer._db.execute("SELECT available_at FROM urls ORDER BY id")]
+    stamps = [at for (at,) in db.connection.execute("SELECT available_at FROM urls ORDER BY id")]
     writer.close()
 
     assert stamps[0] < stamps[1]
@@ -308,7 +309,7 @@ def test_the_domain_of_a_host_is_made_once_and_its_accesses_add_up(store: Store)
     store.writer.commit(Batch(candidates=found), store.now)
     for _ in range(2):
         batch = Batch(counters=Counter(fetched=1))
-        batch.accesses.update({1: 3, 2: 1})
+        batch.page_requests.update({1: 3, 2: 1})
         store.writer.commit(batch, store.now)
 
     assert store.rows("SELECT domain, accesses FROM domains ORDER BY id") == [("x.test", 6), ("y.test", 2)]
@@ -390,7 +391,7 @@ def test_requests_count_for_the_domain_and_its_suffix(store: Store) -> None:
     found = [candidate("a.x.test", 1), candidate("y.test", 2), candidate("z.org", 3)]
     store.writer.commit(Batch(candidates=found), store.now)
     for _ in range(2):
-        batch = Batch(counters=Counter(fetched=1), accesses=Counter({1: 3, 2: 1, 3: 5}))
+        batch = Batch(counters=Counter(fetched=1), page_requests=Counter({1: 3, 2: 1, 3: 5}))
         store.writer.commit(batch, store.now)
 
     assert store.loader.suffix_visits() == {1: 8, 2: 10}
@@ -429,10 +430,10 @@ def test_by_score_stamps_are_not_taken_for_scores_on_opening(tmp_path: Path) -> 
     store.writer.commit(Batch(candidates=[candidate("a.test", 1)]), store.now)
     store.close()
     ordering = DepthFirst()
-    reorder(store.path, ordering.name, ordering, Instant(store.now + 1))
+    reorder_file(store.path, ordering.name, ordering, Instant(store.now + 1))
     clock = VirtualClock(START - 3600)
 
-    writer = SqliteWriter(store.path, store.captures, domain_of, ordering, clock)
+    writer = TableWriter(open_writer(store.path), store.captures, domain_of, ordering, clock)
     writer.commit(Batch(candidates=[candidate("a.test", 2)]), clock.now())
     writer.close()
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.backends.sqlite.loader import SqliteLoader
-from gossamer.backends.sqlite.writer import SqliteWriter
+from gossamer.backends.sqlite.driver import open_reader, open_writer
 from gossamer.clock import SteadyClock
 from gossamer.config.sections import SitemapsSection
 from gossamer.crawl.counters import Counters
@@ -32,6 +31,8 @@ from gossamer.model.task import Task, Via, Visit
 from gossamer.model.units import Domain, HostId, HostKey, Instant, Origin, Seconds, Url
 from gossamer.seen.tiers import SeenTest
 from gossamer.store.ports import Location
+from gossamer.store.table.loader import TableLoader
+from gossamer.store.table.writer import TableWriter
 from gossamer.store.threads import WriterThread
 
 HOST = HostKey("h.test")
@@ -65,8 +66,9 @@ class Stage:
     def __init__(self, path: Path, wishes: SitemapsSection | None = None) -> None:
         self.clock = SteadyClock()
         self.commits: list[Committed] = []
-        self.writer = SqliteWriter(path, NoCaptures(), domain_of, ORDERINGS["mercator"](), self.clock)
-        self.loader = SqliteLoader(path)
+        self.writer = TableWriter(open_writer(path), NoCaptures(), domain_of, ORDERINGS["mercator"](), self.clock)
+        self.reading = open_reader(path)
+        self.loader = TableLoader(self.reading)
         self.store = WriterThread(
             self.writer, self.clock, before_commit=lambda batch: None, on_commit=self.commits.append, linger=0.001
         )
@@ -102,7 +104,7 @@ class Stage:
         return Visit(HostId(row[1]), HOST, row[2], task, None, 0.0)
 
     def one(self, sql: str, *values: object) -> tuple[int, ...]:
-        row: tuple[int, ...] = self.loader._db.execute(sql, values).fetchone()
+        row: tuple[int, ...] = self.reading.connection.execute(sql, values).fetchone()
         return row
 
     async def run(self, job: Callable[[], Awaitable[None]]) -> None:

@@ -392,14 +392,14 @@ def test_a_rest_that_is_longer_than_the_gap_is_explained_by_the_state_of_the_hos
 
     clock = rig.batch.hosts[A_ID]
     assert (clock.next_contact, clock.rest_reason) == (until, "server_error, 5 in a row")
-    assert clock.trouble is not None
-    assert HostFailures.from_text(clock.trouble) == rig.host_context().trouble
+    assert clock.failures is not None
+    assert HostFailures.from_text(clock.failures) == rig.host_context().trouble
 
 
 def test_a_host_without_trouble_is_recorded_without(rig: Rig) -> None:
     gap_after_page(rig, response())
 
-    assert rig.batch.hosts[A_ID].trouble == ""
+    assert rig.batch.hosts[A_ID].failures == ""
 
 
 def test_a_new_answer_of_the_name_server_is_recorded_once(rig: Rig) -> None:

@@ -26,7 +26,6 @@ from pathlib import Path
 from typing import Any
 
 from gossamer.errors import DiskFull, NotThisCrawl, OldSchema, StoreFailed
-from gossamer.model.facts import UrlFacts
 from gossamer.model.states import UrlState
 from gossamer.model.task import Via
 
@@ -210,16 +209,6 @@ def last_url(db: sqlite3.Connection) -> int:
     """The id of the newest URL; 0 if there is none."""
     with our_errors(db):
         return int(db.execute(named_queries("queries.sql")["last_url"]).fetchone()[0])
-
-
-FACTS = len(UrlFacts._fields)
-"""So many columns: all but the last are the facts, in order; the last says when it was modified, or nothing."""
-
-
-def facts_from(row: Sequence[Any], now: float) -> UrlFacts:
-    """The facts in the first columns of a row, as of now."""
-    modified = row[FACTS - 1]
-    return UrlFacts._make((*row[: FACTS - 1], None if modified is None else max(0.0, now - modified)))
 
 
 _CHUNKS = (256, 32, 4, 1)

@@ -321,7 +321,7 @@ WHERE suffixes.id = had.id
 
 -- name: save_robots
 INSERT INTO robots (origin, host_id, status, fetched_at, expires_at, body, unreachable_since)
-VALUES (?, ?, ?, ?, ?, ?, ?)
+VALUES (/*rows*/)(?, ?, ?, ?, ?, ?, ?)(/*rows*/)
 ON CONFLICT DO UPDATE SET expires_at = excluded.expires_at, unreachable_since = excluded.unreachable_since,
     status = CASE WHEN excluded.unreachable_since IS NULL THEN excluded.status ELSE robots.status END,
     fetched_at = CASE WHEN excluded.unreachable_since IS NULL THEN excluded.fetched_at ELSE robots.fetched_at END,
@@ -350,7 +350,10 @@ UPDATE parameters SET refuted_at = ? WHERE host = ? AND place = ? AND name = ?
 SELECT host, place, name, pairs, contents, refuted_at IS NOT NULL FROM parameters
 
 -- name: add_seed
-INSERT OR IGNORE INTO seeds (url, written, source, added_at) VALUES (?, ?, ?, ?)
+INSERT OR IGNORE INTO seeds (url, written, source, added_at) VALUES (/*rows*/)(?, ?, ?, ?)(/*rows*/)
+
+-- name: seeds
+SELECT url FROM seeds
 
 -- name: count
 INSERT OR ROLLBACK INTO counters (name, value) VALUES (/*rows*/)(?, ?)(/*rows*/) ON CONFLICT DO UPDATE SET value = value + excluded.value
@@ -432,7 +435,7 @@ SELECT value FROM facts WHERE name = ?
 DELETE FROM facts WHERE name = ?
 
 -- name: set_fact
-INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)
+INSERT OR REPLACE INTO facts (name, value) VALUES (/*rows*/)(?, ?)(/*rows*/)
 
 -- name: warc_files
 SELECT id, name, committed FROM warc_files ORDER BY id

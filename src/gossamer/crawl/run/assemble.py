@@ -6,16 +6,13 @@ Putting a crawl together: plain code that chooses backends and calls constructor
 import os
 import random
 import secrets
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from gossamer.backends.contactlog import ContactJournal, clear, replay
-from gossamer.backends.sqlite.database import open_for_writing
-from gossamer.backends.sqlite.loader import SqliteLoader
-from gossamer.backends.sqlite.metadata import Metadata, learned_parameters, lift_cuts
-from gossamer.backends.sqlite.reprioritise import reorder
-from gossamer.backends.sqlite.writer import SqliteWriter
+from gossamer.backends.sqlite.driver import open_reader, open_writer
+from gossamer.backends.sqlite.reports import recrawl_report
 from gossamer.backends.warc.captures import WarcCaptures, WarcEncoder
 from gossamer.backends.warc.record import RecordIds, Warcinfo
 from gossamer.backends.warc.writer import RepairKind, WarcWriter, cut_back
@@ -46,6 +43,8 @@ from gossamer.crawl.document.admission import Admission
 from gossamer.crawl.document.processor import DocumentProcessor
 from gossamer.crawl.document.sitemaps import Sitemaps
 from gossamer.crawl.engine import Engine, EngineLimits
+from gossamer.crawl.events import OutcomeEvents
+from gossamer.crawl.observers import Observers
 from gossamer.crawl.requeue import Requeue
 from gossamer.crawl.run.directory import CrawlDirectory
 from gossamer.crawl.run.recovery import contacts_before_the_crash
@@ -56,6 +55,7 @@ from gossamer.crawl.visit.host_context import HostContexts, HostHealth
 from gossamer.crawl.visit.host_settings import ORDERS, HostControls
 from gossamer.crawl.visit.request import Requester
 from gossamer.crawl.visit.robots import RobotsFetcher
+from gossamer.crawl.visit.settle import Settler
 from gossamer.crawl.visit.visit import VisitLimits, Visitor
 from gossamer.dedup.exact import ContentSeen
 from gossamer.dedup.near import NearDuplicates, NearMode
@@ -85,8 +85,13 @@ from gossamer.observe.audit import PolitenessAudit
 from gossamer.recrawl.budget import PACE, TOKENS
 from gossamer.recrawl.planner import RecrawlPlanner
 from gossamer.recrawl.price import PRICE, price_from
+from gossamer.reports.records import RecrawlReport
 from gossamer.seed.lists import Seed
 from gossamer.seen.tiers import SeenTest
+from gossamer.store.table.loader import TableLoader
+from gossamer.store.table.metadata import Metadata, learned_parameters, lift_cuts
+from gossamer.store.table.priorities import reorder
+from gossamer.store.table.writer import TableWriter
 from gossamer.store.threads import ReaderThread, WriterThread
 from gossamer.version import __version__
 
@@ -113,7 +118,9 @@ def captures_for(
     return WarcCaptures(writer, ids)
 
 
-def outcome_feedback_for(config: Config, parameters: list[LearntParameter]) -> tuple[OutcomeFeedback, Identities]:
+def outcome_feedback_for(
+    config: Config, parameters: list[LearntParameter], soft_404: Soft404Detector
+) -> tuple[OutcomeFeedback, Identities]:
     """What learns from outcomes, and what it knows of parameters from before."""
     learnt = (
         [LearnedParameter(*known[:5]) for known in parameters if not known.refuted] if config.identity.learn else []
@@ -124,7 +131,7 @@ def outcome_feedback_for(config: Config, parameters: list[LearntParameter]) -> t
     budgets = None
     if config.traps.cut:
         budgets = TrapAccounts(trap_policy_for(config), domain_of=registrable_domain, is_free=trap_exemption(config))
-    return OutcomeFeedback(identities, budgets, learner), identities
+    return OutcomeFeedback(identities, budgets, learner, soft_404), identities
 
 
 def recrawl_planner_for(config: Config, price: str | None, now: Instant) -> RecrawlPlanner:
@@ -165,7 +172,7 @@ class Crawl:
     frontier: Frontier
     visitor: Visitor
     store: WriterThread
-    loader: SqliteLoader
+    loader: TableLoader
     fetcher: SchemeFetcher
     resolver: Resolver
     large_pages: LargePages
@@ -180,6 +187,7 @@ class Crawl:
     host_contexts: HostContexts
     reads: ReaderThread
     bodies: BodyMemory
+    recrawl_report: Callable[[Instant], RecrawlReport]  # for the reader thread: how fresh the copies are, by a sample
 
     def change_rules(self, config: Config) -> None:
         """Take the rules of entry from another configuration, at once and for queued URLs too, what it wishes for
@@ -248,9 +256,9 @@ def _assemble(
     nothing = NotThisCrawl(f"there is no crawl in {directory.path} to resume; give it a URL or --seeds to start one")
     if directory.is_new and not seeds and not may_be_empty:
         raise nothing
-    db = open_for_writing(directory.database)
+    db = open_writer(directory.database)
     facts = Metadata(db)
-    facts.settle_identity(clock.now())
+    facts.settle_identity(clock.now(), secrets.token_hex(8), secrets.randbits(63))
     known_seeds = facts.seeds()
     # Also where a process was killed before its seeds were committed.
     if not known_seeds and not seeds and not may_be_empty:
@@ -281,16 +289,15 @@ def _assemble(
     facts.plan_by(config.recrawl.policy)
     planner = recrawl_planner_for(config, facts.fact(PRICE), clock.now())
     tokens, pace = facts.fact(TOKENS), facts.fact(PACE)
-    db.close()
 
     ids = RecordIds(random.Random(secrets.randbits(128)))
     captures, encoder = captures_for(config, directory, committed, clock, ids), WarcEncoder(ids)
     ordering = ordering_for(config)
-    reorder(directory.database, ordering.name, ordering, clock.now(), settings=ordering.settings)
+    reorder(db, ordering.name, ordering, clock.now(), settings=ordering.settings)
     if any_host_exempt(config):
-        lift_cuts(directory.database, trap_exemption(config), ordering, clock.now())
-    writer = SqliteWriter(
-        directory.database,
+        lift_cuts(db, trap_exemption(config), ordering, clock.now())
+    writer = TableWriter(
+        db,
         captures,
         domain_of,
         ordering,
@@ -300,12 +307,13 @@ def _assemble(
         part=part,
         plan_anew=planner.dates.plan_anew,
     )
-    loader, reads = SqliteLoader(directory.database), ReaderThread()
+    reading = open_reader(directory.database)
+    loader, reads = TableLoader(reading), ReaderThread()
     canonicaliser = canonicaliser_for(config)
     scope_seeds = {*hosts_of(known_seeds, canonicaliser), *(seed.host for seed in seeds)}
     scope = parse_scope(config.scope).with_seeds(scope_seeds)
-    seen = SeenTest(capacity=1_000_000)
-    feedback, identities = outcome_feedback_for(config, parameters)
+    seen, soft = SeenTest(capacity=1_000_000), Soft404Detector()
+    feedback, identities = outcome_feedback_for(config, parameters, soft)
     admission = Admission(
         rules=rules_for(config, scope),
         canonicaliser=canonicaliser,
@@ -313,7 +321,7 @@ def _assemble(
         seen=seen,
         key=key,
         identities=identities,
-        trap_observer=feedback.budgets,
+        trap_observer=feedback.trap_accounts,
     )
     first = Batch()
     first.hosts = {host.host_id: host for host in rested.clocks}
@@ -336,8 +344,7 @@ def _assemble(
     for address, until in resting:
         frontier.rest_address(address, min(until, longest))
     contents: ContentSeen[int] = ContentSeen(capacity=1_000_000)
-    mode, soft = config.content.near_duplicates, Soft404Detector()
-    feedback.soft = soft
+    mode = config.content.near_duplicates
     large_pages, journal = LargePages(), ContactJournal(directory.path)
     addresses = AddressPolicy(allow_private=config.allow_private, allowed_networks=config.allow_networks)
     may_dial = may_dial_for(clock, addresses.may_dial)
@@ -349,11 +356,12 @@ def _assemble(
     audit = audit_for(config)
     for address, until in resting:
         audit.must_rest(None, address, min(until, longest))
+    observers = Observers(clock)
     store = WriterThread(
         writer,
         clock,
-        before_commit=lambda batch: engine.before_commit(batch),
-        on_commit=lambda c: engine.on_commit(c),
+        before_commit=observers.before_commit,
+        on_commit=observers.committed,
     )
     requeue = Requeue(config.recrawl, planner, store, counters, clock.now(), tokens, pace)
     sitemaps = Sitemaps(
@@ -365,6 +373,21 @@ def _assemble(
         ask=lambda url_id, host_id: reads.ask(loader.sitemap_facts, url_id, host_id),
         believes=planner.believes_reports_of,
     )
+    requester = Requester(
+        frontier=frontier,
+        resolver=resolver,
+        address_choice=AddressChoice(may_dial),
+        fetcher=fetcher,
+        journal=journal,
+        audit=audit,
+        store=store,
+        politeness=politeness,
+        clock=clock,
+        hosts=hosts,
+        counters=counters,
+    )
+    settler, events = Settler(store, planner, observers, counters), OutcomeEvents()
+    observers.subscribe(requester, counters, host_contexts, feedback, requeue, events)
     engine = Engine(
         frontier=frontier,
         loader=loader,
@@ -388,29 +411,16 @@ def _assemble(
         seen=seen,
         contents=contents,
         host_contexts=host_contexts,
-        feedback=feedback,
         requeue=requeue,
         counters=counters,
         clock=clock,
         limits=EngineLimits(
             concurrency=config.concurrency, max_pages=config.max_pages, max_hosts=config.frontier.max_hosts
         ),
-        journal_turn_over=lambda: journal.turn_over([(h, *open_) for h, open_ in visitor.open_contacts.items()]),
-        journal_forget=journal.forget,
+        observers=observers,
+        settler=settler,
+        events=events,
         lists=sitemaps,
-    )
-    requester = Requester(
-        frontier=frontier,
-        resolver=resolver,
-        address_choice=AddressChoice(may_dial),
-        fetcher=fetcher,
-        journal=journal,
-        audit=audit,
-        store=store,
-        politeness=politeness,
-        clock=clock,
-        hosts=hosts,
-        counters=counters,
     )
     breaker = breaker_for(config)
     health = HostHealth(breaker, chance, engine.only_silence_left)
@@ -438,9 +448,9 @@ def _assemble(
         counters=counters,
         admission=admission,
         disposition=Disposition(retries_for(config), chance, soft),
-        feedback=feedback,
+        trap_accounts=feedback.trap_accounts,
         planner=planner,
-        requeue=requeue,
+        settler=settler,
         clock=clock,
         limits=VisitLimits(
             max_redirects=config.fetch.max_redirects,
@@ -457,4 +467,5 @@ def _assemble(
     return Crawl(
         directory, engine, frontier, visitor, store, loader, fetcher, resolver, large_pages, journal, audit, counters,
         clock, admission, hosts, scope_seeds, controls, host_contexts, reads, bodies,
+        lambda now: recrawl_report(reading.connection, now),
     )  # fmt: skip

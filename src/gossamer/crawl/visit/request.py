@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from gossamer.clock import Clock
 from gossamer.config.hosts import HostSettingsTable, Wants
 from gossamer.crawl.counters import Counters
+from gossamer.crawl.observers import NullObserver
 from gossamer.crawl.visit.host_context import HostContext
 from gossamer.fetch.dns.address_choice import UNREACHABLE_FAILURES, AddressChoice
 from gossamer.fetch.dns.cache import Addresses, StoredAnswer
@@ -15,7 +16,7 @@ from gossamer.fetch.http.proxies import Proxies
 from gossamer.fetch.ports import Fetcher, Request
 from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.politeness import Contact, PolitenessPolicy, gap_after
-from gossamer.model.batch import HostClock
+from gossamer.model.batch import Batch, Committed, HostClock
 from gossamer.model.outcome import Failed, Failure, FetchOutcome
 from gossamer.model.task import Visit
 from gossamer.model.units import HostId, HostKey, Instant, Origin, Seconds, Url
@@ -41,7 +42,7 @@ class Route(NamedTuple):
     address: str
 
 
-class Requester:
+class Requester(NullObserver):
     """Sends requests. Owns what is in flight: `open`, by host, as the journal must know it."""
 
     def __init__(
@@ -78,6 +79,13 @@ class Requester:
     def proxy_failing(self) -> bool:
         """Whether visits wait for a proxy."""
         return self._proxies.failing
+
+    def before_commit(self, batch: Batch, now: Instant) -> None:
+        """Every contact that has ended is in the batch; the next part of the journal begins with those in flight."""
+        self._journal.turn_over([(host_id, *contact) for host_id, contact in self.open.items()])
+
+    def committed(self, committed: Committed) -> None:
+        self._journal.forget()
 
     # --- where to ------------------------------------------------------------------------------------
 

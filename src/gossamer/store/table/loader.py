@@ -1,67 +1,56 @@
-"""Reads what the frontier asks for. Every query follows an index; none looks at more rows than it returns."""
+"""Reads what the frontier asks for. Every query follows an index and looks at no more rows than it returns."""
 
-import json
 import math
-import sqlite3
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
-from gossamer.backends.sqlite import outbox
-from gossamer.backends.sqlite.database import connect, named_queries, translated
-from gossamer.backends.sqlite.reports import RecrawlReport, recrawl_report
+from gossamer.errors import StoreFailed
 from gossamer.model.batch import RobotsRecord
 from gossamer.model.facts import DomainFacts
-from gossamer.model.loads import FrontLoaded, FrontWanted, HostLoaded, HostWanted, Loaded, LoadRequest, SitemapFacts
+from gossamer.model.loads import FrontLoaded, FrontRequest, HostLoaded, HostRequest, Loaded, LoadRequest, SitemapFacts
 from gossamer.model.partition import OutboxUrl
 from gossamer.model.states import UrlState
 from gossamer.model.task import HostRecord, PreviousVisit, Task
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant
+from gossamer.store.ports import Database
+from gossamer.store.table import outbox
 
 _MOST_NAMES = 16  # hosts whose robots.txt names one sitemap; more are a crowd, not a site
 _PLACE = Task._fields.index("place")
 
 
-class SqliteLoader:
-    """A reading connection. Used from one thread at a time."""
+class TableLoader:
+    """Reads the task table (`TaskSource`) through a connection of its own. Used from one thread at a time."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._sql = named_queries("queries.sql")
-        self._db = connect(path, cache_kib=16_384)
-        self._db.execute("PRAGMA query_only = ON")
+    def __init__(self, db: Database) -> None:
+        self._db = db
 
     def close(self) -> None:
         self._db.close()
 
     def load(self, order: LoadRequest) -> Loaded:
-        """Everything as of one commit, whose number is told."""
-        try:
-            self._db.execute("BEGIN")
-            try:
-                number = self._db.execute(self._sql["counter"], ("commits",)).fetchone()[0]
-                return Loaded(number, [self._front(f) for f in order.fronts], [self._host(h) for h in order.hosts])
-            finally:
-                self._db.execute("COMMIT")
-        except sqlite3.Error as error:
-            raise translated(error, self._path) from error
+        """Everything as of one commit, and its number."""
+        with self._db.snapshot():
+            number = self._db.fetch_value("counter", "commits")
+            return Loaded(number, [self._front(f) for f in order.fronts], [self._host(h) for h in order.hosts])
 
-    def _front(self, wanted: FrontWanted) -> FrontLoaded:
-        entries = self._db.execute(self._sql["front_window"], (wanted.front, *wanted.cursor, wanted.count)).fetchall()
+    def _front(self, wanted: FrontRequest) -> FrontLoaded:
+        entries = self._db.fetch_all("front_window", wanted.front, *wanted.cursor, wanted.count)
         due = sum(1 for entry in entries if entry[0] <= wanted.due_by)
         return FrontLoaded(wanted.front, entries[:due], _next_due(entries, due, 0, wanted.count))
 
-    def _host(self, wanted: HostWanted) -> HostLoaded:
+    def _host(self, wanted: HostRequest) -> HostLoaded:
         record: HostRecord | None = None
         robots: list[RobotsRecord] = []
         if wanted.with_record:
-            number, host, domain_id, visits, links, others, *rest = self._db.execute(
-                self._sql["host_record"], (wanted.host_id,)
-            ).fetchone()
+            row = self._db.fetch_one("host_record", wanted.host_id)
+            if row is None:
+                raise StoreFailed(f"there is no host {wanted.host_id} in the store")
+            number, host, domain_id, visits, links, others, *rest = row
             record = HostRecord(number, host, domain_id, DomainFacts(visits, links, others), *rest)
-            robots = [RobotsRecord(*row) for row in self._db.execute(self._sql["host_robots"], (wanted.host_id,))]
+            robots = [RobotsRecord(*row) for row in self._db.fetch_all("host_robots", wanted.host_id)]
         classes: list[tuple[int, list[Task], float | None]] = []
         for front, cursor, count in wanted.classes:
-            rows = self._db.execute(self._sql["host_queue"], (wanted.host_id, front, *cursor, count)).fetchall()
+            rows = self._db.fetch_all("host_queue", wanted.host_id, front, *cursor, count)
             due = sum(1 for row in rows if row[_PLACE] <= wanted.due_by)
             tasks = self._with_their_past([Task._make(row) for row in rows[:due]])
             classes.append((front, tasks, _next_due(rows, due, _PLACE, count)))
@@ -69,52 +58,46 @@ class SqliteLoader:
 
     def _with_their_past(self, tasks: list[Task]) -> list[Task]:
         """The same; those that were visited before know what came of it. Costs nothing where none was."""
-        again = [task.url_id for task in tasks if task.before is not None]
+        again = [task.url_id for task in tasks if task.previous is not None]
         if not again:
             return tasks
         past = {
             url_id: PreviousVisit(visits, changes, UrlState(state), *rest)
-            for url_id, visits, changes, state, *rest in self._db.execute(self._sql["before"], (json.dumps(again),))
+            for url_id, visits, changes, state, *rest in self._db.fetch_all("before", again)
         }
-        return [task if task.before is None else task._replace(before=past.get(task.url_id)) for task in tasks]
+        return [task if task.previous is None else task._replace(previous=past.get(task.url_id)) for task in tasks]
 
     def find_host(self, host: HostKey) -> HostLoaded | None:
         """A host's record and robots.txt files, if it has a row."""
-        row = self._db.execute(self._sql["host_by_name"], (host,)).fetchone()
-        return None if row is None else self._host(HostWanted(row[0], True, (), Instant(0.0)))
+        row = self._db.fetch_one("host_by_name", host)
+        return None if row is None else self._host(HostRequest(row[0], True, (), Instant(0.0)))
 
     def redirects_to(self, url_id: int, most: int) -> list[Fingerprint]:
         """The URLs whose redirects led to this one, the nearest first."""
-        return [row[0] for row in self._db.execute(self._sql["redirects_to"], (url_id, most)).fetchall()]
+        return [row[0] for row in self._db.fetch_all("redirects_to", url_id, most)]
 
     def sitemap_facts(self, url_id: int, host_id: HostId) -> SitemapFacts:
         """Whose robots.txt names this sitemap, and what the other sitemaps of its host have come to so far."""
-        names = self._db.execute(self._sql["sitemap_names"], (url_id, _MOST_NAMES)).fetchall()
-        listed, files = self._db.execute(self._sql["sitemap_counts"], (host_id, url_id)).fetchone()
+        names = self._db.fetch_all("sitemap_names", url_id, _MOST_NAMES)
+        listed, files = self._db.fetch_one("sitemap_counts", host_id, url_id) or (0, 0)
         return SitemapFacts(tuple(HostKey(name) for (name,) in names), listed, files)
 
     def content_owners(self, digests: list[bytes]) -> list[int | None]:
         """The URL that owns each document, if any does."""
-        sql = self._sql["content_owner"]
-        rows = [self._db.execute(sql, (digest,)).fetchone() for digest in digests]
-        return [None if row is None else int(row[0]) for row in rows]
+        return [self._db.fetch_value("content_owner", digest) for digest in digests]
 
     def latest_originals(self, count: int, chunk: int) -> Iterator[list[tuple[int, bytes]]]:
         """The latest documents that are no near-duplicates (URL, signature), the oldest first."""
-        (last,) = self._db.execute(self._sql["before_originals"], (count,)).fetchone()
-        while rows := self._db.execute(self._sql["originals_after"], (last, chunk)).fetchall():
+        last = self._db.fetch_value("before_originals", count)
+        while rows := self._db.fetch_all("originals_after", last, chunk):
             last = rows[-1][0]
             yield [(url_id, signature) for _, url_id, signature in rows]
 
     def resting_addresses(self, now: Instant) -> list[tuple[str, Instant]]:
-        return self._db.execute(self._sql["resting_addresses"], (now,)).fetchall()
+        return self._db.fetch_all("resting_addresses", now)
 
     def suffix_visits(self) -> dict[int, int]:
-        return dict(self._db.execute(self._sql["suffix_visits"]).fetchall())
-
-    def recrawl_report(self, now: Instant) -> RecrawlReport:
-        """How fresh the copies are, by a sample of them."""
-        return recrawl_report(self._db, now)
+        return dict(self._db.fetch_all("suffix_visits"))
 
     def outgoing(self, part: int, after: int, most: int) -> list[OutboxUrl]:
         """The first URLs behind a number that wait for another part of the crawl."""
@@ -124,19 +107,19 @@ class SqliteLoader:
         return outbox.any_outbox_urls(self._db)
 
     def counters(self) -> dict[str, int]:
-        return dict(self._db.execute(self._sql["counters"]).fetchall())
+        return dict(self._db.fetch_all("counters"))
 
     def fingerprints(self, chunk: int = 50_000) -> Iterator[list[int]]:
         """Every known fingerprint, a chunk at a time."""
         last = 0
-        while rows := self._db.execute(self._sql["fingerprints_after"], (last, chunk)).fetchall():
+        while rows := self._db.fetch_all("fingerprints_after", last, chunk):
             last = rows[-1][0]
             yield [fingerprint for _, fingerprint in rows]
 
     def digests(self, chunk: int = 50_000) -> Iterator[list[bytes]]:
         """Every known document digest, a chunk at a time."""
         last = b""
-        while rows := self._db.execute(self._sql["digests_after"], (last, chunk)).fetchall():
+        while rows := self._db.fetch_all("digests_after", last, chunk):
             last = rows[-1][0]
             yield [digest for (digest,) in rows]
 

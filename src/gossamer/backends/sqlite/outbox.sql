@@ -1,4 +1,4 @@
--- What goes from one part of a crawl to another, and comes from there (parting.py).
+-- URLs that go from one worker to another.
 
 -- name: known_elsewhere
 WITH asked (fingerprint) AS (VALUES (/*rows*/)(?)(/*rows*/))

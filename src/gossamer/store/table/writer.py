@@ -1,48 +1,51 @@
 """Commits a batch: rows and records in one transaction. Hot: benchmarks/bench_store.py.
 
-Used from one thread. The order within a transaction matters: records go to the WARC file and are flushed before
-the commit that names them, so a crash in between leaves bytes beyond the committed length, which are cut off on start.
-URLs enter before links are counted, so that the links that lead to them count.
+Used from one thread. The order within a transaction matters. Records go to the archive and are flushed before the
+commit that names them, so a crash in between leaves bytes beyond the committed length, which are cut off at the next
+start. URLs are added before links are counted, so that the links that lead to them count.
 
-The captures that duplicates and unchanged pages refer to.
+`Originals` finds the captures that duplicates and unchanged pages refer to.
 """
 
-import json
 import math
-import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-from gossamer.backends.sqlite.database import named_queries, open_for_writing, read_rows, translated, write_rows
-from gossamer.backends.sqlite.host_rows import DomainOf, HostRows, bring_forward, retire, save_sitemaps
-from gossamer.backends.sqlite.link_counts import TARGETS_AT_ONCE, FirstLink, LinkCounts
-from gossamer.backends.sqlite.metadata import save_learned
-from gossamer.backends.sqlite.operator import carry_out
-from gossamer.backends.sqlite.outbox import Outbox
-from gossamer.backends.sqlite.requeue import RequeueResult, next_due, requeue_due
 from gossamer.clock import Clock
 from gossamer.errors import StoreFailed
 from gossamer.model.batch import Batch, Committed, Touched
 from gossamer.model.facts import BIRTH_CREDIT, UrlFacts
-from gossamer.model.partition import WorkerShare
 from gossamer.model.requeue import RequeueOrder
 from gossamer.model.settlement import Capture, Original, Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate
 from gossamer.model.units import HostId, Instant, Url
-from gossamer.store.ports import CaptureFiles, Location, PlanAnew, Prioritiser, WhenDue, WhenReported
+from gossamer.store.ports import (
+    CaptureFiles,
+    Database,
+    Location,
+    PartitionOwner,
+    PlanAnew,
+    Prioritiser,
+    WhenDue,
+    WhenReported,
+)
+from gossamer.store.table.bulk_changes import carry_out
+from gossamer.store.table.hosts import DomainOf, HostRows, bring_forward, retire, save_sitemaps
+from gossamer.store.table.link_counts import TARGETS_AT_ONCE, FirstLink, LinkCounts
+from gossamer.store.table.metadata import save_learned
+from gossamer.store.table.outbox import Outbox
+from gossamer.store.table.requeue import RequeueResult, next_due, requeue_due
 
 
 class Originals:
     """Finds the first capture of a document: among the settlements of this commit, then in the database."""
 
-    def __init__(self, db: sqlite3.Connection, sql: Mapping[str, str], settlements: Sequence[Settlement]) -> None:
+    def __init__(self, db: Database, settlements: Sequence[Settlement]) -> None:
         self._db = db
-        self._sql = sql
         self._settlements = settlements
         self._fresh: dict[bytes, Original] | None = None  # made when it is asked for: few commits have duplicates
 
@@ -59,13 +62,13 @@ class Originals:
                 if s.state is UrlState.STORED and s.digest is not None and s.capture is not None
             }
         # What the database has is older, and so it is the owner.
-        row = self._db.execute(self._sql["original_of_content"], (digest,)).fetchone()
+        row = self._db.fetch_one("original_of_content", digest)
         return _original(row) or self._fresh.get(digest)
 
 
-def original_of(db: sqlite3.Connection, sql: Mapping[str, str], url_id: int) -> Original | None:
+def original_of(db: Database, url_id: int) -> Original | None:
     """What a page that did not change refers to: the capture that has its document."""
-    return _original(db.execute(sql["original_of_url"], (url_id,)).fetchone())
+    return _original(db.fetch_one("original_of_url", url_id))
 
 
 def _original(row: tuple[str, float, bytes] | None) -> Original | None:
@@ -75,12 +78,13 @@ def _original(row: tuple[str, float, bytes] | None) -> Original | None:
 _Touched = dict[tuple[HostId, int], float]  # host and front queue -> the first place that was added
 
 
-class SqliteWriter:
-    """The one writer of a crawl's database. The queue must stand under the ordering of `prioritiser` (`reordering`)."""
+class TableWriter:
+    """The only writer of a crawl's tables (`BatchWriter`). The queue must be in the order of `prioritiser`
+    (`priorities.reorder`)."""
 
     def __init__(
         self,
-        path: Path,
+        db: Database,
         captures: CaptureFiles,
         domain_of: DomainOf,
         prioritiser: Prioritiser,
@@ -89,31 +93,34 @@ class SqliteWriter:
         targets_at_once: int = TARGETS_AT_ONCE,
         when_reported: WhenReported = lambda page: page.modified,
         when_due: WhenDue = lambda page, before, now: None,
-        part: WorkerShare | None = None,
+        part: PartitionOwner | None = None,
         plan_anew: PlanAnew = lambda page: None,
     ) -> None:
-        self._path = path
+        """Takes over the database, and closes it if it cannot begin. Raises StoreFailed."""
+        self._db = db
         self._captures = captures
         self._prioritiser = prioritiser
         self._clock = clock
         self._when_reported, self._when_due, self._plan_anew = when_reported, when_due, plan_anew
-        self._sql = named_queries("queries.sql")
-        self._db = open_for_writing(path)
-        self._hosts = HostRows(self._db, self._sql, domain_of)
-        self._links = LinkCounts(self._db, self._sql, self._hosts, prioritiser, clock, targets_at_once)
-        self._parting = None if part is None else Outbox(self._db, part, lambda host: domain_of(host)[1])
-        self._warc_ids = {name: number for number, name, _ in self._db.execute(self._sql["warc_files"])}
-        self._number: int = self._db.execute(self._sql["counter"], ("commits",)).fetchone()[0]
-        # Ids are given out in order and never again: a known URL and a transaction that is rolled back leave gaps.
-        self._next_id: int = 1 + self._db.execute(self._sql["last_url"]).fetchone()[0]
-        # Stamps never fall, so a reader that remembers how far it has read misses nothing that is added later.
-        newest = self._db.execute(self._sql["newest_place"], (1 if prioritiser.by_score else 0, clock.now()))
-        self._stamp: float = newest.fetchone()[0]
+        self._hosts = HostRows(db, domain_of)
+        self._parting = None if part is None else Outbox(db, part, lambda host: domain_of(host)[1])
         try:
+            self._links = LinkCounts(db, self._hosts, prioritiser, clock, targets_at_once)
+            self._read_counters()
             self._catch_up()
         except BaseException:
-            self._db.close()
+            db.close()
             raise
+
+    def _read_counters(self) -> None:
+        db = self._db
+        self._warc_ids = {name: number for number, name, _ in db.fetch_all("warc_files")}
+        self._number: int = db.fetch_value("counter", "commits")
+        # Ids are given out in order and never again: a known URL and a transaction that is rolled back leave gaps.
+        self._next_id: int = 1 + db.fetch_value("last_url")
+        # Stamps never fall, so a reader that remembers how far it has read misses nothing that is added later.
+        lowest = 1 if self._prioritiser.by_score else 0
+        self._stamp: float = db.fetch_value("newest_place", lowest, self._clock.now())
 
     def _catch_up(self) -> None:
         """Count the links that a crash left uncounted."""
@@ -144,7 +151,7 @@ class SqliteWriter:
                 self._parting.delivered(batch.delivered)
             new_urls = self._add_urls(candidates, self._links.to_be_counted(batch.links), touched, now)
             new_seeds = self._new_seeds(before) if batch.seeds else frozenset()
-            save_sitemaps(self._db, self._sql, self._hosts, batch)
+            save_sitemaps(self._db, self._hosts, batch)
             reported = self._bring_forward(batch, counts)
             new_hosts = self._hosts.made - hosts_before
             counts["discovered"] += new_urls
@@ -155,20 +162,20 @@ class SqliteWriter:
             self._update_hosts(batch)
             ordered: Counter[str] = Counter()
             forgiven = set()
-            for order in batch.orders:
+            for order in batch.bulk_changes:
                 for entry in carry_out(self._db, order, self._prioritiser.standing, Instant(stamp), ordered):
                     forgiven.add(entry[0])
                     _touch(touched, *entry)
             counts.update(ordered)
             news = self._links.take(batch.links, stamp)
-            again, next_date = self._again(batch.again, touched)
+            again, next_date = self._again(batch.requeue, touched)
             self._enter_fronts(touched)
             by_score, touch = self._prioritiser.by_score, partial(_touch, touched)
-            retire(self._db, self._sql, batch.retired, stamp, touch, by_score=by_score)
-            write_rows(self._db, self._sql["count"], [(name, n) for name, n in counts.items() if n])
-            self._db.executemany(self._sql["set_fact"], list(batch.facts.items()))
+            retire(self._db, batch.retired, stamp, touch, by_score=by_score)
+            self._db.write_rows("count", [(name, n) for name, n in counts.items() if n])
+            self._db.write_rows("set_fact", list(batch.facts.items()))
             for name, length in self._captures.flush().items():
-                self._db.execute(self._sql["commit_warc"], (self._warc_id(name), name, length))
+                self._db.execute("commit_warc", self._warc_id(name), name, length)
         self._captures.committed()
         self._number += 1
         return Committed(
@@ -182,18 +189,18 @@ class SqliteWriter:
             new_hosts=new_hosts,
             written_bytes=written,
             seconds=self._clock.monotonic() - began,
-            ordered=ordered,
-            forgiven=frozenset(forgiven),
+            bulk_counts=ordered,
+            restored_hosts=frozenset(forgiven),
             new_seeds=new_seeds,
-            again=again.states,
-            next_again=next_date,
-            again_at=again.hosts,
-            put_off=again.put_off,
-            left_out=again.left_out,
-            again_to=again.to,
-            walked_to=again.walked_to,
+            requeued=again.states,
+            next_due=next_date,
+            requeued_by_host=again.hosts,
+            postponed=again.postponed,
+            skipped=again.skipped,
+            requeued_to=again.to,
+            replanned_to=again.replanned_to,
             reported=reported,
-            put_out=put_out,
+            outboxed=put_out,
         )
 
     def _next_stamp(self, now: Instant) -> float:
@@ -202,30 +209,21 @@ class SqliteWriter:
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        """All of the block or nothing of it. The driver's errors come out as ours."""
+        """All of the block or nothing of it, in the tables, in the archive and in what is remembered of them."""
         try:
-            self._db.execute("BEGIN IMMEDIATE")
-            yield
-            self._db.execute("COMMIT")
-        except sqlite3.Error as error:
-            self._roll_back()
-            raise translated(error, self._path) from error
+            with self._db.transaction():
+                yield
         except BaseException:
-            self._roll_back()
+            self._hosts.forget()  # rows made in the transaction were never committed
+            with suppress(StoreFailed):
+                self._links.look()
+            self._captures.roll_back()
             raise
-
-    def _roll_back(self) -> None:
-        with suppress(sqlite3.Error):
-            self._db.execute("ROLLBACK")
-        self._hosts.forget()  # rows made in the transaction were never committed
-        with suppress(sqlite3.Error):
-            self._links.look()
-        self._captures.roll_back()
 
     # --- the parts of a transaction ---------------------------------------------------------------
 
     def _add_seeds(self, batch: Batch, now: Instant) -> None:
-        self._db.executemany(self._sql["add_seed"], [(s.url, s.text, s.where, now) for s in batch.seeds])
+        self._db.write_rows("add_seed", [(s.url, s.text, s.where, now) for s in batch.seeds])
 
     def _add_urls(
         self, candidates: list[Candidate], linking: Mapping[int, FirstLink], touched: _Touched, now: Instant
@@ -258,14 +256,13 @@ class SqliteWriter:
             ))  # fmt: skip
             url_id += 1
         self._next_id = url_id
-        new = write_rows(self._db, self._sql["add_url"], rows)
+        new = self._db.write_rows("add_url", rows)
         if new < len(rows):
-            ids = self._db.execute(self._sql["urls_since"], (first,)).fetchone()[0]
-            rows = [rows[new_id - first] for new_id in json.loads(ids)]
+            rows = [rows[new_id - first] for new_id in self._db.fetch_column("urls_since", first)]
         for row in rows:
             _touch(touched, row[1], row[5], row[7])
         of_hosts = Counter([row[1] for row in rows])
-        write_rows(self._db, self._sql["count_new"], [(host_id, n, n) for host_id, n in of_hosts.items()])
+        self._db.write_rows("count_new", [(host_id, n, n) for host_id, n in of_hosts.items()])
         if self._parting is not None:
             pages = [(row[0], candidates[row[0] - first].page) for row in rows]
             self._parting.brought([(url_id, page) for url_id, page in pages if page is not None])
@@ -273,7 +270,7 @@ class SqliteWriter:
 
     def _new_seeds(self, since: int) -> frozenset[Url]:
         """The seeds among the URLs that have entered."""
-        return frozenset(Url(url) for (url,) in self._db.execute(self._sql["seeds_since"], (since,)))
+        return frozenset(Url(url) for (url,) in self._db.fetch_all("seeds_since", since))
 
     def _settle(self, settlements: list[Settlement], counts: Counter[str], touched: _Touched) -> int:
         updates, moves, failures, contents, captures = [], [], [], [], []
@@ -281,14 +278,14 @@ class SqliteWriter:
         kept: list[tuple[object, ...]] = []
         tries: list[tuple[object, ...]] = []  # answered, but in vain
         written = 0
-        originals = Originals(self._db, self._sql, settlements)
+        originals = Originals(self._db, settlements)
         queued, stored, duplicate, dead = UrlState.QUEUED, UrlState.STORED, UrlState.DUPLICATE, UrlState.DEAD
         fronts = self._fronts_of([s for s in settlements if s.state is queued])
         for s in settlements:
             at: Location | None = None
             warc_id: int | None = None
             # Named once: a field of a named tuple costs as much as ten variables, and a page has sixty uses of these.
-            url_id, state, was, capture, unchanged = s.url_id, s.state, s.was, s.capture, s.kept
+            url_id, state, was, capture, unchanged = s.url_id, s.state, s.previous_state, s.capture, s.kept
             if capture is not None and unchanged:
                 capture = self._unchanged(capture, url_id)
             elif capture is not None and state is duplicate:
@@ -311,7 +308,20 @@ class SqliteWriter:
             answered = status is not None
             learnt = digest if answered and not unchanged and not s.noise else None
             updates.append(
-                (state, available_at, front, place, s.tries, reason, answered, learnt, s.planned, s.one, s.two, url_id)
+                (
+                    state,
+                    available_at,
+                    front,
+                    place,
+                    s.tries,
+                    reason,
+                    answered,
+                    learnt,
+                    s.planned_gap,
+                    s.rate_shape,
+                    s.rate_span,
+                    url_id,
+                )
             )
             moves.append((state, answered, url_id))
             if state is not was:
@@ -333,16 +343,16 @@ class SqliteWriter:
                 contents.append((digest, url_id, warc_id, at.offset if at else None))
             if reason is not None and not (unchanged and answered):
                 failures.append((url_id, s.at, reason, status, s.detail))
-        db, sql = self._db, self._sql
-        write_rows(db, sql["count_moves"], moves)  # compares with what the URLs were, so it comes first
-        write_rows(db, sql["settle_url"], updates)  # looks at the visit before this one, so it comes first
-        write_rows(db, sql["record_visit"], visits)
-        write_rows(db, sql["record_try"], tries)
-        write_rows(db, sql["keep_visit"], kept)
-        write_rows(db, sql["record_long_link"], [(s.url_id, *link) for s in settlements for link in s.long_links])
-        write_rows(db, sql["record_failure"], failures)
-        write_rows(db, sql["record_capture"], captures)
-        write_rows(db, sql["own_content"], contents)
+        db = self._db
+        db.write_rows("count_moves", moves)  # compares with what the URLs were, so it comes first
+        db.write_rows("settle_url", updates)  # looks at the visit before this one, so it comes first
+        db.write_rows("record_visit", visits)
+        db.write_rows("record_try", tries)
+        db.write_rows("keep_visit", kept)
+        db.write_rows("record_long_link", [(s.url_id, *link) for s in settlements for link in s.long_links])
+        db.write_rows("record_failure", failures)
+        db.write_rows("record_capture", captures)
+        db.write_rows("own_content", contents)
         self._sign(settlements)
         return written
 
@@ -355,12 +365,12 @@ class SqliteWriter:
                 signed.append((s.url_id, s.signature, s.near_duplicate_of, s.distance))
             elif s.state is UrlState.STORED and not s.kept:
                 unsigned.append((s.url_id,))
-        write_rows(self._db, self._sql["save_signature"], signed)
-        write_rows(self._db, self._sql["delete_signature"], unsigned)
+        self._db.write_rows("save_signature", signed)
+        self._db.write_rows("delete_signature", unsigned)
 
     def _unchanged(self, capture: Capture, url_id: int) -> Capture | None:
         """The capture of a page that is what it was; None if nobody noted when that was captured."""
-        original = original_of(self._db, self._sql, url_id)
+        original = original_of(self._db, url_id)
         if original is None:
             return None
         digest = original.payload_digest if capture.response.status == 304 else capture.payload_digest
@@ -370,40 +380,40 @@ class SqliteWriter:
         """The front queues of URLs that may have moved while they were out."""
         if not self._prioritiser.moved_by_links:
             return {}
-        rows: list[Any] = read_rows(self._db, self._sql["fronts_of"], [(s.url_id,) for s in settlements])
+        rows: list[Any] = self._db.read_rows("fronts_of", [(s.url_id,) for s in settlements])
         return dict(rows)
 
     def _update_hosts(self, batch: Batch) -> None:
-        db, sql = self._db, self._sql
+        db = self._db
         clocks = [(*clock[1:], host_id) for host_id, clock in batch.hosts.items()]
-        write_rows(db, sql["set_host_clock"], clocks)
-        accesses = [(n, domain) for domain, n in batch.accesses.items()]
-        write_rows(db, sql["count_accesses"], accesses)
-        write_rows(db, sql["count_suffix_visits"], accesses)
+        db.write_rows("set_host_clock", clocks)
+        accesses = [(n, domain) for domain, n in batch.page_requests.items()]
+        db.write_rows("count_accesses", accesses)
+        db.write_rows("count_suffix_visits", accesses)
         if batch.robots:
-            db.executemany(sql["save_robots"], batch.robots)
-        save_learned(db, sql, batch, self._stamp)
-        write_rows(db, sql["save_changing"], [(text, host_id) for host_id, text in batch.changing.items()])
+            db.write_rows("save_robots", batch.robots)
+        save_learned(db, batch, self._stamp)
+        db.write_rows("save_changing", [(text, host_id) for host_id, text in batch.change_histories.items()])
 
     def _enter_fronts(self, touched: _Touched) -> None:
         rows = [(host_id, front, place) for (host_id, front), place in touched.items()]
-        write_rows(self._db, self._sql["enter_front"], rows)
+        self._db.write_rows("enter_front", rows)
 
     def _again(self, order: RequeueOrder | None, touched: _Touched) -> tuple[RequeueResult, float | None]:
         if order is None:
             return RequeueResult(), None
-        db, sql, touch = self._db, self._sql, partial(_touch, touched)
+        db, touch = self._db, partial(_touch, touched)
         found = requeue_due(
-            *(db, sql, self._prioritiser, order, self._stamp, touch),
+            *(db, self._prioritiser, order, self._stamp, touch),
             when_due=self._when_due,
             plan_anew=self._plan_anew,
         )
-        return found, next_due(self._db, self._sql, order)
+        return found, next_due(self._db, order)
 
     def _bring_forward(self, batch: Batch, counts: Counter[str]) -> int:
         if not batch.hints:
             return 0
-        found = bring_forward(self._db, self._sql, self._hosts, batch, self._when_reported, self._stamp)
+        found = bring_forward(self._db, self._hosts, batch, self._when_reported, self._stamp)
         counts["reported"] += found
         return found
 
@@ -411,10 +421,10 @@ class SqliteWriter:
         """Queue the missing URLs whose date has come, the oldest first. Returns how many."""
         stamp = self._next_stamp(now)
         touched: _Touched = {}
-        order = RequeueOrder(now, most, missing=True)
+        order = RequeueOrder(now, most, include_missing=True)
         touch = partial(_touch, touched)
         with self._transaction():
-            found = requeue_due(self._db, self._sql, self._prioritiser, order, stamp, touch, scheduled=False)
+            found = requeue_due(self._db, self._prioritiser, order, stamp, touch, scheduled=False)
             self._enter_fronts(touched)
         return sum(n for _, n in found.states)
 

@@ -1,6 +1,6 @@
--- What orders ask for and change. Those that read look at a window of URLs at a time.
+-- Bulk changes of URLs. The statements that read look at a window of URLs at a time.
 
--- name: url
+-- name: url_in_state
 SELECT reason, host_id, id, url, depth, links, links_from_others, credit, visits, changes, modified
 FROM urls WHERE id = ? AND state = ?
 
@@ -16,11 +16,11 @@ UPDATE urls SET state = ?, available_at = NULL, reason = ? WHERE id = ?
 
 -- name: excluded
 SELECT u.id, u.url, h.host, u.depth, u.sitemap FROM urls u JOIN hosts h ON h.id = u.host_id
-WHERE u.id > ? AND u.id <= ? AND u.state = 6 AND u.reason IN (/*reasons*/) ORDER BY u.id
+WHERE u.id > ? AND u.id <= ? AND u.state = 6 AND u.reason IN (SELECT value FROM json_each(?)) ORDER BY u.id
 
 -- name: excluded_of_host
 SELECT u.id, u.url, h.host, u.depth, u.sitemap FROM urls u JOIN hosts h ON h.id = u.host_id
-WHERE u.host_id = ? AND u.id > ? AND u.id <= ? AND u.state = 6 AND u.reason IN (/*reasons*/) ORDER BY u.id
+WHERE u.host_id = ? AND u.id > ? AND u.id <= ? AND u.state = 6 AND u.reason IN (SELECT value FROM json_each(?)) ORDER BY u.id
 
 -- What a rule about traps has kept out; follows the index of excluded URLs.
 -- name: hosts_with_cuts
@@ -29,3 +29,7 @@ WHERE EXISTS (SELECT 1 FROM urls u WHERE u.state = 6 AND u.host_id = h.id AND u.
 
 -- name: cut_urls
 SELECT id FROM urls WHERE state = 6 AND host_id = ? AND reason >= 'trap:' AND reason < 'trap;' LIMIT ?
+
+-- name: dead_ids
+SELECT id FROM urls WHERE state = 7 AND id > ?1 AND (?2 IS NULL OR host_id = ?2) AND (?3 IS NULL OR reason = ?3)
+ORDER BY id LIMIT ?4

@@ -6,19 +6,16 @@ What sitemaps say of URLs, and who vouches for them: rows of the writer's transa
 Which rows hosts, domains and public suffixes have. Hot: every candidate and every link asks.
 """
 
-import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
-from gossamer.backends.sqlite.database import read_rows, write_rows
 from gossamer.model.batch import Batch, RetiredHost
 from gossamer.model.requeue import ReportedChange
 from gossamer.model.units import Domain, HostId, HostKey
-from gossamer.store.ports import WhenReported
+from gossamer.store.ports import Database, WhenReported
 
 
 def retire(
-    db: sqlite3.Connection,
-    sql: Mapping[str, str],
+    db: Database,
     retired: Sequence[RetiredHost],
     stamp: float,
     touch: Callable[[HostId, int, float], None],
@@ -29,8 +26,8 @@ def retire(
     good as the best of them. What is due now queues up at the end, beyond every reader's cursor. The host's clock is
     kept apart from its entries, which a new URL may bring forward."""
     for host_id, not_before in retired:
-        truth = db.execute(sql["front_truth"], (host_id,)).fetchall()
-        db.execute(sql["leave_fronts"], (host_id,))
+        truth = db.fetch_all("front_truth", host_id)
+        db.execute("leave_fronts", host_id)
         rests = not_before > stamp
         entries = []
         for front, place in truth:
@@ -38,11 +35,11 @@ def retire(
                 entries.append((host_id, front, place))
             else:  # by score, a host that rests waits for its date, like a URL that does
                 entries.append((host_id, 1 if by_score else front, max(place, stamp, not_before)))
-        write_rows(db, sql["enter_front"], entries)
+        db.write_rows("enter_front", entries)
         for entry in entries:
             touch(*entry)
         if rests:
-            db.execute(sql["rest_host"], (not_before, host_id))
+            db.execute("rest_host", not_before, host_id)
 
 
 _HOSTS_REMEMBERED = 100_000
@@ -54,9 +51,8 @@ DomainOf = Callable[[HostKey], tuple[Domain, int, str]]
 class HostRows:
     """Finds the rows, and makes those of hosts that are to have URLs. Remembers what it found."""
 
-    def __init__(self, db: sqlite3.Connection, sql: Mapping[str, str], domain_of: DomainOf) -> None:
+    def __init__(self, db: Database, domain_of: DomainOf) -> None:
         self._db = db
-        self._sql = sql
         self._domain_of = domain_of
         self._hosts: dict[HostKey, tuple[HostId, int]] = {}  # host -> its row and its domain's
         self._domains: dict[HostKey, int] = {}  # host -> its domain's row, 0 if there is none
@@ -96,7 +92,7 @@ class HostRows:
         return [known[host] for host in hosts]
 
     def _find(self, host: HostKey) -> tuple[HostId, int] | None:
-        row: tuple[HostId, int] | None = self._db.execute(self._sql["host_by_name"], (host,)).fetchone()
+        row: tuple[HostId, int] | None = self._db.fetch_one("host_by_name", host)
         return row
 
     def _domain_row(self, host: HostKey) -> int:
@@ -104,39 +100,38 @@ class HostRows:
         if found is not None:
             return found[1]
         domain = self._domain_of(host)[0]  # known by another of its hosts?
-        row = self._db.execute(self._sql["domain_by_name"], (domain,)).fetchone()
+        row = self._db.fetch_one("domain_by_name", domain)
         if row is not None:
             return int(row[0])
         self._strangers.setdefault(domain, []).append(host)
         return 0
 
     def _make(self, host: HostKey) -> tuple[HostId, int]:
-        db, sql = self._db, self._sql
+        db = self._db
         domain, partition, suffix = self._domain_of(host)
-        found = db.execute(sql["domain_by_name"], (domain,)).fetchone()
+        found = db.fetch_one("domain_by_name", domain)
         if found is None:
-            made = db.execute(sql["add_domain"], (domain, partition, self._suffix_row(suffix)))
-            domain_id = int(made.lastrowid or 0)
+            domain_id = db.insert("add_domain", domain, partition, self._suffix_row(suffix))
             for stranger in self._strangers.pop(domain, ()):
                 self._domains.pop(stranger, None)
         else:
             domain_id = found[0]
         self.made += 1
-        return HostId(int(db.execute(sql["add_host"], (host, domain_id)).lastrowid or 0)), domain_id
+        return HostId(db.insert("add_host", host, domain_id)), domain_id
 
     def _suffix_row(self, suffix: str) -> int:
         known = self._suffixes.get(suffix)
         if known is None:
-            row = self._db.execute(self._sql["suffix_by_name"], (suffix,)).fetchone()
+            row = self._db.fetch_one("suffix_by_name", suffix)
             if row is None:
-                known = int(self._db.execute(self._sql["add_suffix"], (suffix,)).lastrowid or 0)
+                known = self._db.insert("add_suffix", suffix)
             else:
                 known = int(row[0])
             self._suffixes[suffix] = known
         return known
 
 
-def save_sitemaps(db: sqlite3.Connection, sql: Mapping[str, str], hosts: HostRows, batch: Batch) -> None:
+def save_sitemaps(db: Database, hosts: HostRows, batch: Batch) -> None:
     """After the URLs of the batch have entered: what is said of them is said of rows that are there. Of a URL without
     a row nothing is kept."""
     if batch.hints:
@@ -144,23 +139,22 @@ def save_sitemaps(db: sqlite3.Connection, sql: Mapping[str, str], hosts: HostRow
             (hosts.ids_of(hint.host)[1], hint.fingerprint, hint.listed_in, hint.changefreq, hint.priority)
             for hint in batch.hints
         ]
-        write_rows(db, sql["save_hints"], rows)
+        db.write_rows("save_hints", rows)
         dated = [
             (hosts.ids_of(hint.host)[1], hint.fingerprint, hint.modified)
             for hint in batch.hints
             if hint.modified is not None
         ]
-        write_rows(db, sql["save_modified"], dated)
+        db.write_rows("save_modified", dated)
     if batch.sitemap_names:
         named = [(hosts.ids_of(n.host)[1], n.fingerprint, n.named_by) for n in batch.sitemap_names]
-        write_rows(db, sql["name_sitemaps"], named)
+        db.write_rows("name_sitemaps", named)
     if batch.sitemaps:
-        write_rows(db, sql["save_sitemaps"], batch.sitemaps)
+        db.write_rows("save_sitemaps", batch.sitemaps)
 
 
 def bring_forward(
-    db: sqlite3.Connection,
-    sql: Mapping[str, str],
+    db: Database,
     hosts: HostRows,
     batch: Batch,
     when: WhenReported,
@@ -168,15 +162,15 @@ def bring_forward(
 ) -> int:
     """Pages that trusted lists say have changed since our visit are due when `when` says. Returns how many."""
     told = [
-        (hosts.ids_of(hint.host)[1], hint.fingerprint, hint.modified, hint.believed)
+        (hosts.ids_of(hint.host)[1], hint.fingerprint, hint.modified, hint.trusted)
         for hint in batch.hints
-        if hint.believed is not False and hint.modified is not None and hint.modified <= stamp
+        if hint.trusted is not False and hint.modified is not None and hint.modified <= stamp
     ]
     rows = []
-    for planned, *row in read_rows(db, sql["reported"], told, stamp):
+    for planned, *row in db.read_rows("reported", told, stamp):
         page = ReportedChange(*row)
         date = when(page)
         if date is not None and date < planned:
             rows.append((date, page.url_id))
-    write_rows(db, sql["bring_forward"], rows)
+    db.write_rows("bring_forward", rows)
     return len(rows)

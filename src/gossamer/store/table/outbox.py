@@ -1,16 +1,15 @@
-"""What one part of a crawl finds for the others: kept with the page that it was found on, until its owner has it.
+"""URLs that one worker finds and another owns: kept with the page they were found on until the owner has them.
 
-Within the writer's transactions. A URL is put out once: its fingerprint stays. To hand it over twice would do no harm,
-since its owner knows it then; to lose it would.
+Part of the writer's transactions. A URL enters the outbox once, because its fingerprint stays. Delivering it twice
+would do no harm, since its owner knows it then; losing it would.
 """
 
-import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 
-from gossamer.backends.sqlite.database import named_queries, read_rows, write_rows
-from gossamer.model.partition import OutboxUrl, WorkerShare
+from gossamer.model.partition import OutboxUrl
 from gossamer.model.task import Candidate, Via
 from gossamer.model.units import HostKey
+from gossamer.store.ports import Database, PartitionOwner
 
 _HOSTS_REMEMBERED = 100_000
 
@@ -18,11 +17,10 @@ _HOSTS_REMEMBERED = 100_000
 class Outbox:
     """Sorts candidates by owner. Used from the store's thread only."""
 
-    def __init__(self, db: sqlite3.Connection, part: WorkerShare, partition_of: Callable[[HostKey], int]) -> None:
+    def __init__(self, db: Database, part: PartitionOwner, partition_of: Callable[[HostKey], int]) -> None:
         self._db = db
         self._part = part
         self._partition_of = partition_of
-        self._sql = named_queries("parting.sql")
         self._owners: dict[HostKey, int] = {}
 
     def owner_of(self, host: HostKey) -> int:
@@ -41,34 +39,35 @@ class Outbox:
         if len(ours) == len(candidates):
             return candidates, 0
         theirs = {c.fingerprint: (c, o) for c, o in zip(candidates, owners, strict=True) if o != number}
-        for (known,) in read_rows(self._db, self._sql["known_elsewhere"], [(fp,) for fp in theirs]):
+        for (known,) in self._db.read_rows("known_elsewhere", [(fp,) for fp in theirs]):
             del theirs[known]
-        write_rows(self._db, self._sql["know_elsewhere"], [(fp,) for fp in theirs])
+        self._db.write_rows("know_elsewhere", [(fp,) for fp in theirs])
         pages = {c.found_on for c, _ in theirs.values() if c.found_on}
-        urls = dict(read_rows(self._db, self._sql["pages_of"], [(url_id,) for url_id in pages]))
+        found = self._db.read_rows("pages_of", [(url_id,) for url_id in pages])
+        urls: dict[int, str] = dict(found)
         rows = [
             (owner, c.url, c.depth, c.hops, c.via, c.sitemap, c.modified, urls.get(c.found_on))
             for c, owner in theirs.values()
         ]
-        write_rows(self._db, self._sql["put_out"], rows)
+        self._db.write_rows("put_out", rows)
         return ours, len(rows)
 
     def brought(self, pages: Sequence[tuple[int, str]]) -> None:
         """New URLs, and the pages of other parts that they were found on."""
-        write_rows(self._db, self._sql["brought"], pages)
+        self._db.write_rows("brought", pages)
 
     def delivered(self, lots: Mapping[int, int]) -> None:
         """Owners have on record what they were handed: for each, up to which number."""
         for owner, last in lots.items():
-            self._db.execute(self._sql["delivered"], (owner, last))
+            self._db.execute("delivered", owner, last)
 
 
-def outbox_urls(db: sqlite3.Connection, part: int, after: int, most: int) -> list[OutboxUrl]:
+def outbox_urls(db: Database, part: int, after: int, most: int) -> list[OutboxUrl]:
     """The first URLs behind a number that wait for an owner."""
-    rows = db.execute(named_queries("parting.sql")["outbox_window"], (part, after, most)).fetchall()
+    rows = db.fetch_all("outbox_window", part, after, most)
     return [OutboxUrl(number, url, depth, hops, Via(via), *rest) for number, url, depth, hops, via, *rest in rows]
 
 
-def any_outbox_urls(db: sqlite3.Connection) -> bool:
+def any_outbox_urls(db: Database) -> bool:
     """Whether any URL waits for its owner."""
-    return bool(db.execute(named_queries("parting.sql")["any_outgoing"]).fetchone()[0])
+    return bool(db.fetch_value("any_outgoing"))

@@ -4,17 +4,16 @@ Follows the indexes of dates, so it reads no more rows than it queues or puts of
 """
 
 import math
-import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from gossamer.backends.sqlite.database import FACTS, facts_from, read_rows, write_rows
 from gossamer.model.requeue import DueCursor, DueUrl, RequeueOrder
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostId, Instant
-from gossamer.store.ports import PlanAnew, Prioritiser, WhenDue
+from gossamer.store.ports import Database, PlanAnew, Prioritiser, WhenDue
+from gossamer.store.row_formats import FACTS, facts_from
 
 REFRESHING = "refreshing"
 """The counter of queued URLs of which a document is stored."""
@@ -33,15 +32,14 @@ class RequeueResult(NamedTuple):
 
     states: Sequence[tuple[UrlState, int]] = ()  # how many were queued, by the state in which they were
     hosts: Mapping[HostId, int] = MappingProxyType({})  # ... and by host
-    put_off: Sequence[tuple[float | None, float | None]] = ()  # as `Committed` has it, and the next ones
-    left_out: int = 0
+    postponed: Sequence[tuple[float | None, float | None]] = ()  # as `Committed` has it, and the next ones
+    skipped: int = 0
     to: DueCursor | None = None
-    walked_to: DueCursor | None = None
+    replanned_to: DueCursor | None = None
 
 
 def requeue_due(
-    db: sqlite3.Connection,
-    sql: Mapping[str, str],
+    db: Database,
     prioritiser: Prioritiser,
     order: RequeueOrder,
     stamp: float,
@@ -57,24 +55,24 @@ def requeue_due(
     Without `scheduled` only what was missing is looked at.
     """
     if order.after is not None:
-        due = db.execute(sql["due_after"], (*order.after, order.by, order.most)).fetchall()
+        due = db.fetch_all("due_after", *order.after, order.due_by, order.limit)
     else:
-        due = db.execute(sql["due_again"], (order.by, order.most)).fetchall() if scheduled else []
-    if order.missing:
-        due += db.execute(sql["due_missing"], (order.by, order.most - len(due))).fetchall()
-    to = _place(due[-1]) if order.after is not None and len(due) == order.most else None
+        due = db.fetch_all("due_again", order.due_by, order.limit) if scheduled else []
+    if order.include_missing:
+        due += db.fetch_all("due_missing", order.due_by, order.limit - len(due))
+    to = _place(due[-1]) if order.after is not None and len(due) == order.limit else None
     put_off: list[tuple[float | None, float | None]] = []
     read = len(due)
-    if order.room is not None and due:
+    if order.max_backlog is not None and due:
         due, doubtful, lines = _with_room(order, due)
         if doubtful and order.after is None:
-            admitted, put_off = _in_line(db, sql, prioritiser, order, doubtful, lines, stamp, when_due)
+            admitted, put_off = _in_line(db, prioritiser, order, doubtful, lines, stamp, when_due)
             due += admitted
     left_out = read - len(due) - len(put_off)
-    if order.early is not None:
-        due += _early(db.execute(sql["due_early"], (order.by, order.most - len(due))), order)
-    sooner = _AHEAD if order.ahead else 0.0
-    boost = _BOOST if order.ahead and prioritiser.by_score else 0.0
+    if order.early_after is not None:
+        due += _early(db.fetch_all("due_early", order.due_by, order.limit - len(due)), order)
+    sooner = _AHEAD if order.at_front else 0.0
+    boost = _BOOST if order.at_front and prioritiser.by_score else 0.0
     rows = []
     counts: Counter[UrlState] = Counter()
     hosts: dict[HostId, int] = {}
@@ -87,14 +85,14 @@ def requeue_due(
         counts[UrlState(state)] += 1
         hosts[host_id] = hosts.get(host_id, 0) + 1
         touch(host_id, front, place)
-    write_rows(db, sql["count_moves"], [(UrlState.QUEUED, False, row[0]) for row in due])
-    write_rows(db, sql["ask_again"], rows)
+    db.write_rows("count_moves", [(UrlState.QUEUED, False, row[0]) for row in due])
+    db.write_rows("ask_again", rows)
     totals = [(state.counter, -n) for state, n in counts.items()]
     totals += [(UrlState.QUEUED.counter, len(rows)), (REFRESHING, counts[UrlState.STORED])]
-    write_rows(db, sql["count"], [(name, n) for name, n in totals if n])
+    db.write_rows("count", [(name, n) for name, n in totals if n])
     walked_to = None
-    if order.walk is not None:
-        gaps, walked_to = _planned_anew(db, sql, prioritiser, order.walk, stamp, plan_anew)
+    if order.replan_after is not None:
+        gaps, walked_to = _planned_anew(db, prioritiser, order.replan_after, stamp, plan_anew)
         put_off += gaps
     return RequeueResult(list(counts.items()), hosts, put_off, left_out, to, walked_to)
 
@@ -105,7 +103,7 @@ def _with_room(
     """What is queued without a question, the others, and the lines that come of it. Of most hosts nothing is asked."""
     lines: dict[HostId, int] = {}
     admitted, doubtful = [], []
-    room, dear, waiting = order.room or 0, order.dear, order.waiting
+    room, dear, waiting = order.max_backlog or 0, order.priced_hosts, order.backlogs
     for row in due:
         host_id = row[FACTS]
         before = lines.get(host_id)
@@ -120,8 +118,7 @@ def _with_room(
 
 
 def _in_line(
-    db: sqlite3.Connection,
-    sql: Mapping[str, str],
+    db: Database,
     prioritiser: Prioritiser,
     order: RequeueOrder,
     doubtful: list[tuple[Any, ...]],
@@ -133,30 +130,29 @@ def _in_line(
     admitted = []
     rows = []
     put_off: list[tuple[float | None, float | None]] = []
-    for row, page in zip(doubtful, _pages(db, sql, prioritiser, doubtful, stamp), strict=True):
+    for row, page in zip(doubtful, _pages(db, prioritiser, doubtful, stamp), strict=True):
         host_id, url_id = page.host_id, page.url_id
-        before = lines.get(host_id, order.waiting.get(host_id, 0))
-        answer = when_due(page, before, Instant(order.by))
+        before = lines.get(host_id, order.backlogs.get(host_id, 0))
+        answer = when_due(page, before, Instant(order.due_by))
         if answer is None:
             admitted.append(row)
         else:
-            rows.append((answer.until, answer.planned, url_id))
-            put_off.append((page.planned, answer.planned))
-        if answer is None or answer.planned is None:
+            rows.append((answer.until, answer.planned_gap, url_id))
+            put_off.append((page.planned_gap, answer.planned_gap))
+        if answer is None or answer.planned_gap is None:
             lines[host_id] = before + 1
-    write_rows(db, sql["postpone"], rows)
+    db.write_rows("postpone", rows)
     return admitted, put_off
 
 
 def _pages(
-    db: sqlite3.Connection,
-    sql: Mapping[str, str],
+    db: Database,
     prioritiser: Prioritiser,
     rows: Sequence[tuple[Any, ...]],
     stamp: float,
 ) -> Iterator[DueUrl]:
     """What decides of each of them whether it is visited now."""
-    known = {row[0]: row for row in read_rows(db, sql["due_there"], [(row[0],) for row in rows])}
+    known = {row[0]: row for row in db.read_rows("due_there", [(row[0],) for row in rows])}
     for row in rows:
         url_id, host_id, host, url, state, *facts = known[row[0]]
         priority = prioritiser.standing(facts_from(row, stamp)).priority
@@ -167,10 +163,10 @@ def _early(coming: Iterable[tuple[Any, ...]], order: RequeueOrder) -> list[tuple
     """Of what comes due next, the pages that may be visited already: no sooner than half of their gap allows, and none
     of a dear host before which others stand in line."""
     found = []
-    least = order.early or 0.0
+    least = order.early_after or 0.0
     for *row, planned in coming:
-        passed = (planned or 0.0) - (row[-1] - order.by)
-        if row[FACTS] in order.dear and order.waiting.get(row[FACTS]):
+        passed = (planned or 0.0) - (row[-1] - order.due_by)
+        if row[FACTS] in order.priced_hosts and order.backlogs.get(row[FACTS]):
             continue
         if row[-2] == UrlState.STORED and passed >= max((planned or 0.0) / 2, least):
             found.append(tuple(row))
@@ -178,8 +174,7 @@ def _early(coming: Iterable[tuple[Any, ...]], order: RequeueOrder) -> list[tuple
 
 
 def _planned_anew(
-    db: sqlite3.Connection,
-    sql: Mapping[str, str],
+    db: Database,
     prioritiser: Prioritiser,
     walk: DueCursor,
     stamp: float,
@@ -187,15 +182,15 @@ def _planned_anew(
 ) -> tuple[list[tuple[float | None, float | None]], DueCursor | None]:
     """What comes after `walk` gets the date that it would have at the price of today, if that is sooner. The gaps,
     before and after; and how far was looked, None to the end."""
-    coming = db.execute(sql["due_after"], (*walk, math.inf, LOOK_AHEAD)).fetchall()
+    coming = db.fetch_all("due_after", *walk, math.inf, LOOK_AHEAD)
     rows = []
     gaps: list[tuple[float | None, float | None]] = []
-    for page in _pages(db, sql, prioritiser, coming, stamp):
+    for page in _pages(db, prioritiser, coming, stamp):
         answer = plan_anew(page)
         if answer is not None:
-            rows.append((answer.until, answer.planned, page.url_id))
-            gaps.append((page.planned, answer.planned))
-    write_rows(db, sql["postpone"], rows)
+            rows.append((answer.until, answer.planned_gap, page.url_id))
+            gaps.append((page.planned_gap, answer.planned_gap))
+    db.write_rows("postpone", rows)
     return gaps, _place(coming[-1]) if len(coming) == LOOK_AHEAD else None
 
 
@@ -203,9 +198,9 @@ def _place(row: Sequence[Any]) -> DueCursor:
     return DueCursor(row[-1], row[-2], row[0])
 
 
-def next_due(db: sqlite3.Connection, sql: Mapping[str, str], order: RequeueOrder) -> float:
+def next_due(db: Database, order: RequeueOrder) -> float:
     """When the next URL comes due; infinity: never."""
-    dates = [db.execute(sql["next_again"]).fetchone()[0]]
-    if order.missing:
-        dates.append(db.execute(sql["next_missing"]).fetchone()[0])
+    dates = [db.fetch_value("next_again")]
+    if order.include_missing:
+        dates.append(db.fetch_value("next_missing"))
     return min((date for date in dates if date is not None), default=math.inf)

@@ -1,29 +1,17 @@
-"""Puts waiting URLs in their places: the whole queue for another ordering, single URLs when links to them are found.
+"""Gives queued URLs their priorities: all of them for another ordering, single ones when links to them are found.
 
-The whole queue is put in order before the writer is opened. A crash in the middle leaves a queue that stands under no
-ordering, and the next start does it all again: what a row gets depends on the row alone.
+The whole queue is reordered before the writer is opened. A crash in the middle leaves a queue without a known ordering,
+and the next start reorders all of it again: what a row gets depends on that row alone.
 """
 
 import math
-import sqlite3
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
-from pathlib import Path
+from collections.abc import Callable, Sequence
 
-from gossamer.backends.sqlite.database import (
-    FACTS,
-    facts_from,
-    named_queries,
-    open_for_writing,
-    our_errors,
-    read_rows,
-    transaction,
-    write_rows,
-)
-from gossamer.backends.sqlite.metadata import Metadata
 from gossamer.model.batch import Moved
 from gossamer.model.units import Instant
-from gossamer.store.ports import Prioritiser
+from gossamer.store.ports import Database, Prioritiser
+from gossamer.store.row_formats import FACTS, facts_from
+from gossamer.store.table.metadata import Metadata
 
 CHUNK = 20_000
 
@@ -32,7 +20,7 @@ Gain = tuple[int, int, int, int, int]
 
 
 def reorder(
-    path: Path,
+    db: Database,
     order: str,
     prioritiser: Prioritiser,
     now: Instant,
@@ -44,40 +32,36 @@ def reorder(
 
     `progress` is told how many of how many queued URLs are done. Raises StoreFailed, NotThisCrawl.
     """
-    with closing(open_for_writing(path)) as db:
-        facts = Metadata(db)
-        if (facts.order(), facts.order_settings()) == (order, settings):
-            return False
-        with our_errors(db):
-            _reorder(db, order, settings, prioritiser, now, progress)
+    facts = Metadata(db)
+    if (facts.order(), facts.order_settings()) == (order, settings):
+        return False
+    _reorder(db, order, settings, prioritiser, now, progress)
     return True
 
 
 def _reorder(
-    db: sqlite3.Connection,
+    db: Database,
     order: str,
     settings: str,
     prioritiser: Prioritiser,
     now: Instant,
     progress: Callable[[int, int], None],
 ) -> None:
-    sql = named_queries("queries.sql")
     # From the first row that changes until the last one has, no ordering may take the queue for its own.
-    db.execute(sql["forget_fact"], ("order",))
-    total: int = db.execute(sql["count_queued"]).fetchone()[0]
+    db.execute("forget_fact", "order")
+    total: int = db.fetch_value("count_queued")
     done = last = 0
-    while rows := db.execute(sql["queued_after"], (last, CHUNK)).fetchall():
+    while rows := db.fetch_all("queued_after", last, CHUNK):
         changed = [new for row in rows if (new := _standing(row, prioritiser, now)) is not None]
-        with transaction(db):
-            write_rows(db, sql["move_url"], changed)
+        with db.transaction():
+            db.write_rows("move_url", changed)
         last = rows[-1][0]
         done += len(rows)
         progress(done, total)
-    with transaction(db):
-        db.execute(sql["clear_fronts"])
-        db.execute(sql["rebuild_fronts"])
-        db.execute(sql["set_fact"], ("order_settings", settings))
-        db.execute(sql["set_fact"], ("order", order))
+    with db.transaction():
+        db.execute("clear_fronts")
+        db.execute("rebuild_fronts")
+        db.write_rows("set_fact", [("order_settings", settings), ("order", order)])
 
 
 def _standing(row: tuple[object, ...], prioritiser: Prioritiser, now: Instant) -> tuple[int, float, float, int] | None:
@@ -96,9 +80,8 @@ def _standing(row: tuple[object, ...], prioritiser: Prioritiser, now: Instant) -
 class Reprioritiser:
     """Keeps the queues as the ordering wants them while links are counted: moves URLs whose standing has changed."""
 
-    def __init__(self, db: sqlite3.Connection, sql: Mapping[str, str], prioritiser: Prioritiser) -> None:
+    def __init__(self, db: Database, prioritiser: Prioritiser) -> None:
         self._db = db
-        self._sql = sql
         self._prioritiser = prioritiser
 
     def after(self, gains: Sequence[Gain], stamp: float) -> list[Moved]:
@@ -106,26 +89,26 @@ class Reprioritiser:
         if not self._prioritiser.moved_by_links:
             return []
         moved = self._by_score(gains, stamp) if self._prioritiser.by_score else self._by_class(gains, stamp)
-        write_rows(self._db, self._sql["enter_front"], [(m.host_id, m.front, m.place) for m in moved])
+        self._db.write_rows("enter_front", [(m.host_id, m.front, m.place) for m in moved])
         return moved
 
     def _by_score(self, gains: Sequence[Gain], stamp: float) -> list[Moved]:
         """The place in front queue 0 follows the score. What waits for a date keeps its place and gets its score."""
         moved, rows = [], []
-        for row in read_rows(self._db, self._sql["waiting_of"], [gain[:2] for gain in gains], 0, math.inf):
+        for row in self._db.read_rows("waiting_of", [gain[:2] for gain in gains], 0, math.inf):
             host_id, front, place, priority = row[FACTS:]
             standing = self._prioritiser.standing(facts_from(row, stamp))
             if front != standing.front:
                 if priority == standing.priority:
                     continue
-                new_place = self._db.execute(self._sql["place_of"], row[:1]).fetchone()[0]
+                new_place = self._db.fetch_value("place_of", row[0])
             elif place == standing.place or standing.place is None:
                 continue
             else:
                 new_place = standing.place
             moved.append(Moved(host_id, row[0], front, new_place, standing.priority))
             rows.append((front, new_place, standing.priority, row[0]))
-        write_rows(self._db, self._sql["move_url"], rows)
+        self._db.write_rows("move_url", rows)
         return moved
 
     def _by_class(self, gains: Sequence[Gain], stamp: float) -> list[Moved]:
@@ -135,10 +118,10 @@ class Reprioritiser:
         class is coarse, and a URL with a thousand links need not be looked at a thousand times."""
         grown = [gain[:4] for gain in gains if gain[2] > 0]
         moved, rows = [], []
-        for row in read_rows(self._db, self._sql["grown_of"], grown, stamp):
+        for row in self._db.read_rows("grown_of", grown, stamp):
             standing = self._prioritiser.standing(facts_from(row, stamp))
             if standing.front < row[FACTS + 1]:
                 moved.append(Moved(row[FACTS], row[0], standing.front, stamp, standing.priority))
                 rows.append((standing.front, stamp, standing.priority, row[0]))
-        write_rows(self._db, self._sql["join_front"], rows)
+        self._db.write_rows("join_front", rows)
         return moved

@@ -10,22 +10,18 @@ they cost a fraction. They leave that table in the transaction that counts them,
 one; whatever it leaves there is counted on opening, by the same code.
 """
 
-import sqlite3
-import sys
-from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from gossamer.backends.sqlite.database import read_rows, write_rows
-from gossamer.backends.sqlite.host_rows import HostRows
-from gossamer.backends.sqlite.reprioritise import Reprioritiser
 from gossamer.clock import Clock
-from gossamer.errors import StoreFailed
 from gossamer.model.batch import Linked, Moved
-from gossamer.model.facts import credit_handed_on
+from gossamer.model.facts import credit_per_link
 from gossamer.model.settlement import PageLinks
-from gossamer.store.ports import Prioritiser
+from gossamer.store.ports import Database, Prioritiser
+from gossamer.store.row_formats import pack_numbers, unpack_numbers
+from gossamer.store.table.hosts import HostRows
+from gossamer.store.table.priorities import Reprioritiser
 
 _HEAD = 7  # numbers before the targets of a page
 
@@ -47,16 +43,6 @@ class LinkedPage(NamedTuple):
     domains: Sequence[int]  # of `others`, in the same order
 
 
-def fingerprint_bytes(prints: Iterable[int]) -> bytes:
-    """Fingerprints as the link graph keeps them: 64 bits each, little-endian."""
-    return _little_endian(array("q", prints)).tobytes()
-
-
-def fingerprints_from(stored: bytes) -> list[int]:
-    """The way back. Raises StoreFailed for what cannot be fingerprints."""
-    return _numbers(stored)
-
-
 def pages_bytes(pages: Iterable[LinkedPage]) -> bytes:
     """The pages of a commit, all numbers in a row."""
     numbers: list[int] = []
@@ -65,12 +51,12 @@ def pages_bytes(pages: Iterable[LinkedPage]) -> bytes:
         numbers += own
         numbers += others
         numbers += domains
-    return _little_endian(array("q", numbers)).tobytes()
+    return pack_numbers(numbers)
 
 
 def pages_from(stored: bytes) -> Iterator[LinkedPage]:
     """The way back. Raises StoreFailed for what cannot be pages."""
-    numbers = _numbers(stored)
+    numbers = unpack_numbers(stored)
     at = 0
     while at < len(numbers):
         url_id, domain_id, parts, fresh_own, fresh_others, own, others = numbers[at : at + _HEAD]
@@ -88,21 +74,6 @@ def pages_from(stored: bytes) -> Iterator[LinkedPage]:
             numbers[second:third],
             numbers[third:at],
         )
-
-
-def _numbers(stored: bytes) -> list[int]:
-    numbers = array("q")
-    try:
-        numbers.frombytes(stored)
-    except ValueError as error:
-        raise StoreFailed(f"{len(stored)} bytes are no list of 64-bit numbers") from error
-    return _little_endian(numbers).tolist()
-
-
-def _little_endian(numbers: "array[int]") -> "array[int]":
-    if sys.byteorder == "big":
-        numbers.byteswap()
-    return numbers
 
 
 # At 170 pages of 60 links a second both come to the same. The more at once, the more of a site's links are the same:
@@ -139,19 +110,17 @@ class LinkCounts:
 
     def __init__(
         self,
-        db: sqlite3.Connection,
-        sql: Mapping[str, str],
+        db: Database,
         hosts: HostRows,
         prioritiser: Prioritiser,
         clock: Clock,
         targets_at_once: int,
     ) -> None:
         self._db = db
-        self._sql = sql
         self._hosts = hosts
         self._at_once = prioritiser.by_score
         self._foresees = prioritiser.moved_by_links and not prioritiser.by_score
-        self._moves = Reprioritiser(db, sql, prioritiser)
+        self._moves = Reprioritiser(db, prioritiser)
         self._clock = clock
         self._enough = targets_at_once
         self._counted_at = clock.monotonic()
@@ -160,7 +129,7 @@ class LinkCounts:
 
     def look(self) -> None:
         """See what is in the table: at the start, and after a transaction was rolled back."""
-        self._waiting = self._db.execute(self._sql["uncounted_targets"]).fetchone()[0]
+        self._waiting = self._db.fetch_value("uncounted_targets")
 
     def take(self, pages: list[PageLinks], stamp: float) -> LinkNews:
         """Store the links of pages; count them, now or later. In the order of the pages: what the first hands on to
@@ -170,7 +139,7 @@ class LinkCounts:
             return self._count(found, stamp) if found else LinkNews([], [])
         targets = sum(len(page.own) + len(page.others) for page in found)
         if found:
-            self._db.execute(self._sql["put_off"], (targets, pages_bytes(found)))
+            self._db.execute("put_off", targets, pages_bytes(found))
             self._waiting += targets
         seconds = self._clock.monotonic() - self._counted_at
         if self._waiting >= self._enough or (self._waiting and seconds >= SECONDS_AT_MOST):
@@ -181,23 +150,24 @@ class LinkCounts:
         """What the links of these pages will be found to give, by page; only where they are counted later."""
         if not self._foresees or not pages:
             return {}
-        rows = read_rows(self._db, self._sql["credits_of"], [(page.url_id,) for page in pages])
+        rows = self._db.read_rows("credits_of", [(page.url_id,) for page in pages])
         credit = {url_id: credit for url_id, _, credit in rows}
         return {
             page.url_id: FirstLink(
-                page.domain_id, credit_handed_on(credit.get(page.url_id, 0), len(page.prints)) if page.prints else 0
+                page.domain_id,
+                credit_per_link(credit.get(page.url_id, 0), len(page.fingerprints)) if page.fingerprints else 0,
             )
             for page in pages
         }
 
     def any_waiting(self) -> bool:
         """Whether pages are in the table, be it without a target."""
-        return self._db.execute(self._sql["any_uncounted"]).fetchone() is not None
+        return self._db.fetch_one("any_uncounted") is not None
 
     def count_waiting(self, stamp: float) -> LinkNews:
         """Count everything that was put off."""
-        stored = self._db.execute(self._sql["uncounted_pages"]).fetchall()
-        self._db.execute(self._sql["all_counted"])
+        stored = self._db.fetch_all("uncounted_pages")
+        self._db.execute("all_counted")
         self._waiting = 0
         self._counted_at = self._clock.monotonic()
         return self._count([page for (pages,) in stored for page in pages_from(pages)], stamp)
@@ -206,18 +176,18 @@ class LinkCounts:
         """Put the pages into the link graph; returns what is to be counted of them."""
         earlier = {
             url_id: bytes.fromhex(targets)
-            for url_id, targets in read_rows(self._db, self._sql["links_of"], [(page.url_id,) for page in pages])
+            for url_id, targets in self._db.read_rows("links_of", [(page.url_id,) for page in pages])
         }
         found, rows = [], []
         for url_id, domain_id, prints, hosts in pages:
-            stored = fingerprint_bytes(prints)
+            stored = pack_numbers(prints)
             rows.append((url_id, stored))
             domains = self._hosts.domains_of(hosts)
             own = [p for p, d in zip(prints, domains, strict=True) if d == domain_id]
             others = [(p, d) for p, d in zip(prints, domains, strict=True) if d != domain_id and d]
             fresh_own, fresh_others = len(own), len(others)
             if url_id in earlier:
-                before = set(fingerprints_from(earlier[url_id]))
+                before = set(unpack_numbers(earlier[url_id]))
                 own.sort(key=before.__contains__)
                 others.sort(key=lambda target: target[0] in before)
                 fresh_own -= sum(1 for p in own if p in before)
@@ -235,7 +205,7 @@ class LinkCounts:
                     [d for _, d in others],
                 )
             )
-        write_rows(self._db, self._sql["save_links"], rows)
+        self._db.write_rows("save_links", rows)
         return found
 
     def _count(self, pages: list[LinkedPage], stamp: float) -> LinkNews:
@@ -245,16 +215,16 @@ class LinkCounts:
             for domain_id, (links, others, gained) in gains.items()
             for fingerprint, credit in gained.items()
         ]
-        write_rows(self._db, self._sql["count_links"], rows)
+        self._db.write_rows("count_links", rows)
         linked = [Linked(domain_id, gain.links.total(), gain.others.total()) for domain_id, gain in gains.items()]
         linked = [domain for domain in linked if domain.links]
-        write_rows(self._db, self._sql["count_domain_links"], linked)
+        self._db.write_rows("count_domain_links", linked)
         return LinkNews(self._moves.after(rows, stamp), linked)
 
     def _merged(self, pages: list[LinkedPage]) -> dict[int, _Gains]:
         """What is to be added to the targets in each domain. A page's own credit goes down to nothing."""
         ids = {page.url_id for page in pages}
-        rows = read_rows(self._db, self._sql["credits_of"], [(url_id,) for url_id in ids])
+        rows = self._db.read_rows("credits_of", [(url_id,) for url_id in ids])
         known = {url_id: (fingerprint, credit) for url_id, fingerprint, credit in rows}
         gains: defaultdict[int, _Gains] = defaultdict(lambda: _Gains(Counter(), Counter(), {}))
         for url_id, domain_id, parts, fresh_own, fresh_others, own, others, domains in pages:
@@ -263,7 +233,7 @@ class LinkCounts:
             if url_id in known:
                 page, stored = known[url_id]
                 if parts:
-                    part = credit_handed_on(stored + gained.get(page, 0), parts)
+                    part = credit_per_link(stored + gained.get(page, 0), parts)
                 gained[page] = -stored
             for target in own:
                 gained[target] = gained.get(target, 0) + part

@@ -1,0 +1,113 @@
+"""Changes of many URLs on request: an operator or `verify` queues them again or gives them up, or a rule was lifted.
+
+`carry_out` is the only way back into the queue, apart from recrawls and retries, which are planned.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from gossamer.model.batch import BulkChange
+from gossamer.model.facts import QueuePosition, UrlFacts
+from gossamer.model.states import UrlState, may_follow
+from gossamer.model.units import HostId, HostKey, Instant, Url
+from gossamer.store.ports import Database
+from gossamer.store.row_formats import facts_from
+
+MOST = 1_000
+"""URLs of one order: a few milliseconds of a commit."""
+DROPPED = "dropped"
+"""Exclusion reason of a dropped dead letter."""
+_SCANNED = 20_000
+
+Stands = Callable[[UrlFacts], QueuePosition]
+"""Where a URL stands in the order of the queue."""
+Entry = tuple[HostId, int, float]
+"""A new entry of a front queue: host, queue and place."""
+Excluded = tuple[int, Url, HostKey, int, int]
+"""A URL that is excluded: its row, the URL, its host, its depth, and whether it is a sitemap."""
+
+
+def carry_out(db: Database, order: BulkChange, stands: Stands, stamp: Instant, counts: Counter[str]) -> list[Entry]:
+    """Move the URLs of an order that are still where it says, and add to the counters what changes; in a transaction.
+    The entries are for the front queues."""
+    if not may_follow(order.from_state, order.to_state):
+        raise ValueError(f"no order may move a URL from {order.from_state.word} to {order.to_state.word}")
+    entries: list[Entry] = []
+    rows = {url_id: db.fetch_one("url_in_state", url_id, order.from_state) for url_id in order.url_ids}
+    meant = {url_id: row for url_id, row in rows.items() if row and (not order.reasons or row[0] in order.reasons)}
+    order.changed = len(meant)
+    db.write_rows("count_moves", [(order.to_state, False, url_id) for url_id in meant])
+    for url_id, (reason, host_id, *learnt) in meant.items():
+        if order.from_state is UrlState.EXCLUDED and reason is not None:
+            counts["excluded:" + reason] -= 1
+        if order.to_state is UrlState.QUEUED:
+            front, priority, place = stands(facts_from(learnt, stamp))
+            place = stamp if place is None else place
+            db.execute("queue_again", stamp, front, place, priority, url_id)
+            db.execute("forgive_host", host_id)
+            entries.append((host_id, front, place))
+        else:
+            db.execute("give_up", order.to_state, order.to_reason, url_id)
+    counts[order.from_state.counter] -= order.changed
+    counts[order.to_state.counter] += order.changed
+    if order.to_state is UrlState.EXCLUDED and order.to_reason is not None:
+        counts["excluded:" + order.to_reason] += order.changed
+    return entries
+
+
+def carry_out_at_rest(db: Database, orders: Iterable[BulkChange], stands: Stands, now: Instant) -> int:
+    """The same of a crawl that does not run, in a transaction, with the front queues and the counters. Returns how many
+    URLs were moved."""
+    counts: Counter[str] = Counter()
+    done = 0
+    for order in orders:
+        db.write_rows("enter_front", carry_out(db, order, stands, now, counts))
+        done += order.changed
+    db.write_rows("count", [(name, n) for name, n in counts.items() if n])
+    return done
+
+
+def requeue_dead(
+    db: Database, now: Instant, stands: Stands, *, host: str | None = None, reason: str | None = None
+) -> int:
+    """Queue dead letters again, due now and with all their tries. Returns how many.
+
+    `host` and `reason` select them; None selects all. The crawl does not run. One transaction. Raises StoreFailed.
+    """
+    with db.transaction():
+        return carry_out_at_rest(db, _of_dead(db, host, reason, UrlState.QUEUED), stands, now)
+
+
+def drop_dead(db: Database, now: Instant, stands: Stands, *, host: str | None = None, reason: str | None = None) -> int:
+    """Drop dead letters: they become excluded, with the reason `dropped`. Otherwise as `requeue_dead`."""
+    with db.transaction():
+        return carry_out_at_rest(db, _of_dead(db, host, reason, UrlState.EXCLUDED, DROPPED), stands, now)
+
+
+def _of_dead(
+    db: Database, host: str | None, reason: str | None, to: UrlState, because: str | None = None
+) -> Iterator[BulkChange]:
+    host_id = None if host is None else _host_row(db, host)
+    after = 0
+    while rows := db.fetch_all("dead_ids", after, host_id, reason, MOST):
+        after = rows[-1][0]
+        yield BulkChange(tuple(url_id for (url_id,) in rows), UrlState.DEAD, to, to_reason=because)
+
+
+def excluded_urls(db: Database, reasons: Sequence[str], host: str | None = None) -> Iterator[list[Excluded]]:
+    """The URLs that are excluded for one of these reasons, a chunk at a time. Raises StoreFailed."""
+    host_id = None if host is None else _host_row(db, host)
+    for after in range(0, db.fetch_value("last_url"), _SCANNED):
+        window = (after, after + _SCANNED, list(reasons))
+        if host_id is None:
+            rows = db.fetch_all("excluded", *window)
+        else:
+            rows = db.fetch_all("excluded_of_host", host_id, *window)
+        for at in range(0, len(rows), MOST):
+            yield rows[at : at + MOST]
+
+
+def _host_row(db: Database, host: str) -> int:
+    """The id of a host; of an unknown host one that no URL has."""
+    row = db.fetch_one("host_by_name", host.lower().rstrip("."))
+    return -1 if row is None else int(row[0])

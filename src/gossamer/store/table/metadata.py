@@ -1,0 +1,115 @@
+"""What is stored about the crawl as a whole: its identity, seeds and options, and what it has learned from outcomes.
+
+Read before the crawl runs. What is learned is saved with every batch, and undone where a rule is lifted.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+
+from gossamer.model.batch import Batch, BulkChange, LearntParameter
+from gossamer.model.states import UrlState
+from gossamer.model.units import HostId, HostKey, Instant, Url
+from gossamer.store.ports import Database, Prioritiser
+from gossamer.store.table.bulk_changes import MOST, carry_out_at_rest
+
+
+class Metadata:
+    """Reads (and once writes) the facts of a crawl. For the time before the writer exists."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def settle_identity(self, now: Instant, crawl_id: str, fingerprint_key: int) -> None:
+        """Give a new crawl its identity: a name for its files, and the secret key of its fingerprints. A crawl that
+        has them keeps them."""
+        if self.fact("crawl_id") is None:
+            values = {
+                "crawl_id": crawl_id,
+                "fingerprint_key": str(fingerprint_key),
+                "created_at": str(now),
+            }
+            with self._db.transaction():  # a crawl with a name but no key must never be seen
+                self._db.write_rows("set_fact", list(values.items()))
+
+    def fact(self, name: str) -> str | None:
+        """What is remembered under a name."""
+        value = self._db.fetch_value("fact", name)
+        return None if value is None else str(value)
+
+    def fingerprint_key(self) -> int:
+        return int(self.fact("fingerprint_key") or 0)
+
+    def order(self) -> str | None:
+        """The ordering under which the queue stands; None if it is yet to be put in order (`reordering`)."""
+        return self.fact("order")
+
+    def order_settings(self) -> str:
+        """The weights and the like with which that ordering put the queue in order, in its own words."""
+        return self.fact("order_settings") or ""
+
+    def remember(self, options: Mapping[str, object]) -> None:
+        """Keep the options that shape the crawl, for a resume without them."""
+        self._db.write_rows("set_fact", [("options", json.dumps(options))])
+
+    def plan_by(self, policy: str) -> None:
+        """Keep under which recrawl policy next visits are planned. What another one wrote down of pages means nothing
+        to it and is forgotten, which goes over the table once."""
+        before = self.fact("recrawl_policy")
+        if before == policy:
+            return
+        with self._db.transaction():
+            if before is not None:
+                self._db.execute("forget_memories")
+            self._db.write_rows("set_fact", [("recrawl_policy", policy)])
+
+    def seeds(self) -> frozenset[Url]:
+        return frozenset(Url(url) for (url,) in self._db.fetch_all("seeds"))
+
+    def warc_lengths(self) -> dict[str, int]:
+        return {name: length for _, name, length in self._db.fetch_all("warc_files")}
+
+    def host(self, host_id: HostId) -> HostKey:
+        """The host of a row; of no row, a name that no host has."""
+        return HostKey(self._db.fetch_value("host_name", host_id) or "")
+
+    def clock_and_robots(self, host_id: HostId) -> tuple[Instant, list[bytes]]:
+        """A host's next contact, and its robots.txt files."""
+        next_contact = self._db.fetch_value("host_clock", host_id)
+        bodies = [record[5] for record in self._db.fetch_all("host_robots", host_id)]
+        return Instant(next_contact or 0.0), bodies
+
+
+def save_learned(db: Database, batch: Batch, now: float) -> None:
+    """The part of a commit that is about budgets, parameters and pages that stand for missing ones."""
+    if batch.budgets:
+        db.write_rows("save_budget", list(batch.budgets.items()))
+    if batch.domain_budgets:
+        db.write_rows("save_domain_budget", list(batch.domain_budgets.items()))
+    if batch.soft_404s:
+        db.write_rows("save_soft_missing", list(batch.soft_404s.items()))
+    for host, place, name, pairs, contents, refuted in batch.parameters:
+        if refuted:
+            db.execute("refute_parameter", now, host, place, name)
+        else:
+            db.execute("learn_parameter", host, place, name, pairs, contents, now)
+
+
+def learned_parameters(db: Database) -> list[LearntParameter]:
+    """All that was learnt, and all of which that was wrong."""
+    rows = db.fetch_all("parameters")
+    return [LearntParameter._make(row)._replace(refuted=bool(row[5])) for row in rows]
+
+
+def lift_cuts(db: Database, is_free: Callable[[HostKey], bool], prioritiser: Prioritiser, now: Instant) -> int:
+    """Queue again what was excluded as a trap on hosts for which nothing is cut any more. Returns how many URLs.
+
+    Before the writer exists; the queue must stand under the ordering of `prioritiser`. A transaction for each order.
+    """
+    lifted = 0
+    hosts = db.fetch_all("hosts_with_cuts")
+    for host_id in [host_id for host_id, host in hosts if is_free(HostKey(host))]:
+        while rows := db.fetch_all("cut_urls", host_id, MOST):
+            order = BulkChange(tuple(url_id for (url_id,) in rows), UrlState.EXCLUDED, UrlState.QUEUED)
+            with db.transaction():
+                lifted += carry_out_at_rest(db, [order], prioritiser.standing, now)
+    return lifted
