@@ -206,7 +206,7 @@ def test_a_contact_is_open_and_audited_while_the_request_is_under_way(rig: Rig) 
 
 def test_the_audit_sees_a_request_that_comes_too_early(rig: Rig) -> None:
     rig.load(A)
-    rig.audit.must_rest(A, None, Instant(rig.now + 5.0))
+    rig.audit.restore(A, None, Instant(rig.now + 5.0))
     rig.fetcher.on("http://a.test/0", response())
 
     run_travelling(fetch_page(rig))
@@ -528,7 +528,7 @@ def test_if_an_address_cannot_be_reached_the_next_one_is_tried_at_once(rig: Rig,
     assert rig.address_choice.choose(both, A_ADDRESS, rig.now) == SECOND
     assert rig.requester.open == {}
     assert rig.journalled[A_ID].started is None
-    rig.audit.request_starts(A, A_ADDRESS, rig.now)
+    rig.audit.on_request_start(A, A_ADDRESS, rig.now)
     assert rig.audit.violations == 0
 
 
