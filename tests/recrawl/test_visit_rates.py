@@ -84,7 +84,7 @@ def test_what_is_on_record_makes_the_figures() -> None:
     )
     nothing = stored_freshness_metrics(sample=[], price=None, pace=None, overdue=0, waiting=0, now=now)
 
-    assert (figures.price, figures.asked, figures.scheduled) == (2.5, 100.0, 1_400)
+    assert (figures.price, figures.demand, figures.scheduled) == (2.5, 100.0, 1_400)
     assert (figures.overdue, figures.waiting, figures.dear_hosts) == (3, 4, 3)
     assert figures.budget_used == pytest.approx(0.5, rel=0.02)
     assert (nothing.price, nothing.fresh, nothing.budget_used) == (None, None, None)

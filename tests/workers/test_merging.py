@@ -69,8 +69,8 @@ def test_freshness_is_the_mean_over_pages_and_budgets_add_up() -> None:
     one = FreshnessMetrics(fresh=0.9, scheduled=300, budget=10.0, price=1.0, refreshes=5.0)
     two = FreshnessMetrics(fresh=0.5, scheduled=100, budget=10.0, price=3.0, refreshes=1.0)
     whole = merge_snapshots(
-        [snapshot(pages=300, freshening=one), snapshot(pages=100, freshening=two)], finished=False
-    ).freshening
+        [snapshot(pages=300, freshness=one), snapshot(pages=100, freshness=two)], finished=False
+    ).freshness
     assert whole.fresh == pytest.approx(0.8)
     assert (whole.scheduled, whole.budget, whole.price, whole.budget_used) == (400, 20.0, 1.5, 0.3)
 

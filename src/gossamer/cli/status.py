@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Mapping
 
 from gossamer.cli import argparse_types as given
-from gossamer.cli.open_crawl import add_directory_option, directory_of
+from gossamer.cli.open_crawl import add_location_options, location_of
 from gossamer.clock import clock_of
 from gossamer.config.load import Config, known_shape, shape_of
 from gossamer.crawl.run.directory import holder_of, parts_of, read_layout
@@ -17,9 +17,9 @@ from gossamer.model.facts import HostOverrides
 from gossamer.model.units import HostKey, Instant
 from gossamer.observe import formatting
 from gossamer.observe.formatting import Section, plain_report
-from gossamer.observe.freshness import FreshnessMetrics, budget_words, freshness_object, merge_freshness, pace_words
+from gossamer.observe.freshness import FreshnessMetrics, format_budget, format_rates, freshness_object, merge_freshness
 from gossamer.observe.snapshot import Snapshot, crawl_state, read_live
-from gossamer.observe.wait_reasons import Waits, joined_waits, or_more, waiting_for
+from gossamer.observe.wait_reasons import Waits, merge_waits, or_more, waiting_for
 from gossamer.recrawl.freshness import stored_freshness_metrics
 from gossamer.reports.all_workers import join_totals
 from gossamer.reports.records import MOST_OVERDUE, Json
@@ -35,15 +35,16 @@ _MOST_NAMED = 5  # hosts of a kind of order
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    add_directory_option(parser)
+    add_location_options(parser)
     parser.add_argument("--json", action="store_true", help="print a JSON object")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    directory = directory_of(arguments)
+    location = location_of(arguments)
+    directory = location.directory
     holder, holders = holder_of(directory), [holder_of(part) for part in parts_of(directory)]
     now = clock_of(directory).now()
-    with open_crawl(directory) as crawl:
+    with open_crawl(location) as crawl:
         readers = [reader.status for reader in crawl.readers]
         totals = [reader.totals() for reader in readers]
         ordered = [reader.fact(ORDERS) for reader in readers]
@@ -58,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     ]
     found = join_totals(totals, outbox)
     figures = merge_freshness([(each, _number(own["pages"])) for each, own in zip(freshenings, totals, strict=True)])
-    waits = joined_waits(
+    waits = merge_waits(
         [
             waits_of(each, own, running=process is not None)
             for each, own, process in zip(on_record, lives, holders, strict=True)
@@ -92,7 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
     waited = for_what(waits, holder is not None, now)
     sections = [
         Section(title, tuple(total_rows(found, live))),
-        Section(f"Waits for {waited}" if waited else "Waits for nothing", waits_rows(waits, now)),
+        Section(f"Waiting for {waited}" if waited else "Nothing pending", waits_rows(waits, now)),
         Section("Ordered through the service", orders_rows(orders, paused)),
         Section("Recrawls", recrawl_rows(found, figures)),
         *outcome_sections(found),
@@ -178,14 +179,14 @@ def waits_rows(waits: Waits, now: Instant) -> tuple[tuple[str, str, str], ...]:
         return "unknown" if count is None else or_more(count, counted_to)
 
     urls, hosts = waits.urls_counted_to, waits.hosts_counted_to
-    unread = f"{formatting.number_of(waits.unread, 'document')} to be read" if waits.unread else ""
-    ready = f"hosts that may be contacted: {or_more(waits.ready_hosts, hosts)}"
+    unread = f"{formatting.number_of(waits.unread, 'document')} to be processed" if waits.unread else ""
+    ready = f"hosts ready: {or_more(waits.ready_hosts, hosts)}"
     return (
         ("in flight", known(waits.in_flight), unread),
         ("due now", known(waits.due), ready),
-        ("resting hosts", known(waits.resting_hosts, hosts), first("the first may be contacted", waits.next_contact)),
-        ("retries", known(waits.retries, urls), first("the next is due", waits.next_retry)),
-        ("recrawls", known(waits.recrawls, urls), first("the next is due", waits.next_recrawl)),
+        ("hosts cooling down", known(waits.resting_hosts, hosts), first("first ready", waits.next_contact)),
+        ("retries", known(waits.retries, urls), first("next due", waits.next_retry)),
+        ("recrawls", known(waits.recrawls, urls), first("next due", waits.next_recrawl)),
         (
             "missing",
             known(waits.missing),
@@ -244,8 +245,8 @@ def recrawl_rows(found: Json, figures: FreshnessMetrics) -> tuple[tuple[str, str
     price = f"at a price of {figures.price:.4g}{dear}"
     rows = (
         ("fresh", f"{100 * figures.fresh:.1f} %", "of the pages, by what is known of their changes"),
-        ("scheduled", formatting.count(figures.scheduled), f"{budget_words(figures)}, {price}"),
-        ("visits", formatting.count(_number(found["fetched"])), pace_words(figures)),
+        ("scheduled", formatting.count(figures.scheduled), f"{format_budget(figures)}, {price}"),
+        ("visits", formatting.count(_number(found["fetched"])), format_rates(figures)),
         (
             "overdue",
             or_more(figures.overdue, MOST_OVERDUE),
@@ -313,7 +314,7 @@ def outcome_sections(found: Json) -> list[Section]:
     others = {word: n for word, n in _counts(found["states"]).items() if word not in ("stored", "queued", "missing")}
     return [
         Section("Other outcomes", _rows(others)),
-        Section("Answers", _rows(_counts(found["statuses"]))),
+        Section("Status codes", _rows(_counts(found["statuses"]))),
         Section("Errors by reason", _rows(_counts(found["errors"]))),
         Section("Excluded by reason", _rows(_counts(found["excluded"]))),
         Section("Dead letters by reason", _rows(_counts(found["dead_by_reason"]))),

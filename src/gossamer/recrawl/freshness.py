@@ -34,7 +34,7 @@ def stored_freshness_metrics(
         fresh=freshness_of(sample, now),
         price=None if value is None else float(value),
         scheduled=int(scheduled),
-        asked=float(asked),
+        demand=float(asked),
         budget=known.budget,
         refreshes=refreshes,
         discoveries=discoveries,

@@ -52,8 +52,8 @@ def merge_snapshots(moments: Sequence[Snapshot], *, finished: bool) -> Snapshot:
         "waiting_for": _waits(moments),
         "slowest": tuple(sorted((s for m in moments for s in m.slowest), key=lambda s: -s[1])[:_MOST_SLOW]),
         "queues": _filled([moment.queues for moment in moments]),
-        "freshening": merge_freshness([(moment.freshening, moment.pages) for moment in moments]),
-        "workings": Internals(),
+        "freshness": merge_freshness([(moment.freshness, moment.pages) for moment in moments]),
+        "internals": Internals(),
         "finished": finished,
     }
     return Snapshot(**found)  # type: ignore[arg-type]

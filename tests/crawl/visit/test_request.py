@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.crawl.visit.request import LOOK_AGAIN, ROBOTS_TIMEOUT, Route, port_of, requested_wait
+from gossamer.crawl.visit.request import LOOK_AGAIN, ROBOTS_TIMEOUT, Route, port_of
 from gossamer.fetch.dns.address_choice import UNREACHABLE_FAILURES
 from gossamer.fetch.dns.cache import Addresses, StoredAnswer
 from gossamer.fetch.dns.resolver import ResolveLater
+from gossamer.fetch.http.headers import requested_wait
 from gossamer.fetch.http.options import HostOptions, Proxy
 from gossamer.fetch.ports import Request
 from gossamer.frontier.breaker import HostFailures
@@ -205,7 +206,7 @@ def test_a_contact_is_open_and_audited_while_the_request_is_under_way(rig: Rig) 
 
 def test_the_audit_sees_a_request_that_comes_too_early(rig: Rig) -> None:
     rig.load(A)
-    rig.audit.must_rest(A, None, Instant(rig.now + 5.0))
+    rig.audit.restore(A, None, Instant(rig.now + 5.0))
     rig.fetcher.on("http://a.test/0", response())
 
     run_travelling(fetch_page(rig))
@@ -527,7 +528,7 @@ def test_if_an_address_cannot_be_reached_the_next_one_is_tried_at_once(rig: Rig,
     assert rig.address_choice.choose(both, A_ADDRESS, rig.now) == SECOND
     assert rig.requester.open == {}
     assert rig.journalled[A_ID].started is None
-    rig.audit.request_starts(A, A_ADDRESS, rig.now)
+    rig.audit.on_request_start(A, A_ADDRESS, rig.now)
     assert rig.audit.violations == 0
 
 

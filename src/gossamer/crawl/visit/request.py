@@ -17,7 +17,6 @@ from gossamer.fetch.ports import Fetcher, Request
 from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.politeness import Contact, PolitenessPolicy, gap_after
 from gossamer.model.batch import Batch, Committed, HostClock
-from gossamer.model.http_dates import retry_after
 from gossamer.model.outcome import Failed, Failure, FetchOutcome
 from gossamer.model.task import Visit
 from gossamer.model.units import HostId, HostKey, Instant, Origin, Seconds, Url
@@ -138,7 +137,7 @@ class Requester(NullObserver):
         address = route.address
         self.open[host_id] = (started, last_took, address)
         self._journal.started(host_id, started, last_took, address)
-        self._audit.request_starts(host, address, started)
+        self._audit.on_request_start(host, address, started)
         options = self._hosts.for_host(host).options
         patience = None
         if route.found is None:
@@ -182,7 +181,7 @@ class Requester(NullObserver):
         until = self._frontier.finish(visit, None, now, again=True)
         self._journal.finished(visit.host_id, until, visit.last_took, route.address)
         del self.open[visit.host_id]
-        self._audit.request_ended(visit.host, route.address, now, Seconds(0.0), contacted=False)
+        self._audit.on_request_end(visit.host, route.address, now, Seconds(0.0), contacted=False)
 
     def contact(
         self,
@@ -229,7 +228,7 @@ class Requester(NullObserver):
         address, took = route.address, contact.took
         self._journal.finished(host_id, until, took, address)
         del self.open[host_id]
-        self._audit.request_ended(
+        self._audit.on_request_end(
             host,
             address,
             contact.finished,
@@ -267,13 +266,6 @@ def _to_be_kept(found: Addresses | None, context: HostContext | None) -> str | N
     if context is not None:
         context.resolved_until = found.expires
     return StoredAnswer(found.addresses, found.expires).to_text()
-
-
-def requested_wait(outcome: FetchOutcome, now: Instant) -> Seconds | None:
-    """The Retry-After of a refusal."""
-    if isinstance(outcome, Failed) or "retry-after" not in outcome.headers or outcome.status < 400:
-        return None
-    return retry_after(outcome.headers["retry-after"], now)
 
 
 def port_of(origin: Origin) -> int:
