@@ -8,7 +8,7 @@ from typing import Self
 
 from gossamer.fetch.dns.answer import MAX_ADDRESSES
 from gossamer.model.outcome import Failure
-from gossamer.model.units import DAY, HostKey, Instant, Seconds
+from gossamer.model.units import HostKey, Instant, Seconds
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,35 +151,34 @@ class _Traveller:
         return self._policy.moved_by_price and gap is not None and when - now <= EARLY * gap
 
     def _bring_forward(self, due: Sequence[list[tuple[float, int]]]) -> None:
-        """The price has fallen far below that at which pages were planned: they are planned anew."""
+        """The price has fallen far below the price at which pages were planned: replan them."""
         self._price.start_replanning()
         for lane, pages in enumerate(due):
             price = self._prices.price_for(lane, self._price.price)
             for k, (_, page) in enumerate(pages):
                 last, gap = self._last[page], self._gap[page]
-                anew = self._policy.replanned_gap(self._memory[page], self._terms(page, price))
-                if last is not None and gap is not None and anew is not None and anew / DAY < gap:
-                    self._price.on_replanned(gap, anew / DAY)
-                    self._gap[page] = anew / DAY
-                    pages[k] = (last + anew / DAY, page)
+                replanned = self._policy.replanned_gap(self._memory[page], self._terms(page, price))
+                if last is not None and gap is not None and replanned is not None and replanned / DAY < gap:
+                    self._price.on_replanned(gap, replanned / DAY)
+                    self._gap[page] = replanned / DAY
+                    pages[k] = (last + replanned / DAY, page)
             heapq.heapify(pages)
 
     def _put_off(self, due: list[tuple[float, int]], lane: int, now: float) -> None:
-        """What is due on a host that has become dearer since it was planned is planned anew, as long as it is not worth
-        that price yet."""
+        """Postpone due pages of a host whose price has risen since they were planned, while they are not worth it."""
         for _ in range(len(due)):
             when, page = due[0]
             last, gap = self._last[page], self._gap[page]
             if when > now or last is None or gap is None:
                 return
-            anew = self._policy.replanned_gap(
+            replanned = self._policy.replanned_gap(
                 self._memory[page], self._terms(page, self._prices.price_for(lane, self._price.price))
             )
-            if anew is None or last + anew / DAY <= now:
+            if replanned is None or last + replanned / DAY <= now:
                 return
-            self._price.on_replanned(gap, anew / DAY)
-            self._gap[page] = anew / DAY
-            heapq.heapreplace(due, (last + anew / DAY, page))
+            self._price.on_replanned(gap, replanned / DAY)
+            self._gap[page] = replanned / DAY
+            heapq.heapreplace(due, (last + replanned / DAY, page))
 
     def _visit(self, page: int, now: float, lane: int) -> float:
         """A visit takes place, and is on record. The gap in days until the next one."""
