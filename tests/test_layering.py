@@ -107,6 +107,8 @@ KNOWN_EXCEPTIONS: frozenset[tuple[str, str]] = frozenset(
         # The composition root.
         ("crawl.run.assemble", "backends"),
         ("crawl.run.assemble", "version"),
+        # The tables in memory are SQLite's without a file.
+        ("backends.memory.tables", "backends.sqlite"),
         # Repairs queue lost pages again, by the code of the store.
         ("backends.sqlite.verify", "store.table.bulk_changes"),
         # Search engines are asked before a crawl, as politely as in one.
