@@ -19,7 +19,7 @@ POLICY = LearningPolicy(pairs=2, contents=2)
 
 
 def visit(url_id: int, target: str, before: PreviousVisit | None = None) -> Visit:
-    task = Task(url_id, Fingerprint(url_id), Url(f"http://a.test{target}"), 0, 0.0, 0.0, 1, 0, 0, before=before)
+    task = Task(url_id, Fingerprint(url_id), Url(f"http://a.test{target}"), 0, 0.0, 0.0, 1, 0, 0, previous=before)
     return Visit(HOST_ID, HOST, 7, task, None, 0.1)
 
 
@@ -40,12 +40,10 @@ class Learner:
         self.feedback = OutcomeFeedback(self.identities, None, ParameterLearner(POLICY))
         self._rows = 0
 
-    def fetch(self, *pages: tuple[str, bytes], asked: bool = True, before: PreviousVisit | None = None) -> None:
+    def fetch(self, *pages: tuple[str, bytes], requested: bool = True, before: PreviousVisit | None = None) -> None:
         for target, document in pages:
             self._rows += 1
-            if asked:
-                self.feedback.asked(visit(self._rows, target, before))
-            self.feedback.settled(stored(self._rows, document))
+            self.feedback.settled(visit(self._rows, target, before), stored(self._rows, document), None, requested)
 
     def ignores_x(self) -> bool:
         """Whether `x` makes no difference, but for the few URLs that keep such parameters as a check."""
@@ -55,7 +53,7 @@ class Learner:
     def changes(self) -> list[tuple[str, bool]]:
         """What is handed over to the store: the parameters by name, and whether they were refuted."""
         batch = Batch()
-        self.feedback.hand_over(batch)
+        self.feedback.before_commit(batch, NOW)
         return [(each.name, each.refuted) for each in batch.parameters]
 
 
@@ -94,7 +92,7 @@ def test_a_learnt_parameter_is_refuted_by_a_counter_example() -> None:
 def test_nothing_is_learnt_from_urls_that_were_not_requested() -> None:
     crawl = Learner()
 
-    crawl.fetch(*PAIRS, asked=False)
+    crawl.fetch(*PAIRS, requested=False)
 
     assert not crawl.ignores_x()
     assert crawl.changes() == []
@@ -121,24 +119,9 @@ def test_a_page_that_was_missing_the_time_before_is_learnt_from() -> None:
 def test_an_outcome_without_a_document_teaches_nothing_of_parameters() -> None:
     crawl = Learner()
     for number, (target, _) in enumerate(PAIRS):
-        crawl.feedback.asked(visit(number, target))
-        crawl.feedback.settled(stored(number, None))
+        crawl.feedback.settled(visit(number, target), stored(number, None), None, True)
 
     assert crawl.changes() == []
-
-
-def test_a_request_is_learnt_from_once() -> None:
-    feedback = OutcomeFeedback(Identities(IdentityRules()), None, ParameterLearner(LearningPolicy(pairs=1, contents=1)))
-    feedback.asked(visit(1, "/s?x=1"))
-    feedback.settled(stored(1, b"one"))
-
-    feedback.asked(visit(2, "/s?x=2"))
-    feedback.settled(stored(2, None))
-    feedback.settled(stored(2, b"one"))  # not requested again
-    batch = Batch()
-    feedback.hand_over(batch)
-
-    assert batch.parameters == []
 
 
 def test_without_a_learner_no_parameter_is_learnt() -> None:
@@ -153,52 +136,53 @@ def test_without_a_learner_no_parameter_is_learnt() -> None:
 # --- traps and soft 404s ---------------------------------------------------------------------------
 
 
-def trapped(policy: TrapPolicy) -> OutcomeFeedback:
-    return OutcomeFeedback(Identities(IdentityRules()), TrapAccounts(policy, domain_of=registrable_domain), None)
+def trapped(policy: TrapPolicy, soft_404: Soft404Detector | None = None) -> OutcomeFeedback:
+    accounts = TrapAccounts(policy, domain_of=registrable_domain)
+    return OutcomeFeedback(Identities(IdentityRules()), accounts, None, soft_404)
 
 
 def test_outcomes_of_requests_count_for_the_trap_accounts() -> None:
     feedback = trapped(TrapPolicy())
-    assert feedback.budgets is not None
-    feedback.begin(record())
+    assert feedback.trap_accounts is not None
+    feedback.host_loaded(record(), [])
     cut_after = None
     for number in range(1000):
-        asked = visit(number, f"/item/{number}")
-        if feedback.budgets.verdict(asked) is not None:
+        item = visit(number, f"/item/{number}")
+        if feedback.trap_accounts.verdict(item) is not None:
             cut_after = number
             break
-        feedback.asked(asked)
-        feedback.settled(Settlement(HOST_ID, number, 0, UrlState.DUPLICATE, NOW, duplicate_of=1))
+        feedback.settled(item, Settlement(HOST_ID, number, 0, UrlState.DUPLICATE, NOW, duplicate_of=1), None, True)
 
     assert cut_after is not None
     batch = Batch()
-    feedback.hand_over(batch)
+    feedback.before_commit(batch, NOW)
     assert HOST_ID in batch.budgets
 
 
 def test_outcomes_without_a_request_do_not_count_for_the_trap_accounts() -> None:
     feedback = trapped(TrapPolicy())
-    assert feedback.budgets is not None
-    feedback.begin(record())
+    assert feedback.trap_accounts is not None
+    feedback.host_loaded(record(), [])
 
     for number in range(1000):
-        feedback.settled(Settlement(HOST_ID, number, 0, UrlState.DUPLICATE, NOW, duplicate_of=1))
+        item = visit(number, f"/item/{number}")
+        feedback.settled(item, Settlement(HOST_ID, number, 0, UrlState.DUPLICATE, NOW, duplicate_of=1), None, False)
 
-    assert feedback.budgets.verdict(visit(5000, "/item/5000")) is None
+    assert feedback.trap_accounts.verdict(visit(5000, "/item/5000")) is None
 
 
 def test_soft_404_evidence_is_stored_with_the_commit_and_recalled_with_the_host() -> None:
-    feedback = trapped(TrapPolicy())
-    feedback.soft = Soft404Detector()
+    soft_404 = Soft404Detector()
+    feedback = trapped(TrapPolicy(), soft_404)
     for n in range(MANY_REDIRECTS):
-        feedback.soft.leads_home(HOST_ID, f"http://a.test/{n}", "http://a.test/")
+        soft_404.leads_home(HOST_ID, f"http://a.test/{n}", "http://a.test/")
     batch, again = Batch(), Batch()
-    feedback.hand_over(batch)
-    feedback.hand_over(again)
+    feedback.before_commit(batch, NOW)
+    feedback.before_commit(again, NOW)
 
-    restarted = trapped(TrapPolicy())
-    restarted.soft = Soft404Detector()
-    restarted.begin(record(soft_missing=batch.soft_missing[HOST_ID]))
+    recalled = Soft404Detector()
+    restarted = trapped(TrapPolicy(), recalled)
+    restarted.host_loaded(record(soft_404=batch.soft_404s[HOST_ID]), [])
 
-    assert again.soft_missing == {}
-    assert restarted.soft.leads_home(HOST_ID, "http://a.test/next", "http://a.test/")
+    assert again.soft_404s == {}
+    assert recalled.leads_home(HOST_ID, "http://a.test/next", "http://a.test/")

@@ -69,7 +69,7 @@ def test_every_outcome_has_its_worth() -> None:
     pages = {}
     for name, outcome in outcomes.items():
         kept = budgets()
-        kept.begin(record())
+        kept.host_loaded(record())
         pages[name] = pages_until_cut(kept, outcome)
 
     assert pages == {
@@ -81,20 +81,20 @@ def test_every_outcome_has_its_worth() -> None:
 
 def test_nothing_is_cut_on_a_host_that_is_free() -> None:
     kept = TrapAccounts(POLICY, domain_of=registrable_domain, is_free=lambda host: host == "h.test")
-    kept.begin(record())
+    kept.host_loaded(record())
 
     assert pages_until_cut(kept, settled(1, UrlState.DUPLICATE)) == 400
 
 
 def test_what_was_cut_is_stored_at_once_and_cut_after_a_restart() -> None:
     kept = budgets()
-    kept.begin(record())
+    kept.host_loaded(record())
     pages_until_cut(kept, settled(1, UrlState.DUPLICATE))
     batch = Batch()
-    kept.hand_over(batch)
+    kept.before_commit(batch)
 
     again = budgets()
-    again.begin(record(budget=batch.budgets[HostId(1)]))
+    again.host_loaded(record(budget=batch.budgets[HostId(1)]))
 
     cut = again.verdict(visit(999, "/item/999"))
     assert cut is not None
@@ -105,14 +105,14 @@ def test_what_was_cut_is_stored_at_once_and_cut_after_a_restart() -> None:
 
 def test_a_host_that_gives_its_queue_up_is_stored_if_there_is_anything_to_store() -> None:
     kept = budgets()
-    kept.begin(record(1))
-    kept.begin(record(2, "small.test"))
+    kept.host_loaded(record(1))
+    kept.host_loaded(record(2, "small.test"))
     for number in range(9):
         kept.settled(visit(number, f"/item/{number}"), settled(number), read(settled(number)))
     kept.settled(visit(50, "/", "small.test", 2), settled(50), read(settled(50)))
     batch = Batch(retired=[RetiredHost(HostId(1), Instant(3.0)), RetiredHost(HostId(2), Instant(3.0))])
 
-    kept.hand_over(batch)
+    kept.before_commit(batch)
 
     assert batch.budgets.keys() == {1}
     assert HostBudget.from_text(batch.budgets[HostId(1)]).pages == 9
@@ -122,11 +122,11 @@ def test_memory_is_bounded_and_what_is_given_up_goes_to_the_store() -> None:
     kept = budgets(max_shapes=100)
     stored = 0
     for host_id in range(1, 200):
-        kept.begin(record(host_id, f"h{host_id}.test"))
+        kept.host_loaded(record(host_id, f"h{host_id}.test"))
         for number in range(12):
             kept.settled(visit(number, f"/item/{number}", f"h{host_id}.test", host_id), settled(number))
         batch = Batch()
-        kept.hand_over(batch)
+        kept.before_commit(batch)
         stored += len(batch.budgets)
         assert len(kept) <= 103
 
@@ -138,13 +138,13 @@ def test_a_domain_has_so_many_hosts_that_bring_nothing() -> None:
     asked = 0
     for host_id in range(1, 100):
         host = f"h{host_id}.trap.test"
-        kept.begin(record(host_id, host, contacted=False))
+        kept.host_loaded(record(host_id, host, contacted=False))
         first = visit(host_id, "/", host, host_id)
         if kept.verdict(first) is None:
             asked += 1
             kept.settled(first, settled(host_id, UrlState.DUPLICATE))
     batch = Batch()
-    kept.hand_over(batch)
+    kept.before_commit(batch)
 
     last = kept.verdict(visit(99, "/", "h99.trap.test", 99))
     assert asked == 40
@@ -156,18 +156,18 @@ def test_hosts_that_were_contacted_before_are_let_in_again() -> None:
     kept = budgets()
     for host_id in range(1, 100):
         host = f"h{host_id}.trap.test"
-        kept.begin(record(host_id, host, contacted=True))
+        kept.host_loaded(record(host_id, host, contacted=True))
 
         assert kept.verdict(visit(host_id, "/", host, host_id)) is None
 
 
 def test_links_that_did_not_enter_are_counted_by_host_and_reason() -> None:
     kept = budgets()
-    kept.begin(record())
+    kept.host_loaded(record())
     for _ in range(3):
         kept.refused(visit(1, "/a/a/a/"), HostKey("h.test"), "trap:repeats")
     kept.refused(visit(1, "/a/a/a/"), HostKey("other.test"), "trap:repeats")
     batch = Batch(retired=[RetiredHost(HostId(1), Instant(3.0))])
-    kept.hand_over(batch)
+    kept.before_commit(batch)
 
     assert HostBudget.from_text(batch.budgets[HostId(1)]).refused == {"trap:repeats": 3}

@@ -224,7 +224,6 @@ class PolicyCache:
     def __init__(self, config: Config) -> None:
         self.config = config
         self.directory = Path(config.dir)
-        self.archive = self.directory / "warc"
 
     @cached_property
     def clock(self) -> Clock:

@@ -3,11 +3,12 @@
 from collections import Counter
 from collections.abc import Mapping
 
-from gossamer.model.batch import Batch
+from gossamer.crawl.observers import NullObserver
+from gossamer.model.batch import Batch, Committed
 from gossamer.model.states import UrlState
 
 
-class Counters:
+class Counters(NullObserver):
     """Totals of the crawl as far as they will be committed. Owned by the event loop."""
 
     def __init__(self, committed: Mapping[str, int]) -> None:
@@ -20,30 +21,20 @@ class Counters:
         self.total[name] += n
         self.run[name] += n
 
-    def moved(self, old: UrlState, new: UrlState, n: int = 1) -> None:
+    def move(self, old: UrlState, new: UrlState, n: int = 1) -> None:
         """URLs change state; the store counts this itself."""
         before, after = old.counter, new.counter
         for counts in (self.total, self.run):
             counts[before] -= n
             counts[after] += n
 
-    def ordered(self, counts: Mapping[str, int]) -> None:
-        """Orders of an operator were committed, and this was added to the counters."""
-        self.total.update(counts)
-        self.run.update(counts)
-
-    def queued_again(self, was: UrlState, urls: int) -> None:
-        """URLs were queued again and that is committed; the store counts this itself."""
+    def committed(self, committed: Committed) -> None:
+        """Count what the store has counted itself: new URLs and hosts, and the bulk changes of an operator."""
         for counts in (self.total, self.run):
-            counts[was.counter] -= urls
-            counts[UrlState.QUEUED.counter] += urls
-
-    def discovered(self, urls: int, hosts: int) -> None:
-        """New URLs and hosts were committed; the store counts this itself."""
-        for counts in (self.total, self.run):
-            counts["discovered"] += urls
-            counts["state:queued"] += urls
-            counts["hosts"] += hosts
+            counts["discovered"] += committed.new_urls
+            counts["state:queued"] += committed.new_urls
+            counts["hosts"] += committed.new_hosts
+            counts.update(committed.bulk_counts)
 
     def by_reason(self, kind: str) -> dict[str, int]:
         """`kind:reason` counters as reason -> count, the largest first."""

@@ -18,11 +18,12 @@ from gossamer.crawl.document.queue import DocumentQueue, DocumentQueueLimits
 from gossamer.crawl.document.sitemaps import Sitemaps
 from gossamer.crawl.events import OutcomeEvents
 from gossamer.crawl.load_detector import LoadDetector
+from gossamer.crawl.observers import NullObserver, Observers
 from gossamer.crawl.requeue import Requeue
 from gossamer.crawl.run.recovery import recall, warm
 from gossamer.crawl.slots import Slots, open_file_limit, overflow_capacity
-from gossamer.crawl.trap_accounts import OutcomeFeedback
 from gossamer.crawl.visit.host_context import HostContexts
+from gossamer.crawl.visit.settle import Settler
 from gossamer.crawl.visit.visit import Visitor
 from gossamer.dedup.exact import ContentSeen
 from gossamer.errors import GossamerError
@@ -30,11 +31,9 @@ from gossamer.fetch.http.body import BodyMemory
 from gossamer.frontier.decisions import WaitUntil
 from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.selector import Load
-from gossamer.model.batch import Batch, Committed, RetiredHost
-from gossamer.model.document import ProcessedDocument
+from gossamer.model.batch import Committed, RetiredHost
 from gossamer.model.loads import Loaded, LoadRequest
 from gossamer.model.queue_depth import QueueDepth
-from gossamer.model.states import UrlState
 from gossamer.model.task import Visit
 from gossamer.model.units import Instant, Seconds
 from gossamer.recrawl.planner import REFRESHING
@@ -84,7 +83,7 @@ class EngineLimits:
     max_hosts: int = 10_000  # that the frontier has in memory
 
 
-class Engine:
+class Engine(NullObserver):
     """Pulls visits from the frontier while there are slots, and moves what they bring to the store.
 
     There is one rule: `pump` is called after everything that may let a visit go out (a slot, a load, a commit, the
@@ -103,13 +102,13 @@ class Engine:
         seen: SeenTest,
         contents: ContentSeen[int],
         host_contexts: HostContexts,
-        feedback: OutcomeFeedback,
         requeue: Requeue,
         counters: Counters,
         clock: Clock,
         limits: EngineLimits,
-        journal_turn_over: Callable[[], None],
-        journal_forget: Callable[[], None],
+        observers: Observers,
+        settler: Settler,
+        events: OutcomeEvents,
         lists: Sitemaps | None = None,
     ) -> None:
         self._frontier = frontier
@@ -119,13 +118,11 @@ class Engine:
         self._seen = seen
         self._contents = contents
         self._host_contexts = host_contexts
-        self._feedback = feedback
         self.requeue = requeue
         self._counters = counters
         self._clock = clock
         self.limits = limits
-        self._journal_turn_over = journal_turn_over
-        self._journal_forget = journal_forget
+        self.observers = observers
         self.visitor: Visitor | None = None  # set by the assembly; it needs the desk
         room = overflow_capacity(limits.concurrency, open_file_limit())
         self._slots: Slots[asyncio.Task[None]] = Slots(limits.concurrency, room)
@@ -133,9 +130,9 @@ class Engine:
             reader,
             clock,
             limits=limits.documents,
-            on_read=self._was_read,
-            on_pause=self._paused_reading,
-            ask_owners=lambda digests: reads.ask(loader.content_owners, digests),
+            settle=settler.settle,
+            on_pause=self.pump,
+            find_owners=lambda digests: reads.ask(loader.content_owners, digests),
             on_failure=self.fail,
             lists=lists,
         )
@@ -150,8 +147,9 @@ class Engine:
         self.finished = False
         self.keep_open = self.paused = False  # with nothing left to do, waits for more; starts no visit
         self._load_watch = LoadDetector()
-        self.events = OutcomeEvents()
+        self.events = events
         self.on_load: Callable[[Load, str], None] = lambda load, reason: None  # told of every switch
+        observers.subscribe(self)
 
     # --- starting visits -------------------------------------------------------------------------
 
@@ -232,8 +230,7 @@ class Engine:
 
     async def _visit(self, visit: Visit) -> None:
         assert self.visitor is not None
-        if self.events:
-            self.events.visit_begins(visit)
+        self.observers.visit_started(visit)
         try:
             await self.visitor.visit(visit)
         except asyncio.CancelledError:
@@ -271,7 +268,7 @@ class Engine:
                 self.pump_soon()
         elif not self._looked_again:
             self._looked_again = True
-            self._frontier.look_again()
+            self._frontier.rewind()
             self.pump()
         else:
             waiting = self._counters.total["state:queued"]
@@ -325,7 +322,7 @@ class Engine:
     def _load(self, now: Instant) -> None:
         if self._loading or self.stopping:
             return
-        order = self._frontier.load_order(now)
+        order = self._frontier.request_load(now)
         if not order:
             return
         self._loading = True
@@ -348,54 +345,19 @@ class Engine:
     def _take_in(self, loaded: Loaded) -> None:
         now = self._clock.now()
         for front in loaded.fronts:
-            self._frontier.loaded_front(front.front, front.entries, front.next_due, loaded.number)
+            self._frontier.add_front(front.front, front.entries, front.next_due, loaded.number)
         for host in loaded.hosts:
             if host.record is not None:
-                self._host_contexts.begin(host.record, host.robots)
-                self._feedback.begin(host.record)
-                self.requeue.planner.begin(host.record)
-            self._frontier.loaded_host(host.host_id, host.record, host.classes, loaded.number, now)
-        self._frontier.load_ends()
-
-    # --- documents ---------------------------------------------------------------------------------
-
-    def _paused_reading(self) -> None:
-        self._store.nudge()
-        self.pump()
-
-    def _was_read(self, read: ProcessedDocument) -> None:
-        batch = self._store.batch
-        batch.settle(read.settlement)
-        self.requeue.settled(read.before, read.settlement, batch)
-        self._feedback.settled(read.settlement, read)
-        batch.found(read.candidates, read.links)
-        for name, n in read.counters():
-            self._counters.count(batch, name, n)
-        self._counters.moved(UrlState.QUEUED, read.settlement.state)
+                self.observers.host_loaded(host.record, host.robots)
+            self._frontier.add_host(host.host_id, host.record, host.classes, loaded.number, now)
+        self._frontier.end_load()
 
     # --- commits -----------------------------------------------------------------------------------
 
-    def before_commit(self, batch: Batch) -> None:
-        """The batch is about to be handed over. It knows of every contact that has ended."""
-        self._journal_turn_over()
-        self._feedback.hand_over(batch)
-        self.requeue.hand_over(batch, self._clock.now())
-        if self.events:
-            self.events.handed_over(batch)
-
-    def on_commit(self, committed: Committed) -> None:
-        self._journal_forget()
+    def committed(self, committed: Committed) -> None:
+        """The engine is the last observer: everything else knows of the commit when visits are started."""
         self._looked_again = False
-        self._counters.discovered(committed.new_urls, committed.new_hosts)
-        self._counters.ordered(committed.ordered)
-        self._host_contexts.forgive(committed.forgiven)
-        for host_id in committed.retired:
-            self._host_contexts.end(host_id)
-            self.requeue.planner.end(host_id)
-        self.requeue.committed(committed)
-        self._frontier.committed(committed)
-        if self.events:
-            self.events.committed(committed.retired)
+        self._frontier.on_commit(committed)
         self.pump()
 
     # --- running -----------------------------------------------------------------------------------
@@ -442,7 +404,7 @@ class Engine:
                 self.pump()
             load, reason = self._load_watch.look(self._clock.monotonic(), self._slots.busy, self.saturation)
             if load is not self._frontier.selector.load:
-                self._frontier.under(load)
+                self._frontier.set_load(load)
                 self.on_load(load, reason)
 
     @property

@@ -7,16 +7,18 @@ and what one commit may bring.
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from typing import NamedTuple, Protocol
 
-from gossamer.model.batch import Batch
+from gossamer.crawl.observers import NullObserver
+from gossamer.model.batch import Batch, Committed
+from gossamer.model.document import ProcessedDocument
 from gossamer.model.outcome import Response
 from gossamer.model.queue_depth import QueueDepth
 from gossamer.model.settlement import Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.task import Visit
-from gossamer.model.units import HostId, Instant, Url
+from gossamer.model.units import Instant, Url
 
 
 class Outcome(NamedTuple):
@@ -47,60 +49,48 @@ class Subscriber(Protocol):
     def publish(self, outcome: Outcome) -> None: ...
 
 
-class OutcomeEvents:
-    """Keeps the addresses of visits that are under way, while anybody listens, and tells their outcomes.
-
-    Bounded by the visits that are out or in a batch, and one for each host in memory: a URL that has gone back into its
-    queue is still among them.
-    """
+class OutcomeEvents(NullObserver):
+    """Publishes the outcomes of visits to subscribers, after their commit. Holds the outcomes of the open batch and of
+    the one that is being committed, and nothing while there is no subscriber."""
 
     def __init__(self) -> None:
-        self._listeners: list[Subscriber] = []
-        self._under_way: dict[int, Visit] = {}
-        self._handed_over: list[Settlement] = []
+        self._subscribers: list[Subscriber] = []
+        self._settled: list[tuple[Visit, Settlement]] = []  # in the open batch
+        self._in_commit: list[tuple[Visit, Settlement]] = []
 
-    def __bool__(self) -> bool:
-        return bool(self._listeners)
+    def subscribe(self, subscriber: Subscriber) -> None:
+        self._subscribers.append(subscriber)
 
-    def subscribe(self, listener: Subscriber) -> None:
-        self._listeners.append(listener)
-
-    def unsubscribe(self, listener: Subscriber) -> None:
-        self._listeners.remove(listener)
-        if not self._listeners:
-            self._under_way.clear()  # nobody would hear how these end
+    def unsubscribe(self, subscriber: Subscriber) -> None:
+        self._subscribers.remove(subscriber)
+        if not self._subscribers:
+            self._settled.clear()
 
     @property
     def saturation(self) -> float:
-        return max([listener.saturation for listener in self._listeners]) if self._listeners else 0.0
+        """Of the fullest subscriber."""
+        return max([each.saturation for each in self._subscribers]) if self._subscribers else 0.0
 
     @property
     def fill(self) -> QueueDepth:
-        """Of the fullest."""
-        return max(
-            (listener.fill for listener in self._listeners), key=lambda fill: fill.saturation, default=QueueDepth(0)
-        )
+        """Of the fullest subscriber."""
+        return max((each.fill for each in self._subscribers), key=lambda fill: fill.saturation, default=QueueDepth(0))
 
-    def visit_begins(self, visit: Visit) -> None:
-        self._under_way[visit.task.url_id] = visit
+    def settled(
+        self, visit: Visit, settlement: Settlement, document: ProcessedDocument | None, requested: bool
+    ) -> None:
+        if self._subscribers:
+            self._settled.append((visit, settlement))
 
-    def handed_over(self, batch: Batch) -> None:
-        """The batch is about to be committed."""
-        self._handed_over = batch.settlements
+    def before_commit(self, batch: Batch, now: Instant) -> None:
+        self._in_commit, self._settled = self._settled, []
 
-    def committed(self, retired: Sequence[HostId] = ()) -> None:
-        """It is. `retired` are hosts that have given their back queues up: what was begun there and not settled is due
-        another time, and will be begun again."""
-        settlements, self._handed_over = self._handed_over, []
-        for settlement in settlements:
-            visit = self._under_way.pop(settlement.url_id, None)
-            if visit is not None:
-                outcome = _outcome(visit, settlement)
-                for listener in self._listeners:
-                    listener.publish(outcome)
-        if retired:
-            gone = frozenset(retired)
-            self._under_way = {key: visit for key, visit in self._under_way.items() if visit.host_id not in gone}
+    def committed(self, committed: Committed) -> None:
+        in_commit, self._in_commit = self._in_commit, []
+        for visit, settlement in in_commit:
+            outcome = _outcome(visit, settlement)
+            for subscriber in self._subscribers:
+                subscriber.publish(outcome)
 
 
 def _outcome(visit: Visit, settled: Settlement) -> Outcome:

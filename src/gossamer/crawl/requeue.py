@@ -9,18 +9,21 @@ lines may be longer. And if what is queued hardly moves, because all of it is on
 """
 
 import math
+from collections.abc import Sequence
 from typing import Final
 
 from gossamer.config.sections import RecrawlSection
 from gossamer.crawl.counters import Counters
-from gossamer.model.batch import Batch, Committed
+from gossamer.crawl.observers import NullObserver
+from gossamer.model.batch import Batch, Committed, RobotsRecord
+from gossamer.model.document import ProcessedDocument
 from gossamer.model.requeue import DueCursor, RequeueOrder
 from gossamer.model.settlement import Settlement
 from gossamer.model.states import UrlState
-from gossamer.model.task import PreviousVisit
-from gossamer.model.units import Instant, Seconds
+from gossamer.model.task import HostRecord, Visit
+from gossamer.model.units import HostId, Instant, Seconds
 from gossamer.recrawl.budget import PACE, TOKENS, RefreshBudget, VisitRates
-from gossamer.recrawl.host_backlog import ROOM
+from gossamer.recrawl.host_backlog import MAX_BACKLOG
 from gossamer.recrawl.planner import REFRESHING, RecrawlPlanner
 from gossamer.store.threads import WriterThread
 
@@ -46,7 +49,7 @@ def _least_gap(wishes: RecrawlSection) -> Seconds | None:
     return Seconds(max(wishes.shortest, *(rule.shortest or 0.0 for rule in wishes.rules), 0.0))
 
 
-class Requeue:
+class Requeue(NullObserver):
     """Owned by the event loop. `look_at` says when `order` has something to decide; the caller waits for that."""
 
     def __init__(
@@ -79,7 +82,7 @@ class Requeue:
         self._walk_at = 0.0  # when the next part is
         self._walks = False  # whether it was with the last order
         self._after = _FIRST  # what a crawl that runs once has looked at ...
-        self._room = ROOM  # ... with lines so long ...
+        self._room = MAX_BACKLOG  # ... with lines so long ...
         self._left_out = 0  # ... and how many found no room in them
         self._done = False
         self._next = 0.0  # when the first date comes
@@ -156,10 +159,10 @@ class Requeue:
         early_by = self._early if early else None
         # How many go is decided here; they must not wait behind a million others on top of it.
         lines = self.planner.lines
-        order = RequeueOrder(by, most, self._keep, beside_new, early_by, lines.prices, ROOM, lines.waiting)
+        order = RequeueOrder(by, most, self._keep, beside_new, early_by, lines.prices, MAX_BACKLOG, lines.waiting)
         if not self._keep:
-            order = order._replace(dear=(), room=self._room, after=self._after)
-        self._store.batch.again = order
+            order = order._replace(priced_hosts=(), max_backlog=self._room, after=self._after)
+        self._store.batch.requeue = order
         self._store.nudge()
 
     def _replan(self, now: Instant) -> None:
@@ -174,8 +177,8 @@ class Requeue:
         if now < self._walk_at:
             self.next_check_at = min(self.next_check_at, self._walk_at)
             return
-        order = self._store.batch.again if self._ordered else None
-        self._store.batch.again = (order or RequeueOrder(now, 0))._replace(walk=self._walk)
+        order = self._store.batch.requeue if self._ordered else None
+        self._store.batch.requeue = (order or RequeueOrder(now, 0))._replace(replan_after=self._walk)
         self._ordered = self._walks = True
         self._looked = (now, now) if order is None else self._looked
         self._store.nudge()
@@ -215,27 +218,27 @@ class Requeue:
             self._counters.run["reported"] += committed.reported
             self._next, self._done, self.next_check_at = 0.0, False, 0.0
             self._left_out += 1  # such a date may lie before what has been looked at: there is another round
-        if committed.next_again is None:
+        if committed.next_due is None:
             return
         self._ordered = False
         queued = 0
-        for state, n in committed.again:
+        for state, n in committed.requeued:
             queued += n
-            self._counters.queued_again(state, n)
+            self._counters.move(state, _QUEUED, n)
             if state is UrlState.STORED:
                 for counts in (self._counters.total, self._counters.run):
                     counts[REFRESHING] += n
         self._waiting += queued
         self._credit -= queued
         self._allowance.spend(queued)
-        self._next = committed.next_again
+        self._next = committed.next_due
         if self._walks:
-            self._walks, self._walk, self._walk_at = False, committed.walked_to, self._looked[1] + _SOON
+            self._walks, self._walk, self._walk_at = False, committed.replanned_to, self._looked[1] + _SOON
         lines = self.planner.lines
-        lines.queued(committed.again_at)
+        lines.queued(committed.requeued_by_host)
         by, at = self._looked
         lines.looked(self._looked_up_to(committed, by), at)
-        self.planner.put_off(committed.put_off)
+        self.planner.put_off(committed.postponed)
         if not self._keep:
             self._next_round(committed)
         self.next_check_at = 0.0
@@ -244,21 +247,29 @@ class Requeue:
         """Of which dates all were queued, put off or found no room."""
         if self._keep:
             return min(self._next, by)
-        return by if committed.again_to is None else committed.again_to.date
+        return by if committed.requeued_to is None else committed.requeued_to.date
 
     def _next_round(self, committed: Committed) -> None:
         """A crawl that runs once goes through all that is due, and again through what found no room."""
-        self._left_out += committed.left_out
-        if committed.again_to is not None:
-            self._after = committed.again_to
+        self._left_out += committed.skipped
+        if committed.requeued_to is not None:
+            self._after = committed.requeued_to
         elif self._left_out:
             self._after, self._left_out, self._room = _FIRST, 0, self._room * _MORE_ROOM
         else:
             self._done = True
 
-    def settled(self, before: PreviousVisit | None, settlement: Settlement, batch: Batch) -> None:
-        """What came of any visit: of one to a new URL or of one that was queued again."""
-        date = settlement.available_at
+    def host_loaded(self, record: HostRecord, robots: Sequence[RobotsRecord]) -> None:
+        self.planner.host_loaded(record)
+
+    def host_retired(self, host_id: HostId) -> None:
+        self.planner.host_retired(host_id)
+
+    def settled(
+        self, visit: Visit, settlement: Settlement, document: ProcessedDocument | None, requested: bool
+    ) -> None:
+        """A visit to a new URL, or to one that was requeued, has been settled."""
+        before, date = visit.task.previous, settlement.available_at
         if settlement.state is _QUEUED:
             return
         if date is not None and date < self._next:
@@ -273,9 +284,9 @@ class Requeue:
             self._moved += 1
             lines = self.planner.lines
             lines.served(settlement.host_id, settlement.at)
-            self._counters.count(batch, "refreshed")
+            self._counters.count(self._store.batch, "refreshed")
             if before.state is _STORED:
-                self._counters.count(batch, REFRESHING, -1)
+                self._counters.count(self._store.batch, REFRESHING, -1)
             if self._waiting - lines.held_up < LOW_MARK:
                 self.next_check_at = min(self.next_check_at, self._next)
 
@@ -287,10 +298,10 @@ class Requeue:
             self.next_check_at = 0.0
         return self.is_over
 
-    def hand_over(self, batch: Batch, now: Instant) -> None:
+    def before_commit(self, batch: Batch, now: Instant) -> None:
         """Remember what was learnt and what may be spent, with a batch that is about to be committed."""
-        self.planner.hand_over(batch, now, self._counters.total["state:queued"] - self._waiting)
-        if (batch.again is not None or batch.settlements) and (text := self._allowance.to_text()) is not None:
+        self.planner.before_commit(batch, now, self._counters.total["state:queued"] - self._waiting)
+        if (batch.requeue is not None or batch.settlements) and (text := self._allowance.to_text()) is not None:
             batch.facts[TOKENS] = text
         if batch.settlements:
             self.pace.fold(now)

@@ -13,18 +13,19 @@ What the crawl learns from what came of its visits: which shapes are traps, whic
 
 from collections.abc import Callable, Iterator, Sequence
 
+from gossamer.crawl.observers import NullObserver
 from gossamer.dedup.soft404 import SOFT_404, Soft404Detector
 from gossamer.filter.canonical import end_of_authority, parse_canonical
 from gossamer.filter.identity import Identities, LearnedParameter
 from gossamer.filter.parameter_learner import ParameterLearner
 from gossamer.filter.trap_budget import Cut, DomainBudget, HostBudget, PageValue, TemplateSketch, TrapPolicy
 from gossamer.filter.url_shape import Shape, shape_of
-from gossamer.model.batch import Batch, LearntParameter
+from gossamer.model.batch import Batch, LearntParameter, RobotsRecord
 from gossamer.model.document import ProcessedDocument
 from gossamer.model.settlement import Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.task import HostRecord, Visit
-from gossamer.model.units import Domain, HostId, HostKey, Url
+from gossamer.model.units import Domain, HostId, HostKey, Instant, Url
 
 # Looking a member up costs as much as a call, and these are asked for with every page.
 _STORED, _NEW = UrlState.STORED, PageValue.NEW
@@ -64,8 +65,8 @@ class TrapAccounts:
         """Shapes in memory, with one for each host."""
         return self._shapes + len(self._hosts)
 
-    def begin(self, record: HostRecord) -> None:
-        """A host has got a back queue; this is what the store remembers."""
+    def host_loaded(self, record: HostRecord) -> None:
+        """A host has got a back queue; this is what the store has of it."""
         host_id = record.host_id
         budget = self._hosts.pop(host_id, None)
         if budget is None:
@@ -161,7 +162,7 @@ class TrapAccounts:
             if budget.refused[reason] % _SAVE_EVERY == 1:
                 self._changed[visit.host_id] = budget
 
-    def hand_over(self, batch: Batch) -> None:
+    def before_commit(self, batch: Batch) -> None:
         """Put what has changed into a batch that is about to be committed."""
         for host in batch.retired:
             self._retired(host.host_id)
@@ -220,7 +221,7 @@ def _outline(settlement: Settlement, read: ProcessedDocument) -> TemplateSketch 
         return None
     title = settlement.title or ""
     named = title.translate(_NO_DIGITS)
-    return TemplateSketch(hash((named, settlement.size >> 4, len(read.links.prints))), named != title)
+    return TemplateSketch(hash((named, settlement.size >> 4, len(read.links.fingerprints))), named != title)
 
 
 def _leads_away(shape: Shape, host: HostKey, read: ProcessedDocument) -> bool:
@@ -235,40 +236,40 @@ def _same_host(
             yield _shape(urls[i]), i in fresh
 
 
-class OutcomeFeedback:
-    """Told of every request and of what came of it. All calls from the event loop; nothing waits.
+class OutcomeFeedback(NullObserver):
+    """Feeds the outcomes of requests to what learns from them: trap accounts, parameters, soft 404s.
 
-    `budgets` and `learner` are None where the configuration wants none of it.
+    `trap_accounts`, `learner` and `soft_404` are None where the configuration does without.
     """
 
-    def __init__(self, identities: Identities, budgets: TrapAccounts | None, learner: ParameterLearner | None) -> None:
+    def __init__(
+        self,
+        identities: Identities,
+        trap_accounts: TrapAccounts | None,
+        learner: ParameterLearner | None,
+        soft_404: Soft404Detector | None = None,
+    ) -> None:
         self._identities = identities
-        self.budgets = budgets
+        self.trap_accounts = trap_accounts
         self._learner = learner
-        self._out: dict[int, Visit] = {}  # visits that became requests and are not settled yet, by their URL's row
+        self._soft_404 = soft_404
         self._news: list[LearntParameter] = []
-        self.soft: Soft404Detector | None = None  # set by the assembly; only remembered here
 
-    def begin(self, record: HostRecord) -> None:
-        """A host has got a back queue; this is what the store remembers."""
-        if self.budgets is not None:
-            self.budgets.begin(record)
-        if self.soft is not None:
-            self.soft.recall(record.host_id, record.soft_missing)
+    def host_loaded(self, record: HostRecord, robots: Sequence[RobotsRecord]) -> None:
+        if self.trap_accounts is not None:
+            self.trap_accounts.host_loaded(record)
+        if self._soft_404 is not None:
+            self._soft_404.recall(record.host_id, record.soft_404)
 
-    def asked(self, visit: Visit) -> None:
-        """The URL was asked for, and what came of it will be told to `settled`. From a page that we have nothing is
-        learnt: that it brings nothing new is no wonder."""
-        if visit.task.before is None or not visit.task.before.has_document:
-            self._out[visit.task.url_id] = visit
-
-    def settled(self, settlement: Settlement, read: ProcessedDocument | None = None) -> None:
-        """What became of a URL; of a document, with what was read of it. Nothing is learnt where nothing was asked."""
-        visit = self._out.pop(settlement.url_id, None)
-        if visit is None:
+    def settled(
+        self, visit: Visit, settlement: Settlement, document: ProcessedDocument | None, requested: bool
+    ) -> None:
+        """Learn from a URL that was requested. A page that we have teaches nothing: it cannot be new."""
+        before = visit.task.previous
+        if not requested or (before is not None and before.has_document):
             return
-        if self.budgets is not None:
-            self.budgets.settled(visit, settlement, read)
+        if self.trap_accounts is not None:
+            self.trap_accounts.settled(visit, settlement, document)
         if self._learner is not None and settlement.digest is not None and "?" in visit.task.url:
             self._learn(visit, settlement)
 
@@ -283,11 +284,11 @@ class OutcomeFeedback:
                 self._identities.unlearn(*news)
                 self._news.append(LearntParameter(*news, 0, 0, refuted=True))
 
-    def hand_over(self, batch: Batch) -> None:
-        """Put what was learnt into a batch that is about to be committed."""
-        if self.budgets is not None:
-            self.budgets.hand_over(batch)
+    def before_commit(self, batch: Batch, now: Instant) -> None:
+        """Put what was learned into the batch."""
+        if self.trap_accounts is not None:
+            self.trap_accounts.before_commit(batch)
         if self._news:
             batch.parameters, self._news = self._news, []
-        if self.soft is not None:
-            batch.soft_missing = self.soft.take_changes()
+        if self._soft_404 is not None:
+            batch.soft_404s = self._soft_404.take_changes()

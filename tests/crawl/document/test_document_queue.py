@@ -59,9 +59,9 @@ class Queue:
             DocumentProcessor(admission, contents, LargePages(), 1_000_000),
             VirtualClock(),
             limits=limits or DocumentQueueLimits(),
-            on_read=self.reads.append,
+            settle=lambda visit, settlement, document: self.reads.append(document),
             on_pause=self._batch_done,
-            ask_owners=self._ask,
+            find_owners=self._ask,
             on_failure=self.failures.append,
         )
 

@@ -89,9 +89,9 @@ class QueueRig:
             self.reader,
             SlowClock(),
             limits=DocumentQueueLimits(),
-            on_read=self.reads.append,
+            settle=lambda visit, settlement, document: self.reads.append(document),
             on_pause=self._paused,
-            ask_owners=self._ask,
+            find_owners=self._ask,
             on_failure=self.failures.append,
         )
 

@@ -6,7 +6,7 @@ import pytest
 
 from gossamer.crawl.visit.host_context import HostContext, HostContexts, HostHealth
 from gossamer.frontier.breaker import BreakerPolicy, HostFailures, Silence
-from gossamer.model.batch import RobotsRecord
+from gossamer.model.batch import Committed, RobotsRecord
 from gossamer.model.facts import DomainFacts
 from gossamer.model.task import HostRecord
 from gossamer.model.units import HostId, HostKey, Instant, Origin, Seconds
@@ -186,10 +186,10 @@ def test_a_host_that_has_answered_is_waited_for_with_full_patience() -> None:
 
 def test_hosts_are_known_from_begin_to_end() -> None:
     context = HostContexts("gossamer")
-    context.begin(record(A), [])
-    context.begin(record(B), [])
+    context.host_loaded(record(A), [])
+    context.host_loaded(record(B), [])
 
-    context.end(A)
+    context.host_retired(A)
 
     assert len(context) == 1
     assert context.get(A) is None
@@ -199,7 +199,7 @@ def test_hosts_are_known_from_begin_to_end() -> None:
 def test_a_host_that_failed_before_a_restart_is_still_in_trouble() -> None:
     context = HostContexts("gossamer")
 
-    context.begin(record(trouble=TROUBLE.to_text()), [])
+    context.host_loaded(record(failures=TROUBLE.to_text()), [])
 
     assert context[A].trouble == TROUBLE
 
@@ -208,7 +208,7 @@ def test_a_host_that_failed_before_a_restart_is_still_in_trouble() -> None:
 def test_a_row_that_says_nothing_of_trouble_is_a_host_without(text: str | None) -> None:
     context = HostContexts("gossamer")
 
-    context.begin(record(trouble=text), [])
+    context.host_loaded(record(failures=text), [])
 
     assert context[A].trouble is None
 
@@ -216,7 +216,9 @@ def test_a_row_that_says_nothing_of_trouble_is_a_host_without(text: str | None) 
 def test_rules_on_record_are_known_by_origin() -> None:
     context = HostContexts("gossamer")
 
-    context.begin(record(), [robots("http://1.test", b"User-agent: *\nDisallow: /x"), robots("https://1.test", b"")])
+    context.host_loaded(
+        record(), [robots("http://1.test", b"User-agent: *\nDisallow: /x"), robots("https://1.test", b"")]
+    )
 
     known = context[A].robots
     assert not known[Origin("http://1.test")].verdict("/x").allowed
@@ -245,8 +247,8 @@ def test_the_last_answer_of_the_name_server_is_recalled() -> None:
     recalled = []
     context = HostContexts("gossamer", lambda host, text: recalled.append((host, text)))
 
-    context.begin(record(A, resolved="1700000000:192.0.2.1"), [])
-    context.begin(record(B), [])
+    context.host_loaded(record(A, resolved="1700000000:192.0.2.1"), [])
+    context.host_loaded(record(B), [])
 
     assert recalled == [("1.test", "1700000000:192.0.2.1")]
 
@@ -267,18 +269,22 @@ def test_the_longest_crawl_delay_of_a_host_counts() -> None:
 
 def test_hosts_are_counted_by_their_failures() -> None:
     context = HostContexts("gossamer")
-    context.begin(record(A, trouble=TROUBLE.to_text()), [])
-    context.begin(record(B), [])
+    context.host_loaded(record(A, failures=TROUBLE.to_text()), [])
+    context.host_loaded(record(B), [])
 
     assert [context.failing(least) for least in (1, 3, 4)] == [1, 1, 0]
 
 
-def test_a_host_that_is_forgiven_has_no_trouble() -> None:
-    context = HostContexts("gossamer")
-    context.begin(record(A, trouble=TROUBLE.to_text()), [])
-    context.begin(record(B, trouble=TROUBLE.to_text()), [])
+def _forgiving(*host_ids: HostId) -> Committed:
+    return Committed(1, [], [], [], [], [], 0, 0, 0, 0.0, restored_hosts=frozenset(host_ids))
 
-    context.forgive([A, HostId(99)])
+
+def test_a_host_that_gets_urls_back_has_no_trouble_after_the_commit() -> None:
+    context = HostContexts("gossamer")
+    context.host_loaded(record(A, failures=TROUBLE.to_text()), [])
+    context.host_loaded(record(B, failures=TROUBLE.to_text()), [])
+
+    context.committed(_forgiving(A, HostId(99)))
 
     assert context[A].trouble is None
     assert context[B].trouble == TROUBLE
@@ -288,19 +294,19 @@ def test_a_host_that_is_forgiven_has_no_trouble() -> None:
     ("troubles", "none_answered"),
     [
         ([], True),
-        ([Silence.SO_FAR], True),
-        ([Silence.SO_FAR, Silence.GIVEN_UP], True),
+        ([Silence.NEVER_ANSWERED], True),
+        ([Silence.NEVER_ANSWERED, Silence.GIVEN_UP], True),
         ([Silence.NONE], False),
         ([None], False),
-        ([Silence.SO_FAR, None], False),
-        ([Silence.SO_FAR, Silence.NONE], False),
+        ([Silence.NEVER_ANSWERED, None], False),
+        ([Silence.NEVER_ANSWERED, Silence.NONE], False),
     ],
 )
 def test_whether_no_host_has_answered(troubles: list[Silence | None], none_answered: bool) -> None:
     context = HostContexts("gossamer")
     for number, silence in enumerate(troubles, 1):
         text = None if silence is None else TROUBLE._replace(silence=silence).to_text()
-        context.begin(record(HostId(number), trouble=text), [])
+        context.host_loaded(record(HostId(number), failures=text), [])
 
     assert context.none_has_answered() is none_answered
 

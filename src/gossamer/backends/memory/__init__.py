@@ -7,7 +7,7 @@ All of it belongs to the process and is gone with `MemoryTables.close`.
 """
 
 from gossamer.backends.memory.captures import MemoryCaptures
-from gossamer.backends.memory.contacts import MemoryContactJournal
+from gossamer.backends.memory.contact_journal import MemoryContactJournal
 from gossamer.backends.memory.tables import MemoryTables
 
 __all__ = ["MemoryCaptures", "MemoryContactJournal", "MemoryTables"]

@@ -159,13 +159,13 @@ class DocumentProcessor:
 
     def is_unchanged(self, opened: DecodedDocument) -> bool:
         """Whether it is what its URL had at the visit before: then it need not be read."""
-        before = opened.document.visit.task.before
+        before = opened.document.visit.task.previous
         return before is not None and before.digest == opened.digest and before.has_document
 
     def unchanged(self, opened: DecodedDocument) -> ProcessedDocument:
         """Fetched, and what it was: neither stored nor read again."""
         document = opened.document
-        before = document.visit.task.before
+        before = document.visit.task.previous
         assert before is not None and self._planner is not None
         capture = Capture(document.response, _wire_digest(opened)) if self._revisits else None
         kept = self._planner.unchanged(document.visit, before, document.response, document.finished, capture)
@@ -176,8 +176,8 @@ class DocumentProcessor:
         self._contents.learn(opened.digest, owner)
         capture = Capture(opened.document.response, _wire_digest(opened)) if self._revisits else None
         reason = self._soft_404(opened, None, owner)
-        settlement = self._settle(opened, UrlState.DUPLICATE, capture, None, owner, reason)
-        return ProcessedDocument(settlement, [], None, Counter(), opened.document.visit.task.before)
+        settlement = self._settlement_of(opened, UrlState.DUPLICATE, capture, None, owner, reason)
+        return ProcessedDocument(settlement, [], None, Counter(), opened.document.visit.task.previous)
 
     def _soft_404(self, opened: DecodedDocument, title: str | None, same_as: int | None) -> str | None:
         visit, size = opened.document.visit, len(opened.payload.body)
@@ -191,16 +191,18 @@ class DocumentProcessor:
         document, found, digest = opened
         visit = document.visit
         task = visit.task
-        url_id, before = task.url_id, task.before
+        url_id, before = task.url_id, task.previous
         if not self._is_wanted(opened):
-            settlement = self._settle(opened, UrlState.EXCLUDED, reason=UNWANTED_TYPE)
+            settlement = self._settlement_of(opened, UrlState.EXCLUDED, reason=UNWANTED_TYPE)
             return ProcessedDocument(settlement, [], None, Counter({UNWANTED_TYPE: 1}), before)
         near: Near | None = None
         if page is not None and page.signature is not None and self.near is not None:
             near = self.near.judge(url_id, page.signature)
         soft = None if page is None else self._soft_404(opened, page.title, near and near.owner)
         if near is not None and self.near is not None and self.near.mode is NearMode.SKIP:
-            left_out = self._settle(opened, UrlState.DUPLICATE, page=page, reason=soft or NEAR_DUPLICATE, near=near)
+            left_out = self._settlement_of(
+                opened, UrlState.DUPLICATE, page=page, reason=soft or NEAR_DUPLICATE, near=near
+            )
             return ProcessedDocument(left_out, [], None, Counter(), before)
         self._contents.learn(digest, url_id)
         excluded: Counter[str] = Counter()
@@ -216,7 +218,7 @@ class DocumentProcessor:
             response = response._replace(truncated=cut)
         capture = self._archived(response, _wire_digest(opened), outlinks)
         too_long = self._admission.too_long(visit, page) if page is not None and TOO_LONG in excluded else ()
-        settlement = self._settle(opened, _STORED, capture, page, None, soft, near, too_long)
+        settlement = self._settlement_of(opened, _STORED, capture, page, None, soft, near, too_long)
         return ProcessedDocument(settlement, candidates, links, excluded, before)
 
     def _canonical(self, response: Response, page: PageContent | None) -> Url | None:
@@ -227,7 +229,7 @@ class DocumentProcessor:
         found = None if said is None else self._admission.canonical(said, response.url)
         return found.url if isinstance(found, Canonical) and found.url != response.url else None
 
-    def _settle(
+    def _settlement_of(
         self,
         opened: DecodedDocument,
         state: UrlState,
@@ -277,9 +279,9 @@ class DocumentProcessor:
             distance=near.distance if near else None,
             language=page.language if page else None,
             canonical=self._canonical(response, page) if (page and page.canonical) or "link" in headers else None,
-            planned=planned.gap,
-            one=planned.one,
-            two=planned.two,
+            planned_gap=planned.gap,
+            rate_shape=planned.rate_shape,
+            rate_span=planned.rate_span,
             noise=planned.noise,
         )
 

@@ -21,6 +21,8 @@ from gossamer.extract.crawl_page import PageContent
 from gossamer.fetch.http.body import decodes_slowly
 from gossamer.model.document import Document, ProcessedDocument
 from gossamer.model.queue_depth import QueueDepth
+from gossamer.model.settlement import Settlement
+from gossamer.model.task import Visit
 from gossamer.sketch.durations import Durations
 
 _ASK = Unknown.ASK  # to look a member up costs as much as a call
@@ -42,7 +44,7 @@ class DocumentQueueLimits:
 class DocumentQueue:
     """Owns the documents between fetch and store.
 
-    `on_read` is told what each came to, `on_pause` that a handful is done; `ask_owners` asks the store which URLs own
+    `settle` is called with each, `on_pause` that a handful is done; `find_owners` asks the store which URLs own
     documents with these digests.
     """
 
@@ -52,18 +54,18 @@ class DocumentQueue:
         clock: Clock,
         *,
         limits: DocumentQueueLimits,
-        on_read: Callable[[ProcessedDocument], None],
+        settle: Callable[[Visit, Settlement, ProcessedDocument], None],
         on_pause: Callable[[], None],
-        ask_owners: Callable[[list[bytes]], Awaitable[list[int | None]]],
+        find_owners: Callable[[list[bytes]], Awaitable[list[int | None]]],
         on_failure: Callable[[BaseException], None],
         lists: Sitemaps | None = None,
     ) -> None:
         self._reader = reader
         self._clock = clock
         self._limits = limits
-        self._on_read = on_read
+        self._settle = settle
         self._on_pause = on_pause
-        self._ask_owners = ask_owners
+        self._find_owners = find_owners
         self._on_failure = on_failure
         self._lists = lists
         self.times = Durations()  # of extracting, the wait for the other process included
@@ -144,10 +146,10 @@ class DocumentQueue:
             self._waiting.extendleft(reversed(documents))
         owners = [reader.owner_of(each) for each in opened]
         unproven = [each.digest for each, owner in zip(opened, owners, strict=True) if owner is _ASK]
-        stored_as = dict(zip(unproven, await self._ask_owners(unproven), strict=True)) if unproven else {}
+        stored_as = dict(zip(unproven, await self._find_owners(unproven), strict=True)) if unproven else {}
         small = []
         for each, owner in zip(opened, owners, strict=True):
-            if each.document.visit.task.before is not None and reader.is_unchanged(each):
+            if each.document.visit.task.previous is not None and reader.is_unchanged(each):
                 self._done(each, reader.unchanged(each))
             elif _is_anothers(each, owner, stored_as.get(each.digest)):
                 self._finish(each, None, stored_as.get(each.digest))
@@ -192,7 +194,7 @@ class DocumentQueue:
     def _done(self, opened: DecodedDocument, read: ProcessedDocument) -> None:
         self._in_hand -= 1
         self._bytes -= len(opened.document.response.wire_body)
-        self._on_read(read)
+        self._settle(opened.document.visit, read.settlement, read)
 
     async def _read_list(self, opened: DecodedDocument) -> None:
         assert self._lists is not None
@@ -225,8 +227,8 @@ class DocumentQueue:
             async with self._unpacking:
                 opened = await reader.open_in_slices(document, self._clock)
             owner = reader.owner_of(opened)
-            stored_as = (await self._ask_owners([opened.digest]))[0] if owner is Unknown.ASK else None
-            if document.visit.task.before is not None and reader.is_unchanged(opened):
+            stored_as = (await self._find_owners([opened.digest]))[0] if owner is Unknown.ASK else None
+            if document.visit.task.previous is not None and reader.is_unchanged(opened):
                 self._done(opened, reader.unchanged(opened))
             elif _is_anothers(opened, owner, stored_as):
                 self._finish(opened, None, stored_as)

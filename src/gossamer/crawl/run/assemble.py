@@ -12,7 +12,7 @@ from pathlib import Path
 
 from gossamer.backends.contactlog import ContactLog
 from gossamer.backends.sqlite.driver import SqliteTables
-from gossamer.backends.sqlite.reports import RecrawlReport, recrawl_report
+from gossamer.backends.sqlite.reports import recrawl_report
 from gossamer.backends.warc.captures import WarcCaptures, WarcEncoder
 from gossamer.backends.warc.record import RecordIds, Warcinfo
 from gossamer.backends.warc.writer import RepairKind, WarcWriter, cut_back
@@ -43,6 +43,8 @@ from gossamer.crawl.document.admission import Admission
 from gossamer.crawl.document.processor import DocumentProcessor
 from gossamer.crawl.document.sitemaps import Sitemaps
 from gossamer.crawl.engine import Engine, EngineLimits
+from gossamer.crawl.events import OutcomeEvents
+from gossamer.crawl.observers import Observers
 from gossamer.crawl.requeue import Requeue
 from gossamer.crawl.run.directory import CrawlDirectory
 from gossamer.crawl.run.recovery import contacts_before_the_crash
@@ -53,6 +55,7 @@ from gossamer.crawl.visit.host_context import HostContexts, HostHealth
 from gossamer.crawl.visit.host_settings import ORDERS, HostControls
 from gossamer.crawl.visit.request import Requester
 from gossamer.crawl.visit.robots import RobotsFetcher
+from gossamer.crawl.visit.settle import Settler
 from gossamer.crawl.visit.visit import VisitLimits, Visitor
 from gossamer.dedup.exact import ContentSeen
 from gossamer.dedup.near import NearDuplicates, NearMode
@@ -82,6 +85,7 @@ from gossamer.observe.audit import PolitenessAudit
 from gossamer.recrawl.budget import PACE, TOKENS
 from gossamer.recrawl.planner import RecrawlPlanner
 from gossamer.recrawl.price import PRICE, price_from
+from gossamer.reports.records import RecrawlReport
 from gossamer.seed.lists import Seed
 from gossamer.seen.tiers import SeenTest
 from gossamer.store.ports import ContactJournal
@@ -115,7 +119,9 @@ def captures_for(
     return WarcCaptures(writer, ids)
 
 
-def outcome_feedback_for(config: Config, parameters: list[LearntParameter]) -> tuple[OutcomeFeedback, Identities]:
+def outcome_feedback_for(
+    config: Config, parameters: list[LearntParameter], soft_404: Soft404Detector
+) -> tuple[OutcomeFeedback, Identities]:
     """What learns from outcomes, and what it knows of parameters from before."""
     learnt = (
         [LearnedParameter(*known[:5]) for known in parameters if not known.refuted] if config.identity.learn else []
@@ -126,7 +132,7 @@ def outcome_feedback_for(config: Config, parameters: list[LearntParameter]) -> t
     budgets = None
     if config.traps.cut:
         budgets = TrapAccounts(trap_policy_for(config), domain_of=registrable_domain, is_free=trap_exemption(config))
-    return OutcomeFeedback(identities, budgets, learner), identities
+    return OutcomeFeedback(identities, budgets, learner, soft_404), identities
 
 
 def recrawl_planner_for(config: Config, price: str | None, now: Instant) -> RecrawlPlanner:
@@ -308,8 +314,8 @@ def _assemble(
     canonicaliser = canonicaliser_for(config)
     scope_seeds = {*hosts_of(known_seeds, canonicaliser), *(seed.host for seed in seeds)}
     scope = parse_scope(config.scope).with_seeds(scope_seeds)
-    seen = SeenTest(capacity=1_000_000)
-    feedback, identities = outcome_feedback_for(config, parameters)
+    seen, soft = SeenTest(capacity=1_000_000), Soft404Detector()
+    feedback, identities = outcome_feedback_for(config, parameters, soft)
     admission = Admission(
         rules=rules_for(config, scope),
         canonicaliser=canonicaliser,
@@ -317,7 +323,7 @@ def _assemble(
         seen=seen,
         key=key,
         identities=identities,
-        trap_observer=feedback.budgets,
+        trap_observer=feedback.trap_accounts,
     )
     first = Batch()
     first.hosts = {host.host_id: host for host in rested.clocks}
@@ -340,8 +346,7 @@ def _assemble(
     for address, until in resting:
         frontier.rest_address(address, min(until, longest))
     contents: ContentSeen[int] = ContentSeen(capacity=1_000_000)
-    mode, soft = config.content.near_duplicates, Soft404Detector()
-    feedback.soft = soft
+    mode = config.content.near_duplicates
     large_pages = LargePages()
     journal.begin()
     addresses = AddressPolicy(allow_private=config.allow_private, allowed_networks=config.allow_networks)
@@ -353,12 +358,13 @@ def _assemble(
     fetcher = fetcher or fetcher_for(config, clock, may_dial, bodies)
     audit = audit_for(config)
     for address, until in resting:
-        audit.must_rest(None, address, min(until, longest))
+        audit.restore(None, address, min(until, longest))
+    observers = Observers(clock)
     store = WriterThread(
         writer,
         clock,
-        before_commit=lambda batch: engine.before_commit(batch),
-        on_commit=lambda c: engine.on_commit(c),
+        before_commit=observers.before_commit,
+        on_commit=observers.committed,
     )
     requeue = Requeue(config.recrawl, planner, store, counters, clock.now(), tokens, pace)
     sitemaps = Sitemaps(
@@ -370,6 +376,21 @@ def _assemble(
         ask=lambda url_id, host_id: reads.ask(loader.sitemap_facts, url_id, host_id),
         believes=planner.believes_reports_of,
     )
+    requester = Requester(
+        frontier=frontier,
+        resolver=resolver,
+        address_choice=AddressChoice(may_dial),
+        fetcher=fetcher,
+        journal=journal,
+        audit=audit,
+        store=store,
+        politeness=politeness,
+        clock=clock,
+        hosts=hosts,
+        counters=counters,
+    )
+    settler, events = Settler(store, planner, observers, counters), OutcomeEvents()
+    observers.subscribe(requester, counters, host_contexts, feedback, requeue, events)
     engine = Engine(
         frontier=frontier,
         loader=loader,
@@ -393,29 +414,16 @@ def _assemble(
         seen=seen,
         contents=contents,
         host_contexts=host_contexts,
-        feedback=feedback,
         requeue=requeue,
         counters=counters,
         clock=clock,
         limits=EngineLimits(
             concurrency=config.concurrency, max_pages=config.max_pages, max_hosts=config.frontier.max_hosts
         ),
-        journal_turn_over=lambda: journal.turn_over([(h, *open_) for h, open_ in visitor.open_contacts.items()]),
-        journal_forget=journal.forget,
+        observers=observers,
+        settler=settler,
+        events=events,
         lists=sitemaps,
-    )
-    requester = Requester(
-        frontier=frontier,
-        resolver=resolver,
-        address_choice=AddressChoice(may_dial),
-        fetcher=fetcher,
-        journal=journal,
-        audit=audit,
-        store=store,
-        politeness=politeness,
-        clock=clock,
-        hosts=hosts,
-        counters=counters,
     )
     breaker = breaker_for(config)
     health = HostHealth(breaker, chance, engine.only_silence_left)
@@ -443,9 +451,9 @@ def _assemble(
         counters=counters,
         admission=admission,
         disposition=Disposition(retries_for(config), chance, soft),
-        feedback=feedback,
+        trap_accounts=feedback.trap_accounts,
         planner=planner,
-        requeue=requeue,
+        settler=settler,
         clock=clock,
         limits=VisitLimits(
             max_redirects=config.fetch.max_redirects,

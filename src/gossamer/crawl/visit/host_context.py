@@ -4,10 +4,11 @@ How a host does, as its visits see it: what counts against it, and what that mea
 """
 
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from gossamer.crawl.observers import NullObserver
 from gossamer.fetch.robots import RobotsAnswer, remembered_answer
 from gossamer.frontier.breaker import (
     BreakerPolicy,
@@ -16,9 +17,9 @@ from gossamer.frontier.breaker import (
     after_failure,
     is_given_up,
     is_open,
-    is_waited_for_in_vain,
+    should_stop_waiting,
 )
-from gossamer.model.batch import RobotsRecord
+from gossamer.model.batch import Committed, RobotsRecord
 from gossamer.model.task import HostRecord
 from gossamer.model.units import HostId, HostKey, Instant, Origin, Seconds, Url
 
@@ -50,7 +51,7 @@ class HostContext:
         return f"{self.trouble.reason}, {self.trouble.failures} in a row"
 
 
-class HostContexts:
+class HostContexts(NullObserver):
     """Notes on the hosts that have a back queue. Dropped with it, so bounded by the frontier's limits.
 
     `recall` is told where a host was found before, as the store has it.
@@ -69,7 +70,7 @@ class HostContexts:
 
     def none_has_answered(self) -> bool:
         """Whether every host has been asked, and none of them has ever answered."""
-        silent = (Silence.SO_FAR, Silence.GIVEN_UP)
+        silent = (Silence.NEVER_ANSWERED, Silence.GIVEN_UP)
         return all(
             context.trouble is not None and context.trouble.silence in silent for context in self._hosts.values()
         )
@@ -81,20 +82,20 @@ class HostContexts:
     def __len__(self) -> int:
         return len(self._hosts)
 
-    def begin(self, record: HostRecord, robots: list[RobotsRecord]) -> None:
+    def host_loaded(self, record: HostRecord, robots: Sequence[RobotsRecord]) -> None:
         """A host has got a back queue; this is what the store remembers."""
-        trouble = HostFailures.from_text(record.trouble) if record.trouble else None
+        trouble = HostFailures.from_text(record.failures) if record.failures else None
         self._hosts[record.host_id] = HostContext({r.origin: self.remembered(r) for r in robots}, trouble=trouble)
         if record.resolved and self._recall is not None:
             self._recall(record.host, record.resolved)
 
-    def end(self, host_id: HostId) -> None:
+    def host_retired(self, host_id: HostId) -> None:
         """The host has given its back queue up, and that is committed."""
         del self._hosts[host_id]
 
-    def forgive(self, host_ids: Iterable[HostId]) -> None:
-        """However these hosts did before, they are worth another request."""
-        for host_id in host_ids:
+    def committed(self, committed: Committed) -> None:
+        """Forget the failures of hosts to which an operator has given URLs back."""
+        for host_id in committed.restored_hosts:
             if (context := self._hosts.get(host_id)) is not None:
                 context.trouble = None
 
@@ -152,7 +153,7 @@ class HostHealth:
             asked=asked,
             unanswered=unanswered,
         )
-        if is_waited_for_in_vain(self._policy, trouble, now) and self._nothing_else_left():
+        if should_stop_waiting(self._policy, trouble, now) and self._nothing_else_left():
             context.trouble = trouble._replace(silence=Silence.GIVEN_UP)
         return is_given_up(self._policy, context.trouble, now)
 

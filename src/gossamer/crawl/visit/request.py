@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from gossamer.clock import Clock
 from gossamer.config.hosts import HostSettingsTable, Wants
 from gossamer.crawl.counters import Counters
+from gossamer.crawl.observers import NullObserver
 from gossamer.crawl.visit.host_context import HostContext
 from gossamer.fetch.dns.address_choice import UNREACHABLE_FAILURES, AddressChoice
 from gossamer.fetch.dns.cache import Addresses, StoredAnswer
@@ -15,7 +16,7 @@ from gossamer.fetch.http.proxies import Proxies
 from gossamer.fetch.ports import Fetcher, Request
 from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.politeness import Contact, PolitenessPolicy, gap_after
-from gossamer.model.batch import HostClock
+from gossamer.model.batch import Batch, Committed, HostClock
 from gossamer.model.http_dates import retry_after
 from gossamer.model.outcome import Failed, Failure, FetchOutcome
 from gossamer.model.task import Visit
@@ -42,7 +43,7 @@ class Route(NamedTuple):
     address: str
 
 
-class Requester:
+class Requester(NullObserver):
     """Sends requests. Owns what is in flight: `open`, by host, as the journal must know it."""
 
     def __init__(
@@ -79,6 +80,13 @@ class Requester:
     def proxy_failing(self) -> bool:
         """Whether visits wait for a proxy."""
         return self._proxies.failing
+
+    def before_commit(self, batch: Batch, now: Instant) -> None:
+        """Every contact that has ended is in the batch; the next part of the journal begins with those in flight."""
+        self._journal.turn_over([(host_id, *contact) for host_id, contact in self.open.items()])
+
+    def committed(self, committed: Committed) -> None:
+        self._journal.forget()
 
     # --- where to ------------------------------------------------------------------------------------
 
@@ -130,7 +138,7 @@ class Requester:
         address = route.address
         self.open[host_id] = (started, last_took, address)
         self._journal.started(host_id, started, last_took, address)
-        self._audit.request_starts(host, address, started)
+        self._audit.on_request_start(host, address, started)
         options = self._hosts.for_host(host).options
         patience = None
         if route.found is None:
@@ -174,7 +182,7 @@ class Requester:
         until = self._frontier.finish(visit, None, now, again=True)
         self._journal.finished(visit.host_id, until, visit.last_took, route.address)
         del self.open[visit.host_id]
-        self._audit.request_ended(visit.host, route.address, now, Seconds(0.0), contacted=False)
+        self._audit.on_request_end(visit.host, route.address, now, Seconds(0.0), contacted=False)
 
     def contact(
         self,
@@ -221,7 +229,7 @@ class Requester:
         address, took = route.address, contact.took
         self._journal.finished(host_id, until, took, address)
         del self.open[host_id]
-        self._audit.request_ended(
+        self._audit.on_request_end(
             host,
             address,
             contact.finished,

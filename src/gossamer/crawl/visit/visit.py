@@ -7,13 +7,13 @@ from gossamer.clock import Clock
 from gossamer.config.hosts import HostSettingsTable
 from gossamer.crawl.counters import Counters
 from gossamer.crawl.document.admission import TOO_LONG, Admission
-from gossamer.crawl.requeue import Requeue
-from gossamer.crawl.trap_accounts import OutcomeFeedback
+from gossamer.crawl.trap_accounts import TrapAccounts
 from gossamer.crawl.visit.disposition import Disposition, FailureScope
 from gossamer.crawl.visit.host_context import HostContext, HostContexts, HostHealth, is_current
 from gossamer.crawl.visit.host_settings import HOST_DROPPED, PAUSED_LOOK, HostControls
 from gossamer.crawl.visit.request import Requester, Route, requested_wait
 from gossamer.crawl.visit.robots import RobotsFetcher
+from gossamer.crawl.visit.settle import Settler
 from gossamer.extract.content_types import UNWANTED_TYPE
 from gossamer.fetch.dns.resolver import ResolveLater
 from gossamer.fetch.http.headers import location_of
@@ -22,9 +22,8 @@ from gossamer.filter.canonical import Canonical, Refusal, parse_canonical
 from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.retries import RETRY_RULES, SERVER_ERROR, RetryRule, StatusClass, status_class
 from gossamer.model.document import Document
-from gossamer.model.formats import long_link, shown
+from gossamer.model.formats import abbreviated, long_link
 from gossamer.model.outcome import Failed, Failure, Response, Truncation
-from gossamer.model.settlement import Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate, Visit
 from gossamer.model.units import Fingerprint, HostId, Instant, Seconds
@@ -62,9 +61,9 @@ class Visitor:
         counters: Counters,
         admission: Admission,
         disposition: Disposition,
-        feedback: OutcomeFeedback,
+        trap_accounts: TrapAccounts | None,
         planner: RecrawlPlanner,
-        requeue: Requeue,
+        settler: Settler,
         clock: Clock,
         limits: VisitLimits,
         hosts: HostSettingsTable,
@@ -82,9 +81,9 @@ class Visitor:
         self._counters = counters
         self._admission = admission
         self._disposition = disposition
-        self._feedback = feedback
+        self._trap_accounts = trap_accounts
         self._planner = planner
-        self._requeue = requeue
+        self._settler = settler
         self._clock = clock
         self._limits = limits
         self._hosts = hosts
@@ -121,8 +120,8 @@ class Visitor:
         if reason is not None:  # the rules were changed after it entered
             self._exclude(visit, reason)
             return
-        budgets = self._feedback.budgets
-        if budgets is not None and (cut := budgets.verdict(visit)) is not None:
+        accounts = self._trap_accounts
+        if accounts is not None and (cut := accounts.verdict(visit)) is not None:
             self._exclude(visit, cut.reason, cut.detail)
             return
         if self._over_its_cap(visit):
@@ -136,7 +135,7 @@ class Visitor:
         if context.hops and (hop := context.hops.get(origin)) is not None and hop.host != host:
             reason = await self._robots_fetcher.fetch_redirected(visit, context, origin, hop)
             if reason is not None:
-                self._settle(visit, self._disposition.dead(host_id, task, reason, self._clock.now()))
+                self._settler.settle(visit, self._disposition.dead(host_id, task, reason, self._clock.now()))
             return
         route = await self._requester.route_to(host, visit.address)
         now = self._clock.now()
@@ -150,7 +149,7 @@ class Visitor:
             if answer is None or not is_current(answer, now):
                 reason = await self._robots_fetcher.ask(visit, context, origin, route)
                 if reason is not None:
-                    self._settle(visit, self._disposition.dead(host_id, task, reason, self._clock.now()))
+                    self._settler.settle(visit, self._disposition.dead(host_id, task, reason, self._clock.now()))
             elif answer.closed:
                 # Rules unknown until it is asked again: the host's URLs wait.
                 self._frontier.delay(host_id, answer.expires_at)
@@ -197,25 +196,26 @@ class Visitor:
         if self._over_its_cap(visit):  # other hosts of its domain may have been quicker while we looked it up
             return
         self._frontier.count_visit(visit)
-        self._store.batch.accesses[visit.domain_id] += 1
+        self._store.batch.page_requests[visit.domain_id] += 1
         wants = None if visit.task.sitemap else self._hosts.for_host(visit.host).wants
         requester = self._requester
-        conditions = self._planner.conditions(visit) if visit.task.before is not None else ()
+        conditions = self._planner.conditions(visit) if visit.task.previous is not None else ()
         outcome = await requester.ask(
             visit.host_id, visit.host, visit.last_took, route, page.url, page.origin, wants, headers=conditions
         )
         now = self._clock.now()
         if requester.try_other_address(visit.host, route, outcome, now):
             self._frontier.count_visit(visit, -1)
-            self._store.batch.accesses[visit.domain_id] -= 1
+            self._store.batch.page_requests[visit.domain_id] -= 1
             requester.unreached(visit, route, now)
             return
-        self._feedback.asked(visit)
         wait = requested_wait(outcome, now)
         if isinstance(outcome, Failed):
             host_verdict = self._judge(visit, context, outcome.failure.value, now, RETRY_RULES[outcome.failure])
             requester.ended(visit, context, route, outcome, now, crawl_delay, wait)
-            self._settle(visit, self._disposition.failed(visit.host_id, visit.task, outcome, now, host_verdict))
+            self._settler.settle(
+                visit, self._disposition.failed(visit.host_id, visit.task, outcome, now, host_verdict), requested=True
+            )
             return
         kind = status_class(outcome.status)
         host_verdict = _OWN
@@ -231,28 +231,28 @@ class Visitor:
         if kind is _DOCUMENT and wants is not None and not wants(outcome.status, outcome.headers):
             declared = outcome.headers.get("content-type", "")[:_MAX_DETAIL]
             unwanted = self._disposition.excluded(visit.host_id, visit.task, UNWANTED_TYPE, now, declared)
-            self._settle(visit, unwanted._replace(status=outcome.status, took=outcome.took))
+            self._settler.settle(visit, unwanted._replace(status=outcome.status, took=outcome.took), requested=True)
         elif kind is _DOCUMENT:
             if outcome.truncated is not _DISCONNECT or not self._tried_again(visit, outcome, now):
                 self._on_document(Document(visit, outcome, now))
         elif kind is _REDIRECT:
             await self._redirect(visit, outcome, now)
-        elif kind is StatusClass.NOT_MODIFIED and visit.task.before is not None:
+        elif kind is StatusClass.NOT_MODIFIED and visit.task.previous is not None:
             self._counters.count(self._store.batch, "not_modified")
             kept = self._planner.not_modified(visit, outcome, now, self._limits.revisits)
-            self._settle(visit, kept, counted=True)
+            self._settler.settle(visit, kept, counted=True, requested=True)
         else:
             landed = self._disposition.bad_status(
                 visit.host_id, visit.task, outcome, wait, context.rate_limited, now, host_verdict
             )
-            self._settle(visit, landed)
+            self._settler.settle(visit, landed, requested=True)
 
     def _tried_again(self, visit: Visit, response: Response, now: Instant) -> bool:
         """Whether a body that broke off is worth another try. After the last one, what there is of it is kept."""
         cut = Failed(Failure.INCOMPLETE_BODY, f"{len(response.wire_body)} bytes", response.took, contacted=True)
         landed = self._disposition.failed(visit.host_id, visit.task, cut, now, FailureScope.OWN)
         if landed.state is _QUEUED:
-            self._settle(visit, landed)
+            self._settler.settle(visit, landed, requested=True)
         return landed.state is _QUEUED
 
     async def _redirect(self, visit: Visit, response: Response, now: Instant) -> None:
@@ -266,16 +266,19 @@ class Visitor:
             self._counters.count(self._store.batch, "excluded:" + reason)
             landed = self._disposition.redirected(visit.host_id, visit.task, response, target.shown, now, reason)
             if reason == TOO_LONG:
-                landed = landed._replace(redirect_to=shown(target.shown), long_links=(long_link(location),))
-            self._settle(visit, landed, counted=True)
+                landed = landed._replace(redirect_to=abbreviated(target.shown), long_links=(long_link(location),))
+            self._settler.settle(visit, landed, counted=True, requested=True)
         elif target.url == visit.task.url or await self._came_from(visit, target):
-            self._settle(
-                visit, self._disposition.dead(visit.host_id, visit.task, "redirect_loop", now, response, target.url)
+            self._settler.settle(
+                visit,
+                self._disposition.dead(visit.host_id, visit.task, "redirect_loop", now, response, target.url),
+                requested=True,
             )
         elif visit.task.hops >= self._limits.max_redirects:
-            self._settle(
+            self._settler.settle(
                 visit,
                 self._disposition.dead(visit.host_id, visit.task, "too_many_redirects", now, response, target.url),
+                requested=True,
             )
         else:
             batch = self._store.batch
@@ -283,7 +286,11 @@ class Visitor:
                 batch.candidates.append(target)
             if (link := self._admission.redirect_link(visit, target)) is not None:
                 batch.links.append(link)
-            self._settle(visit, self._disposition.redirected(visit.host_id, visit.task, response, target.url, now))
+            self._settler.settle(
+                visit,
+                self._disposition.redirected(visit.host_id, visit.task, response, target.url, now),
+                requested=True,
+            )
 
     async def _came_from(self, visit: Visit, target: Candidate | Canonical) -> bool:
         """Whether the target is one of those whose redirects led here."""
@@ -302,7 +309,7 @@ class Visitor:
             return
         host_verdict = self._judge(visit, context, failed.failure.value, now, RETRY_RULES[failed.failure])
         self._frontier.finish(visit, None, now)
-        self._settle(visit, self._disposition.failed(visit.host_id, visit.task, failed, now, host_verdict))
+        self._settler.settle(visit, self._disposition.failed(visit.host_id, visit.task, failed, now, host_verdict))
 
     def _judge(
         self, visit: Visit, context: HostContext, reason: str, now: Instant, rule: RetryRule
@@ -324,22 +331,9 @@ class Visitor:
     def _give_up(self, visit: Visit, reason: str, now: Instant) -> None:
         """The host has been down for too long to be asked for this URL."""
         self._frontier.finish(visit, None, now)
-        self._settle(visit, self._disposition.dead(visit.host_id, visit.task, reason, now))
+        self._settler.settle(visit, self._disposition.dead(visit.host_id, visit.task, reason, now))
 
     def _exclude(self, visit: Visit, reason: str, detail: str | None = None) -> None:
         now = self._clock.now()
         self._frontier.finish(visit, None, now)
-        self._settle(visit, self._disposition.excluded(visit.host_id, visit.task, reason, now, detail))
-
-    def _settle(self, visit: Visit, settlement: Settlement, *, counted: bool = False) -> None:
-        """Hand a settlement to the open batch with the date of the next visit, and count it."""
-        batch = self._store.batch
-        settlement = self._planner.settled(visit, settlement)
-        self._requeue.settled(visit.task.before, settlement, batch)
-        batch.settle(settlement)
-        self._feedback.settled(settlement)
-        if settlement.reason is not None and not counted:
-            kind = "excluded:" if settlement.state is UrlState.EXCLUDED else "error:"
-            self._counters.count(batch, kind + settlement.reason)
-        self._counters.moved(_QUEUED, settlement.state)
-        self._store.nudge()
+        self._settler.settle(visit, self._disposition.excluded(visit.host_id, visit.task, reason, now, detail))

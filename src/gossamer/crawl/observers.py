@@ -1,0 +1,130 @@
+"""The observer protocol of a crawl: who hears of hosts, visits and commits, and in which order.
+
+A host is loaded, its visits start and are settled, their batch is handed over and committed, and at last the host is
+retired. The engine and `visit.settle` publish these events through `Observers`; nothing else is wired by hand.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from gossamer.clock import Clock
+from gossamer.model.batch import Batch, Committed, RobotsRecord
+from gossamer.model.document import ProcessedDocument
+from gossamer.model.settlement import Settlement
+from gossamer.model.task import HostRecord, Visit
+from gossamer.model.units import HostId, Instant
+
+
+class CrawlObserver(Protocol):
+    """All methods are called on the event loop and must not wait."""
+
+    def host_loaded(self, record: HostRecord, robots: Sequence[RobotsRecord]) -> None:
+        """A host has got a back queue; this is what the store has of it."""
+        ...
+
+    def visit_started(self, visit: Visit) -> None:
+        """A visit holds a slot from now on."""
+        ...
+
+    def settled(
+        self, visit: Visit, settlement: Settlement, document: ProcessedDocument | None, requested: bool
+    ) -> None:
+        """The outcome of a visit is in the open batch. `document` is None where none was processed; `requested` says
+        whether the URL itself was requested."""
+        ...
+
+    def before_commit(self, batch: Batch, now: Instant) -> None:
+        """The open batch is about to be handed to the store; this is the last chance to add to it."""
+        ...
+
+    def committed(self, committed: Committed) -> None:
+        """That batch is on record."""
+        ...
+
+    def host_retired(self, host_id: HostId) -> None:
+        """The host has no back queue any more, and that is on record. Called before `committed`."""
+        ...
+
+
+class NullObserver:
+    """Ignores every event. Observers derive from it and override what concerns them."""
+
+    def host_loaded(self, record: HostRecord, robots: Sequence[RobotsRecord]) -> None:
+        pass
+
+    def visit_started(self, visit: Visit) -> None:
+        pass
+
+    def settled(
+        self, visit: Visit, settlement: Settlement, document: ProcessedDocument | None, requested: bool
+    ) -> None:
+        pass
+
+    def before_commit(self, batch: Batch, now: Instant) -> None:
+        pass
+
+    def committed(self, committed: Committed) -> None:
+        pass
+
+    def host_retired(self, host_id: HostId) -> None:
+        pass
+
+
+class Observers:
+    """Publishes to observers in the order in which they subscribed. Methods that an observer inherits from
+    `NullObserver` are not called: two of the events happen with every visit."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._host_loaded: list[Callable[[HostRecord, Sequence[RobotsRecord]], None]] = []
+        self._visit_started: list[Callable[[Visit], None]] = []
+        self._settled: list[Callable[[Visit, Settlement, ProcessedDocument | None, bool], None]] = []
+        self._before_commit: list[Callable[[Batch, Instant], None]] = []
+        self._committed: list[Callable[[Committed], None]] = []
+        self._host_retired: list[Callable[[HostId], None]] = []
+
+    def subscribe(self, *observers: CrawlObserver) -> None:
+        for observer in observers:
+            if _overrides(observer, "host_loaded"):
+                self._host_loaded.append(observer.host_loaded)
+            if _overrides(observer, "visit_started"):
+                self._visit_started.append(observer.visit_started)
+            if _overrides(observer, "settled"):
+                self._settled.append(observer.settled)
+            if _overrides(observer, "before_commit"):
+                self._before_commit.append(observer.before_commit)
+            if _overrides(observer, "committed"):
+                self._committed.append(observer.committed)
+            if _overrides(observer, "host_retired"):
+                self._host_retired.append(observer.host_retired)
+
+    def host_loaded(self, record: HostRecord, robots: Sequence[RobotsRecord]) -> None:
+        for observe in self._host_loaded:
+            observe(record, robots)
+
+    def visit_started(self, visit: Visit) -> None:
+        for observe in self._visit_started:
+            observe(visit)
+
+    def settled(
+        self, visit: Visit, settlement: Settlement, document: ProcessedDocument | None, requested: bool
+    ) -> None:
+        for observe in self._settled:
+            observe(visit, settlement, document, requested)
+
+    def before_commit(self, batch: Batch) -> None:
+        now = self._clock.now()
+        for observe in self._before_commit:
+            observe(batch, now)
+
+    def committed(self, committed: Committed) -> None:
+        """Publish the hosts that were retired, then the commit itself."""
+        for host_id in committed.retired:
+            for retire in self._host_retired:
+                retire(host_id)
+        for observe in self._committed:
+            observe(committed)
+
+
+def _overrides(observer: CrawlObserver, event: str) -> bool:
+    return getattr(type(observer), event) is not getattr(NullObserver, event)
