@@ -47,6 +47,7 @@ from gossamer.crawl.events import OutcomeEvents
 from gossamer.crawl.observers import Observers
 from gossamer.crawl.requeue import Requeue
 from gossamer.crawl.run.directory import CrawlDirectory
+from gossamer.crawl.run.opener import archive_folder
 from gossamer.crawl.run.recovery import contacts_before_the_crash
 from gossamer.crawl.run.time_lapse import clock_for, may_dial_for
 from gossamer.crawl.trap_accounts import OutcomeFeedback, TrapAccounts
@@ -234,7 +235,7 @@ def assemble(
     check_config(config)
     hosts = host_settings_for(config, os.environ)
     seeds = list(seeds)
-    directory = CrawlDirectory(Path(config.dir))
+    directory = CrawlDirectory(Path(config.dir), blobs=archive_folder(config.blobs))
     try:
         clock = clock or clock_for(directory, config)
         return _assemble(config, hosts, seeds, directory, clock, fetcher, add_seeds, may_be_empty, part)
