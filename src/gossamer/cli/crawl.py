@@ -12,7 +12,7 @@ from gossamer.cli.config_options import add_options, config_from
 from gossamer.cli.open_crawl import remembered_by_crawl
 from gossamer.config.load import Config
 from gossamer.crawl.run.directory import holds_crawl, parts_of, read_layout, refuse_worker_share
-from gossamer.crawl.run.opener import open_crawl
+from gossamer.crawl.run.opener import CrawlLocation, open_crawl
 from gossamer.crawl.visit.host_settings import ORDERS
 from gossamer.errors import NotThisCrawl, UsageError
 from gossamer.model.facts import HostOverrides
@@ -99,7 +99,7 @@ def queries_to_ask(config: Config, add_seeds: bool) -> list[str]:
     made = [part for part in parts_of(directory) if holds_crawl(part)]
     if not queries or not made:
         return list(queries)
-    with open_crawl(made[0]) as crawl:  # every worker has all seeds
+    with open_crawl(CrawlLocation(made[0])) as crawl:  # every worker has all seeds
         places = crawl.reader.status.seed_sources()
     new = [query for query in queries if place_of(query) not in places]
     if new and places and not add_seeds:
@@ -137,7 +137,7 @@ def crawl_and_report(
 
 def _tell_of_paused(directory: Path, err: TextIO) -> None:
     """Which hosts were left alone because somebody paused them through the service."""
-    with open_crawl(directory) as crawl:
+    with open_crawl(CrawlLocation(directory)) as crawl:
         overrides = HostOverrides.from_texts(*(reader.status.fact(ORDERS) for reader in crawl.readers))
     if paused := sorted(overrides.paused):
         names = ", ".join(map(printable, paused[:_MOST_NAMED])) + (" …" if len(paused) > _MOST_NAMED else "")

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import config_from
-from gossamer.cli.open_crawl import add_directory_option, directory_of
+from gossamer.cli.open_crawl import add_location_options, location_of
 from gossamer.clock import clock_of
 from gossamer.config.policies import ordering_for
 from gossamer.crawl.run.opener import HeldPart, hold_crawl, open_crawl
@@ -28,7 +28,7 @@ EXAMPLE = """\
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", nargs="?", choices=["list", "requeue", "drop"], default="list", help="default: list")
-    add_directory_option(parser)
+    add_location_options(parser)
     parser.add_argument("--host", metavar="HOST", help="only URLs of this host")
     parser.add_argument("--reason", metavar="REASON", help="only URLs that failed for this reason")
     parser.add_argument(
@@ -37,14 +37,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    directory = directory_of(arguments)
+    location = location_of(arguments)
+    directory = location.directory
     wanted = DeadFilter(host=given.text(arguments, "host"), reason=given.text(arguments, "reason"))
     as_json = given.flag(arguments, "json")
     action = given.text(arguments, "action")
     if action == "list":
-        with open_crawl(directory) as crawl:
+        with open_crawl(location) as crawl:
             return _list(map(dead_object, list_dead(crawl.stores, wanted)), as_json)
-    with hold_crawl(directory) as parts:
+    with hold_crawl(location) as parts:
         number = sum(_change(part, wanted, requeue=action == "requeue") for part in parts)
     done = "requeued" if action == "requeue" else "dropped"
     if as_json:

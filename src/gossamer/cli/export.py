@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import config_from
-from gossamer.cli.open_crawl import add_directory_option, directory_of, fingerprints_in, remembered_by_crawl
+from gossamer.cli.open_crawl import add_location_options, fingerprints_in, location_of, remembered_by_crawl
 from gossamer.clock import SteadyClock
 from gossamer.crawl.run.opener import OpenCrawl, open_crawl
 from gossamer.errors import UsageError
@@ -36,7 +36,7 @@ BATCH = 1_000
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    add_directory_option(parser)
+    add_location_options(parser)
     parser.add_argument(
         "--what", choices=["pages", "links", "text", "graph"], default="pages", help="table to export (default: pages)"
     )
@@ -79,11 +79,12 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("--nodes: goes with --what graph")
     if wanted.language is not None and what == "graph":
         raise UsageError("--language: the link graph knows no languages; export links instead")
-    directory = directory_of(arguments)
+    location = location_of(arguments)
+    directory = location.directory
     quiet = given.flag(arguments, "quiet")
     line = ProgressLine(sys.stderr, SteadyClock(), f"exporting {what}", shown=not quiet)
     problems = Problems(line)
-    with open_crawl(directory) as crawl:
+    with open_crawl(location) as crawl:
         reader = reader_of(crawl, directory, given.text(arguments, "host"), line)
         if nodes is not None:
             with open_output(nodes) as stream:

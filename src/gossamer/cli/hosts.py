@@ -7,7 +7,7 @@ from itertools import islice
 
 from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import config_from
-from gossamer.cli.open_crawl import add_directory_option, directory_of
+from gossamer.cli.open_crawl import add_location_options, location_of
 from gossamer.clock import clock_of
 from gossamer.config.policies import PolicyCache
 from gossamer.crawl.run.opener import open_crawl
@@ -31,7 +31,7 @@ EXAMPLE = """\
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    add_directory_option(parser)
+    add_location_options(parser)
     parser.add_argument("--config", metavar="FILE", help="configuration file (default: gossamer.toml if present)")
     parser.add_argument("--json", action="store_true", help="print one JSON object per line")
     parser.add_argument("--host", metavar="HOST", help="only this host; *.example.org for all subdomains")
@@ -47,8 +47,9 @@ def run(arguments: argparse.Namespace) -> int:
     host, as_json = given.text(arguments, "host"), given.flag(arguments, "json")
     config = config_from(argparse.Namespace(), given.path(arguments, "config"))
     sort, cut = str(given.text(arguments, "sort")), given.flag(arguments, "cut")
-    directory = directory_of(arguments)
-    with open_crawl(directory) as crawl:
+    location = location_of(arguments)
+    directory = location.directory
+    with open_crawl(location) as crawl:
         orders = HostOverrides.from_texts(*(reader.status.fact(ORDERS) for reader in crawl.readers))
         rows = list_hosts(crawl.stores, HostFilter(host=host), sort, limit=None if cut else limit)
         chosen = list(islice((row for row in rows if not cut or _is_cut(row)), limit))

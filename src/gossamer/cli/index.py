@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from gossamer.cli import argparse_types as given
-from gossamer.cli.open_crawl import add_directory_option, directory_of
+from gossamer.cli.open_crawl import add_location_options, location_of
 from gossamer.clock import SteadyClock
 from gossamer.crawl.run.directory import INDEX
 from gossamer.crawl.run.opener import open_crawl
@@ -27,7 +27,7 @@ EXAMPLE = """\
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    add_directory_option(parser)
+    add_location_options(parser)
     parser.add_argument(
         "-o",
         "--output",
@@ -39,13 +39,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    directory = directory_of(arguments)
+    location = location_of(arguments)
+    directory = location.directory
     output = given.text(arguments, "output") or str(directory / INDEX)
     quiet = given.flag(arguments, "quiet")
     line = ProgressLine(sys.stderr, SteadyClock(), "indexing", shown=not quiet)
     folder = None if output == "-" else Path(output).absolute().parent
     done = number = 0
-    with open_crawl(directory) as crawl, SortedLines(folder) as lines:
+    with open_crawl(location) as crawl, SortedLines(folder) as lines:
         committed = {
             store.prefix + name: length
             for store in crawl.stores

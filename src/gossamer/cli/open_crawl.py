@@ -6,27 +6,41 @@ from pathlib import Path
 
 from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import config_from, keys_of, unsaid
-from gossamer.config.load import known_shape
+from gossamer.config.load import Config, known_shape, make_config
 from gossamer.config.policies import PolicyCache
 from gossamer.crawl.run.directory import holds_crawl, read_layout
-from gossamer.crawl.run.opener import open_crawl
-from gossamer.errors import NotThisCrawl
+from gossamer.crawl.run.opener import CrawlLocation, open_crawl, resolve_urls
+from gossamer.errors import ConfigError, NotThisCrawl, UsageError
 from gossamer.model.units import HostKey, Url
 from gossamer.reports.explain.verdicts import form_of, usual_fingerprints
 from gossamer.reports.records import FingerprintsOf
 
 
-def add_directory_option(parser: argparse.ArgumentParser) -> None:
+def add_location_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dir", metavar="DIR", help="the crawl's directory (default: that of gossamer.toml, or crawl)")
+    parser.add_argument("--store", metavar="URL", help="the crawl's store: sqlite:DIR is the same as --dir DIR")
+    parser.add_argument(
+        "--blobs", metavar="URL", help="the crawl's archive: file:DIR (default: as the crawl remembers)"
+    )
 
 
-def directory_of(arguments: argparse.Namespace) -> Path:
-    """The crawl that is meant: `--dir`, else what gossamer.toml says, else ./crawl. Raises NotThisCrawl."""
-    chosen = given.path(arguments, "dir")
-    directory = chosen if chosen is not None else Path(config_from(argparse.Namespace(), None).dir)
-    if not holds_crawl(directory):
-        raise NotThisCrawl(f"there is no crawl in {str(directory)!r}; choose another with --dir")
-    return directory
+def location_of(arguments: argparse.Namespace) -> CrawlLocation:
+    """The crawl that is meant: by options, else by gossamer.toml, else the one in ./crawl. Raises NotThisCrawl."""
+    chosen = {name: value for name in ("dir", "store", "blobs") if (value := given.text(arguments, name)) is not None}
+    try:
+        found = resolve_urls(chosen)
+    except ConfigError as error:
+        raise UsageError(f"--{error}") from error
+    location = location_from(config_from(argparse.Namespace(), None) if "dir" not in found else make_config({}, found))
+    if "blobs" in found:
+        location = location._replace(blobs=str(found["blobs"]))
+    if not holds_crawl(location.directory):
+        raise NotThisCrawl(f"there is no crawl in {str(location.directory)!r}; choose another with --dir")
+    return location
+
+
+def location_from(config: Config) -> CrawlLocation:
+    return CrawlLocation(Path(config.dir), config.blobs)
 
 
 def remembered_by_crawl(arguments: argparse.Namespace, file: Path | None) -> dict[str, object]:
@@ -38,7 +52,7 @@ def remembered_by_crawl(arguments: argparse.Namespace, file: Path | None) -> dic
         if (layout := read_layout(directory)) is not None:
             remembered = layout[1]
         else:
-            with open_crawl(directory) as crawl:
+            with open_crawl(CrawlLocation(directory)) as crawl:
                 remembered = crawl.reader.status.options()
     except NotThisCrawl:
         return {}  # what opens it for more than this says what is wrong with it

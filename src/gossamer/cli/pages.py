@@ -5,7 +5,7 @@ import json
 import sys
 
 from gossamer.cli import argparse_types as given
-from gossamer.cli.open_crawl import add_directory_option, directory_of
+from gossamer.cli.open_crawl import add_location_options, location_of
 from gossamer.crawl.run.opener import open_crawl
 from gossamer.model.states import UrlState
 from gossamer.observe import formatting
@@ -23,7 +23,7 @@ EXAMPLE = """\
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    add_directory_option(parser)
+    add_location_options(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object per line, with all fields")
     parser.add_argument("--state", choices=[state.word for state in UrlState], help="only pages in this state")
     parser.add_argument("--host", metavar="HOST", help="only pages of this host")
@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
         limit=given.at_least(0, given.whole(arguments, "limit"), "--limit"),
     )
     as_json = given.flag(arguments, "json")
-    with open_crawl(directory_of(arguments)) as crawl:
+    with open_crawl(location_of(arguments)) as crawl:
         for page in map(page_object, list_pages(crawl.stores, wanted)):
             sys.stdout.write((json.dumps(page) if as_json else page_line(page)) + "\n")
     return 0

@@ -177,11 +177,11 @@ def graph_of(arguments: argparse.Namespace) -> "LinkGraph":
 def graph_of_crawl(directory: Path) -> "LinkGraph":
     """The links that a crawl has stored. Raises NotThisCrawl where there is none, UsageError where it has no pages."""
     from gossamer.cli.open_crawl import fingerprints_in
-    from gossamer.crawl.run.opener import open_crawl
+    from gossamer.crawl.run.opener import CrawlLocation, open_crawl
     from gossamer.lab.simulate.graph import make_graph
     from gossamer.reports.link_graph import StoredGraph
 
-    with open_crawl(directory) as crawl:
+    with open_crawl(CrawlLocation(directory)) as crawl:
         fingerprints_of = fingerprints_in(directory) if len(crawl.readers) > 1 else None
         stored = StoredGraph([reader.links for reader in crawl.readers], fingerprints_of)
         pages = stored.pages

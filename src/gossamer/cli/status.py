@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Mapping
 
 from gossamer.cli import argparse_types as given
-from gossamer.cli.open_crawl import add_directory_option, directory_of
+from gossamer.cli.open_crawl import add_location_options, location_of
 from gossamer.clock import clock_of
 from gossamer.config.load import Config, known_shape, shape_of
 from gossamer.crawl.run.directory import holder_of, parts_of, read_layout
@@ -35,15 +35,16 @@ _MOST_NAMED = 5  # hosts of a kind of order
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    add_directory_option(parser)
+    add_location_options(parser)
     parser.add_argument("--json", action="store_true", help="print a JSON object")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    directory = directory_of(arguments)
+    location = location_of(arguments)
+    directory = location.directory
     holder, holders = holder_of(directory), [holder_of(part) for part in parts_of(directory)]
     now = clock_of(directory).now()
-    with open_crawl(directory) as crawl:
+    with open_crawl(location) as crawl:
         readers = [reader.status for reader in crawl.readers]
         totals = [reader.totals() for reader in readers]
         ordered = [reader.fact(ORDERS) for reader in readers]

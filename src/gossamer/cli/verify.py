@@ -3,16 +3,15 @@
 import argparse
 import json
 import sys
-from pathlib import Path
 
 from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import config_from
-from gossamer.cli.open_crawl import add_directory_option, directory_of
+from gossamer.cli.open_crawl import add_location_options, location_of
 from gossamer.clock import SteadyClock, clock_of
 from gossamer.config.load import Config
 from gossamer.config.policies import ordering_for
 from gossamer.crawl.run.directory import holder_of
-from gossamer.crawl.run.opener import HeldPart, hold_crawl, open_crawl
+from gossamer.crawl.run.opener import CrawlLocation, HeldPart, hold_crawl, open_crawl
 from gossamer.observe import formatting
 from gossamer.observe.display import ProgressLine
 from gossamer.reports.ports import Archive, AuditReader
@@ -33,7 +32,7 @@ EXAMPLE = """\
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    add_directory_option(parser)
+    add_location_options(parser)
     parser.add_argument(
         "--config", metavar="FILE", help="configuration file of the crawl (default: gossamer.toml if present)"
     )
@@ -45,15 +44,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    directory = directory_of(arguments)
+    location = location_of(arguments)
+    directory = location.directory
     config = config_from(argparse.Namespace(), given.path(arguments, "config"))
     line = ProgressLine(sys.stderr, SteadyClock(), "verifying", shown=not given.flag(arguments, "quiet"))
     if given.flag(arguments, "repair"):
-        findings, queued = _with_repair(directory, config, line)
+        findings, queued = _with_repair(location, config, line)
         left = [kind for kind in findings.counts if not kind.repair]
     else:
         running = holder_of(directory) is not None
-        with open_crawl(directory) as crawl:
+        with open_crawl(location) as crawl:
             found = [
                 examine(reader.audit, archive, config, line, running=running)
                 for reader, archive in zip(crawl.readers, crawl.archives, strict=True)
@@ -68,8 +68,8 @@ def run(arguments: argparse.Namespace) -> int:
     return 1 if left else 0
 
 
-def _with_repair(directory: Path, config: Config, line: ProgressLine) -> tuple[Findings, int]:
-    with hold_crawl(directory) as parts:
+def _with_repair(location: CrawlLocation, config: Config, line: ProgressLine) -> tuple[Findings, int]:
+    with hold_crawl(location) as parts:
         done = [_repaired(part, config, line) for part in parts]
     return of_all([part.directory.name for part in parts], [findings for findings, _ in done]), sum(n for _, n in done)
 

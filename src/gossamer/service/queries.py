@@ -12,7 +12,7 @@ from typing import TypeVar
 from gossamer.clock import Clock
 from gossamer.config.load import Config
 from gossamer.config.policies import PolicyCache
-from gossamer.crawl.run.opener import open_archive, open_part
+from gossamer.crawl.run.opener import CrawlLocation, open_archive, open_part
 from gossamer.model.units import HostKey, Instant
 from gossamer.reports.all_workers import WorkerStore
 from gossamer.reports.explain.render import story_object
@@ -30,7 +30,6 @@ class ReadQueries:
 
     def __init__(self, directory: Path, clock: Clock) -> None:
         self._directory = directory
-        self._archive = open_archive(directory)
         self._clock = clock
         self._threads = ThreadPoolExecutor(AT_ONCE, "gossamer-question")
         self._free: list[CrawlReader] = []  # to open one takes longer than most queries
@@ -78,7 +77,8 @@ class ReadQueries:
         book = self._book(config)
 
         def explained(reader: CrawlReader) -> Json:
-            return story_object(explain_url([WorkerStore(reader)], self._archive, book, url, running=True))
+            archive = open_archive(CrawlLocation(self._directory, config.blobs), reader)
+            return story_object(explain_url([WorkerStore(reader)], archive, book, url, running=True))
 
         return await self._run(explained)
 

@@ -31,12 +31,13 @@ _OURS = frozenset({DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", LOCK, STATUS,
 class CrawlDirectory:
     """A crawl's directory, held by this process until `close`. The lock dies with the process, however that dies."""
 
-    def __init__(self, path: Path, *, archive: bool = True) -> None:
-        """Create or take over the directory, with a folder for its archive unless `archive` is false, as it is for the
-        directory of several workers. Raises a DirectoryError, and has then changed nothing."""
+    def __init__(self, path: Path, *, archive: bool = True, blobs: Path | None = None) -> None:
+        """Create or take over the directory, with a folder for its archive (`blobs`, by default one in the directory)
+        unless `archive` is false, as it is for the directory of several workers. Raises a DirectoryError, and has then
+        changed nothing."""
         self.path = path
         self.database = path / DATABASE
-        self.warcs = path / ARCHIVE
+        self.warcs = blobs or path / ARCHIVE
         self.log = path / LOG
         try:
             if path.exists() and not path.is_dir():
@@ -63,7 +64,7 @@ class CrawlDirectory:
             os.ftruncate(self._lock, 0)
             os.pwrite(self._lock, f"{os.getpid()}\n".encode(), 0)
             if archive:
-                self.warcs.mkdir(exist_ok=True)
+                self.warcs.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             os.close(self._lock)
             raise DirectoryError(f"cannot write to {path}: {error.strerror}") from error

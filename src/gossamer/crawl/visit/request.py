@@ -17,7 +17,6 @@ from gossamer.fetch.ports import Fetcher, Request
 from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.politeness import Contact, PolitenessPolicy, gap_after
 from gossamer.model.batch import Batch, Committed, HostClock
-from gossamer.model.http_dates import retry_after
 from gossamer.model.outcome import Failed, Failure, FetchOutcome
 from gossamer.model.task import Visit
 from gossamer.model.units import HostId, HostKey, Instant, Origin, Seconds, Url
@@ -267,13 +266,6 @@ def _to_be_kept(found: Addresses | None, context: HostContext | None) -> str | N
     if context is not None:
         context.resolved_until = found.expires
     return StoredAnswer(found.addresses, found.expires).to_text()
-
-
-def requested_wait(outcome: FetchOutcome, now: Instant) -> Seconds | None:
-    """The Retry-After of a refusal."""
-    if isinstance(outcome, Failed) or "retry-after" not in outcome.headers or outcome.status < 400:
-        return None
-    return retry_after(outcome.headers["retry-after"], now)
 
 
 def port_of(origin: Origin) -> int:
