@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from gossamer.backends.contactlog import ContactJournal, clear, replay
-from gossamer.backends.sqlite.driver import open_reader, open_writer
+from gossamer.backends.contactlog import ContactLog
+from gossamer.backends.sqlite.driver import SqliteTables
 from gossamer.backends.sqlite.reports import recrawl_report
 from gossamer.backends.warc.captures import WarcCaptures, WarcEncoder
 from gossamer.backends.warc.record import RecordIds, Warcinfo
@@ -89,6 +89,7 @@ from gossamer.recrawl.price import PRICE, price_from
 from gossamer.reports.records import RecrawlReport
 from gossamer.seed.lists import Seed
 from gossamer.seen.tiers import SeenTest
+from gossamer.store.ports import ContactJournal
 from gossamer.store.table.loader import TableLoader
 from gossamer.store.table.metadata import Metadata, learned_parameters, lift_cuts
 from gossamer.store.table.priorities import reorder
@@ -211,7 +212,7 @@ class Crawl:
         self.journal.close()
         # Visits that were cut off, and outcomes that could not be committed, are known to the journal alone: it stays.
         if self.store.is_idle and not self.visitor.open_contacts:
-            clear(self.directory.path)
+            self.journal.clear()
         self.directory.close()
 
 
@@ -257,7 +258,8 @@ def _assemble(
     nothing = NotThisCrawl(f"there is no crawl in {directory.path} to resume; give it a URL or --seeds to start one")
     if directory.is_new and not seeds and not may_be_empty:
         raise nothing
-    db = open_writer(directory.database)
+    tables, journal = SqliteTables(directory.database), ContactLog(directory.path)
+    db = tables.open_writer()
     facts = Metadata(db)
     facts.settle_identity(clock.now(), secrets.token_hex(8), secrets.randbits(63))
     known_seeds = facts.seeds()
@@ -282,7 +284,7 @@ def _assemble(
         known = [delay for delay in (*delays, hosts.for_host(facts.host(host_id)).min_delay) if delay is not None]
         return next_contact, max(known, default=None)
 
-    rested = contacts_before_the_crash(replay(directory.path), politeness, clock.now(), known_clock)
+    rested = contacts_before_the_crash(journal.last_contacts(), politeness, clock.now(), known_clock)
     committed = facts.warc_lengths()
     key = facts.fingerprint_key()
     facts.remember(shape_of(config))
@@ -308,7 +310,7 @@ def _assemble(
         part=part,
         plan_anew=planner.dates.plan_anew,
     )
-    reading = open_reader(directory.database)
+    reading = tables.open_reader()
     loader, reads = TableLoader(reading), ReaderThread()
     canonicaliser = canonicaliser_for(config)
     scope_seeds = {*hosts_of(known_seeds, canonicaliser), *(seed.host for seed in seeds)}
@@ -330,7 +332,7 @@ def _assemble(
     first.candidates = [admission.seed(s.url, s.host) for s in seeds if part is None or part.owns(domain_of(s.host)[1])]
     if first:
         writer.commit(first, clock.now())
-    clear(directory.path)
+    journal.clear()
     writer.ask_missing_again(clock.now())
 
     counters = Counters(loader.counters())
@@ -346,7 +348,8 @@ def _assemble(
         frontier.rest_address(address, min(until, longest))
     contents: ContentSeen[int] = ContentSeen(capacity=1_000_000)
     mode = config.content.near_duplicates
-    large_pages, journal = LargePages(), ContactJournal(directory.path)
+    large_pages = LargePages()
+    journal.begin()
     addresses = AddressPolicy(allow_private=config.allow_private, allowed_networks=config.allow_networks)
     may_dial = may_dial_for(clock, addresses.may_dial)
     chance = random.Random(key)
