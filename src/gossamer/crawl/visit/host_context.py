@@ -4,7 +4,7 @@ How a host does, as its visits see it: what counts against it, and what that mea
 """
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -19,9 +19,11 @@ from gossamer.frontier.breaker import (
     is_open,
     is_waited_for_in_vain,
 )
+from gossamer.frontier.frontier import Frontier
 from gossamer.model.batch import Committed, RobotsRecord
 from gossamer.model.task import HostRecord
 from gossamer.model.units import HostId, HostKey, Instant, Origin, Seconds, Url
+from gossamer.store.threads import StoreQueries
 
 
 class Hop(NamedTuple):
@@ -119,6 +121,15 @@ class HostContexts(NullObserver):
 
 def is_current(answer: RobotsAnswer | None, now: Instant) -> bool:
     return answer is not None and now < answer.expires_at
+
+
+def only_silent_hosts_left(
+    host_contexts: HostContexts, frontier: Frontier, documents: Sized, queries: StoreQueries, max_hosts: int
+) -> bool:
+    """Whether all that is left of the crawl is to wait for hosts that have never answered. Looks at every host."""
+    if queries.is_loading or len(documents) or len(host_contexts) >= max_hosts:
+        return False
+    return host_contexts.none_has_answered() and frontier.statistics().next_due is None
 
 
 class HostHealth:

@@ -4,9 +4,8 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, NamedTuple
 
-from gossamer.clock import Clock
 from gossamer.config.hosts import HostSettingsTable, Wants
-from gossamer.crawl.counters import Counters
+from gossamer.crawl.counters import CrawlState
 from gossamer.crawl.observers import NullObserver
 from gossamer.crawl.visit.host_context import HostContext
 from gossamer.fetch.dns.address_choice import UNREACHABLE_FAILURES, AddressChoice
@@ -14,7 +13,6 @@ from gossamer.fetch.dns.cache import Addresses, StoredAnswer
 from gossamer.fetch.dns.resolver import ResolveLater, Resolver
 from gossamer.fetch.http.proxies import Proxies
 from gossamer.fetch.ports import Fetcher, Request
-from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.politeness import Contact, PolitenessPolicy, gap_after
 from gossamer.model.batch import Batch, Committed, HostClock
 from gossamer.model.http_dates import retry_after
@@ -23,7 +21,6 @@ from gossamer.model.task import Visit
 from gossamer.model.units import HostId, HostKey, Instant, Origin, Seconds, Url
 from gossamer.observe.audit import PolitenessAudit
 from gossamer.store.ports import Contacts
-from gossamer.store.threads import WriterThread
 
 ROBOTS_TIMEOUT = Seconds(20.0)
 """For the whole exchange of a robots.txt."""
@@ -48,30 +45,27 @@ class Requester(NullObserver):
 
     def __init__(
         self,
+        state: CrawlState,
         *,
-        frontier: Frontier,
         resolver: Resolver,
         address_choice: AddressChoice,
         fetcher: Fetcher,
         journal: Contacts,
         audit: PolitenessAudit,
-        store: WriterThread,
         politeness: PolitenessPolicy,
-        clock: Clock,
         hosts: HostSettingsTable,
-        counters: Counters,
     ) -> None:
-        self._frontier = frontier
+        self._frontier = state.frontier
         self._resolver = resolver
         self._address_choice = address_choice
         self._fetcher = fetcher
         self._journal = journal
         self._audit = audit
-        self._store = store
+        self._store = state.store
         self._politeness = politeness
-        self._clock = clock
+        self._clock = state.clock
         self._hosts = hosts
-        self._counters = counters
+        self._counters = state.counters
         self._proxies = Proxies()
         self.open: dict[HostId, tuple[Instant, float, str]] = {}
         self.slowest: dict[str, float] = {}

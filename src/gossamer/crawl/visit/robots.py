@@ -5,10 +5,9 @@ queue, and the next visit makes the next one: another redirect, or the page.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from gossamer.clock import Clock
-from gossamer.crawl.counters import Counters
+from gossamer.crawl.counters import CrawlState
 from gossamer.crawl.visit.host_context import Hop, HostContext, HostContexts, HostHealth
 from gossamer.crawl.visit.request import Requester, Route, requested_wait
 from gossamer.fetch.dns.resolver import ResolveLater
@@ -18,14 +17,12 @@ from gossamer.fetch.robots import RobotsAnswer, RobotsPolicy, max_age_of, rules_
 from gossamer.filter.canonical import Canonical, Canonicaliser
 from gossamer.frontier.breaker import HostFailures
 from gossamer.frontier.decisions import WaitUntil
-from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.retries import RETRY_RULES, StatusClass, status_class
 from gossamer.model.batch import RobotsRecord
 from gossamer.model.loads import HostLoaded
 from gossamer.model.outcome import Failed, Failure, FetchOutcome, Response
 from gossamer.model.task import Visit
 from gossamer.model.units import HostId, HostKey, Instant, Origin, Seconds, Url
-from gossamer.store.threads import WriterThread
 
 MAX_REDIRECTS = 5
 UNREACHABLE = "robots_unreachable"
@@ -33,38 +30,41 @@ _KEPT_BYTES = 512_000
 _NO_ROW = 1 << 62  # the journal's numbers for hosts that have no row
 
 
+@dataclass(frozen=True, slots=True)
+class RobotsSettings:
+    """How robots.txt is requested and read."""
+
+    agent: str  # the product token that its groups are matched with
+    policy: RobotsPolicy
+    max_crawl_delay: Seconds  # hosts that ask for a longer Crawl-delay are not crawled
+
+
 class RobotsFetcher:
     """Makes the requests, and turns what comes of them into answers in the notes and in the store."""
 
     def __init__(
         self,
-        *,
-        frontier: Frontier,
+        state: CrawlState,
         host_contexts: HostContexts,
-        requester: Requester,
         health: HostHealth,
-        store: WriterThread,
-        counters: Counters,
+        requester: Requester,
+        *,
         canonicaliser: Canonicaliser,
-        clock: Clock,
-        agent: str,
-        policy: RobotsPolicy,
-        max_crawl_delay: Seconds,
+        settings: RobotsSettings,
         find_host: Callable[[HostKey], Awaitable[HostLoaded | None]],
         on_sitemaps: Callable[[Visit, Origin, Sequence[str]], None] = lambda visit, origin, lines: None,
     ) -> None:
         """`on_sitemaps` is told the `Sitemap:` lines of every file that is read."""
-        self._frontier = frontier
+        self._frontier = state.frontier
         self._host_contexts = host_contexts
         self._requester = requester
         self._health = health
-        self._store = store
-        self._counters = counters
+        self._store = state.store
+        self._counters = state.counters
         self._canonicaliser = canonicaliser
-        self._clock = clock
-        self._agent = agent
-        self._policy = policy
-        self._max_crawl_delay = max_crawl_delay
+        self._clock = state.clock
+        self._agent, self._policy = settings.agent, settings.policy
+        self._max_crawl_delay = settings.max_crawl_delay
         self._find_host = find_host
         self._on_sitemaps = on_sitemaps
 

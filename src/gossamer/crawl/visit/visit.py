@@ -3,9 +3,8 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from gossamer.clock import Clock
 from gossamer.config.hosts import HostSettingsTable
-from gossamer.crawl.counters import Counters
+from gossamer.crawl.counters import CrawlState
 from gossamer.crawl.document.admission import TOO_LONG, Admission
 from gossamer.crawl.trap_accounts import TrapAccounts
 from gossamer.crawl.visit.disposition import Disposition, FailureScope
@@ -19,7 +18,6 @@ from gossamer.fetch.dns.resolver import ResolveLater
 from gossamer.fetch.http.headers import location_of
 from gossamer.fetch.robots import RobotsAnswer, path_of
 from gossamer.filter.canonical import Canonical, Refusal, parse_canonical
-from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.retries import RETRY_RULES, SERVER_ERROR, RetryRule, StatusClass, status_class
 from gossamer.model.document import Document
 from gossamer.model.formats import long_link, shown
@@ -28,7 +26,6 @@ from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate, Visit
 from gossamer.model.units import Fingerprint, HostId, Instant, Seconds
 from gossamer.recrawl.planner import RecrawlPlanner
-from gossamer.store.threads import WriterThread
 
 # Looking a member up costs as much as a call, and these are asked for after every fetch.
 _DOCUMENT, _REDIRECT, _RETRY = StatusClass.DOCUMENT, StatusClass.REDIRECT, StatusClass.RETRY
@@ -46,50 +43,61 @@ class VisitLimits:
     revisits: bool = True  # a record for every page that has not changed
 
 
+@dataclass(frozen=True, slots=True)
+class VisitRules:
+    """What decides whether a URL may be visited, and how."""
+
+    limits: VisitLimits
+    admission: Admission
+    hosts: HostSettingsTable
+    controls: HostControls
+    trap_accounts: TrapAccounts | None
+
+
+@dataclass(frozen=True, slots=True)
+class VisitOutcomes:
+    """What receives the outcome of a visit."""
+
+    disposition: Disposition
+    planner: RecrawlPlanner
+    settler: Settler
+    on_document: Callable[[Document], None]
+
+
 class Visitor:
     """Performs visits. Owns nothing but what is in flight; every decision is somebody else's pure function."""
 
     def __init__(
         self,
-        *,
-        frontier: Frontier,
+        state: CrawlState,
         host_contexts: HostContexts,
+        health: HostHealth,
         requester: Requester,
         robots_fetcher: RobotsFetcher,
-        health: HostHealth,
-        store: WriterThread,
-        counters: Counters,
-        admission: Admission,
-        disposition: Disposition,
-        trap_accounts: TrapAccounts | None,
-        planner: RecrawlPlanner,
-        settler: Settler,
-        clock: Clock,
-        limits: VisitLimits,
-        hosts: HostSettingsTable,
-        controls: HostControls,
+        *,
+        rules: VisitRules,
+        outcomes: VisitOutcomes,
         redirects_to: Callable[[int, int], Awaitable[list[Fingerprint]]],
-        on_document: Callable[[Document], None],
     ) -> None:
-        """`redirects_to` tells whose redirects led to a URL, as `TaskSource` does."""
-        self._frontier = frontier
+        """`redirects_to` returns the URLs whose redirects led to a URL, as `TaskSource` does."""
+        self._frontier = state.frontier
+        self._store = state.store
+        self._counters = state.counters
+        self._clock = state.clock
         self._host_contexts = host_contexts
+        self._health = health
         self._requester = requester
         self._robots_fetcher = robots_fetcher
-        self._health = health
-        self._store = store
-        self._counters = counters
-        self._admission = admission
-        self._disposition = disposition
-        self._trap_accounts = trap_accounts
-        self._planner = planner
-        self._settler = settler
-        self._clock = clock
-        self._limits = limits
-        self._hosts = hosts
-        self._controls = controls
+        self._limits = rules.limits
+        self._admission = rules.admission
+        self._hosts = rules.hosts
+        self._controls = rules.controls
+        self._trap_accounts = rules.trap_accounts
+        self._disposition = outcomes.disposition
+        self._planner = outcomes.planner
+        self._settle = outcomes.settler.settle
+        self._on_document = outcomes.on_document
         self._redirects_to = redirects_to
-        self._on_document = on_document
 
     @property
     def open_contacts(self) -> dict[HostId, tuple[Instant, float, str]]:
@@ -135,7 +143,7 @@ class Visitor:
         if context.hops and (hop := context.hops.get(origin)) is not None and hop.host != host:
             reason = await self._robots_fetcher.fetch_redirected(visit, context, origin, hop)
             if reason is not None:
-                self._settler.settle(visit, self._disposition.dead(host_id, task, reason, self._clock.now()))
+                self._settle(visit, self._disposition.dead(host_id, task, reason, self._clock.now()))
             return
         route = await self._requester.route_to(host, visit.address)
         now = self._clock.now()
@@ -149,7 +157,7 @@ class Visitor:
             if answer is None or not is_current(answer, now):
                 reason = await self._robots_fetcher.ask(visit, context, origin, route)
                 if reason is not None:
-                    self._settler.settle(visit, self._disposition.dead(host_id, task, reason, self._clock.now()))
+                    self._settle(visit, self._disposition.dead(host_id, task, reason, self._clock.now()))
             elif answer.closed:
                 # Rules unknown until it is asked again: the host's URLs wait.
                 self._frontier.delay(host_id, answer.expires_at)
@@ -213,7 +221,7 @@ class Visitor:
         if isinstance(outcome, Failed):
             host_verdict = self._judge(visit, context, outcome.failure.value, now, RETRY_RULES[outcome.failure])
             requester.ended(visit, context, route, outcome, now, crawl_delay, wait)
-            self._settler.settle(
+            self._settle(
                 visit, self._disposition.failed(visit.host_id, visit.task, outcome, now, host_verdict), requested=True
             )
             return
@@ -231,7 +239,7 @@ class Visitor:
         if kind is _DOCUMENT and wants is not None and not wants(outcome.status, outcome.headers):
             declared = outcome.headers.get("content-type", "")[:_MAX_DETAIL]
             unwanted = self._disposition.excluded(visit.host_id, visit.task, UNWANTED_TYPE, now, declared)
-            self._settler.settle(visit, unwanted._replace(status=outcome.status, took=outcome.took), requested=True)
+            self._settle(visit, unwanted._replace(status=outcome.status, took=outcome.took), requested=True)
         elif kind is _DOCUMENT:
             if outcome.truncated is not _DISCONNECT or not self._tried_again(visit, outcome, now):
                 self._on_document(Document(visit, outcome, now))
@@ -240,19 +248,19 @@ class Visitor:
         elif kind is StatusClass.NOT_MODIFIED and visit.task.before is not None:
             self._counters.count(self._store.batch, "not_modified")
             kept = self._planner.not_modified(visit, outcome, now, self._limits.revisits)
-            self._settler.settle(visit, kept, counted=True, requested=True)
+            self._settle(visit, kept, counted=True, requested=True)
         else:
             landed = self._disposition.bad_status(
                 visit.host_id, visit.task, outcome, wait, context.rate_limited, now, host_verdict
             )
-            self._settler.settle(visit, landed, requested=True)
+            self._settle(visit, landed, requested=True)
 
     def _tried_again(self, visit: Visit, response: Response, now: Instant) -> bool:
         """Whether a body that broke off is worth another try. After the last one, what there is of it is kept."""
         cut = Failed(Failure.INCOMPLETE_BODY, f"{len(response.wire_body)} bytes", response.took, contacted=True)
         landed = self._disposition.failed(visit.host_id, visit.task, cut, now, FailureScope.OWN)
         if landed.state is _QUEUED:
-            self._settler.settle(visit, landed, requested=True)
+            self._settle(visit, landed, requested=True)
         return landed.state is _QUEUED
 
     async def _redirect(self, visit: Visit, response: Response, now: Instant) -> None:
@@ -267,15 +275,15 @@ class Visitor:
             landed = self._disposition.redirected(visit.host_id, visit.task, response, target.shown, now, reason)
             if reason == TOO_LONG:
                 landed = landed._replace(redirect_to=shown(target.shown), long_links=(long_link(location),))
-            self._settler.settle(visit, landed, counted=True, requested=True)
+            self._settle(visit, landed, counted=True, requested=True)
         elif target.url == visit.task.url or await self._came_from(visit, target):
-            self._settler.settle(
+            self._settle(
                 visit,
                 self._disposition.dead(visit.host_id, visit.task, "redirect_loop", now, response, target.url),
                 requested=True,
             )
         elif visit.task.hops >= self._limits.max_redirects:
-            self._settler.settle(
+            self._settle(
                 visit,
                 self._disposition.dead(visit.host_id, visit.task, "too_many_redirects", now, response, target.url),
                 requested=True,
@@ -286,7 +294,7 @@ class Visitor:
                 batch.candidates.append(target)
             if (link := self._admission.redirect_link(visit, target)) is not None:
                 batch.links.append(link)
-            self._settler.settle(
+            self._settle(
                 visit,
                 self._disposition.redirected(visit.host_id, visit.task, response, target.url, now),
                 requested=True,
@@ -309,7 +317,7 @@ class Visitor:
             return
         host_verdict = self._judge(visit, context, failed.failure.value, now, RETRY_RULES[failed.failure])
         self._frontier.finish(visit, None, now)
-        self._settler.settle(visit, self._disposition.failed(visit.host_id, visit.task, failed, now, host_verdict))
+        self._settle(visit, self._disposition.failed(visit.host_id, visit.task, failed, now, host_verdict))
 
     def _judge(
         self, visit: Visit, context: HostContext, reason: str, now: Instant, rule: RetryRule
@@ -331,9 +339,9 @@ class Visitor:
     def _give_up(self, visit: Visit, reason: str, now: Instant) -> None:
         """The host has been down for too long to be asked for this URL."""
         self._frontier.finish(visit, None, now)
-        self._settler.settle(visit, self._disposition.dead(visit.host_id, visit.task, reason, now))
+        self._settle(visit, self._disposition.dead(visit.host_id, visit.task, reason, now))
 
     def _exclude(self, visit: Visit, reason: str, detail: str | None = None) -> None:
         now = self._clock.now()
         self._frontier.finish(visit, None, now)
-        self._settler.settle(visit, self._disposition.excluded(visit.host_id, visit.task, reason, now, detail))
+        self._settle(visit, self._disposition.excluded(visit.host_id, visit.task, reason, now, detail))
