@@ -78,14 +78,14 @@ def crawling(*, reporting: bool) -> tuple[RecrawlPlanner, list[Visit]]:
     for n in range(HOSTS):
         host = HostKey(f"h{n}.test")
         text = HostChangeHistory(HostRates(100, 10.0), trust).to_text()
-        plans.host_loaded(HostRecord(HostId(n), host, n, DomainFacts(), 1, NOW, 0.1, None, changing=text))
+        plans.host_loaded(HostRecord(HostId(n), host, n, DomainFacts(), 1, NOW, 0.1, None, change_history=text))
     chance = random.Random(1)
     visits = []
     for n in range(PAGES):
         gap = 10 ** chance.uniform(-1, 2) * DAY
         one, two = chance.uniform(0.5, 8), 10 ** chance.uniform(0, 3)
         before = PreviousVisit(5, 2, UrlState.STORED, None, Instant(NOW - gap), b"d" * 20, "text/html", '"e"', date(n))
-        before = before._replace(planned=gap, one=one, two=two)
+        before = before._replace(planned_gap=gap, rate_shape=one, rate_span=two)
         modified = Instant(NOW - 2 * gap) if reporting else None
         task = Task(n, Fingerprint(n), Url(f"http://h.test/{n}"), 0, 0.0, 0.2, 1, 0, 0, 0, before, modified)
         visits.append(Visit(HostId(n % HOSTS), HostKey(f"h{n % HOSTS}.test"), 1, task, None, 0.1))
@@ -199,8 +199,8 @@ class Table:
         start = time.process_time()
         found = self._db.execute(self._sql, (NOW, AT_ONCE)).fetchall()
         found_at = time.process_time()
-        committed = self._writer.commit(Batch(again=RequeueOrder(NOW, AT_ONCE)), NOW)
-        queued = sum(n for _, n in committed.again)
+        committed = self._writer.commit(Batch(requeue=RequeueOrder(NOW, AT_ONCE)), NOW)
+        queued = sum(n for _, n in committed.requeued)
         if not queued == len(found) == AT_ONCE:
             raise RuntimeError(f"{len(found)} found and {queued} queued of {AT_ONCE}")
         self.found.append((found_at - start) / AT_ONCE * 1e6)

@@ -70,10 +70,10 @@ class _Table:
         delivered = time.process_time()
         self.cpu += delivered - began
         for number, entries, due in fronts:
-            frontier.loaded_front(number, entries, due, 1)
+            frontier.add_front(number, entries, due, 1)
         for host_id, record, classes in hosts:
-            frontier.loaded_host(host_id, record, classes, 1, now)
-        frontier.load_ends()
+            frontier.add_host(host_id, record, classes, 1, now)
+        frontier.end_load()
         return time.process_time() - delivered
 
     def _page(self, host_id: int, front: int, count: int) -> tuple[list[Task], float | None]:
@@ -135,9 +135,9 @@ def drive(
             if len(unsettled) < _COMMIT:
                 continue
         number += 1
-        frontier.committed(Report(number, unsettled, [host.host_id for host in frontier.take_retired()]))
+        frontier.on_commit(Report(number, unsettled, [host.host_id for host in frontier.take_retired()]))
         unsettled.clear()
-        order = frontier.load_order(now)
+        order = frontier.request_load(now)
         if order:
             table.answer(order, frontier, now)
         elif isinstance(turn, WaitUntil) and not out:

@@ -113,7 +113,7 @@ def costs(n: int) -> list[tuple[str, float]]:
 
 
 def _known(case: Case) -> Estimate:
-    return Estimate(case[1].one, case[1].two)
+    return Estimate(case[1].rate_shape, case[1].rate_span)
 
 
 def worlds(name: str, changes: Path) -> tuple[str, list[World], float]:

@@ -35,7 +35,7 @@ from gossamer.clock import VirtualClock
 from gossamer.frontier.orderings.mercator import Mercator
 from gossamer.frontier.orderings.ordering import Novelty, Ordering
 from gossamer.model.batch import Batch, HostClock, RetiredHost
-from gossamer.model.loads import HostWanted, LoadRequest
+from gossamer.model.loads import HostRequest, LoadRequest
 from gossamer.model.settlement import Capture, PageLinks, Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate, Via
@@ -109,7 +109,7 @@ class _Crawl:
                 )
             )
             batch.hosts[host_id] = HostClock(host_id, Instant(now + 1), 0.1, "192.0.2.1")
-            batch.accesses[host_id] += 1
+            batch.page_requests[host_id] += 1
             if chance.random() < 0.05:
                 batch.retired.append(RetiredHost(host_id, Instant(now + 1)))
 
@@ -218,8 +218,8 @@ def _loads(directory: str, per_batch: int) -> tuple[float, float]:
     loader = TableLoader(open_reader(Path(directory, f"pages-{per_batch}.db")))
     now = Instant(2e9)
     start = (-1.0, 0)
-    first = [HostWanted(HostId(h), True, ((0, start, 4), (1, start, 4), (2, start, 4)), now) for h in range(1, 1001)]
-    after = [HostWanted(HostId(h), False, ((0, (1.0, 0), 32),), now) for h in range(1, 1001)]
+    first = [HostRequest(HostId(h), True, ((0, start, 4), (1, start, 4), (2, start, 4)), now) for h in range(1, 1001)]
+    after = [HostRequest(HostId(h), False, ((0, (1.0, 0), 32),), now) for h in range(1, 1001)]
     chunks = [LoadRequest((), tuple(part[at : at + 250])) for part in (first, after) for at in range(0, 1000, 250)]
     met = _microseconds(lambda: [loader.load(order) for order in chunks[:4]], 1000)
     fed = _microseconds(lambda: [loader.load(order) for order in chunks[4:]], 1000)

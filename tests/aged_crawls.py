@@ -12,7 +12,7 @@ def aged(before: Estimate, gap: float, memory: float, prior: Estimate) -> Estima
     long quiet time raise the rate of a page that was quiet before.
     """
     a, b = before
-    if gap <= 0 or a <= prior.a:
+    if gap <= 0 or a <= prior.shape:
         return before
-    kept = max(exp(-gap / memory), prior.a / a)
+    kept = max(exp(-gap / memory), prior.shape / a)
     return bounded(a * kept, b * kept)

@@ -310,13 +310,14 @@ def test_every_link_within_the_project_leads_somewhere(page: Path) -> None:
 
 def test_decisions_are_numbered_without_gaps_have_all_parts_and_are_listed_in_order() -> None:
     records = sorted((DOCS / "adr").glob("*.md"))
-    listed = re.findall(r"^\| \[(\d+)\]\(adr/(.+?)\)", ARCHITECTURE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    index = re.findall(r"^\| \[(\d+)\]\(adr/(.+?)\) \| (.+) \|$", ARCHITECTURE.read_text("utf-8"), flags=re.MULTILINE)
 
     assert [record.name[:4] for record in records] == [f"{number:04}" for number in range(1, len(records) + 1)]
-    assert listed == [(str(number), record.name) for number, record in enumerate(records, start=1)]
-    for number, record in enumerate(records, start=1):
+    assert [name for _, name, _ in index] == [record.name for record in records]
+    for record, (number, _, title) in zip(records, index, strict=True):
         text = record.read_text(encoding="utf-8")
-        assert text.startswith(f"# ADR {number}: "), record.name
+        assert text.startswith(f"# ADR {number}: {title}\n"), record.name
+        assert record.name.startswith(f"{int(number):04}-")
         assert set(ADR_PARTS) <= sections(text).keys(), record.name
 
 

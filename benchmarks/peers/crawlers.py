@@ -12,6 +12,7 @@ from pathlib import Path
 
 import gossamer
 from benchmarks.peers.wishes import Wishes
+from gossamer.backends.warc.archive import WarcArchive
 from gossamer.reports.readback import document_in, read_response
 from gossamer.version import __version__
 
@@ -56,13 +57,13 @@ class Archive(Kept):
             raise RuntimeError(f"{' '.join(command)}: {listed.stderr}")
         rows = map(json.loads, listed.stdout.splitlines())
         self._places = {str(row["url"]): row["warc"] for row in rows if row["warc"] is not None}
-        self._folder = folder / "warc"
+        self._archive = WarcArchive(folder / "warc")
 
     def body(self, url: str) -> bytes | None:
         place = self._places.get(url)
         if place is None:
             return None
-        response = read_response(self._folder, place["file"], place["offset"], place["length"])
+        response = read_response(self._archive, place["file"], place["offset"], place["length"])
         return document_in(response).body if response is not None else None
 
 

@@ -10,6 +10,8 @@ GossamerError
 │       └── OldSchema        or that crawl as an older version wrote it
 ├── StoreFailed      a transaction did not commit; what it held is still to be done
 │   └── DiskFull         no room for it: free some and run the same command again
+├── ArchiveError     a capture cannot be read back
+│   └── DamagedRecord    no whole record where one should be
 ├── SearchFailed     a search engine gave no seeds: exit 1, the message says why
 └── CannotListen     a local server's address is not to be had
 """
@@ -62,6 +64,18 @@ class StoreFailed(GossamerError):
 
 class DiskFull(StoreFailed):
     """No space left for the store or the WARC files."""
+
+
+class ArchiveError(GossamerError):
+    """A capture cannot be read from the archive."""
+
+
+class DamagedRecord(ArchiveError):
+    """There is no whole record at this location. Carries the name of the file and the offset."""
+
+    def __init__(self, file: str, offset: int, problem: str) -> None:
+        super().__init__(f"{file} at byte {offset}: {problem}")
+        self.file, self.offset = file, offset
 
 
 class SearchFailed(GossamerError):

@@ -13,7 +13,7 @@ from typing import Any, Final
 _LENGTH: Final = 4
 _MOST_WAITING: Final = 1 << 20
 
-Told = tuple[Any, ...]
+Message = tuple[Any, ...]
 """What it is, and what belongs to it."""
 
 
@@ -25,23 +25,23 @@ class Link:
         self._writer = writer
 
     @classmethod
-    async def over(cls, end: socket.socket) -> "Link":
+    async def connect(cls, end: socket.socket) -> "Link":
         end.setblocking(False)
         return cls(*await asyncio.open_connection(sock=end))
 
     @property
-    def is_crowded(self) -> bool:
+    def is_backed_up(self) -> bool:
         """Whether the other end does not take what it is told."""
         return self._writer.transport.get_write_buffer_size() > _MOST_WAITING
 
-    def tell(self, *message: Any) -> None:
+    def send(self, *message: Any) -> None:
         """Nothing happens where the other end is gone; `heard` ends there too."""
         if self._writer.is_closing():
             return
         body = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
         self._writer.write(len(body).to_bytes(_LENGTH, "big") + body)
 
-    async def heard(self) -> AsyncIterator[Told]:
+    async def messages(self) -> AsyncIterator[Message]:
         """What the other end tells, until it is gone."""
         try:
             while True:
@@ -50,7 +50,7 @@ class Link:
         except (asyncio.IncompleteReadError, ConnectionError):
             return
 
-    async def drained(self) -> None:
+    async def drain(self) -> None:
         """Until the other end has taken what it was told, or is gone."""
         with suppress(ConnectionError):
             self._writer.transport.set_write_buffer_limits(0)

@@ -70,6 +70,8 @@ EXAMPLES = {
     "recrawl.keep_fresh": (None, True),
     "rehearse": ("2.5", 2.5),
     "allow_networks": ("10.1.0.0/16", ("10.1.0.0/16",)),
+    "store": ("sqlite:news", "sqlite:news"),
+    "blobs": ("file:/captures", "file:/captures"),
     "hooks": ("watcher", ("watcher",)),
     "json": (None, True),
     "quiet": (None, True),

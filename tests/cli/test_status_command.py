@@ -62,7 +62,7 @@ def test_a_crawl_at_rest_waits_for_a_start(crawl: Path, capsys: Captured) -> Non
 
     assert (found["for"], found["in_flight"], found["due"], found["ready_hosts"]) == ("a start of the crawl", 0, 1, 1)
     assert status(capsys)["next_due"] is not None
-    assert "Waits for a start of the crawl\n" in text(capsys)
+    assert "Waiting for a start of the crawl\n" in text(capsys)
 
 
 def test_a_retry_is_told_with_its_date(crawl: Path, capsys: Captured) -> None:
@@ -74,7 +74,7 @@ def test_a_retry_is_told_with_its_date(crawl: Path, capsys: Captured) -> None:
     assert (found["due"], found["ready_hosts"], found["retries"]) == (0, 0, 1)
     assert found["next_retry"] == status(capsys)["next_due"] is not None
     assert str(found["for"]).startswith("a start of the crawl, then 1 retry (due in 1:23:")
-    assert "retries          1  the next is due " in text(capsys)
+    assert "retries             1  next due " in text(capsys)
 
 
 def test_a_resting_host_is_told_with_the_date_it_may_be_contacted(crawl: Path, capsys: Captured) -> None:
@@ -84,7 +84,7 @@ def test_a_resting_host_is_told_with_the_date_it_may_be_contacted(crawl: Path, c
 
     assert (found["due"], found["ready_hosts"], found["resting_hosts"]) == (1, 0, 1)
     assert found["next_contact"] is not None
-    assert "then 1 resting host (free in 0:08:" in str(found["for"])
+    assert "then 1 host cooling down (ready in 0:08:" in str(found["for"])
 
 
 def test_a_finished_crawl_waits_for_nothing_though_dates_may_lie_ahead(crawl: Path, capsys: Captured) -> None:
@@ -96,7 +96,7 @@ def test_a_finished_crawl_waits_for_nothing_though_dates_may_lie_ahead(crawl: Pa
 
     assert (found["finished"], found["next_due"], waited["for"]) == (True, None, "")
     assert (waited["missing"], waited["next_missing"]) == (1, "2096-10-02T07:06:40.000Z")
-    assert "Waits for nothing\n" in text(capsys)
+    assert "Nothing pending\n" in text(capsys)
 
 
 def test_of_a_running_crawl_it_is_known_what_is_in_flight(crawl: Path, capsys: Captured) -> None:
@@ -110,9 +110,9 @@ def test_of_a_running_crawl_it_is_known_what_is_in_flight(crawl: Path, capsys: C
     waited = found["waits"]
     assert isinstance(waited, dict)
     assert (waited["in_flight"], waited["ready_hosts"]) == (3, 0)
-    assert str(waited["for"]).startswith("3 visits in flight, 1 resting host")
+    assert str(waited["for"]).startswith("3 visits in flight, 1 host cooling down")
     assert found["load"] == {"mode": "high", "reason": "all fetch slots busy for 1 s", "selector_shares": []}
-    assert "Waits for 3 visits in flight" in shown
+    assert "Waiting for 3 visits in flight" in shown
     assert "all fetch slots busy for 1 s" in shown
 
 
@@ -131,7 +131,7 @@ def test_of_a_running_crawl_that_says_nothing_it_is_unknown(crawl: Path, capsys:
 
     held.close()
     assert found["in_flight"] is None
-    assert "in flight        unknown" in shown
+    assert "in flight           unknown" in shown
 
 
 def test_hosts_that_are_not_crawled_as_any_other_are_named(crawl: Path, capsys: Captured) -> None:
@@ -165,9 +165,9 @@ def test_a_crawl_that_the_service_has_paused_is_said_to_be_so(crawl: Path, capsy
 
     held.close()
     assert (found["state"], waited["paused"]) == ("paused", True)
-    assert waited["for"] == "a resume: the crawl is paused, 1 visit in flight"
+    assert waited["for"] == "resume (the crawl is paused), 1 visit in flight"
     assert f": paused (process {os.getpid()})\n" in shown
-    assert "Waits for a resume: the crawl is paused" in shown
+    assert "Waiting for resume (the crawl is paused)" in shown
 
 
 def test_a_pause_of_the_whole_crawl_is_told_while_it_is_at_rest(crawl: Path, capsys: Captured) -> None:
@@ -177,7 +177,7 @@ def test_a_pause_of_the_whole_crawl_is_told_while_it_is_at_rest(crawl: Path, cap
 
     assert found["state"] == "at rest"
     assert isinstance(found["ordered"], dict) and found["ordered"]["paused"] is True
-    assert "  the crawl        paused  the service starts no visits until it is resumed\n" in shown
+    assert "  the crawl           paused  the service starts no visits until it is resumed\n" in shown
 
 
 def test_a_pause_is_no_matter_of_a_crawl_that_is_not_served(crawl: Path, capsys: Captured) -> None:

@@ -8,7 +8,7 @@ import pytest
 from gossamer.frontier.orderings import Ordering
 from gossamer.model.batch import Batch, HostClock, RetiredHost
 from gossamer.model.facts import QueuePosition, UrlFacts
-from gossamer.model.loads import FrontWanted, HostWanted, LoadRequest
+from gossamer.model.loads import FrontRequest, HostRequest, LoadRequest
 from gossamer.model.states import UrlState
 from gossamer.model.task import Task
 from gossamer.model.units import HostId, Instant, Seconds
@@ -49,13 +49,13 @@ def compare_reads(store: Store, table: TaskTable, chance: random.Random) -> None
     for front in range(fronts):
         cursor = chance.choice([START, (chance.choice(places), chance.randrange(HOSTS + 1))])
         cursor = min(cursor, (due_by, 0))
-        wanted = FrontWanted(front, cursor, chance.choice((1, 3, 100)), due_by)
+        wanted = FrontRequest(front, cursor, chance.choice((1, 3, 100)), due_by)
         found = store.loader.load(LoadRequest((wanted,), ())).fronts[0]
         assert (found.entries, found.next_due) == table.read_front(wanted)
     host_id = HostId(chance.randint(1, HOSTS))
     cursor = min((chance.choice(places), chance.randrange(len(table.rows) + 1)), (due_by, 0))
     classes = tuple((front, chance.choice([START, cursor]), chance.choice((1, 4, 64))) for front in range(fronts))
-    asked = HostWanted(host_id, True, classes, due_by)
+    asked = HostRequest(host_id, True, classes, due_by)
     loaded = store.loader.load(LoadRequest((), (asked,)))
     assert loaded.number == table.number
     read = loaded.hosts[0]

@@ -78,7 +78,7 @@ class OneSlot:
         return Candidate(Url(url), HostKey(host_of(url)), Fingerprint(page), 1, 0, via, found_on)
 
     def commit(self, batch: Batch) -> None:
-        self.frontier.committed(self.store.writer.commit(batch, self.store.now))
+        self.frontier.on_commit(self.store.writer.commit(batch, self.store.now))
         self.store.clock.advance(Seconds(0.001))  # what is new is due a moment after its commit
 
     def settle(self) -> None:
@@ -87,16 +87,16 @@ class OneSlot:
             retired = self.frontier.take_retired()
             if retired:
                 self.commit(Batch(retired=[RetiredHost(r.host_id, r.not_before) for r in retired]))
-            order = self.frontier.load_order(self.store.now)
+            order = self.frontier.request_load(self.store.now)
             if not order and not retired:
                 return
             if order:
                 loaded = self.store.loader.load(order)
                 for front in loaded.fronts:
-                    self.frontier.loaded_front(front.front, front.entries, front.next_due, loaded.number)
+                    self.frontier.add_front(front.front, front.entries, front.next_due, loaded.number)
                 for host in loaded.hosts:
-                    self.frontier.loaded_host(host.host_id, host.record, host.classes, loaded.number, self.store.now)
-                self.frontier.load_ends()
+                    self.frontier.add_host(host.host_id, host.record, host.classes, loaded.number, self.store.now)
+                self.frontier.end_load()
 
     def run(self) -> list[int]:
         order: list[int] = []
@@ -116,7 +116,7 @@ class OneSlot:
 
     def fetched(self, visit: Visit, page: int) -> Batch:
         batch = Batch()
-        batch.accesses[visit.domain_id] += 1
+        batch.page_requests[visit.domain_id] += 1
         at = Instant(self.store.now)
         batch.settle(Settlement(visit.host_id, visit.task.url_id, visit.task.front, UrlState.STORED, at, status=200))
         links = self.web.links[page]

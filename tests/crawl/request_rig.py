@@ -144,16 +144,16 @@ class Rig:
         records = {record.host_id: record for record in map(record_of, hosts)}
         for record in records.values():
             self.host_contexts.host_loaded(record, robots or [])
-        self.frontier.look_again()
-        while order := self.frontier.load_order(self.now):
+        self.frontier.rewind()
+        while order := self.frontier.request_load(self.now):
             for front in order.fronts:
                 entries = [(0.0, host_id) for host_id in records] if front.front == 0 else []
-                self.frontier.loaded_front(front.front, entries, math.inf, 0)
+                self.frontier.add_front(front.front, entries, math.inf, 0)
             for wanted in order.hosts:
                 record = records[wanted.host_id]
                 classes = [(front, _tasks(record) if front == 0 else [], math.inf) for front, _, _ in wanted.classes]
-                self.frontier.loaded_host(wanted.host_id, record, classes, 0, self.now)
-            self.frontier.load_ends()
+                self.frontier.add_host(wanted.host_id, record, classes, 0, self.now)
+            self.frontier.end_load()
 
     # --- steps -------------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ POLICY = LearningPolicy(pairs=2, contents=2)
 
 
 def visit(url_id: int, target: str, before: PreviousVisit | None = None) -> Visit:
-    task = Task(url_id, Fingerprint(url_id), Url(f"http://a.test{target}"), 0, 0.0, 0.0, 1, 0, 0, before=before)
+    task = Task(url_id, Fingerprint(url_id), Url(f"http://a.test{target}"), 0, 0.0, 0.0, 1, 0, 0, previous=before)
     return Visit(HOST_ID, HOST, 7, task, None, 0.1)
 
 
@@ -182,7 +182,7 @@ def test_soft_404_evidence_is_stored_with_the_commit_and_recalled_with_the_host(
 
     recalled = Soft404Detector()
     restarted = trapped(TrapPolicy(), recalled)
-    restarted.host_loaded(record(soft_missing=batch.soft_missing[HOST_ID]), [])
+    restarted.host_loaded(record(soft_404=batch.soft_404s[HOST_ID]), [])
 
-    assert again.soft_missing == {}
+    assert again.soft_404s == {}
     assert recalled.leads_home(HOST_ID, "http://a.test/next", "http://a.test/")

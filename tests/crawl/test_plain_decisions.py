@@ -70,7 +70,7 @@ class Plain:
         if not rates:
             return USUAL
         weight = len(rates) / (len(rates) + WEIGHT)
-        return Estimate(USUAL.a, USUAL.a / (USUAL.rate ** (1 - weight) * (sum(rates) / len(rates)) ** weight))
+        return Estimate(USUAL.shape, USUAL.shape / (USUAL.rate ** (1 - weight) * (sum(rates) / len(rates)) ** weight))
 
     def judge(self, page: Page, seen: Seen) -> tuple[Instant | None, Seconds | None]:
         """When it changed, and how long after the last visit that was reported, where either is believed."""
@@ -139,9 +139,9 @@ def visit_to(page: Page, lastmod: Instant | None) -> Visit:
         b"old",
         "text/html",
         last_modified=page.modified,
-        planned=plan and plan.gap,
-        one=plan and plan.one,
-        two=plan and plan.two,
+        planned_gap=plan and plan.gap,
+        rate_shape=plan and plan.rate_shape,
+        rate_span=plan and plan.rate_span,
     )
     url = Url(f"http://h{page.host}.test/{page.number}")
     task = Task(page.number, Fingerprint(page.number), url, 0, 0.0, page.importance, 1, 0, 0, int(page.hub), before)
@@ -187,12 +187,12 @@ def test_decisions_are_those_of_the_plain_definition() -> None:
         if seen.changed:
             plan = plans.document(visit, response, seen.now, "text/html", b"new", None)
         else:
-            assert visit.task.before is not None
-            kept = plans.unchanged(visit, visit.task.before, response, seen.now, None)
-            plan = Planned(kept.available_at, kept.planned, kept.one, kept.two)
+            assert visit.task.previous is not None
+            kept = plans.unchanged(visit, visit.task.previous, response, seen.now, None)
+            plan = Planned(kept.available_at, kept.planned_gap, kept.rate_shape, kept.rate_span)
         page.gap = plain.visit(page, seen, plans.price.price)
 
-        assert (plan.one, plan.two) == pytest.approx(page.estimate, rel=1e-9)
+        assert (plan.rate_shape, plan.rate_span) == pytest.approx(page.estimate, rel=1e-9)
         assert plan.gap is not None
         assert plan.gap / DAY == pytest.approx(page.gap, rel=1e-6)
         assert plan.at == seen.now + plan.gap
@@ -201,7 +201,9 @@ def test_decisions_are_those_of_the_plain_definition() -> None:
         page.at, page.modified, page.planned, page.visits = seen.now, seen.modified, plan, page.visits + 1
     batch = Batch()
     plans.before_commit(batch, START, 0)
-    assert [HostChangeHistory.from_text(batch.changing[HostId(host)]).trust for host in range(HOSTS)] == plain.trust
+    assert [
+        HostChangeHistory.from_text(batch.change_histories[HostId(host)]).trust for host in range(HOSTS)
+    ] == plain.trust
     assert [trust.believes_modified for trust in plain.trust] == [True, True, False, False, False, False]
     assert [trust.recall > 0.5 for trust in plain.trust] == [False, False, False, True, True, False]
     assert between > VISITS / 2

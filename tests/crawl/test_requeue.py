@@ -15,7 +15,7 @@ from gossamer.model.states import UrlState
 from gossamer.model.task import PreviousVisit, Task, Visit
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Seconds, Url
 from gossamer.recrawl.budget import TOKENS
-from gossamer.recrawl.host_backlog import ROOM
+from gossamer.recrawl.host_backlog import MAX_BACKLOG
 from gossamer.recrawl.planner import RecrawlPlanner
 from gossamer.recrawl.policies import RECRAWL_POLICIES
 from gossamer.recrawl.policy import DAY
@@ -46,17 +46,17 @@ class Scene:
         if self.store.now >= self.requeue.next_check_at:
             self.requeue.schedule(self.store.now)
         batch, self.thread.batch = self.thread.batch, Batch()
-        if batch.again is None:
+        if batch.requeue is None:
             return 0
         self.requeue.before_commit(batch, self.store.now)
         committed: Committed = self.store.writer.commit(batch, self.store.now)
         self.requeue.committed(committed)
-        return sum(n for _, n in committed.again)
+        return sum(n for _, n in committed.requeued)
 
     def visited(self, number: int, again: Instant | None = LONG, *, new: bool = False) -> None:
         """So many visits, each of which comes to a stored page."""
         before = None if new else PreviousVisit(1, 0, UrlState.STORED, None, Instant(START), b"x")
-        task = Task(1, Fingerprint(1), Url("http://a.test/1"), 0, 0.0, 0.0, 1, 0, 0, before=before)
+        task = Task(1, Fingerprint(1), Url("http://a.test/1"), 0, 0.0, 0.0, 1, 0, 0, previous=before)
         visit = Visit(HostId(1), HostKey("a.test"), 1, task, None, 0.1)
         for _ in range(number):
             self.requeue.settled(visit, settlement(1)._replace(available_at=again), None, True)
@@ -74,7 +74,7 @@ def with_pages(store: Store, dates: list[float]) -> Store:
     count = len(dates)
     store.writer.commit(Batch(candidates=[candidate("a.test", n) for n in range(1, count + 1)]), store.now)
     pages = [
-        settlement(n, body=b"%d" % n)._replace(available_at=Instant(START + date), planned=date)
+        settlement(n, body=b"%d" % n)._replace(available_at=Instant(START + date), planned_gap=date)
         for n, date in enumerate(dates, 1)
     ]
     store.writer.commit(Batch(settlements=pages), store.now)
@@ -246,8 +246,8 @@ def test_what_is_queued_beside_new_urls_does_not_wait_behind_them(store: Store) 
     for scene in (alone, beside):
         scene.requeue.schedule(store.now)
 
-    orders = [scene.thread.batch.again for scene in (alone, beside)]
-    assert [order is not None and order.ahead for order in orders] == [False, True]
+    orders = [scene.thread.batch.requeue for scene in (alone, beside)]
+    assert [order is not None and order.at_front for order in orders] == [False, True]
 
 
 def test_refreshing_alone_uses_up_no_credit_for_the_time_when_new_urls_come(store: Store) -> None:
@@ -302,7 +302,7 @@ def with_hosts(store: Store, hosts: list[list[float]], state: UrlState = UrlStat
         )
         for date in dates:
             page = settlement(number, host_id=host_id, state=state, body=b"%d" % number)
-            settled.append(page._replace(available_at=Instant(START + date), planned=10 * DAY + date))
+            settled.append(page._replace(available_at=Instant(START + date), planned_gap=10 * DAY + date))
             number += 1
     store.writer.commit(Batch(settlements=settled), store.now)
     return store
@@ -328,13 +328,13 @@ def test_a_host_with_much_that_is_due_does_not_keep_others_from_being_queued(
 
     queued = scene.step()
 
-    assert queued == ROOM + 1
-    assert queued_by_host(store) == {1: ROOM, 2: 1}
+    assert queued == MAX_BACKLOG + 1
+    assert queued_by_host(store) == {1: MAX_BACKLOG, 2: 1}
     assert scene.step() == 0
     assert scene.requeue.next_check_at > store.now  # the others come when there is room
-    scene.visited(ROOM)
+    scene.visited(MAX_BACKLOG)
     store.clock.advance(Seconds(60.0))
-    assert 0 < scene.step() <= ROOM
+    assert 0 < scene.step() <= MAX_BACKLOG
 
 
 @pytest.mark.parametrize("policy", RECRAWL_POLICIES)
@@ -346,7 +346,7 @@ def test_of_a_crawl_that_runs_once_no_host_keeps_others_from_being_queued_either
     for _ in range(3):
         scene.step()
 
-    assert queued_by_host(store) == {1: ROOM, 2: ROOM, 3: 1}
+    assert queued_by_host(store) == {1: MAX_BACKLOG, 2: MAX_BACKLOG, 3: 1}
     assert store.rows("SELECT id, available_at FROM urls ORDER BY id") == dates  # nothing is put off
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from gossamer.model.facts import DomainFacts
-from gossamer.model.loads import FrontWanted, HostWanted
+from gossamer.model.loads import FrontRequest, HostRequest
 from gossamer.model.task import HostRecord, Task
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Url
 
@@ -144,14 +144,14 @@ class TaskTable:
             next_contact, took, address = self.clocks.get(host_id, (0.0, 0.0, None))
             self.clocks[host_id] = (max(next_contact, not_before), took, address)
 
-    def read_front(self, wanted: FrontWanted) -> tuple[list[tuple[float, HostId]], float | None]:
+    def read_front(self, wanted: FrontRequest) -> tuple[list[tuple[float, HostId]], float | None]:
         of_class = sorted((at, HostId(host)) for (host, front), at in self.entries.items() if front == wanted.front)
         due = [entry for entry in of_class if entry > wanted.cursor and entry[0] <= wanted.due_by][: wanted.count]
         if len(due) == wanted.count:
             return due, None
         return due, min((at for at, _ in of_class if at > wanted.due_by), default=math.inf)
 
-    def read_host(self, wanted: HostWanted) -> tuple[HostRecord | None, list[tuple[int, list[Task], float | None]]]:
+    def read_host(self, wanted: HostRequest) -> tuple[HostRecord | None, list[tuple[int, list[Task], float | None]]]:
         classes = []
         for front, cursor, count in wanted.classes:
             rows = [r for r in self.queued if r.host_id == wanted.host_id and r.front == front]

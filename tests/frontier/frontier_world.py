@@ -101,7 +101,7 @@ class World:
 
     def begin_load(self) -> None:
         if self.order is None and self.answer is None:
-            order = self.frontier.load_order(self.instant)
+            order = self.frontier.request_load(self.instant)
             self.order = order if order else None
         self.check()
 
@@ -118,10 +118,10 @@ class World:
         if self.answer is not None:
             commit = self.answer.commit
             for number, entries, due in self.answer.fronts:
-                self.frontier.loaded_front(number, entries, due, commit)
+                self.frontier.add_front(number, entries, due, commit)
             for host_id, record, classes in self.answer.hosts:
-                self.frontier.loaded_host(host_id, record, classes, commit, self.instant)
-            self.frontier.load_ends()
+                self.frontier.add_host(host_id, record, classes, commit, self.instant)
+            self.frontier.end_load()
             self.answer = None
         self.check()
 
@@ -141,7 +141,7 @@ class World:
     def report(self) -> None:
         if self.applied is not None:
             self.unsettled -= {url_id for _, url_id in self.applied.settled}
-            self.frontier.committed(self.applied)
+            self.frontier.on_commit(self.applied)
             self.applied = None
         self.check()
 
@@ -185,7 +185,7 @@ class World:
             return False
         known = target in self.table.clocks or any(row.host_id == target for row in self.table.rows)
         rests_until = Instant(self.table.clocks.get(target, (0.0,))[0])
-        turn = self.frontier.errands.begin(
+        turn = self.frontier.cross_host.begin(
             visit, self.key(target), target if known else None, rests_until, address, self.instant
         )
         if isinstance(turn, WaitUntil):
@@ -216,7 +216,7 @@ class World:
         self._rest(self.host_rests, target, next_contact(self.policy, contact))
         self._rest(self.address_rests, address, next_contact_of_address(self.policy, contact))
         which = next(place for place, visit in enumerate(self.out) if visit.host_id == asker)
-        until = self.frontier.errands.end(self.out[which], self.key(target), contact, self.instant)
+        until = self.frontier.cross_host.end(self.out[which], self.key(target), contact, self.instant)
         assert until >= self.host_rests[target] or until >= next_contact(self.policy, contact)
         self.batch.clocks[target] = (max(until, self.host_rests[target]), contact.took, address)
         self.finish(which, None, again=True)
@@ -309,7 +309,7 @@ class World:
         lent = sum(1 for host in self.errands.values() if host in hosts and hosts[host].state is HostState.OUT)
         assert states.count(HostState.OUT) == len(self.out) + lent
         assert all(hosts[host].state is HostState.OUT for host in self.errands.values() if host in self._learnt)
-        assert len(self.frontier.errands) == len(self.errands)
+        assert len(self.frontier.cross_host) == len(self.errands)
         for host in hosts.values():
             self._check_host(host)
 
@@ -326,7 +326,7 @@ class World:
         assert not self.unsettled.intersection(ids), "a URL in a back queue and on its way into the store"
         assert host.out_id not in ids, "a URL in a back queue and out"
         assert all(self.table.row(url_id).host_id == host.host_id for url_id in ids)
-        in_rests = [e for e in noted_in(frontier._rests) if e[3] is host and e[2] == host.turn]
+        in_rests = [e for e in noted_in(frontier._politeness_heap) if e[3] is host and e[2] == host.turn]
         in_gates = [a for a, gate in frontier.gates._gates.items() for h in gate.parked if h == host.host_id]
         state = host.state
         assert len(in_rests) == (state is HostState.WAITING), f"{state} with {len(in_rests)} entries in the heap"

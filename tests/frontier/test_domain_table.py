@@ -49,12 +49,12 @@ def test_a_million_domains_that_come_and_go_leave_nothing_behind() -> None:
 
 def test_links_that_a_load_did_not_know_of_are_added_to_what_it_brings() -> None:
     table = DomainTable()
-    table.load_begins()
+    table.begin_load()
     table.count_links(5, DOMAIN, 2, 1)
     table.count_links(6, DOMAIN, 1, 0)
 
     table.enter(record(1, links=12), commit=5)
-    table.load_ends()
+    table.end_load()
 
     assert table[DOMAIN].links == 13
 
@@ -63,12 +63,12 @@ def test_a_domain_left_while_a_load_is_under_way_is_not_taken_for_what_it_was_be
     """The load may have been read before the last visits to the domain were committed."""
     table = DomainTable()
     table.enter(record(1, visits=3), commit=1)
-    table.load_begins()
+    table.begin_load()
     table.count_visit(DOMAIN, SUFFIX)
     table.leave(DOMAIN)
 
     table.enter(record(2, visits=3), commit=1)
-    table.load_ends()
+    table.end_load()
 
     assert table[DOMAIN].visits == 4
 
@@ -76,10 +76,10 @@ def test_a_domain_left_while_a_load_is_under_way_is_not_taken_for_what_it_was_be
 def test_a_domain_left_during_a_load_that_does_not_bring_it_back_is_forgotten() -> None:
     table = DomainTable()
     table.enter(record(1), commit=1)
-    table.load_begins()
+    table.begin_load()
     table.leave(DOMAIN)
 
-    table.load_ends()
+    table.end_load()
 
     assert len(table) == 0
 

@@ -71,7 +71,7 @@ def test_a_host_of_which_nobody_knows_anything_is_owed_its_gap() -> None:
     ended = world.now
     visit = world.out[out(world, A)]
 
-    answer = world.frontier.errands.begin(visit, world.key(STRANGER), None, Instant(0.0), "10.0.0.3", world.instant)
+    answer = world.frontier.cross_host.begin(visit, world.key(STRANGER), None, Instant(0.0), "10.0.0.3", world.instant)
 
     assert answer == WaitUntil(Instant(ended + 4.0))
 
@@ -98,7 +98,7 @@ def test_a_host_whose_last_contact_is_not_on_record_yet_is_waited_for() -> None:
     assert world.frontier.is_retiring(B)
     visit = world.out[out(world, A)]
 
-    answer = world.frontier.errands.begin(visit, world.key(B), B, Instant(0.0), THERE, world.instant)
+    answer = world.frontier.cross_host.begin(visit, world.key(B), B, Instant(0.0), THERE, world.instant)
 
     assert isinstance(answer, WaitUntil)
 

@@ -182,19 +182,19 @@ def test_every_host_in_the_line_is_served_also_when_its_head_retires(max_hosts: 
 
 def test_gates_that_say_nothing_are_forgotten() -> None:
     gates = AddressGates()
-    busy = gates.of("busy", Instant(0.0))
+    busy = gates.for_address("busy", Instant(0.0))
     busy.busy_with = HostId(1)
-    parked = gates.of("parked", Instant(0.0))
+    parked = gates.for_address("parked", Instant(0.0))
     parked.parked.append(HostId(2))
-    gates.rest("resting", Instant(1e9))
+    gates.close_until("resting", Instant(1e9))
 
     for n in range(10_000):
-        gates.of(f"address {n}", Instant(float(n)))
+        gates.for_address(f"address {n}", Instant(float(n)))
 
     assert len(gates) <= 1100
-    assert gates.of("busy", Instant(1e4)) is busy
-    assert gates.of("parked", Instant(1e4)) is parked
-    assert not gates.of("resting", Instant(1e4)).is_open(Instant(1e4))
+    assert gates.for_address("busy", Instant(1e4)) is busy
+    assert gates.for_address("parked", Instant(1e4)) is parked
+    assert not gates.for_address("resting", Instant(1e4)).is_open(Instant(1e4))
 
 
 class Elsewhere:
@@ -205,18 +205,18 @@ class Elsewhere:
         self.ours: set[str] = set()
         self.left: list[tuple[str, Instant]] = []
 
-    def take(self, address: str, now: Instant) -> Instant | None:
+    def acquire(self, address: str, now: Instant) -> Instant | None:
         until = self.closed.get(address, Instant(0.0))
         if until > now:
             return until
         self.ours.add(address)
         return None
 
-    def leave(self, address: str, until: Instant) -> None:
+    def release(self, address: str, until: Instant) -> None:
         self.ours.remove(address)
         self.left.append((address, until))
 
-    def rest(self, address: str, until: Instant, now: Instant) -> None:
+    def close_until(self, address: str, until: Instant, now: Instant) -> None:
         self.closed[address] = until
 
 

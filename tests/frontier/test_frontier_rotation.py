@@ -161,6 +161,6 @@ def test_a_frontier_told_to_look_again_finds_what_it_was_not_told_of() -> None:
     world.applied = None  # somebody else committed it: nobody tells the frontier
     assert world.take_turn() == Idle()
 
-    world.frontier.look_again()
+    world.frontier.rewind()
 
     assert serve(world, 1) == [9]

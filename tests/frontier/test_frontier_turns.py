@@ -203,7 +203,7 @@ def test_a_commit_sends_a_reader_back_no_further_than_it_must() -> None:
     world.begin_commit()
     world.apply()
     world.report()
-    order = world.frontier.load_order(Instant(world.now + 0.001))
+    order = world.frontier.request_load(Instant(world.now + 0.001))
 
     assert [wanted.front for wanted in order.fronts] == [0]
     assert read_until - 0.01 <= order.fronts[0].cursor[0] <= read_until
@@ -211,15 +211,15 @@ def test_a_commit_sends_a_reader_back_no_further_than_it_must() -> None:
 
 def test_a_host_whose_front_queue_entry_is_out_of_date_is_loaded_and_let_go() -> None:
     frontier = Frontier(POLICY)
-    frontier.load_order(Instant(1.0))
+    frontier.request_load(Instant(1.0))
     for front in range(3):
-        frontier.loaded_front(front, [(0.5, HostId(7))] if front == 0 else [], float("inf"), 1)
-    frontier.load_order(Instant(2.0))
+        frontier.add_front(front, [(0.5, HostId(7))] if front == 0 else [], float("inf"), 1)
+    frontier.request_load(Instant(2.0))
 
-    frontier.loaded_host(HostId(7), record_of(7), [(front, [], float("inf")) for front in range(3)], 1, Instant(2.0))
+    frontier.add_host(HostId(7), record_of(7), [(front, [], float("inf")) for front in range(3)], 1, Instant(2.0))
 
     assert [host.host_id for host in frontier.take_retired()] == [7]
-    frontier.committed(Report(2, [], [], [HostId(7)], [], []))
+    frontier.on_commit(Report(2, [], [], [HostId(7)], [], []))
     assert frontier.is_quiet
 
 
@@ -234,7 +234,7 @@ def test_ready_classes_are_served_by_the_ratios() -> None:
 def test_under_load_the_ratios_of_load_apply_and_are_shown() -> None:
     world = world_with(*[(n, n % 3) for n in range(1, 301)], max_hosts=1000)
 
-    world.frontier.under(Load.HIGH)
+    world.frontier.set_load(Load.HIGH)
     for _ in range(100):
         visit_in(world)
 
@@ -323,14 +323,14 @@ def test_a_restarted_frontier_keeps_the_rests_of_hosts_and_addresses() -> None:
 
 def test_two_classes_of_one_host_are_loaded_apart() -> None:
     frontier = Frontier(POLICY)
-    frontier.load_order(Instant(1.0))
+    frontier.request_load(Instant(1.0))
     for front in range(3):
-        frontier.loaded_front(front, [(0.5, HostId(1))] if front == 0 else [], float("inf"), 1)
-    order = frontier.load_order(Instant(2.0))
+        frontier.add_front(front, [(0.5, HostId(1))] if front == 0 else [], float("inf"), 1)
+    order = frontier.request_load(Instant(2.0))
 
     assert [(wanted.host_id, wanted.with_record) for wanted in order.hosts] == [(1, True)]
     assert [front for front, _, _ in order.hosts[0].classes] == [0, 1, 2]
     tasks = [task_of(Row(1, 1, 0, 0.5))]
     none = float("inf")
-    frontier.loaded_host(HostId(1), record_of(1), [(0, tasks, none), (1, [], none), (2, [], none)], 1, Instant(2.0))
-    assert not frontier.load_order(Instant(2.0)).hosts
+    frontier.add_host(HostId(1), record_of(1), [(0, tasks, none), (1, [], none), (2, [], none)], 1, Instant(2.0))
+    assert not frontier.request_load(Instant(2.0)).hosts

@@ -13,7 +13,7 @@ from gossamer.frontier.breaker import (
     after_failure,
     is_given_up,
     is_open,
-    is_waited_for_in_vain,
+    should_stop_waiting,
 )
 from gossamer.model.units import Instant, Seconds
 
@@ -120,7 +120,7 @@ def asked_until_in_vain(takes: float, *, answers_badly_at: int = 0) -> tuple[flo
         asked += 1
         unanswered = asked != answers_badly_at
         trouble = after_failure(POLICY, trouble, "x", now, chance, unreached=True, unanswered=unanswered)
-        if is_waited_for_in_vain(POLICY, trouble, now):
+        if should_stop_waiting(POLICY, trouble, now):
             break
         now = trouble.until
     return now - NOW, asked

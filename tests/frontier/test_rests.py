@@ -163,9 +163,9 @@ def test_hosts_are_counted_by_how_long_they_still_rest() -> None:
     heap.leave(back)
     heap.push(back, Instant(NOW + 2.0), NOW)
 
-    assert heap.lengths(NOW, (1.0, 5.0, 60.0)) == [2, 2, 1, 1]
-    assert heap.lengths(Instant(NOW + 1.0), (1.0, 5.0, 60.0)) == [4, 0, 1, 1]
-    assert sum(heap.lengths(NOW, ())) == len(heap) == 6
+    assert heap.histogram(NOW, (1.0, 5.0, 60.0)) == [2, 2, 1, 1]
+    assert heap.histogram(Instant(NOW + 1.0), (1.0, 5.0, 60.0)) == [4, 0, 1, 1]
+    assert sum(heap.histogram(NOW, ())) == len(heap) == 6
 
 
 def test_counting_rests_gives_what_counting_one_by_one_gives() -> None:
@@ -180,5 +180,5 @@ def test_counting_rests_gives_what_counting_one_by_one_gives() -> None:
         left = [rest - 1.0 for rest in rests if rest > 1.0]
 
         counted = [sum(low < rest <= high for rest in left) for low, high in pairwise((-1.0, *bounds, math.inf))]
-        assert heap.lengths(Instant(NOW + 1.0), bounds) == counted, f"seed {seed}"
+        assert heap.histogram(Instant(NOW + 1.0), bounds) == counted, f"seed {seed}"
         assert come_back == len(rests) - len(left), f"seed {seed}"

@@ -14,7 +14,7 @@ ALL = (0, 1, 2)
 @pytest.mark.parametrize(("load", "shares"), [(Load.NORMAL, (60, 30, 10)), (Load.HIGH, (80, 15, 5))])
 def test_the_shares_are_exact_over_a_hundred_thousand_draws(load: Load, shares: tuple[int, ...]) -> None:
     selector = Selector(SelectorRatios())
-    selector.under(load)
+    selector.set_load(load)
 
     for _ in range(100_000):
         selector.draw(ALL)
@@ -26,11 +26,11 @@ def test_the_shares_are_exact_over_a_hundred_thousand_draws(load: Load, shares: 
 def test_the_shares_are_right_to_within_a_draw_at_every_moment(load: Load) -> None:
     ratios = SelectorRatios()
     selector = Selector(ratios)
-    selector.under(load)
+    selector.set_load(load)
 
     for draws in range(1, 2001):
         selector.draw(ALL)
-        for drawn, share in zip(selector.drawn, ratios.of(load), strict=True):
+        for drawn, share in zip(selector.drawn, ratios.for_load(load), strict=True):
             assert abs(drawn - draws * share / 100) <= 1.0
 
 
@@ -57,7 +57,7 @@ def test_no_class_waits_long_whichever_others_come_and_go(seed: int) -> None:
 
     for _ in range(1000):
         if chance.random() < 0.1:
-            selector.under(chance.choice(list(Load)))
+            selector.set_load(chance.choice(list(Load)))
         waiting = sorted(chance.sample(ALL, chance.randint(1, 3)))
         chosen = selector.draw(waiting)
         assert chosen in waiting

@@ -536,4 +536,4 @@ def test_the_second_reader_is_for_the_odd_host_alone() -> None:
 
         responses = drive(work)
 
-    assert [response.connected_anew for response in responses] == [True, False]
+    assert [response.new_connection for response in responses] == [True, False]

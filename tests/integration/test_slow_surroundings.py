@@ -122,8 +122,8 @@ async def watch_a_slow_commit(stage: Scene) -> None:
         snapshot = opened.watch.snapshot()
 
         assert watcher.fetched == before and store.saturation == 1.0
-        assert shown["waits"]["store_slow"] is True and "the store is slow" in shown["waits"]["for"]
-        assert to_contract(snapshot)["store_slow"] is True and "the store is slow" in snapshot.waiting_for
+        assert shown["waits"]["store_slow"] is True and "the store (slow commit)" in shown["waits"]["for"]
+        assert to_contract(snapshot)["store_slow"] is True and "the store (slow commit)" in snapshot.waiting_for
         assert snapshot.queues["batch"].saturation < 0.8  # not for want of room: it is the breaker that holds
 
         brake.release()

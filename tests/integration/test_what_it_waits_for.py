@@ -56,7 +56,7 @@ def test_a_host_that_asked_to_be_left_alone_is_waited_for_and_told_with_its_reas
     with SmallServer({"/": links("/busy", "/p"), "/busy": busy, "/p": page("p")}, "127.0.0.47") as server:
         crawl = crawl_of(tmp_path, server.base, 'order = "bfs"\n')
         with Command("crawl", f"{server.base}/", *crawl.options, "--quiet") as crawler:
-            found = wait_for(crawl, crawler, "1 resting host (free in 0:4")
+            found = wait_for(crawl, crawler, "1 host cooling down (ready in 0:4")
             story = ask(crawl, f"{server.base}/p")
 
     assert (found["in_flight"], found["due"], found["resting_hosts"], found["retries"]) == (0, 1, 1, 1)

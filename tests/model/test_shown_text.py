@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.model.formats import SHOWN_BYTES, long_link, shown
+from gossamer.model.formats import SHOWN_BYTES, abbreviated, long_link
 
 
 @pytest.mark.parametrize(
@@ -21,16 +21,16 @@ from gossamer.model.formats import SHOWN_BYTES, long_link, shown
     ],
 )
 def test_the_beginning_is_shown_without_userinfo(text: str, expected: str) -> None:
-    assert shown(text) == expected
+    assert abbreviated(text) == expected
 
 
 def test_a_password_that_is_longer_than_what_is_shown_is_not_shown_in_part() -> None:
-    assert shown("http://joe:" + "pw" * 500 + "@h.test/") == "http://"
+    assert abbreviated("http://joe:" + "pw" * 500 + "@h.test/") == "http://"
 
 
 @given(st.text(max_size=600))
 def test_whatever_is_shown_is_short(text: str) -> None:
-    assert len(shown(text).encode()) <= SHOWN_BYTES
+    assert len(abbreviated(text).encode()) <= SHOWN_BYTES
 
 
 def test_of_a_long_link_size_and_digest_are_those_of_all_of_it() -> None:
@@ -38,5 +38,5 @@ def test_of_a_long_link_size_and_digest_are_those_of_all_of_it() -> None:
 
     found = long_link(href)
 
-    assert found.shown == shown(href)
+    assert found.shown == abbreviated(href)
     assert (found.size, found.digest) == (len(href.encode()), hashlib.sha256(href.encode()).digest())

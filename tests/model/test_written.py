@@ -2,7 +2,7 @@
 
 import pytest
 
-from gossamer.model.formats import iso_moment, sha1_text
+from gossamer.model.formats import iso_timestamp, sha1_text
 
 
 @pytest.mark.parametrize(
@@ -16,7 +16,7 @@ from gossamer.model.formats import iso_moment, sha1_text
     ],
 )
 def test_a_moment_is_written_in_utc_to_the_millisecond(at: float, written: str) -> None:
-    assert iso_moment(at) == written
+    assert iso_timestamp(at) == written
 
 
 def test_a_digest_is_written_in_base_32() -> None:

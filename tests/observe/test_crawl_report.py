@@ -6,7 +6,7 @@ import pytest
 
 from gossamer.model.units import Instant
 from gossamer.observe import formatting
-from gossamer.observe.report import print_report
+from gossamer.observe.report import print_report, report_sections
 from gossamer.observe.snapshot import Snapshot, to_contract
 from tests.observe.snapshots import busy_snapshot
 
@@ -45,7 +45,7 @@ def test_the_report_says_totals_rates_and_reasons(tmp_path: Path) -> None:
 
     for part in (
         "20,345",
-        "8,000 in this run, 400 a second",
+        "8,000 in this run, 400/s",
         "216 MB",
         "connection_lost",
         "robots_denied",
@@ -54,12 +54,35 @@ def test_the_report_says_totals_rates_and_reasons(tmp_path: Path) -> None:
         assert part in text
 
 
-def test_an_unfinished_crawl_is_told_how_to_go_on(tmp_path: Path) -> None:
+def test_the_report_of_an_unfinished_crawl_says_how_to_resume_it(tmp_path: Path) -> None:
     stopped, finished = report(busy_snapshot(), tmp_path), report(busy_snapshot(finished=True, queued=0), tmp_path)
 
     assert "run the same command again" in stopped
-    assert "71,432 URLs are still queued" in stopped
     assert "run the same command again" not in finished
+
+
+@pytest.mark.parametrize(
+    ("snapshot", "max_pages", "headline"),
+    [
+        (busy_snapshot(finished=True, queued=0), 30, "Finished: nothing left to do"),
+        (busy_snapshot(pages=30, queued=462), 30, "Stopped: page limit (30) reached; 462 URLs queued"),
+        (busy_snapshot(pages=30, queued=1), 30, "Stopped: page limit (30) reached; 1 URL queued"),
+        (busy_snapshot(pages=29, queued=1, stopping=True), 30, "Stopped: interrupted; 1 URL queued"),
+        (busy_snapshot(stopping=True), None, "Stopped: interrupted; 71,432 URLs queued"),
+        (busy_snapshot(), None, "Stopped: 71,432 URLs queued"),
+    ],
+)
+def test_the_headline_says_why_the_crawl_ended(
+    snapshot: Snapshot, max_pages: int | None, headline: str, tmp_path: Path
+) -> None:
+    assert report_sections(snapshot, tmp_path, max_pages=max_pages)[0].title == headline
+
+
+def test_single_things_are_in_the_singular(tmp_path: Path) -> None:
+    text = report(busy_snapshot(hosts_known=1, sitemaps=1, sitemap_urls=5, politeness_violations=1), tmp_path)
+
+    for part in ("on 1 host\n", "in 1 sitemap\n", "1 politeness violation\n"):
+        assert part in text
 
 
 def test_dead_letters_are_pointed_out_only_where_there_are_any(tmp_path: Path) -> None:
@@ -81,15 +104,17 @@ def test_the_report_names_the_files(tmp_path: Path) -> None:
 
 
 def test_politeness_violations_are_reported(tmp_path: Path) -> None:
-    assert "every gap was kept" in report(busy_snapshot(), tmp_path)
-    assert "every gap was kept" not in report(busy_snapshot(politeness_violations=3), tmp_path)
+    assert "0 politeness violations" in report(busy_snapshot(), tmp_path)
+    assert "please report it" not in report(busy_snapshot(), tmp_path)
+    assert "3 politeness violations" in report(busy_snapshot(politeness_violations=3), tmp_path)
+    assert "please report it" in report(busy_snapshot(politeness_violations=3), tmp_path)
 
 
 def test_plain_text_has_no_escapes_and_aligned_figures(tmp_path: Path) -> None:
     text = report(busy_snapshot(), tmp_path)
 
     assert "\x1b" not in text
-    answers = text.split("Answers\n")[1].split("\n\n")[0].splitlines()
+    answers = text.split("Status codes\n")[1].split("\n\n")[0].splitlines()
     assert len({len(line) for line in answers}) == 1
 
 
@@ -106,7 +131,7 @@ def test_a_terminal_gets_the_same_words_in_colour(tmp_path: Path, monkeypatch: p
     print_report(busy_snapshot(), tmp_path, stream)
 
     assert "\x1b[" in stream.getvalue()
-    for word in ("pages stored", "connection_lost", "politeness".title(), "gossamer pages"):
+    for word in ("pages stored", "connection_lost", "politeness", "gossamer pages"):
         assert word in stream.getvalue()
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gossamer.observe.display import plain_line
-from gossamer.observe.freshness import FreshnessMetrics, budget_words, freshness_object, pace_words
+from gossamer.observe.freshness import FreshnessMetrics, format_budget, format_rates, freshness_object
 from gossamer.observe.snapshot import Rates, Snapshot, to_contract
 from tests.observe.snapshots import busy_snapshot
 from tests.observe.test_live_display import picture
@@ -15,7 +15,7 @@ FIGURES = FreshnessMetrics(
     fresh=0.877,
     price=2.31,
     scheduled=12_000,
-    asked=857.1,
+    demand=857.1,
     budget=1_000.0,
     refreshes=810.0,
     discoveries=190.0,
@@ -26,7 +26,7 @@ FIGURES = FreshnessMetrics(
 
 def refreshing(**changes: Any) -> Snapshot:
     counts: dict[str, Any] = {"refreshed": 500, "not_modified": 300, "unchanged": 110, "changed": 90, "reported": 12}
-    return busy_snapshot(**{**counts, "freshening": FIGURES, **changes})
+    return busy_snapshot(**{**counts, "freshness": FIGURES, **changes})
 
 
 def test_budget_and_shares_are_those_of_late() -> None:
@@ -47,18 +47,18 @@ def test_the_object_has_a_name_for_every_figure_and_null_for_what_is_unknown() -
     assert [unknown[name] for name in ("freshness", "price", "budget", "budget_used", "refresh_share")] == [None] * 5
 
 
-def test_the_words_say_what_is_used_of_a_budget_and_without_one_what_is_asked_for() -> None:
-    assert budget_words(FIGURES) == "81 % of a budget of 1,000 a day"
-    assert budget_words(FreshnessMetrics(asked=0.5)) == "0.5 a day are asked for"
-    assert pace_words(FIGURES) == "810 refreshes and 190 discoveries a day"
+def test_the_words_say_what_is_used_of_a_budget_and_without_one_what_is_needed() -> None:
+    assert format_budget(FIGURES) == "81 % of a budget of 1,000/day"
+    assert format_budget(FreshnessMetrics(demand=0.5)) == "0.5 visits/day needed"
+    assert format_rates(FIGURES) == "810 refreshes and 190 discoveries per day"
 
 
 @pytest.mark.parametrize(("width", "height"), [(79, 40), (119, 50), (60, 50)])
-def test_a_crawl_that_visits_again_shows_it(width: int, height: int) -> None:
+def test_a_recrawl_is_shown(width: int, height: int) -> None:
     text = "\n".join(picture(refreshing(), width, height))
 
-    assert "Visited again  500" in text
-    assert "Fresh  87.7 % of the pages" in text
+    assert "Recrawled  500" in text
+    assert "Estimated freshness  87.7 % of pages" in text
     assert "81 % of a" in text
     assert "12 reported" in text
 
@@ -71,12 +71,12 @@ def test_the_picture_with_it_never_exceeds_the_terminal(width: int, height: int)
     assert max(map(len, lines)) <= max(width, 20)
 
 
-def test_a_crawl_that_visits_nothing_again_shows_nothing_of_it() -> None:
-    assert "Visited again" not in "\n".join(picture(busy_snapshot(), 119, 50))
+def test_a_crawl_without_recrawls_shows_nothing_of_it() -> None:
+    assert "Recrawled" not in "\n".join(picture(busy_snapshot(), 119, 50))
 
 
 def test_a_line_and_the_report_have_it_too() -> None:
-    assert "again 500 (88 % fresh)" in plain_line(refreshing(), Rates())
-    assert "again 500  " in plain_line(refreshing(freshening=FreshnessMetrics()), Rates())
+    assert "recrawled 500 (88 % fresh)" in plain_line(refreshing(), Rates())
+    assert "recrawled 500  " in plain_line(refreshing(freshness=FreshnessMetrics()), Rates())
     told = json.loads(json.dumps(to_contract(refreshing())))
     assert (told["reported"], told["recrawl"]["freshness"]) == (12, 0.877)

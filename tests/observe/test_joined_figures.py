@@ -2,32 +2,32 @@
 
 from gossamer.model.units import Instant
 from gossamer.observe.freshness import FreshnessMetrics, merge_freshness
-from gossamer.observe.wait_reasons import Waits, joined_waits, or_more
+from gossamer.observe.wait_reasons import Waits, merge_waits, or_more
 from gossamer.reports.verify.problems import Findings, Kind, Problem, joined_findings
 
 
 def test_waits_add_up_and_the_nearest_date_counts() -> None:
     near, far = Waits(due=3, retries=1, next_retry=Instant(5.0)), Waits(due=4, retries=2, next_retry=Instant(9.0))
 
-    found = joined_waits([far, near, Waits()])
+    found = merge_waits([far, near, Waits()])
 
     assert (found.due, found.retries, found.next_retry, found.next_contact) == (7, 3, 5.0, None)
 
 
 def test_what_is_not_known_of_one_worker_is_not_known_of_the_crawl() -> None:
-    found = joined_waits([Waits(in_flight=2), Waits(in_flight=None)])
+    found = merge_waits([Waits(in_flight=2), Waits(in_flight=None)])
 
     assert found.in_flight is None
 
 
 def test_a_count_that_one_worker_gave_up_is_told_as_such() -> None:
-    found = joined_waits([Waits(recrawls=100, urls_counted_to=100), Waits(recrawls=5, urls_counted_to=100)])
+    found = merge_waits([Waits(recrawls=100, urls_counted_to=100), Waits(recrawls=5, urls_counted_to=100)])
 
     assert or_more(found.recrawls, found.urls_counted_to) == "105 or more"
 
 
 def test_a_fault_of_one_worker_is_told() -> None:
-    found = joined_waits([Waits(), Waits(dns_failing=True)])
+    found = merge_waits([Waits(), Waits(dns_failing=True)])
 
     assert (found.dns_failing, found.store_failing) == (True, False)
 
@@ -35,7 +35,7 @@ def test_a_fault_of_one_worker_is_told() -> None:
 def test_the_waits_of_one_worker_are_left_as_they_are() -> None:
     waits = Waits(in_flight=None, due=2, next_contact=Instant(3.0), hosts_counted_to=7, paused=True)
 
-    assert joined_waits([waits]) == waits
+    assert merge_waits([waits]) == waits
 
 
 def test_freshness_is_the_mean_over_all_pages_and_budgets_add_up() -> None:

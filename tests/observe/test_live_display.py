@@ -38,8 +38,8 @@ def test_the_picture_holds_the_figures_that_matter(width: int, height: int) -> N
     for figure in (
         *("20,345", "400/s now", "400/s mean", "0:00:20", "216 MB", "10.8 MB/s", "71,432 of 93,021"),
         *("1,234 loaded", "61 % of 60 %", "1.2 M loaded", "10 % of 10 %", "912 known", "33 parked"),
-        *("8,212", "273", "8,622", "connection_lost", "slow.test", "12.3 s", "31 % full", "160 commits of 24 ms"),
-        *("politeness kept", "183 MB", "cpu 80 %", "lag 12 ms"),
+        *("8,212", "273", "8,622", "connection_lost", "slow.test", "12.3 s", "31 % full", "160 commits, 24 ms each"),
+        *("0 politeness violations", "183 MB", "cpu 80 %", "lag 12 ms"),
     ):
         assert figure in text
 
@@ -78,7 +78,7 @@ def test_a_crawl_that_waits_says_for_what() -> None:
 
 
 def test_violated_politeness_cannot_be_overlooked() -> None:
-    assert "VIOLATED 2 times" in "\n".join(picture(busy_snapshot(politeness_violations=2)))
+    assert "2 politeness violations" in "\n".join(picture(busy_snapshot(politeness_violations=2)))
 
 
 def test_text_from_the_web_cannot_move_the_cursor() -> None:

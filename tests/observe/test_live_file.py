@@ -28,9 +28,9 @@ SNAPSHOT = busy_snapshot(
     load="high",
     load_reason="all fetch slots busy",
     front=ProcessUse(1.5, 2, 3),
-    freshening=FreshnessMetrics(fresh=0.75, price=None, budget=1000.0),
+    freshness=FreshnessMetrics(fresh=0.75, price=None, budget=1000.0),
     queues={"batch": QueueDepth(1, 2, 3, 4)},
-    workings=Internals(phases={"dns": Spread((1, 2, 3), 400)}, links_new=5),
+    internals=Internals(phases={"dns": Spread((1, 2, 3), 400)}, links_new=5),
 )
 NOW = Instant(SNAPSHOT.at + 1)
 BY_AN_OLDER_VERSION = (

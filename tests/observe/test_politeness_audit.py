@@ -28,8 +28,8 @@ def visit(
     retry_after: float | None = None,
     address: str | None = None,
 ) -> None:
-    audit.request_starts(host, address, Instant(start))
-    audit.request_ended(
+    audit.on_request_start(host, address, Instant(start))
+    audit.on_request_end(
         host,
         address,
         Instant(start + took),
@@ -76,9 +76,9 @@ def test_the_last_digits_of_floats_are_no_violation() -> None:
 
 def test_two_requests_at_once_to_a_host_are_a_violation() -> None:
     audit = an_audit()
-    audit.request_starts(A, None, Instant(0.0))
+    audit.on_request_start(A, None, Instant(0.0))
 
-    audit.request_starts(A, None, Instant(50.0))
+    audit.on_request_start(A, None, Instant(50.0))
 
     assert [violation.kind for violation in audit.first] == ["host busy"]
 
@@ -95,9 +95,9 @@ def test_hosts_on_one_address_share_its_gap() -> None:
 
 def test_two_requests_at_once_to_an_address_are_a_violation() -> None:
     audit = an_audit()
-    audit.request_starts(A, ADDRESS, Instant(0.0))
+    audit.on_request_start(A, ADDRESS, Instant(0.0))
 
-    audit.request_starts(B, ADDRESS, Instant(9.0))
+    audit.on_request_start(B, ADDRESS, Instant(9.0))
 
     assert [violation.kind for violation in audit.first] == ["address busy"]
 
@@ -114,8 +114,8 @@ def test_a_sites_own_wishes_do_not_bind_its_neighbours() -> None:
 def test_a_request_that_never_reached_the_host_starts_no_gap_and_ends_none() -> None:
     audit = an_audit()
     visit(audit, A, 0.0)
-    audit.request_starts(A, None, Instant(2.0))
-    audit.request_ended(A, None, Instant(3.0), Seconds(1.0), contacted=False)
+    audit.on_request_start(A, None, Instant(2.0))
+    audit.on_request_end(A, None, Instant(3.0), Seconds(1.0), contacted=False)
 
     visit(audit, A, 3.0)
 
@@ -124,7 +124,7 @@ def test_a_request_that_never_reached_the_host_starts_no_gap_and_ends_none() -> 
 
 def test_what_is_known_from_before_a_restart_binds() -> None:
     audit = an_audit()
-    audit.must_rest(A, ADDRESS, Instant(100.0))
+    audit.restore(A, ADDRESS, Instant(100.0))
 
     visit(audit, A, 99.0)
     visit(audit, B, 99.5, address=ADDRESS)
@@ -198,9 +198,9 @@ def test_a_delay_of_the_hosts_own_is_watched_and_a_longer_one_is_not_its_neighbo
     for host, free in ((A, host_free), (B, address_free)):
         for early in (0.01, -0.01):
             audit = an_audit()
-            audit.request_starts(A, ADDRESS, Instant(0.0))
-            audit.request_ended(A, ADDRESS, Instant(0.0), Seconds(0.0), min_delay=Seconds(own))
+            audit.on_request_start(A, ADDRESS, Instant(0.0))
+            audit.on_request_end(A, ADDRESS, Instant(0.0), Seconds(0.0), min_delay=Seconds(own))
 
-            audit.request_starts(host, ADDRESS, Instant(free - early))
+            audit.on_request_start(host, ADDRESS, Instant(free - early))
 
             assert bool(audit.violations) is (early > 0)

@@ -48,7 +48,7 @@ def test_one_bit_of_change_gives_the_mean_and_variance_of_the_exact_posterior(pr
     after = changed(prior, gap)
 
     assert after.rate == pytest.approx(mean, rel=1e-4)
-    assert after.a / after.b**2 == pytest.approx(variance, rel=1e-3)
+    assert after.shape / after.span**2 == pytest.approx(variance, rel=1e-3)
 
 
 @pytest.mark.parametrize("gap", GAPS)
@@ -59,7 +59,7 @@ def test_quiet_time_gives_the_exact_posterior(prior: Estimate, gap: float) -> No
     after = unchanged(prior, gap)
 
     assert after.rate == pytest.approx(mean, rel=1e-6)
-    assert after.a / after.b**2 == pytest.approx(variance, rel=1e-5)
+    assert after.shape / after.span**2 == pytest.approx(variance, rel=1e-5)
 
 
 def test_a_change_whose_time_is_known_counts_as_one_change_and_the_quiet_time_since() -> None:
@@ -129,9 +129,9 @@ def test_more_unchanged_time_never_raises_the_rate_whatever_is_forgotten() -> No
 def test_forgetting_keeps_the_rate_and_is_as_unsure_as_the_prior_in_the_end() -> None:
     before = Estimate(40.0, 100.0)
 
-    assert aged(before, 120.0, 120.0, USUAL).a == pytest.approx(40.0 / 2.718281828)
+    assert aged(before, 120.0, 120.0, USUAL).shape == pytest.approx(40.0 / 2.718281828)
     assert aged(before, 120.0, 120.0, USUAL).rate == pytest.approx(before.rate)
-    assert aged(before, 1e9, 120.0, USUAL) == pytest.approx((USUAL.a, USUAL.a / before.rate))
+    assert aged(before, 1e9, 120.0, USUAL) == pytest.approx((USUAL.shape, USUAL.shape / before.rate))
 
 
 def test_a_million_random_updates_leave_numbers_that_can_be_reckoned_with() -> None:

@@ -31,14 +31,14 @@ def knowing(trust: HostTrust, wishes: RecrawlSection | None = None) -> RecrawlPl
     """A crawl that was started again, and has known the host before."""
     plans = recrawling(wishes)
     text = HostChangeHistory(trust=trust).to_text()
-    plans.host_loaded(HostRecord(HostId(1), HOST, 1, DomainFacts(), 1, NOW, 0.1, None, changing=text))
+    plans.host_loaded(HostRecord(HostId(1), HOST, 1, DomainFacts(), 1, NOW, 0.1, None, change_history=text))
     return plans
 
 
 def stored_trust(plans: RecrawlPlanner) -> HostTrust:
     batch = Batch()
     plans.before_commit(batch, NOW, 0)
-    return HostChangeHistory.from_text(batch.changing[HostId(1)]).trust
+    return HostChangeHistory.from_text(batch.change_histories[HostId(1)]).trust
 
 
 def gap(plans: RecrawlPlanner, asked: Visit, digest: bytes = b"d" * 20, **headers: str) -> float:
@@ -137,7 +137,7 @@ def test_a_rule_with_an_interval_holds_whatever_is_reported() -> None:
 
 
 def test_a_page_that_changes_more_often_than_it_is_worth_stays_given_up() -> None:
-    assert recrawling().dates.when_reported(reported(one=50.0, two=1.0)) is None
+    assert recrawling().dates.when_reported(reported(rate_shape=50.0, rate_span=1.0)) is None
 
 
 def test_where_changes_are_reported_a_page_without_a_report_can_wait_longer() -> None:
@@ -153,11 +153,11 @@ def rate_after(visits: int, *, told: bool) -> float:
     """Of a page that changes every ten days, visited an hour later each time."""
     one, two = 0.5, 5.0
     for _ in range(visits):
-        before = past(one=one, two=two, at=Instant(NOW - TEN_DAYS))
+        before = past(rate_shape=one, rate_span=two, at=Instant(NOW - TEN_DAYS))
         asked = listed(before, Instant(NOW - 3600.0) if told else None)
         planned = knowing(REPORTING).document(asked, answer(), NOW, "text/html", b"y" * 20, None)
-        assert planned.one is not None and planned.two is not None
-        one, two = planned.one, planned.two
+        assert planned.rate_shape is not None and planned.rate_span is not None
+        one, two = planned.rate_shape, planned.rate_span
     return one / two
 
 
@@ -187,7 +187,7 @@ def test_how_often_a_sitemap_says_a_page_changes_is_where_its_estimate_begins() 
 
 
 def test_a_sitemap_that_changes_all_the_time_is_not_given_up() -> None:
-    before = past(one=50.0, two=1.0)
+    before = past(rate_shape=50.0, rate_span=1.0)
     page, sitemap = visit(before), visit(before)
     sitemap = sitemap._replace(task=sitemap.task._replace(sitemap=1))
 
@@ -199,7 +199,7 @@ def test_a_sitemap_that_changes_all_the_time_is_not_given_up() -> None:
 
 
 def test_lists_cost_more_visits_the_lower_the_price() -> None:
-    sitemap = visit(past(one=50.0, two=1.0))
+    sitemap = visit(past(rate_shape=50.0, rate_span=1.0))
     sitemap = sitemap._replace(task=sitemap.task._replace(sitemap=1))
     dear, cheap = recrawling(), recrawling()
     dear.price.price *= 10

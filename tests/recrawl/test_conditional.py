@@ -5,7 +5,7 @@ import pytest
 from gossamer.model.states import UrlState
 from gossamer.model.task import PreviousVisit
 from gossamer.model.units import Instant
-from gossamer.recrawl.planner import PROBE, conditions_for, says_the_same
+from gossamer.recrawl.planner import PROBE, conditions_for, has_same_validators
 
 NOW = Instant(1_800_000_000.0)
 ETAG = '"v1"'
@@ -92,4 +92,4 @@ def test_a_document_that_was_made_for_the_visit_has_a_date_that_may_be_sent() ->
 def test_whether_a_server_says_that_a_document_is_the_same(
     known: PreviousVisit, etag: str | None, modified: str | None, same: bool
 ) -> None:
-    assert says_the_same(known, etag, modified) is same
+    assert has_same_validators(known, etag, modified) is same

@@ -10,7 +10,7 @@ from gossamer.model.units import HostId, HostKey, Instant, Seconds, Url
 from gossamer.recrawl.change_hints import HostChangeHistory, HostTrust
 from gossamer.recrawl.due import DueDates
 from gossamer.recrawl.estimate import USUAL
-from gossamer.recrawl.host_backlog import ROOM, HostBacklogs
+from gossamer.recrawl.host_backlog import MAX_BACKLOG, HostBacklogs
 from gossamer.recrawl.policies import RECRAWL_POLICIES
 from gossamer.recrawl.policy import DAY
 from gossamer.recrawl.price import Price
@@ -28,11 +28,16 @@ NO_HOSTS: Mapping[HostId, HostChangeHistory] = {}
 
 
 def dates(
-    *rules: RecrawlRule, hosts: Mapping[HostId, HostChangeHistory] = NO_HOSTS, lines: HostBacklogs | None = None
+    *rules: RecrawlRule, hosts: Mapping[HostId, HostChangeHistory] = NO_HOSTS, backlogs: HostBacklogs | None = None
 ) -> DueDates:
     price = Price(1.0, value(USUAL, 1.0, 14.0))
     return DueDates(
-        RECRAWL_POLICIES["optimal"](), RecrawlRules(rules), price, lines or HostBacklogs(NOW), lambda score: 1.0, hosts
+        RECRAWL_POLICIES["optimal"](),
+        RecrawlRules(rules),
+        price,
+        backlogs or HostBacklogs(NOW),
+        lambda score: 1.0,
+        hosts,
     )
 
 
@@ -49,9 +54,9 @@ def due(**more: object) -> DueUrl:
 
 def expensive(times: float = 30.0) -> HostBacklogs:
     """The host's visits cost this many times the price of the crawl."""
-    lines = HostBacklogs(NOW)
-    lines.prices.remember(HOST_ID, times * value(USUAL, 1.0, 14.0))
-    return lines
+    backlogs = HostBacklogs(NOW)
+    backlogs.prices.remember(HOST_ID, times * value(USUAL, 1.0, 14.0))
+    return backlogs
 
 
 # --- reported changes ------------------------------------------------------------------------------
@@ -72,15 +77,27 @@ def test_a_page_with_a_fixed_gap_is_not_visited_for_a_report() -> None:
 
 
 def test_a_page_that_changes_all_the_time_is_not_visited_for_a_report() -> None:
-    assert dates().when_reported(reported(one=1000.0, two=0.001)) is None
+    assert dates().when_reported(reported(rate_shape=1000.0, rate_span=0.001)) is None
 
 
 def test_a_page_of_an_expensive_host_is_not_visited_for_a_report() -> None:
-    assert dates(lines=expensive(1e6)).when_reported(reported()) is None
+    assert dates(backlogs=expensive(1e6)).when_reported(reported()) is None
 
 
 def test_a_page_of_which_nothing_is_known_yet_is_visited_for_a_report() -> None:
-    assert dates().when_reported(reported(one=None, two=None)) == MODIFIED
+    assert dates().when_reported(reported(rate_shape=None, rate_span=None)) == MODIFIED
+
+
+def test_half_an_estimate_counts_as_none() -> None:
+    assert dates().when_reported(reported(rate_shape=1000.0, rate_span=None)) == MODIFIED
+
+
+@pytest.mark.parametrize(("mime", "fixed"), [("text/html", True), ("text/plain", False), (None, False)])
+def test_a_fixed_gap_may_be_that_of_a_media_type(mime: str | None, fixed: bool) -> None:
+    rule = RecrawlRule("html", media_type="text/html", gap=Seconds(5 * DAY))
+
+    assert (dates(rule).when_reported(reported(mime=mime)) is None) is fixed
+    assert (dates(rule, backlogs=expensive()).when_due(due(mime=mime), 0, NOW) is None) is fixed
 
 
 @pytest.mark.parametrize(
@@ -100,7 +117,7 @@ def test_reports_are_believed_of_hosts_whose_reports_were_right(
 ) -> None:
     hosts = {} if in_memory is None else {HOST_ID: in_memory}
 
-    found = dates(hosts=hosts).when_reported(reported(changing=on_record))
+    found = dates(hosts=hosts).when_reported(reported(change_history=on_record))
 
     assert (found is not None) is believed
 
@@ -113,18 +130,18 @@ def test_a_due_url_of_an_ordinary_host_is_queued() -> None:
 
 
 def test_a_due_page_of_an_expensive_host_is_postponed_until_it_is_worth_its_price() -> None:
-    judge = dates(lines=expensive())
+    judge = dates(backlogs=expensive())
 
     later = judge.when_due(due(), 0, NOW)
 
     assert later is not None
-    assert later.planned is not None
-    assert later.until == VISITED + later.planned > NOW
+    assert later.planned_gap is not None
+    assert later.until == VISITED + later.planned_gap > NOW
     assert judge.when_due(due(), 0, later.until) is None
 
 
 def test_a_due_page_is_not_postponed_by_less_than_a_second() -> None:
-    judge = dates(lines=expensive())
+    judge = dates(backlogs=expensive())
     later = judge.when_due(due(), 0, NOW)
     assert later is not None
 
@@ -137,71 +154,92 @@ def test_a_due_page_is_not_postponed_by_less_than_a_second() -> None:
         due(state=UrlState.REDIRECT),
         due(state=UrlState.MISSING),
         due(visited=None),
-        due(planned=None),
-        due(planned=GAPS[PageStatus.NEAR_DUPLICATE]),
+        due(planned_gap=None),
+        due(planned_gap=GAPS[PageStatus.NEAR_DUPLICATE]),
         due(sitemap=1),
         due(mime="application/rss+xml"),
     ],
 )
 def test_the_price_of_a_host_postpones_nothing_but_pages_that_were_planned_by_it(page: DueUrl) -> None:
-    assert dates(lines=expensive()).when_due(page, 0, NOW) is None
+    assert dates(backlogs=expensive()).when_due(page, 0, NOW) is None
 
 
 def test_the_price_of_a_host_does_not_postpone_a_page_with_a_fixed_gap() -> None:
-    assert dates(FIXED, lines=expensive()).when_due(due(), 0, NOW) is None
+    assert dates(FIXED, backlogs=expensive()).when_due(due(), 0, NOW) is None
 
 
 def test_the_price_of_a_host_does_not_postpone_a_page_that_is_reported_to_have_changed() -> None:
-    judge = dates(lines=expensive(), hosts={HOST_ID: TRUSTED})
+    judge = dates(backlogs=expensive(), hosts={HOST_ID: TRUSTED})
 
     assert judge.when_due(due(modified=MODIFIED), 0, NOW) is None
     assert judge.when_due(due(modified=Instant(VISITED - DAY)), 0, NOW) is not None
 
 
 def test_a_report_of_a_host_that_is_not_believed_does_not_keep_a_page_from_being_postponed() -> None:
-    judge = dates(lines=expensive(), hosts={HOST_ID: HostChangeHistory()})
+    judge = dates(backlogs=expensive(), hosts={HOST_ID: HostChangeHistory()})
 
     assert judge.when_due(due(modified=MODIFIED), 0, NOW) is not None
 
 
-@pytest.mark.parametrize("page", [due(), due(visited=None), due(planned=None), due(state=UrlState.MISSING)])
+@pytest.mark.parametrize("page", [due(), due(visited=None), due(planned_gap=None), due(state=UrlState.MISSING)])
 def test_a_url_with_a_full_backlog_ahead_of_it_comes_later_and_keeps_its_plan(page: DueUrl) -> None:
-    assert dates().when_due(page, ROOM - 1, NOW) is None
+    assert dates().when_due(page, MAX_BACKLOG - 1, NOW) is None
 
-    later = dates().when_due(page, ROOM, NOW)
+    later = dates().when_due(page, MAX_BACKLOG, NOW)
 
     assert later is not None
     assert later.until > NOW
-    assert later.planned is None
+    assert later.planned_gap is None
+
+
+def test_behind_a_backlog_a_url_that_is_overdue_waits_longer_than_one_that_has_just_become_due() -> None:
+    judge = dates(backlogs=HostBacklogs(Instant(NOW - 30 * DAY)))
+
+    just_due = judge.when_due(due(), MAX_BACKLOG, NOW)
+    overdue = judge.when_due(due(planned_gap=13.5 * DAY), MAX_BACKLOG, NOW)
+
+    assert just_due is not None
+    assert overdue is not None
+    assert just_due.until < overdue.until
 
 
 # --- dates that were planned at a higher price -----------------------------------------------------
 
 
 def test_a_page_is_planned_again_where_that_is_sooner() -> None:
-    sooner = dates().plan_anew(due(planned=300 * DAY))
+    sooner = dates().plan_anew(due(planned_gap=300 * DAY))
 
     assert sooner is not None
-    assert sooner.planned is not None
-    assert sooner.planned < 300 * DAY
-    assert sooner.until == VISITED + sooner.planned
+    assert sooner.planned_gap is not None
+    assert sooner.planned_gap < 300 * DAY
+    assert sooner.until == VISITED + sooner.planned_gap
+
+
+def test_a_page_that_changes_often_is_planned_sooner_than_one_that_seldom_does() -> None:
+    often, seldom = (
+        dates().plan_anew(due(planned_gap=300 * DAY, rate_shape=one, rate_span=two))
+        for one, two in ((20.0, 200.0), (1.0, 200.0))
+    )
+
+    assert often is not None
+    assert seldom is None or often.until < seldom.until
 
 
 def test_a_page_is_not_planned_again_where_that_is_later_or_the_same() -> None:
-    sooner = dates().plan_anew(due(planned=300 * DAY))
+    sooner = dates().plan_anew(due(planned_gap=300 * DAY))
     assert sooner is not None
 
-    assert dates().plan_anew(due(planned=sooner.planned)) is None
-    assert dates().plan_anew(due(planned=1 * DAY)) is None
+    assert dates().plan_anew(due(planned_gap=sooner.planned_gap)) is None
+    assert dates().plan_anew(due(planned_gap=1 * DAY)) is None
 
 
 @pytest.mark.parametrize(
     "page",
-    [due(visited=None), due(planned=None), due(state=UrlState.GONE), due(sitemap=1, planned=300 * DAY)],
+    [due(visited=None), due(planned_gap=None), due(state=UrlState.GONE), due(sitemap=1, planned_gap=300 * DAY)],
 )
 def test_what_has_no_date_by_price_is_not_planned_again(page: DueUrl) -> None:
     assert dates().plan_anew(page) is None
 
 
 def test_a_page_with_a_fixed_gap_is_not_planned_again() -> None:
-    assert dates(FIXED).plan_anew(due(planned=300 * DAY)) is None
+    assert dates(FIXED).plan_anew(due(planned_gap=300 * DAY)) is None

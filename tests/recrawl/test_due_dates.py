@@ -11,7 +11,7 @@ from gossamer.model.task import HostRecord
 from gossamer.model.units import HostId, Instant, Url
 from gossamer.recrawl.change_hints import HostChangeHistory, HostTrust
 from gossamer.recrawl.estimate import HostRates
-from gossamer.recrawl.host_backlog import ROOM, HostBacklogs
+from gossamer.recrawl.host_backlog import MAX_BACKLOG, HostBacklogs
 from gossamer.recrawl.planner import RecrawlPlanner
 from gossamer.recrawl.policy import DAY
 from gossamer.recrawl.rules import GAPS, PageStatus
@@ -39,9 +39,9 @@ def test_a_page_is_put_off_until_its_visit_is_worth_the_price_of_its_host() -> N
     plans = dear()
     later = plans.dates.when_due(due(), 0, NOW)
 
-    assert later is not None and later.planned is not None
-    assert later.until == VISITED + later.planned
-    assert later.planned > 20 * DAY
+    assert later is not None and later.planned_gap is not None
+    assert later.until == VISITED + later.planned_gap
+    assert later.planned_gap > 20 * DAY
     assert plans.dates.when_due(due(), 0, Instant(later.until)) is None
 
 
@@ -56,7 +56,7 @@ def test_a_page_that_is_worth_the_price_of_its_host_is_queued() -> None:
         {"state": UrlState.REDIRECT},
         {"sitemap": 1},
         {"mime": "application/rss+xml"},
-        {"planned": GAPS[PageStatus.NEAR_DUPLICATE]},
+        {"planned_gap": GAPS[PageStatus.NEAR_DUPLICATE]},
         {"visited": None},
         {"url": Url("http://a.test/news")},  # the rule below
     ],
@@ -78,10 +78,10 @@ def test_a_page_that_a_trusted_list_reports_is_not_put_off() -> None:
 def test_what_finds_a_full_line_comes_later_as_it_was_planned() -> None:
     dates = recrawling().dates
 
-    assert dates.when_due(due(), ROOM - 1, NOW) is None
-    later = dates.when_due(due(), ROOM, NOW)
+    assert dates.when_due(due(), MAX_BACKLOG - 1, NOW) is None
+    later = dates.when_due(due(), MAX_BACKLOG, NOW)
     assert later is not None
-    assert (later.until > NOW, later.planned) == (True, None)
+    assert (later.until > NOW, later.planned_gap) == (True, None)
 
 
 def test_what_is_put_off_asks_for_fewer_visits() -> None:
@@ -116,7 +116,7 @@ def test_of_a_host_that_is_not_in_memory_its_row_says_whether_its_reports_are_be
 
 def test_a_late_visit_to_a_dear_host_is_planned_at_its_price_and_told_with_what_is_known_of_it() -> None:
     cheap, plans = recrawling(), dear()
-    before = past(one=2.0, two=40.0)
+    before = past(rate_shape=2.0, rate_span=40.0)
     usual = cheap.plan(visit(before), PAGE, NOW, "text/html", changed=False)
     planned = plans.plan(visit(before), PAGE, NOW, "text/html", changed=False)
     batch = Batch()
@@ -124,7 +124,7 @@ def test_a_late_visit_to_a_dear_host_is_planned_at_its_price_and_told_with_what_
 
     assert usual.gap is not None and planned.gap is not None
     assert planned.gap > 1.5 * usual.gap
-    assert HostChangeHistory.from_text(batch.changing[A]).price == plans.lines.prices.of(A, 0.0) > 0
+    assert HostChangeHistory.from_text(batch.change_histories[A]).price == plans.lines.prices.of(A, 0.0) > 0
 
 
 def test_a_first_visit_to_a_dear_host_is_planned_at_its_price() -> None:
@@ -138,7 +138,7 @@ def test_a_host_that_has_a_price_of_its_own_on_record_goes_on_with_it() -> None:
     plans = recrawling()
     text = HostChangeHistory().to_text(3 * plans.price.price)
 
-    plans.host_loaded(HostRecord(A, HOST, 1, DomainFacts(), 1, NOW, 0.1, None, changing=text))
+    plans.host_loaded(HostRecord(A, HOST, 1, DomainFacts(), 1, NOW, 0.1, None, change_history=text))
 
     assert plans.lines.prices.of(A, plans.price.price) == 3 * plans.price.price
 
@@ -159,18 +159,20 @@ def test_a_visit_that_was_tried_in_vain_before_says_nothing_of_the_line() -> Non
 
 def test_a_page_that_was_planned_when_visits_were_dearer_comes_sooner() -> None:
     plans = recrawling()
-    sooner = plans.dates.plan_anew(due(planned=300 * DAY))
+    sooner = plans.dates.plan_anew(due(planned_gap=300 * DAY))
 
-    assert sooner is not None and sooner.planned is not None
-    assert sooner.planned < 100 * DAY
-    assert sooner.until == VISITED + sooner.planned
-    assert plans.dates.plan_anew(due(planned=sooner.planned)) is None  # as it is
+    assert sooner is not None and sooner.planned_gap is not None
+    assert sooner.planned_gap < 100 * DAY
+    assert sooner.until == VISITED + sooner.planned_gap
+    assert plans.dates.plan_anew(due(planned_gap=sooner.planned_gap)) is None  # as it is
 
 
 def test_a_host_that_is_not_in_memory_is_known_by_its_row() -> None:
     quiet = HostChangeHistory(rates=HostRates(500, 0.05)).to_text()
     of_host, usual = (
-        recrawling().dates.plan_anew(due(planned=360 * DAY, one=None, two=None, changing=changing))
+        recrawling().dates.plan_anew(
+            due(planned_gap=360 * DAY, rate_shape=None, rate_span=None, change_history=changing)
+        )
         for changing in (quiet, None)
     )
 

@@ -3,9 +3,9 @@
 import pytest
 
 from gossamer.model.units import HostId, Instant
-from gossamer.recrawl.host_backlog import ROOM, HostBacklogs
+from gossamer.recrawl.host_backlog import MAX_BACKLOG, HostBacklogs
 from gossamer.recrawl.policy import DAY
-from gossamer.recrawl.price import MOST
+from gossamer.recrawl.price import MAX_HOSTS
 
 START = Instant(1_800_000_000.0)
 A, B = HostId(1), HostId(2)
@@ -85,13 +85,13 @@ def test_a_host_that_is_no_longer_dear_holds_nothing_up() -> None:
 
 def test_room_comes_when_those_before_have_been_visited() -> None:
     lines = HostBacklogs(START)
-    unknown = lines.room_at(A, ROOM, START, START)
+    unknown = lines.room_at(A, MAX_BACKLOG, START, START)
     lines.queued({A: 10})
     for k in range(9):
         lines.served(A, START + 3600.0 * k)  # one in an hour
 
     assert START < unknown < START + 60.0
-    assert lines.room_at(A, ROOM, START, START) == pytest.approx(START + 0.8 * ROOM * 3600.0)
+    assert lines.room_at(A, MAX_BACKLOG, START, START) == pytest.approx(START + 0.8 * MAX_BACKLOG * 3600.0)
 
 
 def test_a_host_before_which_nobody_waits_is_not_taken_to_be_slow() -> None:
@@ -101,22 +101,22 @@ def test_a_host_before_which_nobody_waits_is_not_taken_to_be_slow() -> None:
         lines.served(A, START + 3600.0 * k)
         lines.served(A, START + 3600.0 * k + 5.0)
 
-    assert lines.room_at(A, ROOM, START, START) < START + 60.0
+    assert lines.room_at(A, MAX_BACKLOG, START, START) < START + 60.0
 
 
 def test_what_waits_for_a_host_of_which_nothing_is_known_is_looked_at_less_and_less_often() -> None:
     lines = HostBacklogs(START)
     looks, now = 0, START
     while now < START + 30 * DAY:
-        now, looks = Instant(lines.room_at(A, ROOM, now, START - 5 * DAY)), looks + 1
+        now, looks = Instant(lines.room_at(A, MAX_BACKLOG, now, START - 5 * DAY)), looks + 1
 
     assert looks < 100
 
 
 def test_only_so_many_hosts_are_remembered_as_slow() -> None:
     lines = HostBacklogs(START)
-    for host in range(MOST + 100):
+    for host in range(MAX_HOSTS + 100):
         lines.queued({HostId(host): 2})
         lines.served(HostId(host), START)
 
-    assert len(lines._turns) == MOST
+    assert len(lines._turns) == MAX_HOSTS

@@ -37,13 +37,13 @@ def recrawling(wishes: RecrawlSection | None = None) -> RecrawlPlanner:
 
 def past(**more: object) -> PreviousVisit:
     usual = PreviousVisit(
-        1, 0, UrlState.STORED, None, Instant(NOW - TEN_DAYS), b"d" * 20, "text/html", planned=TEN_DAYS
+        1, 0, UrlState.STORED, None, Instant(NOW - TEN_DAYS), b"d" * 20, "text/html", planned_gap=TEN_DAYS
     )
     return usual._replace(**more)  # type: ignore[arg-type]
 
 
 def visit(before: PreviousVisit | None = None, url: str = "http://a.test/p") -> Visit:
-    task = Task(7, Fingerprint(1), Url(url), 0, 0.0, 0.2, 1, 0, 0, before=before)
+    task = Task(7, Fingerprint(1), Url(url), 0, 0.0, 0.2, 1, 0, 0, previous=before)
     return Visit(HostId(1), HOST, 1, task, None, 0.1)
 
 
@@ -63,7 +63,7 @@ def test_a_first_visit_is_followed_by_another_after_two_weeks() -> None:
 def test_a_page_that_changed_is_visited_again_no_later_than_one_that_did_not(policy: str) -> None:
     plans = recrawling(RecrawlSection(policy=policy))
     first = plans.plan(visit(), PAGE, Instant(NOW - TEN_DAYS), "text/html")
-    again = visit(past(one=first.one, two=first.two))
+    again = visit(past(rate_shape=first.rate_shape, rate_span=first.rate_span))
 
     stayed = plans.plan(again, PAGE, NOW, "text/html", changed=False)
     changed = plans.plan(again, PAGE, NOW, "text/html", changed=True)
@@ -114,7 +114,9 @@ def test_a_host_whose_validator_stays_when_its_document_changes_is_not_asked_by_
     plans.before_commit(batch, NOW, 0)
     again = recrawling()
     again.host_loaded(
-        HostRecord(HostId(1), HOST, 1, DomainFacts(), 1, NOW, 0.1, None, changing=batch.changing[HostId(1)])
+        HostRecord(
+            HostId(1), HOST, 1, DomainFacts(), 1, NOW, 0.1, None, change_history=batch.change_histories[HostId(1)]
+        )
     )
     assert again.conditions(visit(before)) == ()
 
@@ -158,7 +160,7 @@ def test_what_is_missing_has_the_date_of_the_retry_policy_and_what_is_gone_none_
     gone = settlement(UrlState.GONE, status=410)
     by_rule = recrawling(RecrawlSection(rules=(RecrawlRuleSection(state="gone", interval=99.0),)))
 
-    assert (missing.available_at, missing.planned) == (later, 77.0)
+    assert (missing.available_at, missing.planned_gap) == (later, 77.0)
     assert recrawling().settled(visit(), gone).available_at is None
     assert by_rule.settled(visit(), gone).available_at == NOW + 99.0
 
@@ -167,11 +169,11 @@ def test_a_page_that_cannot_be_had_stays_what_it_was_and_is_asked_for_later_each
     dead = settlement(UrlState.DEAD, reason="conn_refused", tries=3)
 
     first = recrawling().settled(visit(past()), dead)
-    second = recrawling().settled(visit(past(planned=first.planned)), dead)
+    second = recrawling().settled(visit(past(planned_gap=first.planned_gap)), dead)
 
     assert (first.state, first.kept, first.tries) == (UrlState.STORED, True, 0)
-    assert first.planned == 2 * TEN_DAYS
-    assert second.planned == 4 * TEN_DAYS
+    assert first.planned_gap == 2 * TEN_DAYS
+    assert second.planned_gap == 4 * TEN_DAYS
 
 
 def test_a_url_that_was_never_had_dies_as_before() -> None:
@@ -205,11 +207,16 @@ def test_the_demand_is_always_the_sum_over_what_is_planned() -> None:
         planned = plans.document(asked, answer(), now, "text/html", digest, None)
         visits = 1 if before is None else before.visits + 1
         pages[number] = past(
-            visits=visits, at=now, digest=digest, planned=planned.gap, one=planned.one, two=planned.two
+            visits=visits,
+            at=now,
+            digest=digest,
+            planned_gap=planned.gap,
+            rate_shape=planned.rate_shape,
+            rate_span=planned.rate_span,
         )
         plans.before_commit(Batch(settlements=[settlement(UrlState.STORED)]), now, 0)
 
-    asked_for = sum(DAY / (page.planned or 0.0) for page in pages.values())
+    asked_for = sum(DAY / (page.planned_gap or 0.0) for page in pages.values())
     assert plans.price.demand == pytest.approx(asked_for, rel=1e-6)
     assert plans.price.pages == len(pages)
 
@@ -226,7 +233,13 @@ def test_with_a_budget_the_price_moves_until_no_more_is_asked_for() -> None:
         before = known.get(number)
         planned = plans.document(visit(before), answer(), now, "text/html", b"x" * 20, None)
         assert planned.at is not None
-        known[number] = past(at=now, digest=b"x" * 20, planned=planned.gap, one=planned.one, two=planned.two)
+        known[number] = past(
+            at=now,
+            digest=b"x" * 20,
+            planned_gap=planned.gap,
+            rate_shape=planned.rate_shape,
+            rate_span=planned.rate_span,
+        )
         due.append((planned.at, number))
         plans.before_commit(Batch(settlements=[settlement(UrlState.STORED)]), now, 0)
 
@@ -251,10 +264,10 @@ def test_what_is_known_of_a_host_survives_being_written_down() -> None:
     batch = Batch()
     plans.before_commit(batch, NOW, 0)
 
-    known = HostChangeHistory.from_text(batch.changing[HostId(1)])
+    known = HostChangeHistory.from_text(batch.change_histories[HostId(1)])
 
     assert known.rates.pages == 1
-    assert known.to_text() == batch.changing[HostId(1)]
+    assert known.to_text() == batch.change_histories[HostId(1)]
 
 
 def test_other_wishes_hold_for_what_is_planned_from_then_on() -> None:

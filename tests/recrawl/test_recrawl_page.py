@@ -8,7 +8,7 @@ import pytest
 from gossamer.lab.simulate.recrawl_compare import KNOWN
 from gossamer.model.units import Instant, Seconds
 from gossamer.recrawl.policies import RECRAWL_POLICIES, RecrawlPolicy
-from gossamer.recrawl.policy import NOTHING, Terms, Visited
+from gossamer.recrawl.policy import EMPTY_MEMORY, Terms, Visited
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS, RESULTS = ROOT / "docs", ROOT / "benchmarks" / "results"
@@ -58,7 +58,7 @@ def test_the_example_of_a_policy_does_what_it_says() -> None:
     code = re.findall(r"```python\n(.*?)```", page.partition("## A recrawl policy")[2], flags=re.DOTALL)[0]
     made: dict[str, type[RecrawlPolicy]] = {}
     exec(code, made)
-    policy, memory, gaps = made["Doubling"](), NOTHING, []
+    policy, memory, gaps = made["Doubling"](), EMPTY_MEMORY, []
     for changed in (False, False, False, True):
         plan = policy.after(Visited(Instant(0.0), Seconds(1.0), changed), memory, Terms(shortest=Seconds(600.0)))
         memory = plan.memory

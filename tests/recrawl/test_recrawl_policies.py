@@ -17,7 +17,7 @@ from gossamer.recrawl.policies import (
     StormCrawlerAdaptive,
     estimate_of,
 )
-from gossamer.recrawl.policy import DAY, NOTHING, Memory, Plan, Terms, Visited, Why
+from gossamer.recrawl.policy import DAY, EMPTY_MEMORY, Memory, Plan, Terms, Visited, Why
 from gossamer.recrawl.visit_value import value
 from tests.aged_crawls import aged
 
@@ -38,11 +38,11 @@ def test_fixed_comes_again_after_the_usual_gap_whatever_it_sees() -> None:
     terms = Terms(usual=Seconds(3 * DAY))
 
     for visited in (at(0), at(9, 9), at(9, 9, changed=True)):
-        assert days(fixed.after(visited, NOTHING, terms), visited) == pytest.approx(3.0)
+        assert days(fixed.after(visited, EMPTY_MEMORY, terms), visited) == pytest.approx(3.0)
 
 
 def test_a_page_seen_once_is_planned_by_its_prior_and_writes_no_estimate_down() -> None:
-    plan = Optimal().after(at(0), NOTHING, Terms(price=3.0))
+    plan = Optimal().after(at(0), EMPTY_MEMORY, Terms(price=3.0))
 
     assert plan.memory == Memory(0.0, 0.0, visits=1, changes=0)
     assert value(USUAL, 1.0, days(plan, at(0))) == pytest.approx(3.0, rel=1e-4)
@@ -67,7 +67,7 @@ def test_the_next_visit_is_when_it_is_worth_the_price() -> None:
 
 
 def test_a_first_visit_with_a_date_of_the_last_change_is_an_observation_already() -> None:
-    plan = Optimal().after(at(0, changed_at=Instant(START - 100 * DAY)), NOTHING, Terms())
+    plan = Optimal().after(at(0, changed_at=Instant(START - 100 * DAY)), EMPTY_MEMORY, Terms())
 
     assert estimate_of(plan.memory) == unchanged(USUAL, 100.0)
 
@@ -90,9 +90,9 @@ def test_a_visit_that_a_report_caused_is_counted_as_a_report_and_not_as_one_bit(
 
 def test_limits_hold_and_are_named() -> None:
     terms = Terms(price=1e-9, shortest=Seconds(3600.0), longest=Seconds(20 * DAY))
-    often = Optimal().after(at(0), NOTHING, terms)
-    seldom = Optimal().after(at(0), NOTHING, terms._replace(price=1e9))
-    ruled = Optimal().after(at(0), NOTHING, terms._replace(shortest=terms.longest))
+    often = Optimal().after(at(0), EMPTY_MEMORY, terms)
+    seldom = Optimal().after(at(0), EMPTY_MEMORY, terms._replace(price=1e9))
+    ruled = Optimal().after(at(0), EMPTY_MEMORY, terms._replace(shortest=terms.longest))
 
     assert (often.gap(at(0).now), often.why) == (3600.0, Why.SHORTEST)
     assert (seldom.gap(at(0).now), seldom.why) == (20 * DAY, Why.LONGEST)
@@ -101,12 +101,12 @@ def test_limits_hold_and_are_named() -> None:
 
 def test_nutch_is_a_fifth_faster_after_a_change_and_two_fifths_slower_without() -> None:
     nutch = NutchAdaptive()
-    first = nutch.after(at(0), NOTHING, Terms())
+    first = nutch.after(at(0), EMPTY_MEMORY, Terms())
     same = nutch.after(at(30, 30), first.memory, Terms())
     new = nutch.after(at(30, 30, changed=True), first.memory, Terms())
 
     assert days(first, at(0)) == pytest.approx(30.0)
-    assert same.memory.one == pytest.approx(42 * DAY)
+    assert same.memory.rate_shape == pytest.approx(42 * DAY)
     assert days(same, at(30)) == pytest.approx(42 - 0.3 * 30)  # nearer to the last known change
     assert days(new, at(30)) == pytest.approx(24.0)
 
@@ -119,7 +119,7 @@ def test_nutch_retries_everything_after_ninety_days() -> None:
 
 def test_stormcrawler_grows_to_two_weeks_and_falls_half_way_to_an_hour() -> None:
     storm = StormCrawlerAdaptive()
-    plan = storm.after(at(0), NOTHING, Terms())
+    plan = storm.after(at(0), EMPTY_MEMORY, Terms())
     gaps = [days(plan, at(0))]
     for _ in range(8):
         plan = storm.after(at(0, 1), plan.memory, Terms())
@@ -133,7 +133,7 @@ def test_stormcrawler_grows_to_two_weeks_and_falls_half_way_to_an_hour() -> None
 @pytest.mark.parametrize("name", RECRAWL_POLICIES)
 def test_every_policy_keeps_the_limits_over_any_history_and_has_words_for_it(name: str) -> None:
     chance = random.Random(9)
-    policy, memory = RECRAWL_POLICIES[name](), NOTHING
+    policy, memory = RECRAWL_POLICIES[name](), EMPTY_MEMORY
     terms = Terms(0.01, 0.1, shortest=Seconds(60.0), longest=Seconds(100 * DAY))
     gap: float | None = None
     day = 0.0
@@ -195,7 +195,9 @@ def test_optimal_learns_from_an_unchanged_page_what_the_estimator_says() -> None
 
         learnt = policy.learnt(Visited(Instant(1e9), Seconds(gap * DAY)), memory, terms)
 
-        assert learnt == pytest.approx(unchanged(aged(Estimate(memory.one, memory.two), gap, 50.0, terms.prior), gap))
+        assert learnt == pytest.approx(
+            unchanged(aged(Estimate(memory.rate_shape, memory.rate_span), gap, 50.0, terms.prior), gap)
+        )
 
 
 def test_a_policy_that_tells_nothing_is_not_said_to_do_what_fixed_does() -> None:
@@ -208,4 +210,4 @@ def test_a_policy_that_tells_nothing_is_not_said_to_do_what_fixed_does() -> None
     assert Silent().words(Memory(visits=3, changes=1), Terms()) == (
         "as it plans after 3 visits, 1 of which found a change"
     )
-    assert RecrawlPolicy().words(NOTHING, Terms()) == "every page again after 14 days"
+    assert RecrawlPolicy().words(EMPTY_MEMORY, Terms()) == "every page again after 14 days"

@@ -8,7 +8,7 @@ import pytest
 from gossamer.model.units import Instant, Seconds
 from gossamer.recrawl.estimate import USUAL, Estimate
 from gossamer.recrawl.policies import RECRAWL_POLICIES
-from gossamer.recrawl.policy import DAY, NOTHING, Visited, Why
+from gossamer.recrawl.policy import DAY, EMPTY_MEMORY, Visited, Why
 from gossamer.recrawl.price import share_of_refresh
 from gossamer.recrawl.rules import GAPS, PageFacts, PageStatus, RecrawlRule, RecrawlRules, prior_of
 
@@ -56,7 +56,7 @@ def test_no_policy_overrides_a_fixed_gap(name: str) -> None:
     ruling = RULES.ruling(PageFacts("news.test", "http://news.test/"))
     terms = RULES.terms(ruling, importance=1e-6, price=100.0, prior=USUAL)
 
-    plan = RECRAWL_POLICIES[name]().after(Visited(Instant(0.0)), NOTHING, terms)
+    plan = RECRAWL_POLICIES[name]().after(Visited(Instant(0.0)), EMPTY_MEMORY, terms)
 
     assert (plan.next_visit, plan.why) == (300.0, Why.RULE)
 

@@ -62,7 +62,7 @@ def test_the_gap_is_the_one_that_a_slow_search_finds() -> None:
         estimate = Estimate(10 ** chance.uniform(-2, 3), 10 ** chance.uniform(-2, 4))
         importance, price = 10 ** chance.uniform(-6, 0), 10 ** chance.uniform(-8, 2)
         found = gap_until(estimate, importance, price)
-        if found == inf or not 1e-3 * estimate.b / estimate.a < found < 1e9:
+        if found == inf or not 1e-3 * estimate.span / estimate.shape < found < 1e9:
             continue  # the slow search loses its digits there
         compared += 1
         assert found == pytest.approx(slow_gap(estimate, importance, price), rel=1e-4)
@@ -129,7 +129,7 @@ def test_with_reports_the_gap_is_the_one_that_a_slow_search_finds_to_a_millionth
         importance, price = 10 ** chance.uniform(-2, 1), 10 ** chance.uniform(-4, 2)
         recall = chance.choice([0.05, 0.3, 0.8, 0.95])
         found = gap_until_unflagged(estimate, importance, price, recall, 1e6)
-        if found == 1e6 or found < 1e-4 * estimate.b:
+        if found == 1e6 or found < 1e-4 * estimate.span:
             continue  # the slow search loses its digits there
         compared += 1
         assert found == pytest.approx(slow_gap(estimate, importance, price, recall), rel=1e-6)

@@ -6,7 +6,7 @@ from gossamer.model.units import Instant
 from gossamer.recrawl.budget import VisitRates
 from gossamer.recrawl.change_hints import HostChangeHistory
 from gossamer.recrawl.estimate import HostRates
-from gossamer.recrawl.freshness import figures_on_record, freshness_of
+from gossamer.recrawl.freshness import freshness_of, stored_freshness_metrics
 
 DAY = 86_400.0
 START = Instant(1.7e9)
@@ -79,10 +79,12 @@ def test_what_is_on_record_makes_the_figures() -> None:
     pace, now = steady(3.0, refreshes=3, discoveries=1)
     pace.budget = 864.0
 
-    figures = figures_on_record(sample=[], price="2.5 100.0 1400 3", pace=pace.to_text(), overdue=3, waiting=4, now=now)
-    nothing = figures_on_record(sample=[], price=None, pace=None, overdue=0, waiting=0, now=now)
+    figures = stored_freshness_metrics(
+        sample=[], price="2.5 100.0 1400 3", pace=pace.to_text(), overdue=3, waiting=4, now=now
+    )
+    nothing = stored_freshness_metrics(sample=[], price=None, pace=None, overdue=0, waiting=0, now=now)
 
-    assert (figures.price, figures.asked, figures.scheduled) == (2.5, 100.0, 1_400)
+    assert (figures.price, figures.demand, figures.scheduled) == (2.5, 100.0, 1_400)
     assert (figures.overdue, figures.waiting, figures.dear_hosts) == (3, 4, 3)
     assert figures.budget_used == pytest.approx(0.5, rel=0.02)
     assert (nothing.price, nothing.fresh, nothing.budget_used) == (None, None, None)

@@ -7,7 +7,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from gossamer.seen.tiers import SeenTest, Sorted
+from gossamer.seen.tiers import Classified, SeenTest
 from tests.examples import examples
 
 
@@ -20,15 +20,15 @@ def warm_test(*, capacity: int = 1_000, error_rate: float = 0.001, remember: int
 def test_a_fingerprint_is_new_once_and_seen_ever_after() -> None:
     test = warm_test()
 
-    assert test.sort_out([10, 20, 10]) == Sorted(seen=[2], new=[0, 1], ask=[])
-    assert test.sort_out([20, 30]) == Sorted(seen=[0], new=[1], ask=[])
+    assert test.sort_out([10, 20, 10]) == Classified(seen=[2], new=[0, 1], ask=[])
+    assert test.sort_out([20, 30]) == Classified(seen=[0], new=[1], ask=[])
 
 
 def test_before_the_filter_is_warm_the_store_is_asked_about_everything_once() -> None:
     test = SeenTest(capacity=1_000, remember=100)
 
-    assert test.sort_out([10, 20, 10]) == Sorted(seen=[2], new=[], ask=[0, 1])
-    assert test.sort_out([10]) == Sorted(seen=[0], new=[], ask=[])
+    assert test.sort_out([10, 20, 10]) == Classified(seen=[2], new=[], ask=[0, 1])
+    assert test.sort_out([10]) == Classified(seen=[0], new=[], ask=[])
 
 
 def test_what_came_from_the_store_is_asked_and_the_rest_is_new_once_warm() -> None:
@@ -37,7 +37,7 @@ def test_what_came_from_the_store_is_asked_and_the_rest_is_new_once_warm() -> No
     test.sort_out([30])
     test.warmed()
 
-    assert test.sort_out([10, 30, 40]) == Sorted(seen=[1], new=[2], ask=[0])
+    assert test.sort_out([10, 30, 40]) == Classified(seen=[1], new=[2], ask=[0])
 
 
 def test_what_is_learned_is_seen() -> None:
@@ -45,7 +45,7 @@ def test_what_is_learned_is_seen() -> None:
 
     test.learn([10])
 
-    assert test.sort_out([10, 11]) == Sorted(seen=[0], new=[1], ask=[])
+    assert test.sort_out([10, 11]) == Classified(seen=[0], new=[1], ask=[])
 
 
 def test_what_the_exact_memory_has_evicted_is_asked() -> None:
@@ -54,7 +54,7 @@ def test_what_the_exact_memory_has_evicted_is_asked() -> None:
     for value in range(100, 200):
         test.sort_out([value])
 
-    assert test.sort_out([1]) == Sorted(seen=[], new=[], ask=[0])
+    assert test.sort_out([1]) == Classified(seen=[], new=[], ask=[0])
 
 
 def test_statistics_count_the_answers_of_each_tier() -> None:

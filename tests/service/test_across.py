@@ -41,7 +41,7 @@ class Ends:
 
     async def __aenter__(self) -> BridgeClient:
         first, second = socket.socketpair()
-        front, home = await Link.over(first), await Link.over(second)
+        front, home = await Link.connect(first), await Link.connect(second)
         self.across, self.home = BridgeClient(self._here, front), BridgeServer(self._app, home, self._catch_up)
         self._links = front, home
         self._hearing = [
@@ -60,7 +60,7 @@ class Ends:
 
 
 async def _hear(link: Link, heard: Callable[..., None]) -> None:
-    async for what, *rest in link.heard():
+    async for what, *rest in link.messages():
         heard(what, *rest)
 
 

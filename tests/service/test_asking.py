@@ -1,18 +1,21 @@
 """Questions to the database: on connections that stay open, a few at a time."""
 
 import asyncio
-import sqlite3
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
 
+from gossamer.backends.sqlite.crawl_reader import SqliteCrawlEditor, SqliteCrawlReader
 from gossamer.backends.sqlite.database import open_for_writing
-from gossamer.backends.sqlite.pages import PageFilter
 from gossamer.clock import VirtualClock
 from gossamer.config.load import Config
-from gossamer.model.units import HostKey
+from gossamer.config.policies import ordering_for
+from gossamer.errors import StoreFailed
+from gossamer.model.units import HostKey, Instant
+from gossamer.reports.ports import CrawlReader
+from gossamer.reports.records import PageFilter
 from gossamer.service.queries import AT_ONCE, ReadQueries
 from tests.cli.crawl_samples import change, small_crawl
 
@@ -34,40 +37,45 @@ def asked(folder: Path, ask: Callable[[ReadQueries], Awaitable[T]]) -> T:
 
 def test_one_question_after_the_other_needs_one_connection(tmp_path: Path) -> None:
     async def ask(questions: ReadQueries) -> set[int]:
-        return {await questions._ask(id) for _ in range(5)}
+        return {await questions._run(id) for _ in range(5)}
 
     assert len(asked(tmp_path, ask)) == 1
 
 
 def test_a_crowd_of_questions_needs_no_more_connections_than_may_be_asked_at_once(tmp_path: Path) -> None:
     async def ask(questions: ReadQueries) -> set[int]:
-        return set(await asyncio.gather(*(questions._ask(id) for _ in range(50))))
+        return set(await asyncio.gather(*(questions._run(id) for _ in range(50))))
 
     assert len(asked(tmp_path, ask)) <= AT_ONCE
 
 
 def test_a_connection_on_which_a_question_failed_is_not_used_again(tmp_path: Path) -> None:
-    failed: list[sqlite3.Connection] = []
+    failed: list[CrawlReader] = []
 
-    def fails(db: sqlite3.Connection) -> None:
-        failed.append(db)
+    def fails(reader: CrawlReader) -> None:
+        failed.append(reader)
         raise RuntimeError("as bad as can be")
 
     async def ask(questions: ReadQueries) -> int:
         with pytest.raises(RuntimeError):
-            await questions._ask(fails)
+            await questions._run(fails)
         window = await questions.pages(PageFilter(), 0, None, 10)
         return len(window.items)
 
     assert asked(tmp_path, ask) == 0
-    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
-        failed[0].execute("SELECT 1")
+    with pytest.raises(StoreFailed, match="closed"):
+        failed[0].status.totals()
 
 
 def test_a_reader_cannot_change_anything(tmp_path: Path) -> None:
     async def ask(questions: ReadQueries) -> None:
-        with pytest.raises(sqlite3.OperationalError, match="readonly"):
-            await questions._ask(lambda db: db.execute("DELETE FROM urls"))
+        def forget(reader: CrawlReader) -> None:
+            assert isinstance(reader, SqliteCrawlReader)
+            with SqliteCrawlEditor(reader._db).repair(Instant(1.0), ordering_for(Config()).standing) as repair:
+                repair.forget_visit(1)
+
+        with pytest.raises(StoreFailed, match="readonly"):
+            await questions._run(forget)
 
     asked(tmp_path, ask)
 

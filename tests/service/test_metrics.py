@@ -36,8 +36,8 @@ BUSY = Snapshot(
     selector_shares=(60.0, 30.0, 10.0),
     store_failing=True,
     queues={name: QueueDepth(40, 80) for name in QUEUES},
-    freshening=FreshnessMetrics(fresh=0.9, price=0.25, budget=1000.0),
-    workings=Internals(
+    freshness=FreshnessMetrics(fresh=0.9, price=0.25, budget=1000.0),
+    internals=Internals(
         phases={name: spread(100, 1_000, 2_000_000, 10**9) for name in PHASES},
         links_recent=70,
         links_new=20,
@@ -55,8 +55,8 @@ FULL = Snapshot(
     drawn=tuple(range(1000)),
     selector_shares=(0.1,) * 1000,
     queues=BUSY.queues,
-    freshening=BUSY.freshening,
-    workings=BUSY.workings,
+    freshness=BUSY.freshness,
+    internals=BUSY.internals,
 )
 """Every series there can be."""
 

@@ -102,7 +102,7 @@ def test_times_are_those_of_the_last_seconds_not_of_the_whole_run() -> None:
     for second in range(200):
         for _ in range(10):
             thinking.note_seconds(0.1 if second < 100 else 1.6)
-        now = replace(at(second), workings=Internals(phases={CHARTED: thinking.spread(), "tls": Spread()}))
+        now = replace(at(second), internals=Internals(phases={CHARTED: thinking.spread(), "tls": Spread()}))
         moments.note(now)
     history = moments.history()
     (_, rate, median, _, most), none = cast(list[list[Any]], moments.moment(now, LiveProbes())["phases"])

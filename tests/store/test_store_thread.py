@@ -359,7 +359,7 @@ def test_a_batch_weighs_what_its_pages_link_to_and_not_only_their_bodies() -> No
     scene = Scene(max_weight=1_000_000)
     prints, hosts = [Fingerprint(n) for n in range(10_000)], [HostKey("x.test")] * 10_000
 
-    scene.store.batch.found([], PageLinks(1, 1, prints, hosts))
+    scene.store.batch.add_links([], PageLinks(1, 1, prints, hosts))
 
     assert scene.store.fill.bytes == scene.store.batch.weight > 400_000
     assert scene.store.saturation == scene.store.fill.saturation > 0.4

@@ -25,80 +25,80 @@ def table() -> Iterator[int]:
 def test_one_worker_at_a_time_has_an_address(table: int) -> None:
     one, two = SharedGates(table, 1), SharedGates(table, 2)
 
-    assert one.take("192.0.2.1", NOW) is None
-    assert two.take("192.0.2.1", NOW) == NOW + ASK_AGAIN
-    assert two.take("192.0.2.2", NOW) is None
+    assert one.acquire("192.0.2.1", NOW) is None
+    assert two.acquire("192.0.2.1", NOW) == NOW + ASK_AGAIN
+    assert two.acquire("192.0.2.2", NOW) is None
 
 
 def test_an_address_rests_for_everybody(table: int) -> None:
     one, two = SharedGates(table, 1), SharedGates(table, 2)
-    one.take("192.0.2.1", NOW)
-    one.leave("192.0.2.1", later(5))
+    one.acquire("192.0.2.1", NOW)
+    one.release("192.0.2.1", later(5))
 
-    assert one.take("192.0.2.1", later(1)) == later(5)
-    assert two.take("192.0.2.1", later(1)) == later(5)
-    assert two.take("192.0.2.1", later(5)) is None
+    assert one.acquire("192.0.2.1", later(1)) == later(5)
+    assert two.acquire("192.0.2.1", later(1)) == later(5)
+    assert two.acquire("192.0.2.1", later(5)) is None
 
 
 def test_what_is_known_of_rests_from_before_is_known_to_all(table: int) -> None:
     one, two = SharedGates(table, 1), SharedGates(table, 2)
-    one.rest("192.0.2.1", later(9), NOW)
-    one.rest("192.0.2.1", later(3), NOW)
+    one.close_until("192.0.2.1", later(9), NOW)
+    one.close_until("192.0.2.1", later(3), NOW)
 
-    assert two.take("192.0.2.1", later(4)) == later(9)
+    assert two.acquire("192.0.2.1", later(4)) == later(9)
 
 
 def test_a_rest_that_is_told_while_another_worker_is_there_takes_nothing_from_it(table: int) -> None:
     one, two = SharedGates(table, 1), SharedGates(table, 2)
-    one.take("192.0.2.1", NOW)
-    two.rest("192.0.2.1", later(2), NOW)
+    one.acquire("192.0.2.1", NOW)
+    two.close_until("192.0.2.1", later(2), NOW)
 
-    assert two.take("192.0.2.1", later(3)) == later(3) + ASK_AGAIN
-    one.leave("192.0.2.1", later(1))
-    assert two.take("192.0.2.1", later(3)) is None
+    assert two.acquire("192.0.2.1", later(3)) == later(3) + ASK_AGAIN
+    one.release("192.0.2.1", later(1))
+    assert two.acquire("192.0.2.1", later(3)) is None
 
 
 def test_what_a_dead_worker_held_is_free_and_rests(table: int) -> None:
     one, two, supervisor = SharedGates(table, 1), SharedGates(table, 2), SharedGates(table, 0)
-    one.take("192.0.2.1", NOW)
-    one.take("192.0.2.2", later(1))
-    two.take("192.0.2.3", NOW)
+    one.acquire("192.0.2.1", NOW)
+    one.acquire("192.0.2.2", later(1))
+    two.acquire("192.0.2.3", NOW)
 
-    assert supervisor.free(1, lambda began: Instant(began + 10)) == 2
-    assert two.take("192.0.2.1", later(2)) == later(10)
-    assert two.take("192.0.2.2", later(2)) == later(11)
-    assert one.take("192.0.2.3", later(2)) == later(2) + ASK_AGAIN
+    assert supervisor.release_worker(1, lambda began: Instant(began + 10)) == 2
+    assert two.acquire("192.0.2.1", later(2)) == later(10)
+    assert two.acquire("192.0.2.2", later(2)) == later(11)
+    assert one.acquire("192.0.2.3", later(2)) == later(2) + ASK_AGAIN
 
 
 def test_what_nobody_lets_go_of_is_free_when_no_contact_can_last_any_longer(table: int) -> None:
     one, two = SharedGates(table, 1), SharedGates(table, 2)
-    one.take("192.0.2.1", NOW)
+    one.acquire("192.0.2.1", NOW)
 
-    assert two.take("192.0.2.1", later(LEASE - 1)) is not None
-    assert two.take("192.0.2.1", later(LEASE)) is None
+    assert two.acquire("192.0.2.1", later(LEASE - 1)) is not None
+    assert two.acquire("192.0.2.1", later(LEASE)) is None
 
 
 def test_to_leave_what_one_does_not_have_changes_nothing(table: int) -> None:
     one, two = SharedGates(table, 1), SharedGates(table, 2)
-    one.take("192.0.2.1", NOW)
-    two.leave("192.0.2.1", later(50))
+    one.acquire("192.0.2.1", NOW)
+    two.release("192.0.2.1", later(50))
 
-    assert two.take("192.0.2.1", later(1)) == later(1) + ASK_AGAIN
-    one.leave("192.0.2.1", NOW)
-    assert two.take("192.0.2.1", later(1)) is None
+    assert two.acquire("192.0.2.1", later(1)) == later(1) + ASK_AGAIN
+    one.release("192.0.2.1", NOW)
+    assert two.acquire("192.0.2.1", later(1)) is None
 
 
 def test_with_more_addresses_than_slots_some_have_to_wait(table: int) -> None:
     one, two = SharedGates(table, 1), SharedGates(table, 2)
     addresses = [f"2001:db8::{n:x}" for n in range(2 * BUCKETS * SLOTS)]
-    held = [address for address in addresses if one.take(address, NOW) is None]
+    held = [address for address in addresses if one.acquire(address, NOW) is None]
     waiting = sorted(set(addresses) - set(held))
 
     assert 0.9 * BUCKETS * SLOTS < len(held) <= BUCKETS * SLOTS
-    assert [address for address in held if two.take(address, NOW) is None] == []
+    assert [address for address in held if two.acquire(address, NOW) is None] == []
     for address in held:
-        one.leave(address, NOW)
-    assert two.take(waiting[0], NOW) is None
+        one.release(address, NOW)
+    assert two.acquire(waiting[0], NOW) is None
 
 
 def test_slots_are_used_again_when_they_say_nothing_any_more(table: int) -> None:
@@ -106,6 +106,6 @@ def test_slots_are_used_again_when_they_say_nothing_any_more(table: int) -> None
     for n in range(3 * BUCKETS):
         moment = later(n)
         address = f"198.51.100.{n}"
-        assert one.take(address, moment) is None
-        one.leave(address, Instant(moment + 1))
-        assert one.take(address, Instant(moment + 0.5)) == moment + 1
+        assert one.acquire(address, moment) is None
+        one.release(address, Instant(moment + 1))
+        assert one.acquire(address, Instant(moment + 0.5)) == moment + 1

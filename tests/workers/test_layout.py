@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.crawl.run.directory import (
-    FILE,
+    WORKERS,
     holds_crawl,
     part_directory,
     parts_of,
@@ -42,7 +42,7 @@ def test_what_is_remembered_may_change_but_not_the_number(tmp_path: Path) -> Non
     "text", ["", "{", "[]", '{"workers": 0, "options": {}}', '{"workers": "x", "options": {}}', '{"workers": 2}']
 )
 def test_a_layout_that_cannot_be_read_is_named(tmp_path: Path, text: str) -> None:
-    (tmp_path / FILE).write_text(text)
+    (tmp_path / WORKERS).write_text(text)
     with pytest.raises(NotThisCrawl, match=r"workers\.json cannot be read"):
         parts_of(tmp_path)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gossamer.config.load import Config, make_config, read_toml
+from gossamer.crawl.run.opener import resolve_urls
 from gossamer.errors import ConfigError, UsageError
 
 DEFAULT_FILE = Path("gossamer.toml")
@@ -34,6 +35,8 @@ class Option:
 
 OPTIONS: tuple[Option, ...] = (
     Option("dir", str, "DIR", "directory of the crawl (default: crawl); a crawl that it holds is resumed"),
+    Option("store", str, "URL", "store of the crawl: sqlite:DIR is the same as --dir DIR"),
+    Option("blobs", str, "URL", "archive of the crawl: file:DIR (default: warc in the crawl's directory)"),
     Option("seeds", str, "FILE", "read seeds from FILE, one per line; - is standard input"),
     Option(
         "scope",
@@ -106,9 +109,10 @@ def config_from(
     path = file or DEFAULT_FILE
     keys = keys_of(file)
     given = {o.key: getattr(arguments, o.destination, None) for o in OPTIONS}
-    layers = _over(remembered or {}, keys)
     try:
-        return make_config(*_nested(layers, {key: value for key, value in given.items() if value is not None}))
+        layers = _over(remembered or {}, resolve_urls(keys))
+        options = resolve_urls({key: value for key, value in given.items() if value is not None})
+        return make_config(*_nested(layers, options))
     except ConfigError as error:
         raise UsageError(_explained(error, given, path if keys else None)) from error
 

@@ -7,15 +7,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TextIO
 
-from gossamer.backends.sqlite import reports
-from gossamer.backends.sqlite.database import fact
 from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import add_options, config_from
-from gossamer.cli.open_crawl import open_for_reading_command, reading_all, refuse_worker_share, remembered_by_crawl
+from gossamer.cli.open_crawl import remembered_by_crawl
 from gossamer.config.load import Config
-from gossamer.crawl.run.directory import holds_crawl, parts_of, read_layout
-from gossamer.crawl.visit.host_settings import ORDERS, HostControls
+from gossamer.crawl.run.directory import holds_crawl, parts_of, read_layout, refuse_worker_share
+from gossamer.crawl.run.opener import CrawlLocation, open_crawl
+from gossamer.crawl.visit.host_settings import ORDERS
 from gossamer.errors import NotThisCrawl, UsageError
+from gossamer.model.facts import HostOverrides
 from gossamer.observe.display import choose_display
 from gossamer.observe.formatting import number_of, printable
 from gossamer.observe.report import print_report
@@ -99,8 +99,8 @@ def queries_to_ask(config: Config, add_seeds: bool) -> list[str]:
     made = [part for part in parts_of(directory) if holds_crawl(part)]
     if not queries or not made:
         return list(queries)
-    with open_for_reading_command(made[0]) as db:  # every part knows all seeds
-        places = reports.seed_places(db)
+    with open_crawl(CrawlLocation(made[0])) as crawl:  # every worker has all seeds
+        places = crawl.reader.status.seed_sources()
     new = [query for query in queries if place_of(query) not in places]
     if new and places and not add_seeds:
         raise NotThisCrawl(
@@ -137,11 +137,9 @@ def crawl_and_report(
 
 def _tell_of_paused(directory: Path, err: TextIO) -> None:
     """Which hosts were left alone because somebody paused them through the service."""
-    controls = HostControls()
-    with reading_all(directory) as parts:
-        for part in parts:
-            controls.restore(fact(part.db, ORDERS))
-    if paused := sorted(controls.paused):
+    with open_crawl(CrawlLocation(directory)) as crawl:
+        overrides = HostOverrides.from_texts(*(reader.status.fact(ORDERS) for reader in crawl.readers))
+    if paused := sorted(overrides.paused):
         names = ", ".join(map(printable, paused[:_MOST_NAMED])) + (" …" if len(paused) > _MOST_NAMED else "")
         print(
             f"{number_of(len(paused), 'host')} paused through the service, so not contacted: {names}. To resume: "
@@ -155,6 +153,6 @@ def print_results(config: Config, last: Snapshot, out: TextIO, err: TextIO) -> N
     if not config.quiet:
         directory = Path(config.dir)
         parts = parts_of(directory) if config.workers > 1 else ()
-        print_report(last, directory, err if config.json else out, parts)
+        print_report(last, directory, err if config.json else out, parts, max_pages=config.max_pages)
     if config.json:
         print(json.dumps(to_contract(last)), file=out, flush=True)

@@ -5,17 +5,15 @@ import json
 import sys
 from collections.abc import Iterable
 
-from gossamer.backends.sqlite import all_workers
-from gossamer.backends.sqlite.driver import SqliteDatabase
-from gossamer.backends.sqlite.pages import DeadFilter, Json
-from gossamer.backends.sqlite.reports import queue_order
 from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import config_from
-from gossamer.cli.open_crawl import Piece, add_directory_option, directory_of, holding_all, reading_all
+from gossamer.cli.open_crawl import add_location_options, location_of
 from gossamer.clock import clock_of
 from gossamer.config.policies import ordering_for
+from gossamer.crawl.run.opener import HeldPart, hold_crawl, open_crawl
 from gossamer.observe import formatting
-from gossamer.store.table.bulk_changes import drop_dead, requeue_dead
+from gossamer.reports.all_workers import list_dead
+from gossamer.reports.records import DeadFilter, Json, dead_object
 
 USAGE = "[list|requeue|drop] [--host HOST] [--reason REASON]"
 DESCRIPTION = """\
@@ -30,7 +28,7 @@ EXAMPLE = """\
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", nargs="?", choices=["list", "requeue", "drop"], default="list", help="default: list")
-    add_directory_option(parser)
+    add_location_options(parser)
     parser.add_argument("--host", metavar="HOST", help="only URLs of this host")
     parser.add_argument("--reason", metavar="REASON", help="only URLs that failed for this reason")
     parser.add_argument(
@@ -39,14 +37,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    directory = directory_of(arguments)
+    location = location_of(arguments)
+    directory = location.directory
     wanted = DeadFilter(host=given.text(arguments, "host"), reason=given.text(arguments, "reason"))
     as_json = given.flag(arguments, "json")
     action = given.text(arguments, "action")
     if action == "list":
-        with reading_all(directory) as parts:
-            return _list(all_workers.dead([part.db for part in parts], wanted), as_json)
-    with holding_all(directory) as parts:
+        with open_crawl(location) as crawl:
+            return _list(map(dead_object, list_dead(crawl.stores, wanted)), as_json)
+    with hold_crawl(location) as parts:
         number = sum(_change(part, wanted, requeue=action == "requeue") for part in parts)
     done = "requeued" if action == "requeue" else "dropped"
     if as_json:
@@ -61,11 +60,10 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _change(part: Piece, wanted: DeadFilter, *, requeue: bool) -> int:
-    ordering = ordering_for(config_from(argparse.Namespace(), None), queue_order(part.db))
-    change = requeue_dead if requeue else drop_dead
-    now = clock_of(part.directory).now()
-    return change(SqliteDatabase(part.db), now, ordering.standing, host=wanted.host, reason=wanted.reason)
+def _change(part: HeldPart, wanted: DeadFilter, *, requeue: bool) -> int:
+    ordering = ordering_for(config_from(argparse.Namespace(), None), part.editor.status.queue_order())
+    change = part.editor.requeue_dead if requeue else part.editor.drop_dead
+    return change(wanted, clock_of(part.directory).now(), ordering.standing)
 
 
 def _list(letters: Iterable[Json], as_json: bool) -> int:

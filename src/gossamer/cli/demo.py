@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import add_options
 from gossamer.cli.crawl import crawl_and_report
-from gossamer.cli.open_crawl import holder_of
 from gossamer.config.load import Config
 from gossamer.config.sections import RetrySection
+from gossamer.crawl.run.directory import holder_of
 from gossamer.errors import DirectoryError, DirectoryInUse, UsageError
 from gossamer.observe import formatting
 from gossamer.version import __version__

@@ -7,13 +7,14 @@ from pathlib import Path
 
 from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import add_options, config_from
-from gossamer.cli.open_crawl import holder_of, reading_all, remembered_by_crawl
-from gossamer.config.policies import check_config
-from gossamer.crawl.run.directory import holds_crawl
+from gossamer.cli.open_crawl import location_from, remembered_by_crawl
+from gossamer.config.policies import PolicyCache, check_config
+from gossamer.crawl.run.directory import holder_of, holds_crawl
+from gossamer.crawl.run.opener import open_crawl
 from gossamer.errors import NotThisCrawl, UsageError
 from gossamer.reports.explain.render import story_lines, story_object
 from gossamer.reports.explain.story import Story
-from gossamer.reports.queries import story_of
+from gossamer.reports.queries import explain_url
 
 USAGE = "URL [--dir DIR] [--json] [options]"
 DESCRIPTION = """\
@@ -26,7 +27,18 @@ EXAMPLE = """\
   gossamer explain example.org/old --json | jq .next"""
 
 _RULES = (
-    *("dir", "scope", "max_depth", "order", "delay", "delay_factor", "user_agent", "filter.exclude_domains"),
+    *(
+        "dir",
+        "store",
+        "blobs",
+        "scope",
+        "max_depth",
+        "order",
+        "delay",
+        "delay_factor",
+        "user_agent",
+        "filter.exclude_domains",
+    ),
     "politeness.max_per_domain",
 )
 
@@ -48,8 +60,9 @@ def run(arguments: argparse.Namespace) -> int:
     directory = Path(config.dir)
     if not holds_crawl(directory):
         raise NotThisCrawl(f"there is no crawl in {str(directory)!r}; choose another with --dir")
-    with reading_all(directory):  # upgrades a crawl of an older version
-        story = story_of(config, text, running=holder_of(directory) is not None)
+    with open_crawl(location_from(config)) as crawl:
+        running = holder_of(directory) is not None
+        story = explain_url(crawl.stores, crawl.archive, PolicyCache(config), text, running=running)
     return _show(story, given.flag(arguments, "json"))
 
 

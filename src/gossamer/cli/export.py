@@ -3,33 +3,22 @@
 import argparse
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
-from gossamer.backends.sqlite.export_reader import ExportReader
 from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import config_from
-from gossamer.cli.open_crawl import (
-    Piece,
-    add_directory_option,
-    archive_of,
-    directory_of,
-    reading_all,
-    remembered_by_crawl,
-)
+from gossamer.cli.open_crawl import add_location_options, fingerprints_in, location_of, remembered_by_crawl
 from gossamer.clock import SteadyClock
+from gossamer.crawl.run.opener import OpenCrawl, open_crawl
 from gossamer.errors import UsageError
 from gossamer.observe import formatting
 from gossamer.observe.display import ProgressLine
+from gossamer.reports.all_workers import ExportReader
 from gossamer.reports.export import tables
 from gossamer.reports.export.formats import Csv, JsonLines, TableWriter, Tabs, open_output
 from gossamer.reports.export.tables import Column, Row, Selection, mimes_from, moment_from, statuses_from
-
-if TYPE_CHECKING:
-    from gossamer.reports.export.rows import Reader
-
 
 USAGE = "[--what pages|links|text|graph] [-o FILE] [options]"
 DESCRIPTION = """\
@@ -47,7 +36,7 @@ BATCH = 1_000
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    add_directory_option(parser)
+    add_location_options(parser)
     parser.add_argument(
         "--what", choices=["pages", "links", "text", "graph"], default="pages", help="table to export (default: pages)"
     )
@@ -90,16 +79,17 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("--nodes: goes with --what graph")
     if wanted.language is not None and what == "graph":
         raise UsageError("--language: the link graph knows no languages; export links instead")
-    directory = directory_of(arguments)
+    location = location_of(arguments)
+    directory = location.directory
     quiet = given.flag(arguments, "quiet")
     line = ProgressLine(sys.stderr, SteadyClock(), f"exporting {what}", shown=not quiet)
     problems = Problems(line)
-    with reading_all(directory) as parts:
-        reader = reader_of(parts, directory, given.text(arguments, "host"), line)
+    with open_crawl(location) as crawl:
+        reader = reader_of(crawl, directory, given.text(arguments, "host"), line)
         if nodes is not None:
             with open_output(nodes) as stream:
                 write_rows(Tabs(stream, ()), reader.names())
-        columns, rows = table_of(what, reader, directory, wanted, problems, by_id=nodes is not None)
+        columns, rows = table_of(what, reader, crawl, directory, wanted, problems, by_id=nodes is not None)
         with open_output(output) as stream:
             number = write_rows(writer_for(form, stream, columns), rows)
     line.clear()
@@ -109,23 +99,10 @@ def run(arguments: argparse.Namespace) -> int:
     return 1 if problems.number else 0
 
 
-def reader_of(parts: Sequence[Piece], directory: Path, host: str | None, line: ProgressLine) -> "Reader":
-    """Of the crawl's rows, by however many workers."""
-    if len(parts) == 1:
-        return ExportReader(parts[0].db, host, lambda done, total: line.show(done, total))
-    from gossamer.backends.sqlite.all_workers import JoinedExport
-    from gossamer.cli.open_crawl import prints_in
-
-    done: dict[int, int] = {}
-    total = sum(ExportReader(part.db).last for part in parts)
-
-    def show(number: int, at: int, _: int) -> None:
-        done[number] = at
-        line.show(sum(done.values()), total)
-
-    readers = [ExportReader(part.db, host, partial(show, number)) for number, part in enumerate(parts)]
-    archives = [part.archive for part in parts]
-    return JoinedExport(list(zip(readers, archives, strict=True)), prints_in(directory))
+def reader_of(crawl: OpenCrawl, directory: Path, host: str | None, line: ProgressLine) -> ExportReader:
+    """The crawl's rows, of one worker or of several."""
+    fingerprints_of = fingerprints_in(directory) if len(crawl.readers) > 1 else None
+    return ExportReader(crawl.stores, fingerprints_of, host, lambda done, total: line.show(done, total))
 
 
 class Problems:
@@ -178,7 +155,8 @@ def write_rows(writer: TableWriter, rows: Iterable[Row]) -> int:
 
 def table_of(
     what: str,
-    reader: "Reader",
+    reader: ExportReader,
+    crawl: OpenCrawl,
     directory: Path,
     wanted: Selection,
     problems: Problems,
@@ -196,14 +174,11 @@ def table_of(
     from gossamer.config.policies import canonicaliser_for
     from gossamer.extract.full_page import Wanted
     from gossamer.reports.export.documents import Documents
-    from gossamer.reports.readback import read_response
 
     want = Wanted(
         anchor_text=what == "links", text=what == "text", guess_language=what == "text" or wanted.language is not None
     )
-    warcs = archive_of(directory)
-    documents = Documents(lambda file, offset, length: read_response(warcs, file, offset, length), want)
-    archived = ArchivedRows(reader, wanted, documents, problems.add)
+    archived = ArchivedRows(reader, wanted, Documents(crawl.archive, want), problems.add)
     if what == "pages":
         return tables.PAGES, archived.pages()
     if what == "text":

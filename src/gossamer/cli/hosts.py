@@ -3,22 +3,22 @@
 import argparse
 import json
 import sys
-from collections.abc import Callable
-from heapq import merge
 from itertools import islice
 
-from gossamer.backends.sqlite.database import fact
-from gossamer.backends.sqlite.reports import HOST_SORTS, HostFilter, HostRow, host_rows
 from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import config_from
-from gossamer.cli.open_crawl import add_directory_option, directory_of, reading_all
+from gossamer.cli.open_crawl import add_location_options, location_of
 from gossamer.clock import clock_of
 from gossamer.config.policies import PolicyCache
+from gossamer.crawl.run.opener import open_crawl
 from gossamer.crawl.visit.host_settings import ORDERS
+from gossamer.model.facts import HostOverrides
 from gossamer.model.units import HostKey
 from gossamer.observe import formatting
+from gossamer.reports.all_workers import list_hosts
 from gossamer.reports.explain.verdicts import cuts_of
-from gossamer.reports.queries import Json, host_object, orders_from
+from gossamer.reports.queries import host_object
+from gossamer.reports.records import HOST_SORTS, HostFilter, HostRow, Json
 
 USAGE = "[--host HOST] [--sort ORDER] [--limit N] [--cut] [--json]"
 DESCRIPTION = """\
@@ -31,7 +31,7 @@ EXAMPLE = """\
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    add_directory_option(parser)
+    add_location_options(parser)
     parser.add_argument("--config", metavar="FILE", help="configuration file (default: gossamer.toml if present)")
     parser.add_argument("--json", action="store_true", help="print one JSON object per line")
     parser.add_argument("--host", metavar="HOST", help="only this host; *.example.org for all subdomains")
@@ -47,12 +47,11 @@ def run(arguments: argparse.Namespace) -> int:
     host, as_json = given.text(arguments, "host"), given.flag(arguments, "json")
     config = config_from(argparse.Namespace(), given.path(arguments, "config"))
     sort, cut = str(given.text(arguments, "sort")), given.flag(arguments, "cut")
-    directory = directory_of(arguments)
-    with reading_all(directory) as parts:
-        orders = orders_from(*(fact(part.db, ORDERS) for part in parts))
-        wanted = HostFilter(host=host)
-        most = None if cut else limit
-        rows = merge(*(host_rows(part.db, wanted, sort, limit=most) for part in parts), key=_key_of(sort))
+    location = location_of(arguments)
+    directory = location.directory
+    with open_crawl(location) as crawl:
+        orders = HostOverrides.from_texts(*(reader.status.fact(ORDERS) for reader in crawl.readers))
+        rows = list_hosts(crawl.stores, HostFilter(host=host), sort, limit=None if cut else limit)
         chosen = list(islice((row for row in rows if not cut or _is_cut(row)), limit))
     book, now = PolicyCache(config), clock_of(directory).now()
     if not chosen and not as_json:
@@ -62,11 +61,6 @@ def run(arguments: argparse.Namespace) -> int:
         text = json.dumps(about) if as_json else "\n".join(host_lines(about))
         sys.stdout.write(text + "\n")
     return 0
-
-
-def _key_of(sort: str) -> Callable[[HostRow], tuple[float | str, str]]:
-    key = HOST_SORTS[sort].key
-    return lambda row: (key(row), row.host)
 
 
 def _is_cut(row: HostRow) -> bool:

@@ -5,13 +5,14 @@ import json
 import sys
 from pathlib import Path
 
-from gossamer.backends.sqlite.verify import warc_lengths
-from gossamer.backends.warc.cdxj import SortedLines, index_lines
 from gossamer.cli import argparse_types as given
-from gossamer.cli.open_crawl import add_directory_option, archive_of, directory_of, reading_all
+from gossamer.cli.open_crawl import add_location_options, location_of
 from gossamer.clock import SteadyClock
+from gossamer.crawl.run.directory import INDEX
+from gossamer.crawl.run.opener import open_crawl
 from gossamer.observe import formatting
 from gossamer.observe.display import ProgressLine
+from gossamer.reports.cdxj import SortedLines, index_lines
 from gossamer.reports.export.formats import open_output
 
 USAGE = "[-o FILE] [options]"
@@ -26,7 +27,7 @@ EXAMPLE = """\
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    add_directory_option(parser)
+    add_location_options(parser)
     parser.add_argument(
         "-o",
         "--output",
@@ -38,20 +39,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    directory = directory_of(arguments)
-    output = given.text(arguments, "output") or str(directory / "index.cdxj")
+    location = location_of(arguments)
+    directory = location.directory
+    output = given.text(arguments, "output") or str(directory / INDEX)
     quiet = given.flag(arguments, "quiet")
-    with reading_all(directory) as parts:
-        committed = {part.archive + name: n for part in parts for name, n in warc_lengths(part.db).items()}
-    archive = archive_of(directory)
-    total = sum(committed.values())
     line = ProgressLine(sys.stderr, SteadyClock(), "indexing", shown=not quiet)
     folder = None if output == "-" else Path(output).absolute().parent
     done = number = 0
-    with SortedLines(folder) as lines:
+    with open_crawl(location) as crawl, SortedLines(folder) as lines:
+        committed = {
+            store.prefix + name: length
+            for store in crawl.stores
+            for name, length in store.reader.audit.archive_lengths().items()
+        }
+        total = sum(committed.values())
         for name, length in committed.items():
             line.show(done, total, name)
-            number += lines.add(index_lines(archive / name, length, name))
+            number += lines.add(index_lines(crawl.archive, name, length))
             done += length
         with open_output(output) as stream:
             stream.writelines(lines)

@@ -4,12 +4,13 @@ import argparse
 import json
 import sys
 
-from gossamer.backends.sqlite import all_workers
-from gossamer.backends.sqlite.pages import Json, PageFilter
 from gossamer.cli import argparse_types as given
-from gossamer.cli.open_crawl import add_directory_option, directory_of, reading_all
+from gossamer.cli.open_crawl import add_location_options, location_of
+from gossamer.crawl.run.opener import open_crawl
 from gossamer.model.states import UrlState
 from gossamer.observe import formatting
+from gossamer.reports.all_workers import list_pages
+from gossamer.reports.records import Json, PageFilter, page_object
 
 USAGE = "[--state STATE] [--host HOST] [--limit N] [--json]"
 DESCRIPTION = """\
@@ -22,7 +23,7 @@ EXAMPLE = """\
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    add_directory_option(parser)
+    add_location_options(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object per line, with all fields")
     parser.add_argument("--state", choices=[state.word for state in UrlState], help="only pages in this state")
     parser.add_argument("--host", metavar="HOST", help="only pages of this host")
@@ -37,8 +38,8 @@ def run(arguments: argparse.Namespace) -> int:
         limit=given.at_least(0, given.whole(arguments, "limit"), "--limit"),
     )
     as_json = given.flag(arguments, "json")
-    with reading_all(directory_of(arguments)) as parts:
-        for page in all_workers.pages([(part.db, part.archive) for part in parts], wanted):
+    with open_crawl(location_of(arguments)) as crawl:
+        for page in map(page_object, list_pages(crawl.stores, wanted)):
             sys.stdout.write((json.dumps(page) if as_json else page_line(page)) + "\n")
     return 0
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import add_options, config_from
-from gossamer.cli.open_crawl import refuse_worker_share, remembered_by_crawl
+from gossamer.cli.open_crawl import remembered_by_crawl
 from gossamer.config.load import Config
 from gossamer.config.policies import canonicaliser_for, check_config
-from gossamer.crawl.run.directory import read_layout
+from gossamer.crawl.run.directory import TOKEN, read_layout, refuse_worker_share
 from gossamer.errors import NotThisCrawl, UsageError
 from gossamer.observe.formatting import printable
 from gossamer.seed.lists import Seed, read_arguments
@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
     from gossamer.service.server import serve
 
     def ready(address: str, directory: Path) -> None:
-        token = directory / "service.token"
+        token = directory / TOKEN
         if as_json:
             print(json.dumps({"address": address, "token_file": str(token)}), flush=True)
         else:

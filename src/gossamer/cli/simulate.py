@@ -176,18 +176,14 @@ def graph_of(arguments: argparse.Namespace) -> "LinkGraph":
 
 def graph_of_crawl(directory: Path) -> "LinkGraph":
     """The links that a crawl has stored. Raises NotThisCrawl where there is none, UsageError where it has no pages."""
-    from gossamer.backends.sqlite.all_workers import JoinedGraph
-    from gossamer.backends.sqlite.export_reader import GraphReader
-    from gossamer.cli.open_crawl import reading_all
+    from gossamer.cli.open_crawl import fingerprints_in
+    from gossamer.crawl.run.opener import CrawlLocation, open_crawl
     from gossamer.lab.simulate.graph import make_graph
+    from gossamer.reports.link_graph import StoredGraph
 
-    with reading_all(directory) as parts:
-        readers = [GraphReader(part.db) for part in parts]
-        stored: GraphReader | JoinedGraph = readers[0]
-        if len(readers) > 1:
-            from gossamer.cli.open_crawl import prints_in
-
-            stored = JoinedGraph(readers, prints_in(directory))
+    with open_crawl(CrawlLocation(directory)) as crawl:
+        fingerprints_of = fingerprints_in(directory) if len(crawl.readers) > 1 else None
+        stored = StoredGraph([reader.links for reader in crawl.readers], fingerprints_of)
         pages = stored.pages
         if not pages.seeds:
             raise UsageError(f"the crawl in {directory} has no seeds to start from")

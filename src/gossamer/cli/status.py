@@ -6,23 +6,24 @@ import json
 import sys
 from collections.abc import Iterable, Mapping
 
-from gossamer.backends.sqlite import all_workers, reports
-from gossamer.backends.sqlite.database import fact
-from gossamer.backends.sqlite.reports import MOST_OVERDUE, recrawl_report
 from gossamer.cli import argparse_types as given
-from gossamer.cli.open_crawl import add_directory_option, directory_of, holder_of, reading_all
+from gossamer.cli.open_crawl import add_location_options, location_of
 from gossamer.clock import clock_of
 from gossamer.config.load import Config, known_shape, shape_of
-from gossamer.crawl.run.directory import parts_of, read_layout
-from gossamer.crawl.visit.host_settings import ORDERS, HostControls, is_paused
+from gossamer.crawl.run.directory import holder_of, parts_of, read_layout
+from gossamer.crawl.run.opener import open_crawl
+from gossamer.crawl.visit.host_settings import ORDERS, is_paused
+from gossamer.model.facts import HostOverrides
 from gossamer.model.units import HostKey, Instant
 from gossamer.observe import formatting
 from gossamer.observe.formatting import Section, plain_report
-from gossamer.observe.freshness import FreshnessMetrics, budget_words, freshness_object, merge_freshness, pace_words
+from gossamer.observe.freshness import FreshnessMetrics, format_budget, format_rates, freshness_object, merge_freshness
 from gossamer.observe.snapshot import Snapshot, crawl_state, read_live
-from gossamer.observe.wait_reasons import Waits, joined_waits, or_more, waiting_for
-from gossamer.recrawl.freshness import figures_on_record
-from gossamer.workers.hub import merged
+from gossamer.observe.wait_reasons import Waits, merge_waits, or_more, waiting_for
+from gossamer.recrawl.freshness import stored_freshness_metrics
+from gossamer.reports.all_workers import join_totals
+from gossamer.reports.records import MOST_OVERDUE, Json
+from gossamer.workers.hub import merge_snapshots
 
 USAGE = "[--dir DIR] [--json]"
 DESCRIPTION = """\
@@ -34,42 +35,41 @@ _MOST_NAMED = 5  # hosts of a kind of order
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    add_directory_option(parser)
+    add_location_options(parser)
     parser.add_argument("--json", action="store_true", help="print a JSON object")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    directory = directory_of(arguments)
+    location = location_of(arguments)
+    directory = location.directory
     holder, holders = holder_of(directory), [holder_of(part) for part in parts_of(directory)]
     now = clock_of(directory).now()
-    orders = HostControls()
-    with reading_all(directory) as parts:
-        dbs = [part.db for part in parts]
-        totals = [reports.status(db) for db in dbs]
-        ordered = [fact(db, ORDERS) for db in dbs]
+    with open_crawl(location) as crawl:
+        readers = [reader.status for reader in crawl.readers]
+        totals = [reader.totals() for reader in readers]
+        ordered = [reader.fact(ORDERS) for reader in readers]
         layout = read_layout(directory)
-        options = known_shape(reports.remembered_options(dbs[0]) if layout is None else layout[1])
-        on_record = [reports.waits(db, now) for db in dbs]
-        freshenings = [figures_on_record(**recrawl_report(db, now)._asdict(), now=now) for db in dbs]
-        under_way = all_workers.under_way(dbs)
+        options = known_shape(crawl.reader.status.options() if layout is None else layout[1])
+        on_record = [reader.waits(now) for reader in readers]
+        freshenings = [stored_freshness_metrics(**reader.recrawl_report(now)._asdict(), now=now) for reader in readers]
+        outbox = sum(reader.count_outbox() for reader in readers)
     lives = [
-        None if process is None else read_live(part.directory, process, now)
-        for part, process in zip(parts, holders, strict=True)
+        None if process is None else read_live(part, process, now)
+        for part, process in zip(crawl.parts, holders, strict=True)
     ]
-    found = all_workers.totals(totals, under_way)
+    found = join_totals(totals, outbox)
     figures = merge_freshness([(each, _number(own["pages"])) for each, own in zip(freshenings, totals, strict=True)])
-    waits = joined_waits(
+    waits = merge_waits(
         [
             waits_of(each, own, running=process is not None)
             for each, own, process in zip(on_record, lives, holders, strict=True)
         ]
     )
-    if under_way and waits.due is not None:  # they are queued as soon as their owners have them
-        waits = dataclasses.replace(waits, due=waits.due + under_way)
+    if outbox and waits.due is not None:  # they are queued as soon as their owners have them
+        waits = dataclasses.replace(waits, due=waits.due + outbox)
     known = [own for own in lives if own is not None]
-    live = merged(known, finished=False) if known else None
-    for text in ordered:
-        orders.restore(text)
+    live = merge_snapshots(known, finished=False) if known else None
+    orders = HostOverrides.from_texts(*ordered)
     state = "at rest" if holder is None else state_by(live, _number(found["queued"]))
     paused = any(map(is_paused, ordered))
     if given.flag(arguments, "json"):
@@ -93,7 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
     waited = for_what(waits, holder is not None, now)
     sections = [
         Section(title, tuple(total_rows(found, live))),
-        Section(f"Waits for {waited}" if waited else "Waits for nothing", waits_rows(waits, now)),
+        Section(f"Waiting for {waited}" if waited else "Nothing pending", waits_rows(waits, now)),
         Section("Ordered through the service", orders_rows(orders, paused)),
         Section("Recrawls", recrawl_rows(found, figures)),
         *outcome_sections(found),
@@ -154,16 +154,16 @@ def for_what(waits: Waits, running: bool, now: Instant) -> str:
     return f"a start of the crawl, then {found}" if found else "a start of the crawl"
 
 
-def waits_object(waits: Waits, running: bool, now: Instant) -> reports.Json:
+def waits_object(waits: Waits, running: bool, now: Instant) -> Json:
     """Numbers, and moments in ISO 8601; null is not known, or not there. See `Waits`."""
-    found: reports.Json = {"for": for_what(waits, running, now)}
+    found: Json = {"for": for_what(waits, running, now)}
     for field in dataclasses.fields(waits):
         value = getattr(waits, field.name)
         found[field.name] = formatting.timestamp(value) if field.name.startswith("next_") else value
     return found
 
 
-def load_object(live: Snapshot) -> reports.Json:
+def load_object(live: Snapshot) -> Json:
     shares = [round(share, 2) for share in live.selector_shares]
     return {"mode": live.load, "reason": live.load_reason, "selector_shares": shares}
 
@@ -179,14 +179,14 @@ def waits_rows(waits: Waits, now: Instant) -> tuple[tuple[str, str, str], ...]:
         return "unknown" if count is None else or_more(count, counted_to)
 
     urls, hosts = waits.urls_counted_to, waits.hosts_counted_to
-    unread = f"{formatting.number_of(waits.unread, 'document')} to be read" if waits.unread else ""
-    ready = f"hosts that may be contacted: {or_more(waits.ready_hosts, hosts)}"
+    unread = f"{formatting.number_of(waits.unread, 'document')} to be processed" if waits.unread else ""
+    ready = f"hosts ready: {or_more(waits.ready_hosts, hosts)}"
     return (
         ("in flight", known(waits.in_flight), unread),
         ("due now", known(waits.due), ready),
-        ("resting hosts", known(waits.resting_hosts, hosts), first("the first may be contacted", waits.next_contact)),
-        ("retries", known(waits.retries, urls), first("the next is due", waits.next_retry)),
-        ("recrawls", known(waits.recrawls, urls), first("the next is due", waits.next_recrawl)),
+        ("hosts cooling down", known(waits.resting_hosts, hosts), first("first ready", waits.next_contact)),
+        ("retries", known(waits.retries, urls), first("next due", waits.next_retry)),
+        ("recrawls", known(waits.recrawls, urls), first("next due", waits.next_recrawl)),
         (
             "missing",
             known(waits.missing),
@@ -198,7 +198,7 @@ def waits_rows(waits: Waits, now: Instant) -> tuple[tuple[str, str, str], ...]:
 # --- what was ordered --------------------------------------------------------------------------------------
 
 
-def orders_object(orders: HostControls, paused: bool) -> reports.Json:
+def orders_object(orders: HostOverrides, paused: bool) -> Json:
     """Whether the whole crawl is paused, and all hosts that are not crawled as any other; delays in seconds."""
     return {
         "paused": paused,
@@ -208,7 +208,7 @@ def orders_object(orders: HostControls, paused: bool) -> reports.Json:
     }
 
 
-def orders_rows(orders: HostControls, paused: bool) -> tuple[tuple[str, str, str], ...]:
+def orders_rows(orders: HostOverrides, paused: bool) -> tuple[tuple[str, str, str], ...]:
     """A row for each kind of order that was given, with the first hosts that it is about."""
 
     def named(hosts: Iterable[HostKey]) -> str:
@@ -227,13 +227,13 @@ def orders_rows(orders: HostControls, paused: bool) -> tuple[tuple[str, str, str
 # --- visiting again ----------------------------------------------------------------------------------------
 
 
-def recrawl_object(found: reports.Json, figures: FreshnessMetrics) -> reports.Json:
+def recrawl_object(found: Json, figures: FreshnessMetrics) -> Json:
     """What came of visiting again, what it costs, and how fresh the copies are, by what is known of their changes."""
     counted = {name: found[name] for name in ("refreshed", "not_modified", "unchanged", "changed", "reported")}
     return {**counted, **freshness_object(figures)}
 
 
-def recrawl_rows(found: reports.Json, figures: FreshnessMetrics) -> tuple[tuple[str, str, str], ...]:
+def recrawl_rows(found: Json, figures: FreshnessMetrics) -> tuple[tuple[str, str, str], ...]:
     """Nothing before the first visit."""
     if figures.fresh is None or figures.price is None:
         return ()
@@ -245,8 +245,8 @@ def recrawl_rows(found: reports.Json, figures: FreshnessMetrics) -> tuple[tuple[
     price = f"at a price of {figures.price:.4g}{dear}"
     rows = (
         ("fresh", f"{100 * figures.fresh:.1f} %", "of the pages, by what is known of their changes"),
-        ("scheduled", formatting.count(figures.scheduled), f"{budget_words(figures)}, {price}"),
-        ("visits", formatting.count(_number(found["fetched"])), pace_words(figures)),
+        ("scheduled", formatting.count(figures.scheduled), f"{format_budget(figures)}, {price}"),
+        ("visits", formatting.count(_number(found["fetched"])), format_rates(figures)),
         (
             "overdue",
             or_more(figures.overdue, MOST_OVERDUE),
@@ -264,7 +264,7 @@ def recrawl_rows(found: reports.Json, figures: FreshnessMetrics) -> tuple[tuple[
 # --- the report --------------------------------------------------------------------------------------------
 
 
-def total_rows(found: reports.Json, live: Snapshot | None) -> list[tuple[str, str, str]]:
+def total_rows(found: Json, live: Snapshot | None) -> list[tuple[str, str, str]]:
     states = _counts(found["states"])
     left = "nothing is left to do" if found["finished"] else ""
     rows = [
@@ -310,11 +310,11 @@ def _shown(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def outcome_sections(found: reports.Json) -> list[Section]:
+def outcome_sections(found: Json) -> list[Section]:
     others = {word: n for word, n in _counts(found["states"]).items() if word not in ("stored", "queued", "missing")}
     return [
         Section("Other outcomes", _rows(others)),
-        Section("Answers", _rows(_counts(found["statuses"]))),
+        Section("Status codes", _rows(_counts(found["statuses"]))),
         Section("Errors by reason", _rows(_counts(found["errors"]))),
         Section("Excluded by reason", _rows(_counts(found["excluded"]))),
         Section("Dead letters by reason", _rows(_counts(found["dead_by_reason"]))),

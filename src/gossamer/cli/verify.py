@@ -2,20 +2,19 @@
 
 import argparse
 import json
-import sqlite3
 import sys
-from pathlib import Path
 
-from gossamer.backends.sqlite import reports
-from gossamer.backends.sqlite.verify import Auditor, Repair, warc_lengths
 from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import config_from
-from gossamer.cli.open_crawl import Piece, add_directory_option, directory_of, holder_of, holding_all, reading_all
+from gossamer.cli.open_crawl import add_location_options, location_of
 from gossamer.clock import SteadyClock, clock_of
 from gossamer.config.load import Config
 from gossamer.config.policies import ordering_for
+from gossamer.crawl.run.directory import holder_of
+from gossamer.crawl.run.opener import CrawlLocation, HeldPart, hold_crawl, open_crawl
 from gossamer.observe import formatting
 from gossamer.observe.display import ProgressLine
+from gossamer.reports.ports import Archive, AuditReader
 from gossamer.reports.verify.files import FileChecker
 from gossamer.reports.verify.problems import Findings, Kind, Problem, check_rows, joined_findings
 from gossamer.reports.verify.repair import repair
@@ -33,7 +32,7 @@ EXAMPLE = """\
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    add_directory_option(parser)
+    add_location_options(parser)
     parser.add_argument(
         "--config", metavar="FILE", help="configuration file of the crawl (default: gossamer.toml if present)"
     )
@@ -45,17 +44,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    directory = directory_of(arguments)
+    location = location_of(arguments)
+    directory = location.directory
     config = config_from(argparse.Namespace(), given.path(arguments, "config"))
     line = ProgressLine(sys.stderr, SteadyClock(), "verifying", shown=not given.flag(arguments, "quiet"))
     if given.flag(arguments, "repair"):
-        findings, queued = _with_repair(directory, config, line)
+        findings, queued = _with_repair(location, config, line)
         left = [kind for kind in findings.counts if not kind.repair]
     else:
         running = holder_of(directory) is not None
-        with reading_all(directory) as parts:
-            found = [examined(part.db, part.directory, config, line, running=running) for part in parts]
-        findings = of_all(parts, found)
+        with open_crawl(location) as crawl:
+            found = [
+                examine(reader.audit, archive, config, line, running=running)
+                for reader, archive in zip(crawl.readers, crawl.archives, strict=True)
+            ]
+        findings = of_all([part.name for part in crawl.parts], found)
         queued, left = None, list(findings.counts)
     line.clear()
     if given.flag(arguments, "json"):
@@ -65,45 +68,44 @@ def run(arguments: argparse.Namespace) -> int:
     return 1 if left else 0
 
 
-def _with_repair(directory: Path, config: Config, line: ProgressLine) -> tuple[Findings, int]:
-    with holding_all(directory) as parts:
-        done = [_mended(part.db, part.directory, config, line) for part in parts]
-    return of_all(parts, [findings for findings, _ in done]), sum(queued for _, queued in done)
+def _with_repair(location: CrawlLocation, config: Config, line: ProgressLine) -> tuple[Findings, int]:
+    with hold_crawl(location) as parts:
+        done = [_repaired(part, config, line) for part in parts]
+    return of_all([part.directory.name for part in parts], [findings for findings, _ in done]), sum(n for _, n in done)
 
 
-def _mended(db: sqlite3.Connection, directory: Path, config: Config, line: ProgressLine) -> tuple[Findings, int]:
-    findings = examined(db, directory, config, line, running=False)
+def _repaired(part: HeldPart, config: Config, line: ProgressLine) -> tuple[Findings, int]:
+    findings = examine(part.editor.audit, part.archive, config, line, running=False)
     if findings.sound or Kind.DATABASE in findings.counts:
         return findings, 0  # nothing is written into a database that is damaged itself
-    ordering = ordering_for(config, reports.queue_order(db))
-    mending = Repair(db, clock_of(directory).now(), ordering.standing)
-    return findings, repair(findings, directory / "warc", Auditor(db), mending)
+    ordering = ordering_for(config, part.editor.status.queue_order())
+    transaction = part.editor.repair(clock_of(part.directory).now(), ordering.standing)
+    return findings, repair(findings, part.archive, part.editor.audit, transaction)
 
 
-def of_all(parts: list[Piece], found: list[Findings]) -> Findings:
-    """What was found with each worker, as one; its problems say whose they are."""
-    if len(parts) == 1:
+def of_all(workers: list[str], found: list[Findings]) -> Findings:
+    """The findings of all workers as one; with several, every problem names its worker."""
+    if len(found) == 1:
         return found[0]
-    return joined_findings({part.directory.name: findings for part, findings in zip(parts, found, strict=True)})
+    return joined_findings(dict(zip(workers, found, strict=True)))
 
 
-def examined(db: sqlite3.Connection, directory: Path, config: Config, line: ProgressLine, *, running: bool) -> Findings:
-    """Everything that is wrong with a crawl."""
+def examine(audit: AuditReader, archive: Archive, config: Config, line: ProgressLine, *, running: bool) -> Findings:
+    """Everything that is wrong with the store and the archive of one worker."""
     findings = Findings()
-    auditor = Auditor(db, lambda done, total: line.show(done, total, "rows"))
-    for what in auditor.integrity():
+    for what in audit.integrity():
         findings.add(Problem(Kind.DATABASE, what))
-    committed = warc_lengths(db)
+    committed = audit.archive_lengths()
     total = sum(committed.values())
     checker = FileChecker(
-        directory / "warc",
-        auditor.captures_of,
+        archive,
+        audit.captures_of,
         findings,
         config.fetch.max_body_bytes,
         lambda done: line.show(done, total, "archive"),
     )
     checker.check(committed, running=running)
-    check_rows(auditor, findings)
+    check_rows(audit, findings, lambda done, total: line.show(done, total, "rows"))
     return findings
 
 

@@ -46,6 +46,8 @@ class Config(Section, frozen=True, kw_only=True):
     """All settings of a crawl. The defaults are polite."""
 
     dir: Annotated[str, about("directory of the crawl")] = "crawl"
+    store: Annotated[str | None, about("URL of the store, `sqlite:DIR`: the same as `dir`")] = None
+    blobs: Annotated[str | None, about("URL of the archive, `file:DIR`. Default: `warc` in the crawl directory")] = None
     seeds: Annotated[str | None, about("file of seeds, or `-` for standard input")] = None
     scope: Annotated[
         str, about("`host`, `domain`, `any`, `host:NAME`, `domain:NAME` or `tld:nz`; several separated by commas")
@@ -166,17 +168,25 @@ def underscored(table: Mapping[str, object]) -> dict[str, object]:
 
 SHAPING = ("scope", "max_depth", "order", "workers", "dns", "allow_private", "allow_networks", "filter", "identity")
 """What makes a crawl the crawl that it is. Its directory remembers these keys, so that a resume need not name them."""
+SHAPING_IF_GIVEN = ("blobs",)
+"""Keys that are remembered only where they were given."""
 
 
 def shape_of(config: Config) -> dict[str, object]:
     """The keys of a configuration that its crawl remembers, as they come back from JSON."""
     plain: dict[str, object] = msgspec.json.decode(msgspec.json.encode(config))
-    return {key: value for key, value in plain.items() if key in SHAPING}
+    return {
+        key: value for key, value in plain.items() if key in SHAPING or (key in SHAPING_IF_GIVEN and value is not None)
+    }
 
 
 def known_shape(remembered: Mapping[str, object]) -> dict[str, object]:
     """What was remembered, as far as this version knows the keys."""
-    found = {key: value for key, value in remembered.items() if key in SHAPING and key in Config.__struct_fields__}
+    found = {
+        key: value
+        for key, value in remembered.items()
+        if key in (*SHAPING, *SHAPING_IF_GIVEN) and key in Config.__struct_fields__
+    }
     before, identity = found.get("filter"), found.get("identity")
     if isinstance(before, dict) and isinstance(identity, dict):
         found["identity"] = _identity_of(before, identity)

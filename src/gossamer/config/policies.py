@@ -51,6 +51,8 @@ def check_config(config: Config) -> None:
     ordering_for(config)
     recrawl_policy_for(config)
     parse_networks(config.allow_networks)
+    if config.workers > 1 and config.blobs is not None:
+        raise ConfigError("blobs", "with several workers, each has its archive in its own directory")
     if config.workers > 1 and config.rehearse is not None:
         raise ConfigError("workers", "a rehearsal is for one worker: their clocks would differ")
 
@@ -224,7 +226,6 @@ class PolicyCache:
     def __init__(self, config: Config) -> None:
         self.config = config
         self.directory = Path(config.dir)
-        self.archive = self.directory / "warc"
 
     @cached_property
     def clock(self) -> Clock:

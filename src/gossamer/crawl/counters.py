@@ -39,7 +39,7 @@ class Counters(NullObserver):
             counts["discovered"] += committed.new_urls
             counts["state:queued"] += committed.new_urls
             counts["hosts"] += committed.new_hosts
-            counts.update(committed.ordered)
+            counts.update(committed.bulk_counts)
 
     def by_reason(self, kind: str) -> dict[str, int]:
         """The counters `kind:reason` as reason -> count, the largest first."""

@@ -250,7 +250,7 @@ class Engine(NullObserver):
                 self.pump_soon()
         elif not self._rewound:
             self._rewound = True
-            self._frontier.look_again()
+            self._frontier.rewind()
             self.pump()
         else:
             waiting = self._counters.total["state:queued"]
@@ -298,7 +298,7 @@ class Engine(NullObserver):
     def _load(self, now: Instant) -> None:
         if self._queries.is_loading or self.stopping:
             return
-        if request := self._frontier.load_order(now):
+        if request := self._frontier.request_load(now):
             self._queries.load(request).add_done_callback(self._on_loaded)
 
     def _on_loaded(self, done: "asyncio.Future[Loaded]") -> None:
@@ -316,17 +316,17 @@ class Engine(NullObserver):
     def _add_to_frontier(self, loaded: Loaded) -> None:
         now = self._clock.now()
         for front in loaded.fronts:
-            self._frontier.loaded_front(front.front, front.entries, front.next_due, loaded.number)
+            self._frontier.add_front(front.front, front.entries, front.next_due, loaded.number)
         for host in loaded.hosts:
             if host.record is not None:
                 self.observers.host_loaded(host.record, host.robots)
-            self._frontier.loaded_host(host.host_id, host.record, host.classes, loaded.number, now)
-        self._frontier.load_ends()
+            self._frontier.add_host(host.host_id, host.record, host.classes, loaded.number, now)
+        self._frontier.end_load()
 
     def committed(self, committed: Committed) -> None:
         """The engine is the last observer: all others know of the commit before visits are started."""
         self._rewound = False
-        self._frontier.committed(committed)
+        self._frontier.on_commit(committed)
         self.pump()
 
     # --- running -----------------------------------------------------------------------------------
@@ -373,7 +373,7 @@ class Engine(NullObserver):
                 self.pump()
             load, reason = self._load_detector.look(self._clock.monotonic(), self._slots.busy, self.saturation)
             if load is not self._frontier.selector.load:
-                self._frontier.under(load)
+                self._frontier.set_load(load)
                 self.on_load(load, reason)
 
     @property

@@ -23,7 +23,7 @@ from gossamer.model.states import UrlState
 from gossamer.model.task import HostRecord, Visit
 from gossamer.model.units import HostId, Instant, Seconds
 from gossamer.recrawl.budget import PACE, TOKENS, RefreshBudget, VisitRates
-from gossamer.recrawl.host_backlog import ROOM
+from gossamer.recrawl.host_backlog import MAX_BACKLOG
 from gossamer.recrawl.planner import REFRESHING, RecrawlPlanner
 from gossamer.store.threads import WriterThread
 
@@ -82,7 +82,7 @@ class Requeue(NullObserver):
         self._walk_at = 0.0  # when the next part is
         self._walks = False  # whether it was with the last order
         self._after = _FIRST  # what a crawl that runs once has looked at ...
-        self._room = ROOM  # ... with lines so long ...
+        self._room = MAX_BACKLOG  # ... with lines so long ...
         self._left_out = 0  # ... and how many found no room in them
         self._done = False
         self._next = 0.0  # when the first date comes
@@ -159,10 +159,10 @@ class Requeue(NullObserver):
         early_by = self._early if early else None
         # How many go is decided here; they must not wait behind a million others on top of it.
         lines = self.planner.lines
-        order = RequeueOrder(by, most, self._keep, beside_new, early_by, lines.prices, ROOM, lines.waiting)
+        order = RequeueOrder(by, most, self._keep, beside_new, early_by, lines.prices, MAX_BACKLOG, lines.waiting)
         if not self._keep:
-            order = order._replace(dear=(), room=self._room, after=self._after)
-        self._store.batch.again = order
+            order = order._replace(priced_hosts=(), max_backlog=self._room, after=self._after)
+        self._store.batch.requeue = order
         self._store.nudge()
 
     def _replan(self, now: Instant) -> None:
@@ -177,8 +177,8 @@ class Requeue(NullObserver):
         if now < self._walk_at:
             self.next_check_at = min(self.next_check_at, self._walk_at)
             return
-        order = self._store.batch.again if self._ordered else None
-        self._store.batch.again = (order or RequeueOrder(now, 0))._replace(walk=self._walk)
+        order = self._store.batch.requeue if self._ordered else None
+        self._store.batch.requeue = (order or RequeueOrder(now, 0))._replace(replan_after=self._walk)
         self._ordered = self._walks = True
         self._looked = (now, now) if order is None else self._looked
         self._store.nudge()
@@ -218,11 +218,11 @@ class Requeue(NullObserver):
             self._counters.run["reported"] += committed.reported
             self._next, self._done, self.next_check_at = 0.0, False, 0.0
             self._left_out += 1  # such a date may lie before what has been looked at: there is another round
-        if committed.next_again is None:
+        if committed.next_due is None:
             return
         self._ordered = False
         queued = 0
-        for state, n in committed.again:
+        for state, n in committed.requeued:
             queued += n
             self._counters.move(state, _QUEUED, n)
             if state is UrlState.STORED:
@@ -231,14 +231,14 @@ class Requeue(NullObserver):
         self._waiting += queued
         self._credit -= queued
         self._allowance.spend(queued)
-        self._next = committed.next_again
+        self._next = committed.next_due
         if self._walks:
-            self._walks, self._walk, self._walk_at = False, committed.walked_to, self._looked[1] + _SOON
+            self._walks, self._walk, self._walk_at = False, committed.replanned_to, self._looked[1] + _SOON
         lines = self.planner.lines
-        lines.queued(committed.again_at)
+        lines.queued(committed.requeued_by_host)
         by, at = self._looked
         lines.looked(self._looked_up_to(committed, by), at)
-        self.planner.put_off(committed.put_off)
+        self.planner.put_off(committed.postponed)
         if not self._keep:
             self._next_round(committed)
         self.next_check_at = 0.0
@@ -247,13 +247,13 @@ class Requeue(NullObserver):
         """Of which dates all were queued, put off or found no room."""
         if self._keep:
             return min(self._next, by)
-        return by if committed.again_to is None else committed.again_to.date
+        return by if committed.requeued_to is None else committed.requeued_to.date
 
     def _next_round(self, committed: Committed) -> None:
         """A crawl that runs once goes through all that is due, and again through what found no room."""
-        self._left_out += committed.left_out
-        if committed.again_to is not None:
-            self._after = committed.again_to
+        self._left_out += committed.skipped
+        if committed.requeued_to is not None:
+            self._after = committed.requeued_to
         elif self._left_out:
             self._after, self._left_out, self._room = _FIRST, 0, self._room * _MORE_ROOM
         else:
@@ -269,7 +269,7 @@ class Requeue(NullObserver):
         self, visit: Visit, settlement: Settlement, document: ProcessedDocument | None, requested: bool
     ) -> None:
         """A visit to a new URL, or to one that was requeued, has been settled."""
-        before, date = visit.task.before, settlement.available_at
+        before, date = visit.task.previous, settlement.available_at
         if settlement.state is _QUEUED:
             return
         if date is not None and date < self._next:
@@ -301,7 +301,7 @@ class Requeue(NullObserver):
     def before_commit(self, batch: Batch, now: Instant) -> None:
         """Remember what was learnt and what may be spent, with a batch that is about to be committed."""
         self.planner.before_commit(batch, now, self._counters.total["state:queued"] - self._waiting)
-        if (batch.again is not None or batch.settlements) and (text := self._allowance.to_text()) is not None:
+        if (batch.requeue is not None or batch.settlements) and (text := self._allowance.to_text()) is not None:
             batch.facts[TOKENS] = text
         if batch.settlements:
             self.pace.fold(now)

@@ -221,7 +221,7 @@ def _outline(settlement: Settlement, read: ProcessedDocument) -> TemplateSketch 
         return None
     title = settlement.title or ""
     named = title.translate(_NO_DIGITS)
-    return TemplateSketch(hash((named, settlement.size >> 4, len(read.links.prints))), named != title)
+    return TemplateSketch(hash((named, settlement.size >> 4, len(read.links.fingerprints))), named != title)
 
 
 def _leads_away(shape: Shape, host: HostKey, read: ProcessedDocument) -> bool:
@@ -259,13 +259,13 @@ class OutcomeFeedback(NullObserver):
         if self.trap_accounts is not None:
             self.trap_accounts.host_loaded(record)
         if self._soft_404 is not None:
-            self._soft_404.recall(record.host_id, record.soft_missing)
+            self._soft_404.recall(record.host_id, record.soft_404)
 
     def settled(
         self, visit: Visit, settlement: Settlement, document: ProcessedDocument | None, requested: bool
     ) -> None:
         """Learn from a URL that was requested. A page that we have teaches nothing: it cannot be new."""
-        before = visit.task.before
+        before = visit.task.previous
         if not requested or (before is not None and before.has_document):
             return
         if self.trap_accounts is not None:
@@ -291,4 +291,4 @@ class OutcomeFeedback(NullObserver):
         if self._news:
             batch.parameters, self._news = self._news, []
         if self._soft_404 is not None:
-            batch.soft_missing = self._soft_404.take_changes()
+            batch.soft_404s = self._soft_404.take_changes()

@@ -13,7 +13,7 @@ from ada_url import join_url, normalize_url
 
 from gossamer.filter.authority import MAX_HOST, MAX_LABEL, Authority, fold_escapes, read_authority
 from gossamer.filter.query_rules import CanonicalRules, rewritten
-from gossamer.model.formats import shown
+from gossamer.model.formats import abbreviated
 from gossamer.model.units import HostKey, Origin, Url
 
 _AUTHORITIES_KEPT = 65_536
@@ -146,7 +146,7 @@ def _plausible(authority: str) -> bool:
 
 def refusal(reason: str, text: str) -> Refusal:
     """A refusal that shows the beginning of `text`, without userinfo: what is shown may be logged."""
-    return Refusal(reason, shown(text))
+    return Refusal(reason, abbreviated(text))
 
 
 def parse_canonical(url: Url, host: HostKey) -> Canonical:

@@ -26,15 +26,15 @@ class AddressGate:
 class OtherWorkers(Protocol):
     """Whoever else contacts the same addresses."""
 
-    def take(self, address: str, now: Instant) -> Instant | None:
+    def acquire(self, address: str, now: Instant) -> Instant | None:
         """Ask for an address. None: it is ours until `leave`. Otherwise it is busy or at rest: when to ask again."""
         ...
 
-    def leave(self, address: str, until: Instant) -> None:
+    def release(self, address: str, until: Instant) -> None:
         """Ours no longer; nobody is to contact it before then."""
         ...
 
-    def rest(self, address: str, until: Instant, now: Instant) -> None:
+    def close_until(self, address: str, until: Instant, now: Instant) -> None:
         """Nobody is to contact an address before then."""
         ...
 
@@ -51,14 +51,14 @@ class AddressGates:
         """Contact no address while another worker does, or while it rests from that; tell what we know of rests."""
         self.others = others
         for address, gate in self._gates.items():
-            others.rest(address, gate.not_before, now)
+            others.close_until(address, gate.not_before, now)
 
     def enter(self, address: str, host_id: HostId, now: Instant) -> bool:
         """Go through the gate if it is open. Where another worker is or has just been, it is closed for a while."""
-        gate = self.of(address, now)
+        gate = self.for_address(address, now)
         if not gate.is_open(now):
             return False
-        if self.others is not None and (until := self.others.take(address, now)) is not None:
+        if self.others is not None and (until := self.others.acquire(address, now)) is not None:
             gate.not_before = max(gate.not_before, until)
             return False
         gate.busy_with = host_id
@@ -67,12 +67,12 @@ class AddressGates:
     def leave(self, gate: AddressGate, address: str) -> None:
         gate.busy_with = None
         if self.others is not None:
-            self.others.leave(address, gate.not_before)
+            self.others.release(address, gate.not_before)
 
     def __len__(self) -> int:
         return len(self._gates)
 
-    def of(self, address: str, now: Instant) -> AddressGate:
+    def for_address(self, address: str, now: Instant) -> AddressGate:
         gate = self._gates.get(address)
         if gate is None:
             if len(self._gates) >= self._sweep_at:
@@ -80,7 +80,7 @@ class AddressGates:
             gate = self._gates[address] = AddressGate()
         return gate
 
-    def rest(self, address: str, until: Instant) -> None:
+    def close_until(self, address: str, until: Instant) -> None:
         """Close the gate until then: what a restart knows of the last contact."""
         gate = self._gates.setdefault(address, AddressGate())
         gate.not_before = max(gate.not_before, until)

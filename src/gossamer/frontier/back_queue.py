@@ -96,7 +96,7 @@ class RankedUrls:
 FIRST_LOAD = 4
 LARGEST_LOAD = 64
 LOW_MARK = 2  # ask for more when a class has no more than this left
-MOST_RANKED = 4 * LARGEST_LOAD  # URLs by score in memory: what has been lifted into it may be more than was asked for
+MAX_RANKED = 4 * LARGEST_LOAD  # URLs by score in memory: what has been lifted into it may be more than was asked for
 
 START: tuple[float, int] = (-1e300, 0)
 """The cursor of a queue of which nothing has been read."""
@@ -139,7 +139,7 @@ class HostQueue:
     __slots__ = (
         *("host_id", "host", "domain_id", "suffix_id", "fronts", "ranked", "cursors", "more", "as_of", "begun_at"),
         *("not_before", "last_took", "state", "turn", "address", "unsettled", "loading", "known", "out_id", "grown"),
-        *("settled_since", "rewound", "served", "load_size", "stands_back"),
+        *("settled_since", "rewound", "served", "load_size", "yields_until"),
     )
 
     def __init__(self, host_id: HostId, fronts: int, *, by_score: bool = False, moves: bool = False) -> None:
@@ -155,7 +155,7 @@ class HostQueue:
         self.as_of = [0] * fronts  # per front queue: the last commit that the last load knew of, and ...
         self.begun_at = [START[0]] * fronts  # ... the place from which it read
         self.not_before = Instant(0.0)
-        self.stands_back = Instant(0.0)  # its own URLs let somebody's errand go first until then
+        self.yields_until = Instant(0.0)  # its own URLs let somebody's errand go first until then
         self.last_took = 0.0
         self.state = EMPTY
         self.turn = 0  # grows whenever it enters or leaves the ready structure, so that stale entries are known
@@ -212,7 +212,7 @@ class HostQueue:
         else:
             self.ranked.add(task)
 
-    def put_down(self) -> None:
+    def release(self) -> None:
         """Let go of what is in memory; the task table has it all. Nothing more is loaded unless something is added."""
         self.state = EMPTY
         for tasks in self.fronts:
@@ -226,7 +226,7 @@ class HostQueue:
 
     # --- loading ---------------------------------------------------------------------------------------
 
-    def wanted(self) -> list[int]:
+    def fronts_to_load(self) -> list[int]:
         """The front queues that run low although the table may hold more."""
         more, ranked = self.more, self.ranked
         if ranked is None:
@@ -236,7 +236,7 @@ class HostQueue:
 
     def runs_low(self) -> bool:
         """Whether `wanted` has anything."""
-        return True in self.more and bool(self.wanted())
+        return True in self.more and bool(self.fronts_to_load())
 
     def add(self, front: int, tasks: list[Task], *, exhausted: bool, commit: int) -> bool:
         """Append what was loaded for a front queue, as of a commit. Whether anything was taken."""
@@ -268,7 +268,7 @@ class HostQueue:
             return [task for task in tasks if task.url_id not in held]
         return [task for task in tasks if task.url_id not in held and task.url_id not in self.ranked]
 
-    def loaded(self, commit: int) -> None:
+    def end_load(self, commit: int) -> None:
         """A load, as of a commit, has come to its end: now for what it could not know of."""
         self.loading = False
         grown, self.grown = self.grown, []
@@ -279,7 +279,7 @@ class HostQueue:
                 continue
             self._rewind(growth)
         self.settled_since.clear()
-        if self.ranked is not None and (worst := self.ranked.trim(MOST_RANKED)) is not None:
+        if self.ranked is not None and (worst := self.ranked.trim(MAX_RANKED)) is not None:
             self.cursors[0] = min(self.cursors[0], worst)
             self.cursors[1] = START
             self.more = [True, True]

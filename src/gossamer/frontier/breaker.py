@@ -11,7 +11,7 @@ longer than our patience is given up: its URLs go to the dead letters without an
 
 A host that was not reached at all rests after the first failure already: no other URL would fare better.
 
-A host that has never answered is waited for only while there is something else to do (`is_waited_for_in_vain`): a crawl
+A host that has never answered is waited for only while there is something else to do (`should_stop_waiting`): a crawl
 of a host that does not exist ends after a minute.
 """
 
@@ -49,7 +49,7 @@ class Silence(Enum):
     """Whether a host in trouble has ever answered."""
 
     NONE = ""  # it has
-    SO_FAR = "unanswered"
+    NEVER_ANSWERED = "unanswered"
     GIVEN_UP = "given-up"  # it has not, and nobody waits for it any more
 
 
@@ -93,7 +93,7 @@ def after_failure(
     failures, since = (1, now) if before is None else (before.failures + 1, before.since)
     silence = Silence.NONE
     if unanswered:
-        silence = Silence.SO_FAR if before is None else before.silence
+        silence = Silence.NEVER_ANSWERED if before is None else before.silence
     doublings = failures - (1 if unreached else policy.opens_after)
     rest = 0.0
     if doublings >= 0:
@@ -116,8 +116,8 @@ def is_given_up(policy: BreakerPolicy, trouble: HostFailures | None, now: Instan
     return is_open(policy, trouble) and now - trouble.since >= policy.patience
 
 
-def is_waited_for_in_vain(policy: BreakerPolicy, trouble: HostFailures, now: Instant) -> bool:
+def should_stop_waiting(policy: BreakerPolicy, trouble: HostFailures, now: Instant) -> bool:
     """Whether nobody would wait longer for this host who has nothing else to do."""
-    if trouble.silence is not Silence.SO_FAR or trouble.failures < _LEAST_TRIES:
+    if trouble.silence is not Silence.NEVER_ANSWERED or trouble.failures < _LEAST_TRIES:
         return False
     return now - trouble.since >= policy.last_patience

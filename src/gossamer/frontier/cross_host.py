@@ -33,13 +33,13 @@ class HostLender(Protocol):
         """The visit has contacted the address and is to go to `home` next, if that is known."""
         ...
 
-    def lend(self, host: HostQueue) -> None:
+    def reserve(self, host: HostQueue) -> None:
         """Take a host out of its structure; it counts as out until it is given back."""
         ...
 
-    def give_back(self, host: HostQueue) -> None: ...
+    def end_reservation(self, host: HostQueue) -> None: ...
 
-    def stand_back(self, host: HostQueue, until: Instant) -> None:
+    def yield_until(self, host: HostQueue, until: Instant) -> None:
         """None of the host's own URLs before then."""
         ...
 
@@ -83,7 +83,7 @@ class CrossHostRequests:
             until = max(until, queue.not_before, Instant(now + ASK_AGAIN) if busy else Instant(0.0))
             if queue.host_id not in self._last:
                 if until > now:
-                    self._lender.stand_back(queue, Instant(until + PRECEDENCE))
+                    self._lender.yield_until(queue, Instant(until + PRECEDENCE))
             elif queue.has_next() and now < queue.not_before + PATIENCE:
                 until = Instant(max(until, now) + PRECEDENCE)  # its own URLs go first this time
         if until > now:
@@ -92,7 +92,7 @@ class CrossHostRequests:
         if not self._lender.enter_address(visit, address, now):
             return False
         if queue is not None:
-            self._lender.lend(queue)
+            self._lender.reserve(queue)
         self._out[host] = queue
         return True
 
@@ -105,19 +105,19 @@ class CrossHostRequests:
         if queue is not None:
             queue.not_before = max(queue.not_before, until)
             queue.last_took = contact.took
-            queue.stands_back = Instant(0.0)
+            queue.yields_until = Instant(0.0)
             self._last.add(queue.host_id)
-            self._lender.give_back(queue)
+            self._lender.end_reservation(queue)
         return until
 
-    def met(self, queue: HostQueue, host: HostKey) -> None:
+    def on_host_loaded(self, queue: HostQueue, host: HostKey) -> None:
         """A host has got a back queue, before anything was learnt of it."""
         queue.not_before = max(queue.not_before, self._rests.get(host, Instant(0.0)))
         if host in self._out and self._out[host] is None:
             queue.state = OUT
             self._out[host] = queue
 
-    def visited(self, host_id: HostId) -> None:
+    def on_visit_finished(self, host_id: HostId) -> None:
         """A visit of the host itself has ended."""
         if self._last:
             self._last.discard(host_id)

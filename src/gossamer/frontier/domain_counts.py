@@ -33,10 +33,10 @@ class DomainTable:
     def __getitem__(self, domain_id: int) -> DomainFacts:
         return self._facts[domain_id]
 
-    def load_begins(self) -> None:
+    def begin_load(self) -> None:
         self._loading = True
 
-    def load_ends(self) -> None:
+    def end_load(self) -> None:
         self._loading = False
         self._reports.clear()
         for domain_id in self._left:

@@ -76,7 +76,7 @@ class DueTimers:
     def __len__(self) -> int:
         return len(self._dates)
 
-    def note(self, due: float, host_id: HostId | None, front: int) -> None:
+    def set(self, due: float, host_id: HostId | None, front: int) -> None:
         """The next URL of this queue is due then (infinity: there is none)."""
         queue = (host_id, front)
         if due >= self._dates.get(queue, math.inf):

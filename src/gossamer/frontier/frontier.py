@@ -68,28 +68,28 @@ class Frontier:
         self._router = Router(ordering, self._refill_selector, limits, self.domains)
         self._router.places = self
         self._hosts = self._router.hosts
-        self._later = self._router.later
-        self.rests = self._rests = PolitenessHeap(Seconds(limits.long_rest))  # public for its `lengths`
+        self._due_timers = self._router.due_timers
+        self.politeness_heap = self._politeness_heap = PolitenessHeap(
+            Seconds(limits.long_rest)
+        )  # public for its `lengths`
         self.gates = AddressGates()
-        self.errands = CrossHostRequests(politeness, self._hosts, self)
+        self.cross_host = CrossHostRequests(politeness, self._hosts, self)
         self._out = 0
         self._now = Instant(0.0)  # the latest that we were told
 
     # --- what the store is asked for, and what it tells ------------------------------------------
 
-    def load_order(self, now: Instant) -> LoadRequest:
+    def request_load(self, now: Instant) -> LoadRequest:
         """What to read from the task table next. Answer with `loaded_front` and `loaded_host`, once for each part, then
         `load_ends`; no order is given before that."""
         self._now = now
-        return self._router.load_order(now)
+        return self._router.request_load(now)
 
-    def loaded_front(
-        self, front: int, entries: list[tuple[float, HostId]], next_due: float | None, commit: int
-    ) -> None:
+    def add_front(self, front: int, entries: list[tuple[float, HostId]], next_due: float | None, commit: int) -> None:
         """Take in a window of a class, as of a commit. `next_due`: no more now, the next is due then (inf: never)."""
-        self._router.loaded_front(front, entries, next_due, commit)
+        self._router.add_front(front, entries, next_due, commit)
 
-    def loaded_host(
+    def add_host(
         self,
         host_id: HostId,
         record: HostRecord | None,
@@ -100,44 +100,44 @@ class Frontier:
         """Take in what was read: (class, tasks, next_due as in `loaded_front`) for each class asked for."""
         self._now = now
         if record is not None:
-            self.errands.met(self._hosts[host_id], record.host)
-        self._router.loaded_host(host_id, record, classes, commit)
+            self.cross_host.on_host_loaded(self._hosts[host_id], record.host)
+        self._router.add_host(host_id, record, classes, commit)
 
-    def load_ends(self) -> None:
+    def end_load(self) -> None:
         """Everything of the load order has been delivered."""
-        self._router.load_ends()
+        self._router.end_load()
 
-    def committed(self, report: Report) -> None:
+    def on_commit(self, report: Report) -> None:
         """The store has committed: new URLs or front-queue entries, outcomes, URLs that moved, links to domains, and
         the retirement of hosts. Commits are told in their order."""
         router, hosts, number = self._router, self._hosts, report.number
         for host_id in report.retired:
-            router.retirement_committed(host_id)
+            router.on_retirement_committed(host_id)
         for domain_id, links, from_others in report.linked:
             if router.domains.count_links(number, domain_id, links, from_others) and self._scores is not None:
-                self._scores.domain_rose(domain_id)
+                self._scores.raise_domain(domain_id)
         for host_id, front, place in report.touched:
-            router.grown(number, host_id, front, place)
+            router.on_urls_added(number, host_id, front, place)
         for host_id, url_id, front, place, priority in report.moved:
-            router.moved(number, host_id, url_id, front, place, priority)
+            router.on_url_moved(number, host_id, url_id, front, place, priority)
         for host_id, url_id in report.settled:
             if (host := hosts.get(host_id)) is None:
                 continue
             host.settle(url_id, number)
             if host.state is EMPTY:
                 router.retire_if_drained(host)
-            elif host.state is WAITING and self._makes_room(host):
-                self._rests.leave(host)
-                self._put_down(host)
+            elif host.state is WAITING and self._should_yield(host):
+                self._politeness_heap.leave(host)
+                self._release(host)
 
-    def look_again(self) -> None:
+    def rewind(self) -> None:
         """Read the front queues from their start: for when the table holds URLs that we do not know of."""
         for queue in self._router.front_queues:
             queue.rewind()
 
     def rest_address(self, address: str, until: Instant) -> None:
         """What a restart knows: this address was contacted, and rests until then."""
-        self.gates.rest(address, until)
+        self.gates.close_until(address, until)
 
     def take_retired(self) -> list[Retired]:
         """Hosts that gave up their back queue since the last call. The store must be told, then `committed`."""
@@ -147,7 +147,7 @@ class Frontier:
         """A page is asked for: it counts for the host's domain and its suffix. -1: it did not get to the host."""
         self.domains.count_visit(visit.domain_id, self._hosts[visit.host_id].suffix_id, n)
         if n < 0 and self._scores is not None:
-            self._scores.domain_rose(visit.domain_id)
+            self._scores.raise_domain(visit.domain_id)
 
     # --- where a host belongs --------------------------------------------------------------------
 
@@ -157,26 +157,26 @@ class Frontier:
             host.state = EMPTY
             self._router.feed(host)
             return
-        until = host.not_before if host.not_before > host.stands_back else host.stands_back
-        if self._makes_room(host):
-            self._put_down(host)
+        until = host.not_before if host.not_before > host.yields_until else host.yields_until
+        if self._should_yield(host):
+            self._release(host)
         elif until <= self._now:
             self._ready.push(host)
         else:
-            self._rests.push(host, until, self._now)
+            self._politeness_heap.push(host, until, self._now)
 
-    def grew(self, host: HostQueue, front: int) -> None:
+    def on_urls_added(self, host: HostQueue, front: int) -> None:
         """A ready host has got URLs in a front queue that had none; by score: better ones, perhaps."""
         if self._scores is not None:
-            self._scores.rose(host)
+            self._scores.raise_host(host)
         else:
             self._classes.push_front(host, front)
 
-    def changed(self, host: HostQueue) -> None:
+    def on_reordered(self, host: HostQueue) -> None:
         """Something that the host has in memory stands elsewhere now, or something in the table before it."""
         if host.state is READY:
             if self._scores is not None and host.has_next():
-                self._scores.rose(host)
+                self._scores.raise_host(host)
             else:
                 self._ready.leave(host)
                 self.place(host)
@@ -185,38 +185,38 @@ class Frontier:
 
     def make_room(self) -> bool:
         """Let a host that rests long give its back queue up. False if there is none."""
-        resting = self._rests.long_resting(self._now)
+        resting = self._politeness_heap.long_resting(self._now)
         if resting is None:
             return False
-        self._rests.leave(resting)
-        self._put_down(resting)
+        self._politeness_heap.leave(resting)
+        self._release(resting)
         return True
 
-    def _put_down(self, host: HostQueue) -> None:
+    def _release(self, host: HostQueue) -> None:
         """The host gives its back queue up, at the latest when all its outcomes are on record."""
-        host.put_down()
-        self._free_line(host)
+        host.release()
+        self._unblock_address(host)
         self._router.retire_if_drained(host)
 
-    def _makes_room(self, host: HostQueue) -> bool:
+    def _should_yield(self, host: HostQueue) -> bool:
         """Whether the host should give up its back queue although it has URLs left, because others wait for one."""
         had_its_share = host.served >= self._quantum or host.not_before - self._now >= self._long_rest
-        return had_its_share and self._router.is_crowded
+        return had_its_share and self._router.is_full
 
-    def _free_line(self, host: HostQueue) -> None:
+    def _unblock_address(self, host: HostQueue) -> None:
         """The host will not go soon; it may have been the one that the others on its address wait behind."""
         if host.address is not None:
-            gate = self.gates.of(host.address, self._now)
+            gate = self.gates.for_address(host.address, self._now)
             if gate.busy_with is None:
                 self._release_parked(gate)
 
     # --- turns ------------------------------------------------------------------------------------
 
-    def _closed(self, host: HostQueue) -> bool:
+    def _park_if_closed(self, host: HostQueue) -> bool:
         """Park the host if its address is busy or resting."""
         if host.address is None:
             return False
-        gate = self.gates.of(host.address, self._now)
+        gate = self.gates.for_address(host.address, self._now)
         if gate.is_open(self._now):
             return False
         self._park(host, gate)
@@ -224,7 +224,7 @@ class Frontier:
 
     def _park(self, host: HostQueue, gate: AddressGate) -> None:
         if gate.busy_with is None:
-            self._rests.push(host, gate.not_before, self._now)
+            self._politeness_heap.push(host, gate.not_before, self._now)
         else:
             host.turn += 1
             host.state = PARKED
@@ -233,18 +233,18 @@ class Frontier:
     def next_turn(self, now: Instant) -> Visit | WaitUntil | Idle:
         """The next visit, or how long there is none. A visit must come back through `finish`."""
         self._now = now
-        if self._rests.first <= now:
-            while (rested := self._rests.pop_due(now)) is not None:
+        if self._politeness_heap.first <= now:
+            while (rested := self._politeness_heap.pop_due(now)) is not None:
                 self.place(rested)
-        if self._later.first <= now:
+        if self._due_timers.first <= now:
             self._router.wake(now)
-        while (popped := self._ready.pop(self._closed)) is not None:
+        while (popped := self._ready.pop(self._park_if_closed)) is not None:
             host, front = popped
             if host.address is None or self.gates.enter(host.address, host.host_id, now):
                 break
-            self._park(host, self.gates.of(host.address, now))  # another worker was there before us
+            self._park(host, self.gates.for_address(host.address, now))  # another worker was there before us
         else:
-            nearest = min(self._rests.next, self._later.next)
+            nearest = min(self._politeness_heap.next, self._due_timers.next)
             return Idle() if nearest == math.inf else WaitUntil(Instant(nearest))
         task = host.take(front)
         host.state = OUT
@@ -255,7 +255,7 @@ class Frontier:
             if host.more[front] and len(host.fronts[front]) <= LOW_MARK:
                 self._router.feed(host)
         else:
-            priority = self._scores.shown(host, task.priority)
+            priority = self._scores.total_score(host, task.priority)
             self._router.feed(host)
         return Visit(host.host_id, host.host, host.domain_id, task, host.address, host.last_took, priority)
 
@@ -272,13 +272,13 @@ class Frontier:
         host.put_back(visit.task)
         host.served -= 1
         self._out -= 1
-        self._park(host, self.gates.of(address, now))
+        self._park(host, self.gates.for_address(address, now))
         return False
 
     def _leave_gate(self, host: HostQueue, contact: Contact | None, now: Instant) -> None:
         if host.address is None:
             return
-        gate = self.gates.of(host.address, now)
+        gate = self.gates.for_address(host.address, now)
         if gate.busy_with != host.host_id:
             return
         if contact is not None:
@@ -293,7 +293,7 @@ class Frontier:
             host = self._hosts.get(gate.parked.popleft())
             if host is None or host.state is not PARKED:
                 continue
-            self._rests.push(host, max(gate.not_before, host.not_before), self._now)
+            self._politeness_heap.push(host, max(gate.not_before, host.not_before), self._now)
             if host.not_before <= gate.not_before:
                 return  # it goes first; otherwise it rests longer than the address, and must not hold up the line
 
@@ -311,7 +311,7 @@ class Frontier:
             host.last_took = contact.took
         if host.address is not None:
             self._leave_gate(host, contact, now)
-        self.errands.visited(host.host_id)
+        self.cross_host.on_visit_finished(host.host_id)
         if again:
             host.put_back(visit.task)
             host.served -= 1
@@ -330,11 +330,11 @@ class Frontier:
         if host.state is READY:
             self._ready.leave(host)
         elif host.state is WAITING:
-            self._rests.leave(host)
+            self._politeness_heap.leave(host)
         else:
             return
-        self._rests.push(host, until, self._now)
-        self._free_line(host)
+        self._politeness_heap.push(host, until, self._now)
+        self._unblock_address(host)
 
     # --- errands: see `frontier.cross_host` -----------------------------------------------------------
 
@@ -343,40 +343,40 @@ class Frontier:
         self._leave_gate(host, contact, now)
         host.address = home
 
-    def lend(self, host: HostQueue) -> None:
+    def reserve(self, host: HostQueue) -> None:
         if host.state is READY:
             self._ready.leave(host)
         elif host.state is WAITING:
-            self._rests.leave(host)
+            self._politeness_heap.leave(host)
         elif host.state is PARKED and host.address is not None:
-            self.gates.of(host.address, self._now).parked.remove(host.host_id)
+            self.gates.for_address(host.address, self._now).parked.remove(host.host_id)
         host.state = OUT
-        self._free_line(host)
+        self._unblock_address(host)
 
-    def give_back(self, host: HostQueue) -> None:
+    def end_reservation(self, host: HostQueue) -> None:
         host.state = EMPTY
         self.place(host)
 
-    def stand_back(self, host: HostQueue, until: Instant) -> None:
-        host.stands_back = until
+    def yield_until(self, host: HostQueue, until: Instant) -> None:
+        host.yields_until = until
         if host.state is WAITING:
-            self._rests.leave(host)
-            self._rests.push(host, until, self._now)
-            self._free_line(host)
+            self._politeness_heap.leave(host)
+            self._politeness_heap.push(host, until, self._now)
+            self._unblock_address(host)
 
     def is_retiring(self, host_id: HostId) -> bool:
         return self._router.is_retiring(host_id)
 
     # --- what is seen from outside -------------------------------------------------------------------
 
-    def under(self, load: Load) -> None:
-        self.selector.under(load)
-        self._refill_selector.under(load)
+    def set_load(self, load: Load) -> None:
+        self.selector.set_load(load)
+        self._refill_selector.set_load(load)
 
     @property
     def resting(self) -> int:
         """Hosts whose earliest contact lies ahead."""
-        return len(self._rests)
+        return len(self._politeness_heap)
 
     @property
     def is_quiet(self) -> bool:
@@ -393,13 +393,13 @@ class Frontier:
         return FrontierStatistics(
             hosts=len(self._hosts),
             ready=len(self._ready),
-            waiting=len(self._rests),
+            waiting=len(self._politeness_heap),
             parked=parked,
             out=self._out,
             urls=sum(by_front),
             urls_by_front=tuple(by_front),
             drawn=tuple(self.selector.drawn),
             load=self.selector.load,
-            next_contact=date_or_none(self._rests.next),
-            next_due=date_or_none(self._later.next),
+            next_contact=date_or_none(self._politeness_heap.next),
+            next_due=date_or_none(self._due_timers.next),
         )

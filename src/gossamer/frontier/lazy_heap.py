@@ -37,7 +37,7 @@ class LazyHeap:
         """Entries, stale ones among them."""
         return len(self._heap)
 
-    def rose(self, who: int, key: Key) -> None:
+    def raise_to(self, who: int, key: Key) -> None:
         """The bidder may have as much as `key` to offer."""
         promised = self._promised.get(who)
         if promised is None or key < promised:
@@ -97,7 +97,7 @@ class PromiseHeap:
         self._heap: list[tuple[int, int]] = []
         self._promised: dict[int, int] = {}
 
-    def rose(self, who: int, place: int) -> None:
+    def raise_to(self, who: int, place: int) -> None:
         """The bidder may have as much as `place` to offer."""
         promised = self._promised.get(who)
         if promised is None or place < promised:

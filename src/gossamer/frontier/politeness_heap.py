@@ -134,7 +134,7 @@ class PolitenessHeap:
             self._stale -= 1
         return math.inf
 
-    def lengths(self, now: Instant, bounds: Sequence[float]) -> list[int]:
+    def histogram(self, now: Instant, bounds: Sequence[float]) -> list[int]:
         """How many hosts rest for at most so many seconds more, by `bounds`, which rise, and how many for longer: one
         figure more than there are bounds. Reads every entry, so it is for those who watch, not for every turn."""
         entries = chain(self._open, *self._pages.values())

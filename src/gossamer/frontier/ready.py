@@ -107,10 +107,10 @@ class ReadyScores:
         self._has_domains = kind.domain_term is not Ordering.domain_term
         self._has_suffixes = kind.suffix_term is not Ordering.suffix_term
         self._hosts: dict[int, HostQueue] = {}
-        self._domain_lines: dict[int, LazyHeap] = {}  # of hosts, by domain
-        self._suffix_lines: dict[int, LazyHeap] = {}  # of domains, by suffix
+        self._domain_heaps: dict[int, LazyHeap] = {}  # of hosts, by domain
+        self._suffix_heaps: dict[int, LazyHeap] = {}  # of domains, by suffix
         self._suffix_of: dict[int, int] = {}  # domain -> suffix
-        self._line = LazyHeap(self._suffix_offer)
+        self._heap = LazyHeap(self._suffix_offer)
         self._stay_at = 0
 
     def __len__(self) -> int:
@@ -121,36 +121,36 @@ class ReadyScores:
         host.turn += 1
         host.state = READY
         self._hosts[host.host_id] = host
-        self.rose(host)
+        self.raise_host(host)
 
-    def rose(self, host: HostQueue) -> None:
+    def raise_host(self, host: HostQueue) -> None:
         """A ready host may have something better than it had."""
         key = self._host_offer(host.host_id)
         if key is None:
             return
         domain = host.domain_id if self._has_domains else 0
-        line = self._domain_lines.get(domain)
+        line = self._domain_heaps.get(domain)
         if line is None:
-            line = self._domain_lines[domain] = LazyHeap(self._host_offer)
+            line = self._domain_heaps[domain] = LazyHeap(self._host_offer)
             self._suffix_of[domain] = host.suffix_id if self._has_suffixes else 0
-        line.rose(host.host_id, key)
-        self._domain_rose(domain, key)
+        line.raise_to(host.host_id, key)
+        self._raise_domain(domain, key)
 
-    def domain_rose(self, domain_id: int) -> None:
+    def raise_domain(self, domain_id: int) -> None:
         """More was learnt of a domain: all its URLs may stand higher."""
-        line = self._domain_lines.get(domain_id) if self._has_domains else None
+        line = self._domain_heaps.get(domain_id) if self._has_domains else None
         found = None if line is None else line.first()
         if found is not None:
-            self._domain_rose(domain_id, found[0])
+            self._raise_domain(domain_id, found[0])
 
-    def _domain_rose(self, domain: int, key: Key) -> None:
+    def _raise_domain(self, domain: int, key: Key) -> None:
         suffix = self._suffix_of[domain]
-        line = self._suffix_lines.get(suffix)
+        line = self._suffix_heaps.get(suffix)
         if line is None:
-            line = self._suffix_lines[suffix] = LazyHeap(self._domain_offer)
+            line = self._suffix_heaps[suffix] = LazyHeap(self._domain_offer)
         key = self._with_domain(domain, key)
-        line.rose(domain, key)
-        self._line.rose(suffix, self._with_suffix(suffix, key))
+        line.raise_to(domain, key)
+        self._heap.raise_to(suffix, self._with_suffix(suffix, key))
 
     def leave(self, host: HostQueue) -> None:
         """Take a ready host out; its entries are stale from now on."""
@@ -177,17 +177,17 @@ class ReadyScores:
             host = self._hosts.get(self._stay_at)
             if host is not None:
                 return host
-        found = self._line.first()
+        found = self._heap.first()
         if found is None:
             return None
         suffix = found[1]
-        domain = self._suffix_lines[suffix].first()
+        domain = self._suffix_heaps[suffix].first()
         assert domain is not None  # it was offered just now
-        of_domain = self._domain_lines[domain[1]].first()
+        of_domain = self._domain_heaps[domain[1]].first()
         assert of_domain is not None
         return self._hosts[of_domain[1]]
 
-    def shown(self, host: HostQueue, priority: float) -> float:
+    def total_score(self, host: HostQueue, priority: float) -> float:
         """The total of a URL of this host, as it is shown."""
         ordering = self._ordering
         terms = ordering.domain_term(self._domains[host.domain_id]) if self._has_domains else 0
@@ -204,14 +204,14 @@ class ReadyScores:
         return host.ranked.head()
 
     def _domain_offer(self, domain: int) -> Key | None:
-        line = self._domain_lines.get(domain)
+        line = self._domain_heaps.get(domain)
         if line is None:
             return None
         found = line.first()
         if found is not None:
             return self._with_domain(domain, found[0])
         # Nobody of it is ready. So a crawl over a million domains has no line for each.
-        del self._domain_lines[domain], self._suffix_of[domain]
+        del self._domain_heaps[domain], self._suffix_of[domain]
         return None
 
     def _with_domain(self, domain: int, key: Key) -> Key:
@@ -220,7 +220,7 @@ class ReadyScores:
         return key[0] - self._ordering.domain_term(self._domains[domain]), key[1]
 
     def _suffix_offer(self, suffix: int) -> Key | None:
-        found = self._suffix_lines[suffix].first()
+        found = self._suffix_heaps[suffix].first()
         return None if found is None else self._with_suffix(suffix, found[0])
 
     def _with_suffix(self, suffix: int, key: Key) -> Key:

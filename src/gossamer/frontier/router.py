@@ -1,7 +1,7 @@
 """The router: which hosts have a back queue (document 004's table T), and what of the task table is in memory.
 
 The task table holds everything; the router decides what is read from it and when a host gives its back queue up. It
-knows nothing of turns: the frontier tells it how to place a host (`Places`).
+knows nothing of turns: the frontier tells it how to place a host (`HostPlacer`).
 """
 
 import math
@@ -14,25 +14,25 @@ from gossamer.frontier.domain_counts import DomainTable
 from gossamer.frontier.front_queue import WINDOW, DueTimers, FrontQueue
 from gossamer.frontier.orderings.ordering import Ordering
 from gossamer.frontier.selector import Selector
-from gossamer.model.loads import FrontWanted, HostWanted, LoadRequest
+from gossamer.model.loads import FrontRequest, HostRequest, LoadRequest
 from gossamer.model.task import HostRecord, Task
 from gossamer.model.units import HostId, Instant
 
 HOSTS_PER_LOAD = 256
 
 
-class Places(Protocol):
+class HostPlacer(Protocol):
     """What the frontier does for the router."""
 
     def place(self, host: HostQueue) -> None:
         """Put a host that is in no structure where it belongs."""
         ...
 
-    def grew(self, host: HostQueue, front: int) -> None:
+    def on_urls_added(self, host: HostQueue, front: int) -> None:
         """A host has got URLs in a front queue that had none, or better ones than it had."""
         ...
 
-    def changed(self, host: HostQueue) -> None:
+    def on_reordered(self, host: HostQueue) -> None:
         """Something that a host has in memory stands elsewhere now."""
         ...
 
@@ -56,46 +56,44 @@ class Router:
         self._retired: list[Retired] = []
         self.front_queues = [FrontQueue() for _ in range(self._fronts)]
         self.hosts: dict[HostId, HostQueue] = {}
-        self.later = DueTimers()
+        self.due_timers = DueTimers()
         self.domains = domains
-        self.places: Places
+        self.places: HostPlacer
 
     # --- what the store is asked for -------------------------------------------------------
 
-    def load_order(self, now: Instant) -> LoadRequest:
+    def request_load(self, now: Instant) -> LoadRequest:
         """What to read from the task table next."""
         self._refill()
         fronts = []
         for number, queue in enumerate(self.front_queues):
             if queue.more and not queue.window and not queue.reading:
                 queue.reading = True
-                fronts.append(FrontWanted(number, queue.cursor, WINDOW, now))
-        hosts: list[HostWanted] = []
+                fronts.append(FrontRequest(number, queue.cursor, WINDOW, now))
+        hosts: list[HostRequest] = []
         heard = []
         for host_id, host in self._hungry.items():
             if len(hosts) == HOSTS_PER_LOAD:
                 break
             heard.append(host_id)
-            wanted = host.wanted()
+            wanted = host.fronts_to_load()
             if wanted or not host.known:
                 host.loading = True
                 classes = [(f, host.cursors[f], host.load_size) for f in wanted]
-                hosts.append(HostWanted(host_id, not host.known, tuple(classes), now))
+                hosts.append(HostRequest(host_id, not host.known, tuple(classes), now))
         for host_id in heard:
             del self._hungry[host_id]
         order = LoadRequest(tuple(fronts), tuple(hosts))
         if order:
-            self.domains.load_begins()
+            self.domains.begin_load()
         return order
 
-    def loaded_front(
-        self, front: int, entries: list[tuple[float, HostId]], next_due: float | None, commit: int
-    ) -> None:
+    def add_front(self, front: int, entries: list[tuple[float, HostId]], next_due: float | None, commit: int) -> None:
         self.front_queues[front].add(entries, exhausted=next_due is not None, commit=commit)
         if next_due is not None:
-            self.later.note(next_due, None, front)
+            self.due_timers.set(next_due, None, front)
 
-    def loaded_host(
+    def add_host(
         self,
         host_id: HostId,
         record: HostRecord | None,
@@ -110,24 +108,24 @@ class Router:
             had_none = self._by_score or not host.fronts[front]
             taken = host.add(front, tasks, exhausted=next_due is not None, commit=commit)
             if next_due is not None:
-                self.later.note(next_due, host_id, front)
+                self.due_timers.set(next_due, host_id, front)
             if taken and had_none and host.state is READY:
-                self.places.grew(host, front)
-        host.loaded(commit)
+                self.places.on_urls_added(host, front)
+        host.end_load(commit)
         if host.state is EMPTY:
             self.places.place(host)
         elif self._by_score and host.state is READY and not host.has_next():
-            self.places.changed(host)
+            self.places.on_reordered(host)
         if host_id in self.hosts:
             self.feed(host)
 
-    def load_ends(self) -> None:
+    def end_load(self) -> None:
         """Everything of a load order has been delivered."""
-        self.domains.load_ends()
+        self.domains.end_load()
 
     # --- what commits bring ----------------------------------------------------------------
 
-    def grown(self, commit: int, host_id: HostId, front: int, place: float) -> None:
+    def on_urls_added(self, commit: int, host_id: HostId, front: int, place: float) -> None:
         """URLs or front-queue entries were added for a host, none before `place`."""
         if self._by_score and front == 0:
             place = math.nextafter(place, -math.inf)  # ties are broken by age, and what is added may be older
@@ -136,9 +134,11 @@ class Router:
             self.front_queues[front].grow(commit, place)
         else:
             host.grow(Growth(commit, front, place))
-            self._fed_or_placed(host)
+            self._feed_or_replace(host)
 
-    def moved(self, commit: int, host_id: HostId, url_id: int, front: int, place: float, priority: float) -> None:
+    def on_url_moved(
+        self, commit: int, host_id: HostId, url_id: int, front: int, place: float, priority: float
+    ) -> None:
         """A waiting URL stands elsewhere now."""
         if self._by_score and front == 0:
             place = math.nextafter(place, -math.inf)
@@ -147,16 +147,16 @@ class Router:
             self.front_queues[front].grow(commit, place)
         else:
             if host.move(Growth(commit, front, place, url_id, priority)):
-                self.places.changed(host)
-            self._fed_or_placed(host)
+                self.places.on_reordered(host)
+            self._feed_or_replace(host)
 
-    def _fed_or_placed(self, host: HostQueue) -> None:
+    def _feed_or_replace(self, host: HostQueue) -> None:
         """Load what is needed. By score, what has grown may stand before what the host was ready with."""
         if self._by_score and host.state is READY and not host.has_next():
-            self.places.changed(host)
+            self.places.on_reordered(host)
         self.feed(host)
 
-    def retirement_committed(self, host_id: HostId) -> None:
+    def on_retirement_committed(self, host_id: HostId) -> None:
         domain_id = self._retiring.pop(host_id, None)
         if domain_id is not None:
             self.domains.leave(domain_id)
@@ -210,12 +210,12 @@ class Router:
         if host.is_drained and self.hosts.get(host.host_id) is host:
             del self.hosts[host.host_id]
             self._hungry.pop(host.host_id, None)
-            self.later.forget(host.host_id, self._fronts)
+            self.due_timers.forget(host.host_id, self._fronts)
             self._retiring[host.host_id] = host.domain_id
             self._retired.append(Retired(host.host_id, host.domain_id, host.not_before))
 
     @property
-    def is_crowded(self) -> bool:
+    def is_full(self) -> bool:
         """Others wait for a back queue, and there is none."""
         if len(self.hosts) < self._limits.max_hosts:
             return False
@@ -225,7 +225,7 @@ class Router:
 
     def wake(self, now: Instant) -> None:
         """Look again at queues whose later URLs have come of age."""
-        while (due := self.later.pop_due(now)) is not None:
+        while (due := self.due_timers.pop_due(now)) is not None:
             host_id, front = due
             if host_id is None:
                 self.front_queues[front].more = True

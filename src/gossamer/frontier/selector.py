@@ -30,7 +30,7 @@ class SelectorRatios:
             if not 0 < share < float("inf"):
                 raise ValueError(f"a share must be a positive number, not {share}")
 
-    def of(self, load: Load) -> tuple[float, ...]:
+    def for_load(self, load: Load) -> tuple[float, ...]:
         shares = self.normal if load is Load.NORMAL else self.high
         return tuple(float(share) for share in shares)  # adding a whole number to one that is not is slower
 
@@ -40,15 +40,15 @@ class Selector:
 
     def __init__(self, ratios: SelectorRatios) -> None:
         self._ratios = ratios
-        self._weights = ratios.of(Load.NORMAL)
+        self._weights = ratios.for_load(Load.NORMAL)
         self._credit = [0.0] * len(self._weights)
         self.load = Load.NORMAL
         self.drawn = [0] * len(self._weights)  # the observed shares
 
-    def under(self, load: Load) -> None:
+    def set_load(self, load: Load) -> None:
         """Switch to the ratios of `load`. Credit already earned is kept, so no class is set back."""
         self.load = load
-        self._weights = self._ratios.of(load)
+        self._weights = self._ratios.for_load(load)
 
     def draw(self, waiting: Sequence[int]) -> int:
         """The class to serve next, among `waiting` (not empty). Every call counts as a turn taken."""

@@ -11,6 +11,7 @@ from gossamer.config.load import Config, make_config, read_toml, underscored
 from gossamer.config.policies import canonicaliser_for, check_config
 from gossamer.crawl.events import PageQueue
 from gossamer.crawl.hooks import Hook, Page
+from gossamer.crawl.run.opener import resolve_urls
 from gossamer.crawl.run.session import Session, session
 from gossamer.errors import GossamerError
 from gossamer.observe.display import NoDisplay
@@ -123,4 +124,4 @@ def _configured(config: str | Path | Mapping[str, object] | None, options: Mappi
     else:
         file = read_toml(Path(config))
     plain = {key: str(value) if isinstance(value, Path) else value for key, value in options.items()}
-    return make_config(file, underscored(plain))
+    return make_config(resolve_urls(file), resolve_urls(underscored(plain)))

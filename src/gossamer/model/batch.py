@@ -22,7 +22,7 @@ class HostClock(NamedTuple):
     address: str | None
     rest_reason: str | None = None  # what decided `next_contact`, in words
     resolved: str | None = None  # where it was found (`fetch.dns.cache`)
-    trouble: str | None = None  # how it fails (`frontier.breaker`); empty: it does not
+    failures: str | None = None  # how it fails (`frontier.breaker`); empty: it does not
 
 
 class RobotsRecord(NamedTuple):
@@ -67,7 +67,7 @@ class HintRecord(NamedTuple):
     modified: Instant | None
     changefreq: str | None
     priority: float | None
-    believed: bool | None = False  # its host's reports of changes are: then a page that it says has changed is due.
+    trusted: bool | None = False  # its host's reports of changes are: then a page that it says has changed is due.
     # None: the host's row has to be asked
 
 
@@ -105,11 +105,11 @@ class BulkChange:
     is committed."""
 
     url_ids: tuple[int, ...]
-    state: UrlState
-    to: UrlState
+    from_state: UrlState
+    to_state: UrlState
     reasons: tuple[str, ...] = ()  # none: whatever it is
-    because: str | None = None
-    done: int = 0  # URLs that were moved
+    to_reason: str | None = None
+    changed: int = 0  # URLs that were moved
 
 
 CANDIDATE_BYTES, LINK_BYTES = 350, 52
@@ -127,20 +127,22 @@ class Batch:
     hosts: dict[HostId, HostClock] = field(default_factory=dict)
     robots: list[RobotsRecord] = field(default_factory=list)
     retired: list[RetiredHost] = field(default_factory=list)
-    accesses: Counter[int] = field(default_factory=Counter)  # page requests by domain id
+    page_requests: Counter[int] = field(default_factory=Counter)  # page requests by domain id
     counters: Counter[str] = field(default_factory=Counter)
     budgets: dict[HostId, str] = field(default_factory=dict)  # what shapes have cost, as it is stored
     domain_budgets: dict[int, str] = field(default_factory=dict)
-    soft_missing: dict[int, str] = field(
+    soft_404s: dict[int, str] = field(
         default_factory=dict
     )  # by host id: what stands for missing pages (`dedup.soft404`)
     parameters: list[LearntParameter] = field(default_factory=list)
     hints: list[HintRecord] = field(default_factory=list)
     sitemap_names: list[SitemapName] = field(default_factory=list)
     sitemaps: list[SitemapRecord] = field(default_factory=list)
-    changing: dict[HostId, str] = field(default_factory=dict)  # how the pages of hosts change (`recrawl.planner`)
-    again: RequeueOrder | None = None
-    orders: list[BulkChange] = field(default_factory=list)
+    change_histories: dict[HostId, str] = field(
+        default_factory=dict
+    )  # how the pages of hosts change (`recrawl.planner`)
+    requeue: RequeueOrder | None = None
+    bulk_changes: list[BulkChange] = field(default_factory=list)
     facts: dict[str, str] = field(default_factory=dict)  # about the crawl itself, by name
     delivered: dict[int, int] = field(default_factory=dict)  # by part: up to which number it has what we found for it
     weight: int = 0  # bytes of the captures and of what they link to, roughly
@@ -157,8 +159,8 @@ class Batch:
             or self.seeds
             or self.hints
             or self.sitemap_names
-            or self.again
-            or self.orders
+            or self.requeue
+            or self.bulk_changes
             or self.facts
             or self.delivered
         )
@@ -168,13 +170,13 @@ class Batch:
         if settlement.capture is not None:
             self.weight += len(settlement.capture.response.wire_body)
 
-    def found(self, candidates: list[Candidate], links: PageLinks | None) -> None:
+    def add_links(self, candidates: list[Candidate], links: PageLinks | None) -> None:
         """What a document links to: what is new, and all of it."""
         self.candidates += candidates
         self.weight += CANDIDATE_BYTES * len(candidates)
         if links is not None:
             self.links.append(links)
-            self.weight += LINK_BYTES * len(links.prints)
+            self.weight += LINK_BYTES * len(links.fingerprints)
 
 
 class Touched(NamedTuple):
@@ -216,15 +218,15 @@ class Committed(NamedTuple):
     new_hosts: int
     written_bytes: int
     seconds: float
-    again: Sequence[tuple[UrlState, int]] = ()  # URLs that were queued again, by the state in which they were ...
-    next_again: float | None = None  # ... and when the next one is due, if that was asked; infinity: never
-    again_at: Mapping[HostId, int] = MappingProxyType({})  # the same by host
-    put_off: Sequence[tuple[float | None, float | None]] = ()  # URLs that have another date: gaps, before and after
-    left_out: int = 0  # of an order with `after`, URLs that found no room ...
-    again_to: DueCursor | None = None  # ... and the last that was looked at; None: there are no more
-    walked_to: DueCursor | None = None  # the same of an order with `walk`
-    ordered: Mapping[str, int] = MappingProxyType({})  # what orders have added to the counters
-    forgiven: frozenset[HostId] = frozenset()  # hosts that orders gave URLs back to
+    requeued: Sequence[tuple[UrlState, int]] = ()  # URLs that were queued again, by the state in which they were ...
+    next_due: float | None = None  # ... and when the next one is due, if that was asked; infinity: never
+    requeued_by_host: Mapping[HostId, int] = MappingProxyType({})  # the same by host
+    postponed: Sequence[tuple[float | None, float | None]] = ()  # URLs that have another date: gaps, before and after
+    skipped: int = 0  # of an order with `after`, URLs that found no room ...
+    requeued_to: DueCursor | None = None  # ... and the last that was looked at; None: there are no more
+    replanned_to: DueCursor | None = None  # the same of an order with `walk`
+    bulk_counts: Mapping[str, int] = MappingProxyType({})  # what orders have added to the counters
+    restored_hosts: frozenset[HostId] = frozenset()  # hosts that orders gave URLs back to
     new_seeds: frozenset[Url] = frozenset()  # seeds that were not known
     reported: int = 0  # pages whose next visit was brought forward, because a list says that they have changed
-    put_out: int = 0  # URLs that were found for other parts of the crawl
+    outboxed: int = 0  # URLs that were found for other parts of the crawl

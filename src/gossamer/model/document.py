@@ -28,7 +28,7 @@ class ProcessedDocument(NamedTuple):
     candidates: list[Candidate]
     links: PageLinks | None
     excluded: Counter[str]
-    before: PreviousVisit | None = None  # what the URL was before, if it was anything
+    previous: PreviousVisit | None = None  # what the URL was before, if it was anything
 
     def counters(self) -> list[tuple[str, int]]:
         """What is counted of it."""
@@ -38,7 +38,7 @@ class ProcessedDocument(NamedTuple):
             return [("unchanged", 1)]
         if settlement.noise:
             counters.append(("unchanged", 1))
-        elif self.before is not None and self.before.has_document:
+        elif self.previous is not None and self.previous.has_document:
             counters.append(("changed", 1))
         if settlement.near_duplicate_of is not None:
             counters.append(("near_duplicates", 1))

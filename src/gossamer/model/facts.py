@@ -1,12 +1,11 @@
-"""What the crawl has learnt of a URL and of a domain: everything that a priority may rest on.
+"""What the crawl has learnt about a URL and a domain, which priorities are based on; and what an operator has ordered
+for single hosts through the service."""
 
-What an operator ordered for a host through the service, for whoever tells of the host.
-"""
-
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from gossamer.model.units import Seconds, Url
+from gossamer.model.units import HostKey, Seconds, Url
 
 CREDIT_UNIT = 10**9
 """One credit of online importance. Counted in whole numbers, so that the order is the same on every machine."""
@@ -15,7 +14,7 @@ BIRTH_CREDIT = CREDIT_UNIT * 15 // 100
 """What a URL has when it is met for the first time: without it, pages deep in a site would count for nothing."""
 
 
-def credit_handed_on(credit: int, links: int) -> int:
+def credit_per_link(credit: int, links: int) -> int:
     """What each of the links of a fetched page gets of the page's credit: 0.85 of it in equal parts."""
     return credit * 85 // (100 * links)
 
@@ -63,3 +62,31 @@ class HostOverride:
     def __bool__(self) -> bool:
         """Whether anything was ordered."""
         return self.paused or self.dropped or self.delay is not None
+
+
+@dataclass(slots=True)
+class HostOverrides:
+    """All hosts for which something was ordered."""
+
+    paused: set[HostKey] = field(default_factory=set)
+    dropped: set[HostKey] = field(default_factory=set)
+    delays: dict[HostKey, Seconds] = field(default_factory=dict)
+
+    @classmethod
+    def from_texts(cls, *texts: str | None) -> "HostOverrides":
+        """As they are on record, by each worker; None where nothing was ordered."""
+        found = cls()
+        for text in texts:
+            found.restore(text)
+        return found
+
+    def restore(self, text: str | None) -> None:
+        """Add what is on record; nothing for None."""
+        if text is not None:
+            stored = json.loads(text)
+            self.paused.update(map(HostKey, stored["paused_hosts"]))
+            self.dropped.update(map(HostKey, stored["dropped_hosts"]))
+            self.delays.update((HostKey(host), Seconds(delay)) for host, delay in stored["delays"].items())
+
+    def ordered_for(self, host: HostKey) -> HostOverride:
+        return HostOverride(host in self.paused, host in self.dropped, self.delays.get(host))

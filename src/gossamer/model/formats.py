@@ -14,7 +14,7 @@ _USERINFO = re.compile(r"(?<=[/\\]{2})[^/\\?#]*@").sub
 _ONLY_AUTHORITY = re.compile(r"([^/\\?#]*[/\\]{2})[^/\\?#]*").fullmatch
 
 
-def shown(text: str) -> str:
+def abbreviated(text: str) -> str:
     """The beginning of `text`, at most 256 bytes of UTF-8, without userinfo."""
     start = text[:SHOWN_BYTES]
     if len(text) > SHOWN_BYTES and (cut := _ONLY_AUTHORITY(start)) is not None:
@@ -33,10 +33,10 @@ class LongLink(NamedTuple):
 def long_link(href: str) -> LongLink:
     """What is kept of a link. Less than a millisecond for a megabyte."""
     raw = href.encode("utf-8", "replace")
-    return LongLink(shown(href), sha256(raw).digest(), len(raw))
+    return LongLink(abbreviated(href), sha256(raw).digest(), len(raw))
 
 
-def iso_moment(at: float) -> str:
+def iso_timestamp(at: float) -> str:
     """ISO 8601, UTC, to the millisecond. Raises ValueError or OverflowError beyond the calendar."""
     return datetime.datetime.fromtimestamp(at, datetime.UTC).isoformat(timespec="milliseconds")[:-6] + "Z"
 

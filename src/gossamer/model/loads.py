@@ -9,7 +9,7 @@ from gossamer.model.units import HostId, HostKey, Instant
 
 
 @dataclass(frozen=True, slots=True)
-class FrontWanted:
+class FrontRequest:
     """Read the next window of a class."""
 
     front: int
@@ -18,7 +18,7 @@ class FrontWanted:
     due_by: Instant
 
 
-class HostWanted(NamedTuple):
+class HostRequest(NamedTuple):
     """Read a host's next URLs, and its record if it is new to us."""
 
     host_id: HostId
@@ -30,8 +30,8 @@ class HostWanted(NamedTuple):
 class LoadRequest(NamedTuple):
     """What the frontier would like to have from the task table."""
 
-    fronts: tuple[FrontWanted, ...]
-    hosts: tuple[HostWanted, ...]
+    fronts: tuple[FrontRequest, ...]
+    hosts: tuple[HostRequest, ...]
 
     def __bool__(self) -> bool:
         return bool(self.fronts or self.hosts)

@@ -68,7 +68,7 @@ class Response(NamedTuple):
     started: Instant
     took: Seconds  # from the first byte sent to the last byte read, by the monotonic clock
     truncated: Truncation | None = None
-    connected_anew: bool = True
+    new_connection: bool = True
     protocol: str = "http/1.1"  # as WARC-Protocol has it: http/1.0, http/1.1, h2
     unverified: bool = False  # https, and nobody checked the certificate
     dropped_fields: int = 0  # lines of the head that are no header fields

@@ -13,11 +13,11 @@ class WorkerShare(NamedTuple):
     """One of the parts of a crawl by several workers: the partitions whose numbers leave its own as a remainder."""
 
     number: int  # from 0
-    of: int
+    total: int
 
     def owner_of(self, partition: int) -> int:
         """The number of the part that owns a partition."""
-        return partition % self.of
+        return partition % self.total
 
     def owns(self, partition: int) -> bool:
         return self.owner_of(partition) == self.number

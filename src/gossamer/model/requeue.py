@@ -18,10 +18,12 @@ class ReportedChange(NamedTuple):
     mime: str | None
     visited: Instant
     modified: Instant
-    one: float | None  # as `Settlement` has them
-    two: float | None
+    rate_shape: float | None  # as `Settlement` has them
+    rate_span: float | None
     priority: float
-    changing: str | None = None  # what the host's row says of its changes, if nobody knows yet whether it is believed
+    change_history: str | None = (
+        None  # what the host's row says of its changes, if nobody knows yet whether it is believed
+    )
 
 
 class DueUrl(NamedTuple):
@@ -35,13 +37,13 @@ class DueUrl(NamedTuple):
     state: UrlState
     mime: str | None
     visited: Instant | None
-    planned: float | None  # as `Settlement` has them
-    one: float | None
-    two: float | None
+    planned_gap: float | None  # as `Settlement` has them
+    rate_shape: float | None
+    rate_span: float | None
     modified: Instant | None  # as a list says, and so the next
     changefreq: str | None
     sitemap: int
-    changing: str | None  # what is known of its host
+    change_history: str | None  # what is known of its host
     priority: float
 
 
@@ -49,7 +51,7 @@ class Postponement(NamedTuple):
     """It is not queued yet, and has another date."""
 
     until: Instant
-    planned: Seconds | None = None  # it is planned anew, with this gap; None: only its turn comes later
+    planned_gap: Seconds | None = None  # it is planned anew, with this gap; None: only its turn comes later
 
 
 class DueCursor(NamedTuple):
@@ -63,13 +65,15 @@ class DueCursor(NamedTuple):
 class RequeueOrder(NamedTuple):
     """An order to queue URLs again that have a date: those whose date has come, the earliest first."""
 
-    by: Instant
-    most: int
-    missing: bool = False  # those that answered 4xx too
-    ahead: bool = False  # before everything that waits in their front queues
-    early: Seconds | None = None  # pages too that come due next: half of their gap, and at least so long, has passed
-    dear: Container[HostId] = ()  # hosts of which it is asked for each URL whether it is due in fact ...
-    room: int | None = None  # ... and so it is of all others before which so many stand in line; None: of none
-    waiting: Mapping[HostId, int] = MappingProxyType({})  # as many stand there already
-    walk: DueCursor | None = None  # and plan anew what comes after it, as much as can be looked at in one go
+    due_by: Instant
+    limit: int
+    include_missing: bool = False  # those that answered 4xx too
+    at_front: bool = False  # before everything that waits in their front queues
+    early_after: Seconds | None = (
+        None  # pages too that come due next: half of their gap, and at least so long, has passed
+    )
+    priced_hosts: Container[HostId] = ()  # hosts of which it is asked for each URL whether it is due in fact ...
+    max_backlog: int | None = None  # ... and so it is of all others before which so many stand in line; None: of none
+    backlogs: Mapping[HostId, int] = MappingProxyType({})  # as many stand there already
+    replan_after: DueCursor | None = None  # and plan anew what comes after it, as much as can be looked at in one go
     after: DueCursor | None = None  # only what comes after it; and what finds no room is left out, not put off

@@ -48,7 +48,7 @@ class Settlement(NamedTuple):
     duplicate_of: int | None = None
     redirect_to: str | None = None
     capture: Capture | None = None
-    was: UrlState = UrlState.QUEUED
+    previous_state: UrlState = UrlState.QUEUED
     truncated: str | None = None  # why the document is a beginning only, in the words of WARC-Truncated
     unverified: bool = False  # nobody checked the certificate
     replaced: int = 0  # characters that are none in the page's encoding
@@ -59,9 +59,9 @@ class Settlement(NamedTuple):
     distance: int | None = None  # ... the bytes in which the two signatures differ
     language: str | None = None  # as the page declares it
     canonical: str | None = None  # the address that the page says it should have, where that is another
-    planned: float | None = None  # seconds until the next visit
-    one: float | None = None  # what the recrawl policy writes down (`recrawl.policy.Memory`)
-    two: float | None = None
+    planned_gap: float | None = None  # seconds until the next visit
+    rate_shape: float | None = None  # what the recrawl policy writes down (`recrawl.policy.Memory`)
+    rate_span: float | None = None
     kept: bool = False  # nothing has changed: what is on record of the last visit stays, but for its date
     noise: bool = False  # another document than before, but not to a reader: it does not count as changed
 
@@ -71,5 +71,5 @@ class PageLinks(NamedTuple):
 
     url_id: int
     domain_id: int
-    prints: list[Fingerprint]
+    fingerprints: list[Fingerprint]
     hosts: list[HostKey]  # of the targets, in the same order

@@ -34,9 +34,9 @@ class PreviousVisit(NamedTuple):
     redirect_to: str | None = None
     whole: bool = True  # the document was not cut off
     signature: bytes | None = None  # of the text of a page
-    planned: float | None = None  # seconds after the visit at which it was to be visited again
-    one: float | None = None  # the two numbers that the recrawl policy has written down
-    two: float | None = None
+    planned_gap: float | None = None  # seconds after the visit at which it was to be visited again
+    rate_shape: float | None = None  # the two numbers that the recrawl policy has written down
+    rate_span: float | None = None
 
     @property
     def has_document(self) -> bool:
@@ -57,7 +57,7 @@ class Task(NamedTuple):
     tries: int  # visits that failed so far
     hops: int  # redirects followed to get here
     sitemap: int = 0  # it is one: 1 if robots.txt names it, one more for every index on the way
-    before: PreviousVisit | None = None  # None: it was never answered
+    previous: PreviousVisit | None = None  # None: it was never answered
     modified: Instant | None = None  # when it was modified last, as a sitemap or a feed says
     changefreq: str | None = None  # how often it changes, as a sitemap says
 
@@ -89,11 +89,11 @@ class HostRecord(NamedTuple):
     last_took: float  # seconds; the adaptive part of the gap rests on it
     address: str | None
     resolved: str | None = None  # as `model.batch.HostClock` has them
-    trouble: str | None = None
+    failures: str | None = None
     budget: str | None = None  # what its shapes and its domain's hosts have cost (`filter.trap_budget`)
     domain_budget: str | None = None
-    changing: str | None = None  # how its pages change, and whether its validators can be relied on
-    soft_missing: str | None = None  # what it shows in place of pages that it does not have (`dedup.soft404`)
+    change_history: str | None = None  # how its pages change, and whether its validators can be relied on
+    soft_404: str | None = None  # what it shows in place of pages that it does not have (`dedup.soft404`)
 
 
 class Visit(NamedTuple):

@@ -9,11 +9,11 @@ from gossamer.model.states import UrlState
 from gossamer.model.task import Via
 from gossamer.model.units import Domain, HostKey, Instant, Seconds, Url
 
-MOST_STEPS = 10
+MAX_STEPS = 10
 """How far the way back to a seed is followed."""
-MOST_COUNTED = 10_000
+MAX_COUNTED = 10_000
 """How far URLs in a queue are counted."""
-MOST_ATTEMPTS = 20
+MAX_FAILURES = 20
 """How many of the last failures are told."""
 
 
@@ -158,10 +158,10 @@ class RobotsFact:
 class RecrawlFact(NamedTuple):
     """What the plan of the next visit rests on, as it is stored."""
 
-    planned: Seconds | None = None  # from the last visit to the next
-    one: float | None = None  # what the policy wrote down
-    two: float | None = None
-    changing: str | None = None  # of its host (`recrawl.planner.HostChanging`)
+    planned_gap: Seconds | None = None  # from the last visit to the next
+    rate_shape: float | None = None  # what the policy wrote down
+    rate_span: float | None = None
+    change_history: str | None = None  # of its host (`recrawl.planner.HostChanging`)
     price: str | None = None  # of the crawl (`recrawl.planner.PRICE`)
 
 

@@ -1,19 +1,18 @@
-"""What a person sees of a crawl while it runs, and what is left to read afterwards.
+"""What people see of a crawl: progress while it runs, a report at the end, a log and a politeness audit.
 
-The pipeline fills one frozen `Snapshot` a few times a second; everything here reads it and nothing else:
+The session takes a frozen `Snapshot` a few times a second. The displays, the report, `gossamer status` and the metrics
+are made from it:
 
-* `display` — while it runs: a live picture on a terminal (drawn by `picture`), a line every few seconds elsewhere;
-  `terminal` knows what a stream can show, `rates` turns the growing totals into speeds, `words` puts figures into the
-  form people read;
-* `report` — when it ends: totals, rates, reasons, where the files are, what to do next (`sections` is the form that
-  pipes and `gossamer status` get); or one JSON object;
-* `waits` — what it waits for, in the same words for all of them; `live` — a small file with what only the running
-  process knows, for `gossamer status`;
-* `workings` — what goes on inside, for the metrics: how long each part of the way takes, what caches knew;
-* `log` — events with stable names, one JSON line each, in the crawl's directory;
-* `audit` — counts violations of politeness, by its own reckoning of what the frontier should have done.
+* `snapshot`: all statistics of a crawl at one time, the rates computed from them, and `status.json`, through which
+  other processes read them;
+* `display`, `terminal_view`: a live view on a terminal, a line every few seconds on a pipe or in a file;
+* `report`: what is printed at the end of a crawl;
+* `wait_reasons`, `freshness`: what a crawl is waiting for and how fresh its copies are, for all of the above;
+* `formatting`: numbers, durations and untrusted text in readable form;
+* `log`: the event log, one JSON object per line;
+* `audit`: counts politeness violations, independently of the frontier.
 
-What always holds: nothing here can stop or slow a crawl (a log that cannot be written is counted, not raised), no
-text from the web reaches a terminal or the log with its control characters or secrets in it, and progress goes to
-standard error so that standard output stays free for results.
+Invariants: nothing here can stop or slow down a crawl (if the log cannot be written, lost events are counted and no
+error is raised); text from the web reaches neither a terminal nor the log with control characters or secrets in it;
+progress goes to standard error, so that standard output is free for results.
 """

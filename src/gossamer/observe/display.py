@@ -1,8 +1,8 @@
-"""The one kind of console we write to.
+"""Progress of a crawl or a long command on standard error.
 
-Progress while a crawl runs: a live picture on a terminal, a line now and then elsewhere, or nothing.
-
-How far a long command is: one line on standard error, written over and over on a terminal, not at all elsewhere.
+`LiveDisplay` redraws a view of the crawl on a terminal, `PlainLines` prints a line every few seconds to a pipe or a
+file, `NoDisplay` prints nothing; `choose_display` picks one. `ProgressLine` shows the progress of a command such as
+`export`, on a terminal only.
 """
 
 from contextlib import suppress
@@ -18,8 +18,8 @@ from gossamer.observe.terminal_view import Shares, draw
 
 
 class Terminal(Console):
-    """Rich's console, but for two things: it styles only what we style, and a reader that has gone away silences it
-    (rich would end the process, and with it the crawl)."""
+    """A rich console that applies only our own styles and ignores a broken pipe (rich would end the process, and the
+    crawl with it)."""
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__(file=stream, highlight=False)
@@ -28,27 +28,27 @@ class Terminal(Console):
         self.quiet = True
 
     @property
-    def is_for_people(self) -> bool:
-        """Whether colours are in place. Asked of the stream too: FORCE_COLOR makes rich take a pipe for a terminal."""
+    def is_interactive_terminal(self) -> bool:
+        """Whether to use colours. Checks the stream as well: FORCE_COLOR makes rich treat a pipe as a terminal."""
         return self.file.isatty() and self.is_terminal
 
     @property
-    def shows_pictures(self) -> bool:
-        """Whether the cursor can be moved and bars can be shown."""
-        return self.is_for_people and not self.is_dumb_terminal and self.encoding.startswith("utf")
+    def supports_live_view(self) -> bool:
+        """Whether the cursor can be moved and block characters can be shown."""
+        return self.is_interactive_terminal and not self.is_dumb_terminal and self.encoding.startswith("utf")
 
 
-_REFRESH = 0.25  # seconds; at most four pictures a second
+_REFRESH = 0.25  # seconds between two redraws
 _PLAIN_EVERY = 5.0
 
 
 class Display(Protocol):
-    """Shown snapshots in order of time, as often as anyone likes."""
+    """Shows snapshots. They arrive in order of time, as often as the caller likes."""
 
     def update(self, snapshot: Snapshot) -> None: ...
 
     def close(self) -> None:
-        """Nothing is shown afterwards; the terminal is as it was. Safe to call twice."""
+        """Show nothing more and restore the terminal. Safe to call twice."""
         ...
 
 
@@ -61,7 +61,7 @@ class SelectorShares(Protocol):
 
 
 class DisplayConfig(Protocol):
-    """What the choice of a display needs of the configuration."""
+    """The part of the configuration that the choice of a display needs."""
 
     @property
     def quiet(self) -> bool: ...
@@ -71,7 +71,7 @@ class DisplayConfig(Protocol):
 
 
 class LiveDisplay:
-    """Draws the picture in place and takes it away again at the end: the report follows where it stood."""
+    """Redraws the view in place and removes it at the end; the report is printed where it was."""
 
     def __init__(self, console: Console, shares: Shares) -> None:
         self._console = console
@@ -79,7 +79,7 @@ class LiveDisplay:
         self._rates = Rates()
         self._drawn_at = float("-inf")
         self._size = console.size
-        # Redirecting would put what others print to standard output on standard error.
+        # With redirection, what others print to standard output would go to standard error.
         self._live = Live(
             console=console, auto_refresh=False, transient=True, redirect_stdout=False, redirect_stderr=False
         )
@@ -98,7 +98,7 @@ class LiveDisplay:
         lines = draw(snapshot, self._rates, self._shares, size.width - 1, size.height - 1)
         try:
             if self._open and size != self._size:
-                # Lines that the terminal has wrapped anew cannot be found again by counting: begin on a clean screen.
+                # The terminal may have rewrapped our lines, so counting them no longer finds the top: clear the screen.
                 self._console.clear()
             self._size = size
             if not self._open:
@@ -122,16 +122,16 @@ class PlainLines:
         self._stream = stream
         self._every = every
         self._rates = Rates()
-        self._told_at = float("-inf")
+        self._printed_at = float("-inf")
 
     def update(self, snapshot: Snapshot) -> None:
         self._rates.note(snapshot)
-        if snapshot.at - self._told_at >= self._every:
-            self._told_at = snapshot.at
+        if snapshot.at - self._printed_at >= self._every:
+            self._printed_at = snapshot.at
             try:
                 print(plain_line(snapshot, self._rates), file=self._stream, flush=True)
-            except OSError:  # nobody reads this any more; the crawl goes on
-                self._told_at = float("inf")
+            except OSError:  # the reader is gone; the crawl goes on
+                self._printed_at = float("inf")
 
     def close(self) -> None:
         pass
@@ -158,9 +158,9 @@ def plain_line(snapshot: Snapshot, rates: Rates) -> str:
         formatting.size(snapshot.bytes),
     ]
     if snapshot.refreshed:
-        fresh = snapshot.freshening.fresh
+        fresh = snapshot.freshness.fresh
         known = "" if fresh is None else f" ({100 * fresh:.0f} % fresh)"
-        parts.append(f"again {formatting.count(snapshot.refreshed)}{known}")
+        parts.append(f"recrawled {formatting.count(snapshot.refreshed)}{known}")
     if errors := sum(snapshot.errors.values()):
         parts.append(f"errors {formatting.count(errors)}")
     if snapshot.dead:
@@ -177,20 +177,20 @@ def plain_line(snapshot: Snapshot, rates: Rates) -> str:
 
 
 def choose_display(config: DisplayConfig, stream: TextIO) -> Display:
-    """Quiet: nothing. A terminal that can move its cursor and show bars: the live picture. Otherwise lines."""
+    """No display with `--quiet`, the live view on a capable terminal, plain lines otherwise."""
     if config.quiet:
         return NoDisplay()
     console = Terminal(stream)
-    if console.shows_pictures:
+    if console.supports_live_view:
         return LiveDisplay(console, Shares(config.frontier.shares, config.frontier.shares_under_load))
     return PlainLines(stream)
 
 
-INTERVAL = 0.2  # seconds between two states of the line
+INTERVAL = 0.2  # seconds between two updates of the line
 
 
 class ProgressLine:
-    """Shows `done` of `total`. Costs next to nothing when it is called often."""
+    """One line with the share of the work that is done. Cheap enough to be called for every item."""
 
     def __init__(self, stream: TextIO, clock: Clock, what: str, *, shown: bool = True) -> None:
         self._stream = stream
@@ -215,7 +215,7 @@ class ProgressLine:
         self._written = True
 
     def clear(self) -> None:
-        """Take the line away, before something else is written or at the end."""
+        """Remove the line, before other output or at the end."""
         if self._written:
             self._stream.write("\r\x1b[K")
             self._stream.flush()

@@ -1,13 +1,10 @@
-"""Figures and foreign text in the form that people read.
-
-A report as titled rows, and its form for a pipe.
-"""
+"""Readable text: counts, sizes, durations, dates, untrusted strings, and reports made of titled rows."""
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from gossamer.model.formats import iso_moment
+from gossamer.model.formats import iso_timestamp
 
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 
@@ -33,7 +30,7 @@ def short_count(number: int) -> str:
 
 
 def size(number: float) -> str:
-    """Bytes in decimal units, three figures: 1234567 -> '1.23 MB'."""
+    """Bytes in decimal units, three significant digits: 1234567 -> '1.23 MB'."""
     value, unit = float(number), _UNITS[0]
     for unit in _UNITS:
         if value < 999.5 or unit == _UNITS[-1]:
@@ -45,12 +42,12 @@ def size(number: float) -> str:
 
 
 def rate(per_second: float) -> str:
-    """Events a second, with a decimal as long as it says something."""
+    """Events per second; one decimal below 100."""
     return f"{per_second:,.0f}" if per_second >= 99.95 else f"{per_second:.1f}"
 
 
 def clock_time(seconds: float) -> str:
-    """A duration as h:mm:ss; days in front where there are any."""
+    """A duration as h:mm:ss, preceded by the number of days if there are any."""
     whole = int(seconds)
     days, rest = divmod(whole, 86_400)
     text = f"{rest // 3600:d}:{rest // 60 % 60:02d}:{rest % 60:02d}"
@@ -70,12 +67,12 @@ def span(value: float) -> str:
 
 
 def timestamp(at: float | None) -> str | None:
-    """ISO 8601, UTC, to the millisecond."""
-    return None if at is None else iso_moment(at)
+    """ISO 8601 in UTC, with milliseconds."""
+    return None if at is None else iso_timestamp(at)
 
 
 def printable(text: str, width: int | None = None) -> str:
-    """Text from elsewhere, harmless to a terminal: what cannot be printed is escaped; cut to `width` characters."""
+    """Untrusted text made safe for a terminal: unprintable characters are escaped; cut to `width` characters."""
     if not text.isprintable():
         text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
     if width is not None and len(text) > width:
@@ -84,7 +81,7 @@ def printable(text: str, width: int | None = None) -> str:
 
 
 def largest(counts: Mapping[str, int], most: int) -> list[tuple[str, int]]:
-    """The largest counts first; what exceeds `most` rows is summed up in the last of them."""
+    """The largest counts first, at most `most` rows; the last row sums up the rest if they do not fit."""
     ordered = sorted(((name, n) for name, n in counts.items() if n), key=lambda pair: (-pair[1], pair[0]))
     if len(ordered) <= most or most < 1:
         return ordered[: max(most, 0)]
@@ -92,31 +89,31 @@ def largest(counts: Mapping[str, int], most: int) -> list[tuple[str, int]]:
     return [*kept, (f"{len(rest)} others", sum(n for _, n in rest))]
 
 
-_FIGURE = re.compile(r"[0-9][0-9,.:]*( [a-zA-Z]+)?")
+_NUMBER = re.compile(r"[0-9][0-9,.:]*( [a-zA-Z]+)?")
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Rows of (label, figure, remark) under a title."""
+    """Rows of (label, value, remark) under a title."""
 
     title: str
     rows: tuple[tuple[str, str, str], ...]
 
 
 def plain_report(sections: Sequence[Section]) -> str:
-    """Aligned columns, no colour, ASCII unless a path is not."""
+    """Aligned columns without colour. ASCII, except for paths."""
     label = max((len(row[0]) for section in sections for row in section.rows), default=0)
     lines: list[str] = []
     for section in sections:
-        figure = max(len(row[1]) for row in section.rows)
+        width = max(len(row[1]) for row in section.rows)
         lines.append(section.title)
         for name, value, remark in section.rows:
-            shown = value.ljust(figure) if is_text(value) else value.rjust(figure)
+            shown = value.ljust(width) if is_text(value) else value.rjust(width)
             lines.append(f"  {name:<{label}}  {shown}  {remark}".rstrip())
         lines.append("")
     return "\n".join(lines)
 
 
 def is_text(value: str) -> bool:
-    """Whether a figure is none, and reads better from the left."""
-    return _FIGURE.fullmatch(value) is None
+    """Whether a value is not a number, so it is aligned to the left."""
+    return _NUMBER.fullmatch(value) is None

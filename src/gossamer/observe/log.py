@@ -1,8 +1,7 @@
-"""Takes secrets out of text before it is written down. Linear in the text's length.
+"""The event log of a crawl: events with stable names, one JSON object per line.
 
-The crawl's log: events with stable names, one JSON object a line.
-
-Events are handed over in memory and written by a thread of its own, so that a slow disk never holds the event loop.
+Events are buffered in memory and written by a separate thread, so that a slow disk never blocks the event loop. Secrets
+are removed from all text first (`without_secrets`, linear in the length of the text).
 """
 
 import json
@@ -22,7 +21,7 @@ HIDDEN = "***"
 _USERINFO = re.compile(r"(?<=//)[^/?#\s\\]*@")
 # The same without a scheme in front. Bounded, so that a long word costs no more than its length times a constant.
 _PAIR = re.compile(r"[^\s/:@\"'=&?]{1,64}:[^\s/:@]{1,64}@")
-# What an Authorization or cookie header carries, however it got into the text.
+# The value of an Authorization or cookie header.
 _HEADER = re.compile(
     r"((?:proxy-)?authorization|set-cookie|cookie)(\s{0,8}[:=]\s{0,8})"
     r"(?:(?:basic|bearer|digest|negotiate|token) {1,8})?[^\s,&]+",
@@ -43,7 +42,7 @@ _READ = 4096
 def without_secrets(text: str) -> str:
     """At most the first 4096 characters of `text`, with userinfo, credentials and session tokens replaced."""
     if len(text) > _READ:
-        # The @ may lie beyond the cut, so an authority without an end is not to be shown.
+        # The @ may lie beyond the cut, so an authority without an end is hidden.
         text = _UNFINISHED.sub(HIDDEN, text[:_READ])
     if not any(hint in text for hint in _HINTS):
         return text
@@ -71,12 +70,13 @@ Scalar = str | int | float | bool | None
 
 
 class EventLog:
-    """Appends to `path`; at `rotate_bytes` it becomes `path`.1 and so on, of which `keep` are kept. Every line is whole
-    and in one file, in order; what was cut off (a full disk, a crash) is a line of its own: no other is joined to it.
+    """Appends events to `path`. At `rotate_bytes` the file is renamed to `path`.1 and so on; `keep` old files are kept.
+    Lines are complete, in order, and never split between files. A line cut off by a full disk or a crash stays on a
+    line of its own.
 
-    What was noted is in the file a second later, and all of it after `close`. Nothing here raises into the crawl: what
-    could not be written is counted in `lost`, and the first reason is kept in `problem` (and told once, on record, when
-    writing succeeds again).
+    An event is in the file about a second later, and all events are after `close`. No method raises: events that could
+    not be written are counted in `lost`, the first reason is kept in `problem`, and a `log.lost` event follows when
+    writing succeeds again.
     """
 
     def __init__(
@@ -100,14 +100,14 @@ class EventLog:
         self._buffer_lock = threading.Lock()
         self._file_lock = threading.Lock()
         self._closing = threading.Event()
-        self._told_lost = 0
+        self._reported_lost = 0
         self.lost = 0
         self.problem: str | None = None
-        self._thread = threading.Thread(target=self._write_for_ever, name="gossamer-log", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="gossamer-log", daemon=True)
         self._thread.start()
 
     def event(self, name: str, **fields: Scalar) -> None:
-        """Note that something happened. From any thread; never waits for the disk, never raises."""
+        """Log an event. May be called from any thread; never waits for the disk, never raises."""
         line = format_event(self._clock.now(), name, fields)
         with self._buffer_lock:
             if self._waiting_bytes + len(line) > _MAX_WAITING_BYTES:
@@ -118,11 +118,11 @@ class EventLog:
 
     @property
     def fill(self) -> QueueDepth:
-        """What waits to be written. When that is full, events are lost and counted: the crawl does not wait for it."""
+        """The buffer. When it is full, events are dropped and counted; the crawl does not wait."""
         return QueueDepth(len(self._waiting), 0, self._waiting_bytes, _MAX_WAITING_BYTES)
 
     def flush(self) -> None:
-        """Write what is waiting now."""
+        """Write the buffer now."""
         with self._file_lock:
             with self._buffer_lock:
                 lines, self._waiting, self._waiting_bytes = self._waiting, [], 0
@@ -130,61 +130,61 @@ class EventLog:
                 self._write(lines)
 
     def close(self) -> None:
-        """Write everything and stop. Safe to call twice; events noted later are not written."""
+        """Write everything and stop. Safe to call twice; later events are not written."""
         self._closing.set()
         if self._thread is not threading.current_thread():
             self._thread.join()
         self.flush()
         with self._file_lock:
-            self._let_go()
+            self._close_file()
 
-    # --- the thread's side ---------------------------------------------------------------------------
+    # --- in the thread -------------------------------------------------------------------------------
 
-    def _write_for_ever(self) -> None:
+    def _run(self) -> None:
         while not self._closing.wait(self._flush_every):
             self.flush()
 
     def _write(self, lines: list[bytes]) -> None:
-        if self.lost > self._told_lost:
+        if self.lost > self._reported_lost:
             missing: dict[str, Scalar] = {
-                "lines": self.lost - self._told_lost,
+                "lines": self.lost - self._reported_lost,
                 "reason": self.problem or "the disk is too slow",
             }
             lines = [format_event(self._clock.now(), "log.lost", missing), *lines]
-        told = self.lost
+        reported = self.lost
         written = 0
         try:
             for chunk in self._chunks(lines):
                 rest = chunk
-                while rest:  # the last of the room on a disk takes a part of it
-                    took = self._opened().write(rest) or 0
+                while rest:  # an almost full disk may take only a part of it
+                    took = self._open_file().write(rest) or 0
                     self._size += took
                     written += rest.count(b"\n", 0, took)
                     rest = rest[took:]
                 if self._size >= self._rotate_bytes:
                     self._rotate()
-            self._told_lost = told
+            self._reported_lost = reported
         except OSError as error:
             self.problem = self.problem or (error.strerror or str(error))
             self.lost += len(lines) - written
-            self._let_go()
+            self._close_file()
 
     def _chunks(self, lines: list[bytes]) -> list[bytes]:
-        """The lines in portions, none of which runs far beyond where a file is to be rotated."""
+        """The lines in chunks, each small enough that the file does not grow far beyond the rotation size."""
         per_chunk = max(self._rotate_bytes // MAX_LINE_BYTES // 4, 1)
         return [b"".join(lines[i : i + per_chunk]) for i in range(0, len(lines), per_chunk)]
 
-    def _opened(self) -> BinaryIO:
+    def _open_file(self) -> BinaryIO:
         if self._file is None:
-            # Unbuffered: after a failed write nothing may linger that a later one would put in the middle of a line.
+            # Unbuffered: after a failed write, no rest may stay in a buffer and end up in the middle of a later line.
             self._file = open(self._path, "a+b", buffering=0)  # noqa: SIM115 - lives as long as the log
             self._size = os.fstat(self._file.fileno()).st_size
             if self._size and os.pread(self._file.fileno(), 1, self._size - 1) != b"\n":
-                self._size += self._file.write(b"\n") or 0  # somebody was cut off there
+                self._size += self._file.write(b"\n") or 0  # the last line was cut off
         return self._file
 
     def _rotate(self) -> None:
-        self._let_go()
+        self._close_file()
         for number in range(self._keep, 0, -1):
             older = self._path.with_name(f"{self._path.name}.{number}")
             newer = self._path if number == 1 else self._path.with_name(f"{self._path.name}.{number - 1}")
@@ -193,14 +193,14 @@ class EventLog:
         if self._keep == 0:
             self._path.unlink(missing_ok=True)
 
-    def _let_go(self) -> None:
+    def _close_file(self) -> None:
         if self._file is not None:
             self._file.close()
             self._file = None
 
 
 def format_event(at: float, name: str, fields: dict[str, Scalar]) -> bytes:
-    """One line: ASCII only, so that no control character of any standard survives; at most 1 KB; no secrets."""
+    """One line of at most 1 KB, in ASCII without control characters or secrets."""
     record: dict[str, Scalar] = {"at": timestamp(at), "event": name}
     record.update((key, _safe(key, value)) for key, value in fields.items() if key not in record)
     line = _encoded(record)
@@ -215,7 +215,7 @@ def _safe(key: str, value: Scalar) -> Scalar:
     if isinstance(value, str):
         return without_secrets(value)
     if isinstance(value, float):
-        # JSON has no word for infinity.
+        # JSON cannot represent infinity.
         return round(value, 6) if value - value == 0.0 else str(value)
     return value
 
@@ -225,7 +225,7 @@ def _encoded(record: dict[str, Scalar]) -> bytes:
 
 
 def _cut(record: dict[str, Scalar]) -> bytes:
-    """The same with its longest texts shortened, then with fields left out, until it fits. Says that it was cut."""
+    """The record with long texts shortened, then with fields left out, until it fits; marked with `cut`."""
     record = {**record, "cut": True}
     texts = [key for key, value in record.items() if isinstance(value, str) and key not in ("at", "event")]
     for longest in (400, 200, 100, 50, 20):
@@ -243,7 +243,7 @@ def _cut(record: dict[str, Scalar]) -> bytes:
 
 
 def _head(text: str, most: int) -> str:
-    """The beginning of `text` that takes at most `most` bytes when encoded (a character may take twelve)."""
+    """The beginning of `text` that takes at most `most` bytes as JSON (a character may take twelve)."""
     if len(text) * 12 <= most:
         return text
     used = 0

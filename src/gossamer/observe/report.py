@@ -1,4 +1,4 @@
-"""The report at the end of a crawl: what came of it, where it lies, what to do next."""
+"""The report at the end of a crawl: results, where the files are, and what to do next."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,36 +16,48 @@ from gossamer.observe.snapshot import Snapshot
 _REASONS_SHOWN = 12
 
 
-def print_report(snapshot: Snapshot, directory: Path, stream: TextIO, parts: Sequence[Path] = ()) -> None:
-    """Tables in colour on a terminal, plain aligned text elsewhere; the same words in both. `parts`: the directories of
-    several workers."""
+def print_report(
+    snapshot: Snapshot,
+    directory: Path,
+    stream: TextIO,
+    parts: Sequence[Path] = (),
+    *,
+    max_pages: int | None = None,
+) -> None:
+    """Coloured tables on a terminal, the same text in aligned columns elsewhere. `parts` are the directories of several
+    workers, `max_pages` is the page limit of the crawl."""
     console = Terminal(stream)
-    sections = report_sections(snapshot, directory, parts)
-    if console.is_for_people:
+    sections = report_sections(snapshot, directory, parts, max_pages=max_pages)
+    if console.is_interactive_terminal:
         _print_tables(console, sections, snapshot)
     else:
         stream.write(plain_report(sections) + "\n")
     stream.flush()
 
 
-def report_sections(snapshot: Snapshot, directory: Path, parts: Sequence[Path] = ()) -> list[Section]:
-    """Everything the report says. Parts with nothing to say are left out."""
+def report_sections(
+    snapshot: Snapshot, directory: Path, parts: Sequence[Path] = (), *, max_pages: int | None = None
+) -> list[Section]:
+    """The content of the report, without empty sections."""
     sections = [
-        Section(_headline(snapshot), tuple(_totals(snapshot))),
-        Section("Answers", _reasons(snapshot.statuses)),
+        Section(_headline(snapshot, max_pages), tuple(_totals(snapshot))),
+        Section("Status codes", _reasons(snapshot.statuses)),
         Section("Errors by reason", _reasons(snapshot.errors)),
         Section("Excluded by reason", _reasons(snapshot.excluded)),
         Section("Politeness", tuple(_politeness(snapshot))),
         Section("Files", tuple(_files(directory, parts))),
-        Section("What next", tuple(_next(snapshot, directory))),
+        Section("Next steps", tuple(_next(snapshot, directory))),
     ]
     return [section for section in sections if section.rows]
 
 
-def _headline(snapshot: Snapshot) -> str:
+def _headline(snapshot: Snapshot, max_pages: int | None) -> str:
     if snapshot.finished:
-        return "Crawl finished: nothing is left to do"
-    return f"Crawl stopped: {formatting.count(snapshot.queued)} URLs are still queued"
+        return "Finished: nothing left to do"
+    queued = f"{formatting.number_of(snapshot.queued, 'URL')} queued"
+    if max_pages is not None and snapshot.pages >= max_pages:
+        return f"Stopped: page limit ({formatting.count(max_pages)}) reached; {queued}"
+    return f"Stopped: interrupted; {queued}" if snapshot.stopping else f"Stopped: {queued}"
 
 
 def _totals(snapshot: Snapshot) -> list[tuple[str, str, str]]:
@@ -54,55 +66,52 @@ def _totals(snapshot: Snapshot) -> list[tuple[str, str, str]]:
     per_cpu = snapshot.run_pages / snapshot.cpu_seconds if snapshot.cpu_seconds > 0 else 0.0
     this_run = f"{formatting.count(snapshot.run_pages)} in this run, " if snapshot.run_pages != snapshot.pages else ""
     rows = [
-        ("pages stored", formatting.count(snapshot.pages), f"{this_run}{formatting.rate(per_second)} a second"),
-        ("responses", formatting.count(snapshot.fetched), formatting.size(snapshot.bytes)),
+        ("pages stored", formatting.count(snapshot.pages), f"{this_run}{formatting.rate(per_second)}/s"),
+        ("responses", formatting.count(snapshot.fetched), _responses(snapshot)),
         (
             "URLs discovered",
             formatting.count(snapshot.discovered),
-            f"on {formatting.count(snapshot.hosts_known)} hosts",
+            f"on {formatting.number_of(snapshot.hosts_known, 'host')}",
         ),
         (
-            "by sitemaps",
+            "from sitemaps",
             formatting.count(snapshot.sitemap_urls),
-            f"of these, listed in {formatting.count(snapshot.sitemaps)}",
+            f"in {formatting.number_of(snapshot.sitemaps, 'sitemap')}",
         ),
-        ("still queued", formatting.count(snapshot.queued), ""),
-        ("duplicates", formatting.count(snapshot.duplicates), "the same document under another URL"),
+        ("queued", formatting.count(snapshot.queued), ""),
+        ("duplicates", formatting.count(snapshot.duplicates), "same document at another URL"),
         ("near-duplicates", formatting.count(snapshot.near_duplicates), ""),
-        ("visited again", formatting.count(snapshot.refreshed), _again(snapshot)),
+        ("recrawled", formatting.count(snapshot.refreshed), _recrawled(snapshot)),
         ("redirects", formatting.count(snapshot.redirects), ""),
         (
             "missing",
             formatting.count(snapshot.missing),
-            f"and {formatting.count(snapshot.gone)} gone for good" if snapshot.gone else "",
+            f"plus {formatting.count(snapshot.gone)} gone permanently" if snapshot.gone else "",
         ),
-        ("dead letters", formatting.count(snapshot.dead), "tries used up"),
+        ("dead letters", formatting.count(snapshot.dead), "retries exhausted"),
     ]
-    optional = {
-        "visited again",
-        "by sitemaps",
-        "near-duplicates",
-        "redirects",
-        "missing",
-        "dead letters",
-        "duplicates",
-        "still queued",
-    }
-    rows = [row for row in rows if row[1] != "0" or row[0] not in optional]
-    cpu = f"{formatting.rate(per_cpu)} pages a CPU-second" if snapshot.run_pages else ""
+    required = {"pages stored", "responses", "URLs discovered"}
+    rows = [row for row in rows if row[1] != "0" or row[0] in required]
+    cpu = f"{formatting.rate(per_cpu)} pages per CPU second" if snapshot.run_pages else ""
     return [
         *rows,
-        ("elapsed", formatting.clock_time(elapsed), f"{snapshot.cpu_seconds:.1f} s of CPU, {cpu}".rstrip(", ")),
-        ("memory", formatting.size(snapshot.max_rss_bytes), "at most"),
+        ("elapsed", formatting.clock_time(elapsed), f"{snapshot.cpu_seconds:.1f} s of CPU time, {cpu}".rstrip(", ")),
+        ("peak memory", formatting.size(snapshot.max_rss_bytes), ""),
     ]
 
 
-def _again(snapshot: Snapshot) -> str:
-    same = formatting.count(snapshot.not_modified + snapshot.unchanged)
-    by_304 = formatting.count(snapshot.not_modified)
-    told = f"{formatting.count(snapshot.changed)} changed, {same} did not ({by_304} by a 304)"
-    fresh = snapshot.freshening.fresh
-    return told if fresh is None else f"{told}; {100 * fresh:.0f} % of the pages are fresh"
+def _responses(snapshot: Snapshot) -> str:
+    violations = formatting.number_of(snapshot.politeness_violations, "politeness violation")
+    return f"{formatting.size(snapshot.bytes)}, {violations}"
+
+
+def _recrawled(snapshot: Snapshot) -> str:
+    unchanged = formatting.count(snapshot.not_modified + snapshot.unchanged)
+    changes = f"{formatting.count(snapshot.changed)} changed, {unchanged} unchanged"
+    if snapshot.not_modified:
+        changes += f" ({formatting.count(snapshot.not_modified)} answered 304)"
+    fresh = snapshot.freshness.fresh
+    return changes if fresh is None else f"{changes}; estimated freshness {100 * fresh:.0f} %"
 
 
 def _reasons(counts: dict[str, int]) -> tuple[tuple[str, str, str], ...]:
@@ -113,19 +122,18 @@ def _reasons(counts: dict[str, int]) -> tuple[tuple[str, str, str], ...]:
 
 
 def _politeness(snapshot: Snapshot) -> list[tuple[str, str, str]]:
+    """Only if there were violations."""
     violations = snapshot.politeness_violations
-    remark = "a fault of ours: please report it" if violations else "every gap was kept, by our own audit"
-    return [("violations", formatting.count(violations), remark)]
+    return [("violations", formatting.count(violations), "a bug: please report it")] if violations else []
 
 
 def _files(directory: Path, parts: Sequence[Path]) -> list[tuple[str, str, str]]:
     archives = [file for part in parts or (directory,) for file in part.glob("warc/*.warc.gz")]
     total = sum(file.stat().st_size for file in archives)
-    files = "file" if len(archives) == 1 else "files"
-    size = f"{formatting.count(len(archives))} {files}, {formatting.size(total)}"
+    size = f"{formatting.number_of(len(archives), 'file')}, {formatting.size(total)}"
     if parts:
         rows = [
-            ("documents", str(part / "warc"), "" if number else f"{size} in all") for number, part in enumerate(parts)
+            ("documents", str(part / "warc"), "" if number else f"{size} in total") for number, part in enumerate(parts)
         ]
         rows += [("database", str(part / "crawl.db"), "") for part in parts if (part / "crawl.db").exists()]
     else:
@@ -142,8 +150,8 @@ def _next(snapshot: Snapshot, directory: Path) -> list[tuple[str, str, str]]:
     where = _dir_option(directory)
     rows = []
     if not snapshot.finished:
-        rows.append(("go on", "run the same command again", "it resumes where it stopped"))
-    rows.append(("pages", f"gossamer pages{where}", "a line for each"))
+        rows.append(("resume", "run the same command again", "continues where it stopped"))
+    rows.append(("pages", f"gossamer pages{where}", "list all pages"))
     if snapshot.dead:
         rows.append(("dead letters", f"gossamer dead list{where}", "then requeue or drop them"))
     return rows

@@ -1,16 +1,8 @@
-"""What a running crawl does, in a word: the same in the service, on its dashboard and in `gossamer status`.
+"""`Snapshot`: all statistics of a crawl at one time, the state of the crawl, and rates computed from several snapshots.
 
-One moment of a crawl, as the pipeline saw it.
-
-What goes on inside a crawl, beyond what came of its URLs: for the metrics.
-
-What a running crawl leaves for others to read: `status.json`, its last snapshot, written every second.
-
-Visits in flight are not in the database, and the load is a matter of this second. The file is replaced as a whole, so
-a reader never sees half of one. It names the process that wrote it: what a dead process left is not believed, and
-neither is a file of another form.
-
-Speeds out of growing totals.
+A running crawl writes its last snapshot to `status.json` every second, for `gossamer status`: visits in flight and the
+load are not in the database. The file is replaced atomically and contains the id of the process that wrote it; a file
+left by a dead process, or of another format, is ignored.
 """
 
 import os
@@ -30,12 +22,12 @@ from gossamer.observe.freshness import FreshnessMetrics, freshness_object
 from gossamer.sketch.durations import Spread
 
 StateOfCrawl = Literal["running", "idle", "paused", "stopping", "store failing", "store slow"]
-"""`store failing`: commits fail, so nothing is fetched; `store slow`: one takes very long, and nothing is fetched until
-it ends."""
+"""`store failing`: commits fail, so nothing is fetched; `store slow`: nothing is fetched until a very slow commit
+ends."""
 
 
 def crawl_state(*, stopping: bool, paused: bool, store_failing: bool, store_slow: bool, busy: bool) -> StateOfCrawl:
-    """What keeps a crawl from fetching comes before what it has to do; a slow store after a pause, because that ends by
+    """The state of a crawl. Conditions that stop fetching come first, a slow store after a pause because it ends by
     itself. `busy`: something is queued or in flight."""
     if stopping:
         return "stopping"
@@ -49,18 +41,18 @@ def crawl_state(*, stopping: bool, paused: bool, store_failing: bool, store_slow
 
 
 PHASES: Final = ("dns", "connect", "tls", "first_byte", "body", "extract", "commit")
-"""Parts of the way of a document that are timed, in order."""
+"""The timed phases of processing a document, in order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Internals:
-    """All of this run."""
+    """Statistics of components in this run, for the metrics."""
 
     phases: Mapping[str, Spread] = field(default_factory=dict)  # by the names in PHASES
-    wakings: Spread = Spread()  # how late the event loop woke a timer, fifty times a second
+    wakings: Spread = Spread()  # how late the event loop ran a timer, measured fifty times a second
     links_recent: int = 0  # links that the URL-seen test answered from its exact memory ...
-    links_new: int = 0  # ... or by its filter, ...
-    links_asked: int = 0  # ... or that the store had to be asked about
+    links_new: int = 0  # ... or by its Bloom filter, ...
+    links_asked: int = 0  # ... or by a query to the store
     dns_hits: int = 0
     dns_negative_hits: int = 0
     dns_stale: int = 0
@@ -73,7 +65,7 @@ class Internals:
 
 @dataclass(frozen=True, slots=True)
 class ProcessUse:
-    """What a process has taken of the machine."""
+    """CPU time and memory of a process."""
 
     cpu_seconds: float = 0.0
     rss_bytes: int = 0
@@ -82,15 +74,15 @@ class ProcessUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """All figures of one moment. Totals are of the whole crawl, former runs included, unless they say otherwise."""
+    """Statistics of a crawl at one time. Totals include earlier runs unless they say otherwise."""
 
     at: Instant
     elapsed: float = 0.0  # seconds of this run
     cpu_seconds: float = 0.0  # of this run
     max_rss_bytes: int = 0
-    front: ProcessUse | None = None  # of a service: the process that has the connections; else these are of the crawl
+    front: ProcessUse | None = None  # the HTTP process of `gossamer serve`; cpu_seconds and memory are the crawl's own
 
-    # what came of the URLs
+    # outcomes
     pages: int = 0  # documents stored
     run_pages: int = 0  # of those, in this run
     fetched: int = 0  # responses received
@@ -102,11 +94,11 @@ class Snapshot:
     sitemaps: int = 0  # that were read
     sitemap_urls: int = 0  # found in them
     refreshed: int = 0  # visits to URLs that were visited before, of which ...
-    not_modified: int = 0  # ... the server said that nothing had changed
-    unchanged: int = 0  # ... nothing had
+    not_modified: int = 0  # ... were answered 304
+    unchanged: int = 0  # ... returned the same document
     changed: int = 0
-    reported: int = 0  # visits brought forward, because a sitemap or feed that is trusted told of a change
-    freshening: FreshnessMetrics = FreshnessMetrics()
+    reported: int = 0  # visits brought forward because a trusted sitemap or feed reported a change
+    freshness: FreshnessMetrics = FreshnessMetrics()
     missing: int = 0
     gone: int = 0
     redirects: int = 0
@@ -124,39 +116,39 @@ class Snapshot:
     in_flight: int = 0
     urls_in_memory: int = 0
     urls_by_front: tuple[int, ...] = ()
-    drawn: tuple[int, ...] = ()  # turns dealt by the selector, by class
+    drawn: tuple[int, ...] = ()  # choices of the selector, by class
     selector_shares: tuple[float, ...] = ()  # the same in percent
     load: str = "normal"
-    load_reason: str = ""  # why it is that, in words
-    waiting_for: str = ""  # for people; empty while there is something to do
+    load_reason: str = ""  # readable text
+    waiting_for: str = ""  # readable text; empty while a host may be contacted
 
     # fetching and storing
     robots_fetched: int = 0
     dns_queries: int = 0
-    dns_failing: bool = False  # the name servers do not answer: new hosts wait
-    proxy_failing: bool = False  # a proxy cannot be used: its hosts wait
+    dns_failing: bool = False  # name servers do not answer: new hosts wait
+    proxy_failing: bool = False  # a proxy is unavailable: its hosts wait
     slowest: tuple[tuple[str, float], ...] = ()  # (host, seconds)
     documents_waiting: int = 0
-    store_saturation: float = 0.0  # 1.0: nothing more is fetched until a batch is committed
+    store_saturation: float = 0.0  # 1.0: nothing is fetched until a batch is committed
     store_failing: bool = False  # commits fail: nothing is fetched until one succeeds
-    store_slow: bool = False  # a commit takes very long: nothing is fetched until it ends
-    queues: Mapping[str, QueueDepth] = field(default_factory=dict)  # every bounded queue by its name (`crawl.status`)
-    bodies_held: int = 0  # answers that are not read on until there is room
+    store_slow: bool = False  # a commit is very slow: nothing is fetched until it ends
+    queues: Mapping[str, QueueDepth] = field(default_factory=dict)  # every bounded queue by name (`crawl.status`)
+    bodies_held: int = 0  # responses whose transfer is suspended for lack of memory
     log_lost: int = 0  # events that could not be written
     commits: int = 0
     commit_seconds: float = 0.0  # in total
     loop_lag: float = 0.0  # worst delay of the event loop in the last second
     worst_loop_lag: float = 0.0  # of this run
     politeness_violations: int = 0
-    workings: Internals = Internals()
+    internals: Internals = Internals()
 
     paused: bool = False  # through the service: no visits are started
-    stopping: bool = False  # asked to stop; visits in flight are being finished
+    stopping: bool = False  # visits in flight are being finished
     finished: bool = False  # nothing is left to do
 
 
 def to_contract(snapshot: Snapshot) -> dict[str, object]:
-    """The JSON object that `--json` promises, and a few figures more."""
+    """The JSON object of `--json`: the documented keys and some more."""
     return {
         "pages": snapshot.pages,
         "fetched": snapshot.fetched,
@@ -185,7 +177,7 @@ def to_contract(snapshot: Snapshot) -> dict[str, object]:
         "unchanged": snapshot.unchanged,
         "changed": snapshot.changed,
         "reported": snapshot.reported,
-        "recrawl": freshness_object(snapshot.freshening),
+        "recrawl": freshness_object(snapshot.freshness),
         "missing": snapshot.missing,
         "gone": snapshot.gone,
         "robots_fetched": snapshot.robots_fetched,
@@ -204,19 +196,19 @@ def to_contract(snapshot: Snapshot) -> dict[str, object]:
 
 
 FILE = "status.json"
-STALE_AFTER = 10.0  # seconds; a process that has not written for longer is stuck
+STALE_AFTER = 10.0  # seconds; a process that has not written for longer hangs
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """The content of the file."""
+    """The content of `status.json`."""
 
     process: int
     snapshot: Snapshot
 
 
 def write_live(directory: Path, status: Status) -> None:
-    """Replace the file. A disk that does not take it costs the news, not the crawl."""
+    """Replace the file. Errors are ignored: the crawl does not depend on it."""
     draft = directory / f".{FILE}.new"
     with suppress(OSError):
         draft.write_bytes(msgspec.json.encode(status) + b"\n")
@@ -224,14 +216,14 @@ def write_live(directory: Path, status: Status) -> None:
 
 
 def remove_live(directory: Path) -> None:
-    """At the end of a run: nothing is in flight any more."""
+    """Remove the file at the end of a run."""
     for name in (f".{FILE}.new", FILE):
         with suppress(OSError):
             (directory / name).unlink()
 
 
 def read_live(directory: Path, process: int, now: Instant) -> Snapshot | None:
-    """The last snapshot that process `process` wrote; None if there is none, or no recent one."""
+    """The last snapshot written by `process`; None if there is none or it is stale."""
     try:
         status = msgspec.json.decode((directory / FILE).read_bytes(), type=Status)
     except (OSError, ValueError, RecursionError, msgspec.MsgspecError):
@@ -240,13 +232,13 @@ def read_live(directory: Path, process: int, now: Instant) -> Snapshot | None:
     return status.snapshot if is_good else None
 
 
-WINDOW = 5.0  # seconds that "now" looks back; shorter is nervous, longer is late
+WINDOW = 5.0  # seconds that current rates are averaged over
 _KEPT = 160  # seconds of history, enough for the widest sparkline
 _BARS = "▁▂▃▄▅▆▇█"
 
 
 class Rates:
-    """Remembers the totals of the last minutes, a sample a second, and answers how fast they grow."""
+    """Pages and bytes per second, computed from the totals of successive snapshots (one sample per second is kept)."""
 
     def __init__(self) -> None:
         self._samples: deque[tuple[float, int, int]] = deque(maxlen=_KEPT)  # (elapsed, pages, bytes)
@@ -254,10 +246,10 @@ class Rates:
         self._first: tuple[float, int, int] | None = None
 
     def note(self, snapshot: Snapshot) -> None:
-        """Snapshots come in order of time, as often as they like."""
+        """Add a snapshot. They come in order of time, at any interval."""
         sample = (snapshot.elapsed, snapshot.run_pages, snapshot.bytes)
         if self._first is None:
-            # Bytes are counted over all runs, so the run's own begin with what the first snapshot says.
+            # Bytes include earlier runs, so this run's bytes are counted from the first snapshot on.
             self._first = sample
             self._samples.append(sample)
         elif sample[0] >= self._samples[-1][0] + 1.0:
@@ -266,13 +258,13 @@ class Rates:
 
     @property
     def pages_now(self) -> float:
-        """Pages a second over the last few seconds."""
+        """Pages per second over the last few seconds."""
         then = self._some_seconds_ago()
         return _speed(then[1], self._last[1], self._last[0] - then[0])
 
     @property
     def pages_mean(self) -> float:
-        """Pages a second since this run began."""
+        """Pages per second since the start of this run."""
         return _speed(0, self._last[1], self._last[0])
 
     @property
@@ -286,7 +278,7 @@ class Rates:
         return _speed(first[2], self._last[2], self._last[0] - first[0])
 
     def history(self) -> list[float]:
-        """Pages a second in each of the last seconds, oldest first."""
+        """Pages per second in each of the last seconds, oldest first."""
         return [_speed(a[1], b[1], b[0] - a[0]) for a, b in pairwise(self._samples)]
 
     def _some_seconds_ago(self) -> tuple[float, int, int]:
@@ -301,7 +293,7 @@ def _speed(before: float, after: float, took: float) -> float:
 
 
 def sparkline(values: Sequence[float], width: int) -> str:
-    """The last `width` values as bars, the tallest for the largest of them."""
+    """The last `width` values as block characters, scaled to the largest of them."""
     shown = list(values[-width:]) if width > 0 else []
     top = max(shown, default=0.0)
     if top <= 0:

@@ -1,8 +1,7 @@
-"""The picture of a running crawl: a snapshot drawn as lines of text for a given width and height. Pure.
+"""The live view on a terminal: a snapshot rendered as lines of text for a given width and height. Pure.
 
-Cheap by construction: every line is put together once, with its final width, and rich only turns styles into
-colours. Two columns from 76 characters on, one below; what does not fit in the height is left out from the bottom
-of the least important parts.
+Each line is built once with its final width; rich only turns styles into colours. The view has two columns from 76
+characters on and one below. Blocks that do not fit the height are left out, the least important first.
 """
 
 from collections.abc import Sequence
@@ -11,7 +10,7 @@ from dataclasses import dataclass
 from rich.text import Text
 
 from gossamer.observe import formatting
-from gossamer.observe.freshness import budget_words, pace_words
+from gossamer.observe.freshness import format_budget, format_rates
 from gossamer.observe.snapshot import Rates, Snapshot, sparkline
 
 CLASS_NAMES = ("high", "medium", "low")
@@ -28,7 +27,7 @@ _BAD = "bold red"
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """What the selector aims at, by class, under normal and under high load."""
+    """Target shares of the selector by class, under normal and under high load."""
 
     normal: tuple[float, ...]
     high: tuple[float, ...]
@@ -50,21 +49,22 @@ def draw(snapshot: Snapshot, rates: Rates, shares: Shares, width: int, height: i
     top = [*_head(snapshot, rates, width), *_speed(snapshot, rates, width)]
     bottom = _foot(snapshot, width)
     queue, hosts = _queue(snapshot, shares, column), _hosts(snapshot, column)
-    answers, outcomes = _answers(snapshot, column), _outcomes(snapshot, column)
-    again, fresh = ([], []) if not snapshot.refreshed else (_again(snapshot, column), _fresh(snapshot, column))
+    responses, outcomes = _responses(snapshot, column), _outcomes(snapshot, column)
+    recrawl, fresh = ([], []) if not snapshot.refreshed else (_recrawl(snapshot, column), _freshness(snapshot, column))
     if not two:
-        return _stacked(top, [queue, hosts, answers, outcomes, *([again, fresh] if again else [])], bottom, height)
+        blocks = [queue, hosts, responses, outcomes, *([recrawl, fresh] if recrawl else [])]
+        return _stacked(top, blocks, bottom, height)
     # Blocks of equal height side by side, a blank line above each pair.
-    fixed = len(top) + len(bottom) + 3 + max(len(queue), len(hosts)) + max(len(answers), len(outcomes))
-    fixed += max(len(again), len(fresh)) + bool(again)
+    fixed = len(top) + len(bottom) + 3 + max(len(queue), len(hosts)) + max(len(responses), len(outcomes))
+    fixed += max(len(recrawl), len(fresh)) + bool(recrawl)
     rows = max(min(height - fixed - 2, 10), 0)  # a title, and a blank line below
     errors, slowest = _errors(snapshot, column, rows), _slowest(snapshot, column, rows)
     lines = list(top)
-    pairs = [(queue, hosts), (answers, outcomes), (errors, slowest)]
-    if again:
-        pairs.insert(2, (again, fresh))
+    pairs = [(queue, hosts), (responses, outcomes), (errors, slowest)]
+    if recrawl:
+        pairs.insert(2, (recrawl, fresh))
     for left, right in pairs:
-        lines += [Text(), *_beside(left, right, column)]
+        lines += [Text(), *_side_by_side(left, right, column)]
     room = height - len(bottom) - 1
     return [*lines[:room], Text(), *bottom][:height]
 
@@ -78,7 +78,7 @@ def _stacked(top: list[Text], blocks: list[list[Text]], bottom: list[Text], heig
     return [*lines, Text(), *bottom][:height]
 
 
-def _beside(left: Sequence[Text], right: Sequence[Text], column: int) -> list[Text]:
+def _side_by_side(left: Sequence[Text], right: Sequence[Text], column: int) -> list[Text]:
     lines = []
     for i in range(max(len(left), len(right))):
         line = left[i].copy() if i < len(left) else Text()
@@ -99,25 +99,25 @@ def _line(width: int, *cells: Cell) -> Text:
 
 
 def _row(width: int, label: str, value: str, style: str = "", note: str = "") -> Text:
-    """Label at the left, figure right-aligned in the middle, remark after it."""
+    """Label on the left, value right-aligned in the middle, note after it."""
     name = formatting.printable(label, max(width - 12, 8)) if not note else label
-    figure = max(min(24, width - 1) - len(name), len(value) + 1)
-    return _line(width, (name, _LABEL), (value.rjust(figure), style), (f"  {note}" if note else "", _LABEL))
+    room = max(min(24, width - 1) - len(name), len(value) + 1)
+    return _line(width, (name, _LABEL), (value.rjust(room), style), (f"  {note}" if note else "", _LABEL))
 
 
 def _title(width: int, title: str, note: str = "") -> Text:
     return _line(width, (title, _TITLE), (f"  {note}" if note else "", _LABEL))
 
 
-# --- the parts --------------------------------------------------------------------------------------
+# --- blocks -----------------------------------------------------------------------------------------
 
 
 def _head(snapshot: Snapshot, rates: Rates, width: int) -> list[Text]:
     if snapshot.stopping:
-        state, style = "stopping: finishing what is in flight (Ctrl-C again to stop at once)", _WARN
+        state, style = "stopping: finishing visits in flight (Ctrl-C again to stop at once)", _WARN
     elif snapshot.finished:
         state, style = "finished", _GOOD
-    elif snapshot.waiting_for and rates.pages_now < 1.0:  # otherwise a polite crawl would flicker between the two
+    elif snapshot.waiting_for and rates.pages_now < 1.0:  # a faster crawl would flicker between the two states
         state, style = "waiting for " + formatting.printable(snapshot.waiting_for), _WARN
     else:
         state, style = "crawling", _GOOD
@@ -145,9 +145,9 @@ def _queue(snapshot: Snapshot, shares: Shares, width: int) -> list[Text]:
     total = sum(snapshot.drawn)
     targets = shares.percent(snapshot.load)
     if snapshot.urls_by_front and len(snapshot.urls_by_front) != len(targets):
-        targets = ()  # an ordering with other classes than the shares are meant for
-    figure = formatting.short_count if snapshot.load == "high" else formatting.count
-    known = f"{figure(snapshot.queued)} of {figure(snapshot.discovered)} known"
+        targets = ()  # the ordering has other classes than the shares are configured for
+    number = formatting.short_count if snapshot.load == "high" else formatting.count
+    known = f"{number(snapshot.queued)} of {number(snapshot.discovered)} known"
     lines = [_title(width, "Queue", known)]
     if snapshot.load == "high":
         lines[0].append(", high load", _WARN)
@@ -182,10 +182,10 @@ def _parked(snapshot: Snapshot) -> str:
     return f"{formatting.count(snapshot.hosts_parked)} parked"
 
 
-def _answers(snapshot: Snapshot, width: int) -> list[Text]:
+def _responses(snapshot: Snapshot, width: int) -> list[Text]:
     styles = {"2": _GOOD, "3": "", "4": _WARN, "5": _BAD}
     names = sorted(set(snapshot.statuses) | {"2xx", "3xx", "4xx", "5xx"})
-    lines = [_title(width, "Answers", f"{formatting.count(snapshot.fetched)} received")]
+    lines = [_title(width, "Responses", f"{formatting.count(snapshot.fetched)} received")]
     for name in [n for n in names if n[:1] in styles]:
         number = snapshot.statuses.get(name, 0)
         lines.append(_row(width, name, formatting.count(number), styles[name[:1]] if number else _LABEL))
@@ -197,7 +197,7 @@ def _outcomes(snapshot: Snapshot, width: int) -> list[Text]:
     duplicates = f"{formatting.count(snapshot.near_duplicates)} near" if snapshot.near_duplicates else ""
     missing = f"{formatting.count(snapshot.gone)} gone" if snapshot.gone else ""
     return [
-        _title(width, "Outcomes", f"{formatting.count(snapshot.redirects)} redirects"),
+        _title(width, "Outcomes", formatting.number_of(snapshot.redirects, "redirect")),
         _row(width, "duplicates", formatting.count(snapshot.duplicates), note=duplicates),
         _row(width, "missing", formatting.count(snapshot.missing), note=missing),
         _row(width, "excluded", formatting.count(excluded)),
@@ -205,34 +205,34 @@ def _outcomes(snapshot: Snapshot, width: int) -> list[Text]:
     ]
 
 
-def _again(snapshot: Snapshot, width: int) -> list[Text]:
-    """What came of visiting again."""
+def _recrawl(snapshot: Snapshot, width: int) -> list[Text]:
+    """Results of visits to URLs that were visited before."""
     reported = f"{formatting.count(snapshot.reported)} reported" if snapshot.reported else ""
     return [
-        _title(width, "Visited again", formatting.count(snapshot.refreshed)),
+        _title(width, "Recrawled", formatting.count(snapshot.refreshed)),
         _row(width, "changed", formatting.count(snapshot.changed), _GOOD, note=reported),
         _row(width, "unchanged", formatting.count(snapshot.unchanged)),
         _row(width, "not modified", formatting.count(snapshot.not_modified)),
     ]
 
 
-def _fresh(snapshot: Snapshot, width: int) -> list[Text]:
-    """How fresh the copies are, and what that costs."""
-    figures = snapshot.freshening
-    fresh = "not known yet" if figures.fresh is None else f"{100 * figures.fresh:.1f} % of the pages"
-    price = "-" if figures.price is None else f"{figures.price:.3g}"
-    due = figures.overdue + figures.waiting
+def _freshness(snapshot: Snapshot, width: int) -> list[Text]:
+    """Estimated freshness of the copies and its cost."""
+    metrics = snapshot.freshness
+    fresh = "unknown" if metrics.fresh is None else f"{100 * metrics.fresh:.1f} % of pages"
+    price = "-" if metrics.price is None else f"{metrics.price:.3g}"
+    due = metrics.overdue + metrics.waiting
     return [
-        _title(width, "Fresh", fresh),
-        _row(width, "price", price, note=budget_words(figures)),
+        _title(width, "Estimated freshness", fresh),
+        _row(width, "price", price, note=format_budget(metrics)),
         _row(
             width,
             "due",
             formatting.count(due),
-            _WARN if figures.overdue else "",
-            f"{formatting.count(figures.waiting)} queued",
+            _WARN if metrics.overdue else "",
+            f"{formatting.count(metrics.waiting)} queued",
         ),
-        _line(width, (pace_words(figures), _LABEL)),
+        _line(width, (format_rates(metrics), _LABEL)),
     ]
 
 
@@ -266,23 +266,20 @@ def _foot(snapshot: Snapshot, width: int) -> list[Text]:
         (f"{100 * full:.0f} %", _WARN if full >= 0.8 else ""),
         (" full, ", _LABEL),
         (formatting.count(snapshot.commits), ""),
-        (" commits of ", _LABEL),
+        (" commit, " if snapshot.commits == 1 else " commits, ", _LABEL),
         (formatting.seconds(each), ""),
-        (", ", _LABEL),
+        (" each, ", _LABEL),
         (formatting.count(snapshot.documents_waiting), ""),
-        (" to read", _LABEL),
+        (" unprocessed", _LABEL),
     ]
     machine: list[Cell] = [
         ("cpu ", _LABEL),
         (f"{busy:.0f} %", ""),
-        (", memory ", _LABEL),
+        (", peak memory ", _LABEL),
         (formatting.size(snapshot.max_rss_bytes), ""),
         (", lag ", _LABEL),
         (formatting.seconds(snapshot.loop_lag), _WARN if snapshot.loop_lag > 0.25 else ""),
-        (", politeness ", _LABEL),
-        (
-            "kept" if not violations else f"VIOLATED {formatting.count(violations)} times",
-            _GOOD if not violations else _BAD,
-        ),
+        (", ", _LABEL),
+        (formatting.number_of(violations, "politeness violation"), _BAD if violations else _GOOD),
     ]
     return [_line(width, *store), _line(width, *machine)]

@@ -12,7 +12,7 @@ from gossamer.model.states import UrlState
 from gossamer.model.units import HostId, Instant, Seconds
 from gossamer.recrawl.change_hints import FEEDS, HostChangeHistory, reported_change
 from gossamer.recrawl.estimate import USUAL, Estimate
-from gossamer.recrawl.host_backlog import ROOM, HostBacklogs
+from gossamer.recrawl.host_backlog import MAX_BACKLOG, HostBacklogs
 from gossamer.recrawl.policy import Memory, RecrawlPolicy
 from gossamer.recrawl.price import Price
 from gossamer.recrawl.rules import PageFacts, PageStatus, RecrawlRules, prior_of
@@ -44,12 +44,12 @@ class DueDates:
 
     def when_reported(self, page: ReportedChange) -> Instant | None:
         """When a page is due of which a trusted list says that it has changed; None: as it was planned."""
-        if page.changing is not None and not self._believes(page.host_id, page.changing):
+        if page.change_history is not None and not self._believes(page.host_id, page.change_history):
             return None
         ruling = self.rules.ruling(PageFacts(page.host, page.url, page.mime or ""))
         if ruling.fixed is not None:
             return None
-        known = Estimate(page.one, page.two) if page.one and page.two else USUAL
+        known = Estimate(page.rate_shape, page.rate_span) if page.rate_shape and page.rate_span else USUAL
         price = self._lines.prices.of(page.host_id, self._price.price)
         if value_when_flagged(known, self._importance(page.priority)) < price:
             return None  # it changes so often that not even a visit at the right time is worth it
@@ -67,15 +67,15 @@ class DueDates:
         gap = self._gap_anew(page) if page.host_id in self._lines.prices else None
         if gap is not None and page.visited is not None and page.visited + gap > now + _LEAST:
             return Postponement(Instant(page.visited + gap), gap)
-        if before >= ROOM:
-            date = now if page.visited is None or page.planned is None else page.visited + page.planned
+        if before >= MAX_BACKLOG:
+            date = now if page.visited is None or page.planned_gap is None else page.visited + page.planned_gap
             return Postponement(Instant(self._lines.room_at(page.host_id, before, now, date)))
         return None
 
     def plan_anew(self, page: DueUrl) -> Postponement | None:
         """The date of a page at the price of today, where it is sooner; None: it stays what it was."""
         gap = self._gap_anew(page)
-        if gap is None or page.visited is None or page.planned is None or gap + _LEAST > page.planned:
+        if gap is None or page.visited is None or page.planned_gap is None or gap + _LEAST > page.planned_gap:
             return None
         return Postponement(Instant(page.visited + gap), gap)
 
@@ -83,14 +83,18 @@ class DueDates:
         """The gap of a page at the price of its host; None where that does not decide it."""
         if page.state is not UrlState.STORED or page.visited is None:
             return None
-        if page.planned in (None, self.rules.gaps.get(PageStatus.NEAR_DUPLICATE)) or page.sitemap or page.mime in FEEDS:
+        if (
+            page.planned_gap in (None, self.rules.gaps.get(PageStatus.NEAR_DUPLICATE))
+            or page.sitemap
+            or page.mime in FEEDS
+        ):
             return None  # near-duplicates have a gap of their own, and so have lists of other pages
         ruling = self.rules.ruling(PageFacts(page.host, page.url, page.mime or ""))
         if ruling.fixed is not None:
             return None
         known = self._hosts.get(page.host_id)
         if known is None:
-            known = HostChangeHistory.from_text(page.changing) if page.changing else _UNKNOWN
+            known = HostChangeHistory.from_text(page.change_history) if page.change_history else _UNKNOWN
         recall = 0.0 if page.modified is None else known.recall
         if recall > 0 and reported_change(page.modified, page.visited):
             return None  # its visit was brought forward, or was due without that
@@ -101,4 +105,4 @@ class DueDates:
             prior=prior_of(page.changefreq, known.rates.prior()),
             recall=recall,
         )
-        return self._policy.anew(Memory(page.one or 0.0, page.two or 0.0), terms)
+        return self._policy.anew(Memory(page.rate_shape or 0.0, page.rate_span or 0.0), terms)

@@ -39,18 +39,18 @@ MAX_SPAN: Final = 1e9
 class Estimate(NamedTuple):
     """Gamma(shape `a`, span `b` in days) of changes a day."""
 
-    a: float
-    b: float
+    shape: float
+    span: float
 
     @property
     def rate(self) -> float:
         """Changes a day, on the average of what may be."""
-        return self.a / self.b
+        return self.shape / self.span
 
     @property
     def uncertainty(self) -> float:
         """Standard deviation of the rate as a share of the rate: 1 is knowing little, 0.1 a good deal."""
-        return 1 / sqrt(self.a)
+        return 1 / sqrt(self.shape)
 
 
 USUAL: Final = Estimate(0.5, 5.0)
@@ -59,7 +59,7 @@ USUAL: Final = Estimate(0.5, 5.0)
 
 def unchanged(before: Estimate, gap: float) -> Estimate:
     """`gap` days passed and nothing changed. Exact."""
-    return bounded(before.a, before.b + max(gap, 0.0))
+    return bounded(before.shape, before.span + max(gap, 0.0))
 
 
 def changed(before: Estimate, gap: float) -> Estimate:
@@ -84,17 +84,17 @@ def changed_at(before: Estimate, gap: float, quiet: float) -> Estimate:
 
     Whatever came before the last change is not known to have been quiet, so it does not count.
     """
-    return bounded(before.a + 1, before.b + min(max(quiet, 0.0), max(gap, 0.0)))
+    return bounded(before.shape + 1, before.span + min(max(quiet, 0.0), max(gap, 0.0)))
 
 
 def flagged(before: Estimate, after: float, recall: float) -> Estimate:
     """A report of a change came `after` days, from a source that reports the share `recall` of all changes."""
-    return bounded(before.a + 1, before.b + recall * max(after, 0.0))
+    return bounded(before.shape + 1, before.span + recall * max(after, 0.0))
 
 
 def not_flagged(before: Estimate, gap: float, recall: float, *, change: bool) -> Estimate:
     """No report in `gap` days, and then a visit: reported changes were none, and the others are one bit."""
-    silent = bounded(before.a, before.b + recall * max(gap, 0.0))
+    silent = bounded(before.shape, before.span + recall * max(gap, 0.0))
     rest = (1 - recall) * gap
     return changed(silent, rest) if change else unchanged(silent, rest)
 

@@ -21,12 +21,12 @@ def freshness_of(sample: Iterable[Copied], now: Instant) -> float | None:
         known = Estimate(one, two) if one and two else None
         if known is None:
             known = HostChangeHistory.from_text(changing).rates.prior() if changing else USUAL
-        fresh += (known.b / (known.b + max(0.0, now - at) / DAY)) ** known.a
+        fresh += (known.span / (known.span + max(0.0, now - at) / DAY)) ** known.shape
         pages += 1
     return fresh / pages if pages else None
 
 
-def figures_on_record(
+def stored_freshness_metrics(
     *, sample: Iterable[Copied], price: str | None, pace: str | None, overdue: int, waiting: int, now: Instant
 ) -> FreshnessMetrics:
     """What a crawl's store tells. `price` and `pace` are facts, as `recrawling.PRICE` and `pace.PACE` have them."""
@@ -37,7 +37,7 @@ def figures_on_record(
         fresh=freshness_of(sample, now),
         price=None if value is None else float(value),
         scheduled=int(scheduled),
-        asked=float(asked),
+        demand=float(asked),
         budget=known.budget,
         refreshes=refreshes,
         discoveries=discoveries,

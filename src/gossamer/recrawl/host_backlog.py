@@ -14,9 +14,9 @@ from typing import Final
 
 from gossamer.model.units import HostId, Instant
 from gossamer.recrawl.policy import DAY
-from gossamer.recrawl.price import MOST, HostPrices
+from gossamer.recrawl.price import MAX_HOSTS, HostPrices
 
-ROOM: Final = 32
+MAX_BACKLOG: Final = 32
 """URLs that wait in the line of a host; of one that is kept busy, more than come up while the next are read."""
 
 _ORDERS = 64  # looks at what is due that are remembered: of what was due before, the first of them
@@ -97,7 +97,7 @@ class HostBacklogs:
         last, between = self._turns.get(host_id, (0.0, 0.0))
         if last and now > last:
             between += (now - last - between) * (_SMOOTH if between else 1.0)
-        elif not last and host_id not in self._turns and len(self._turns) >= MOST:
+        elif not last and host_id not in self._turns and len(self._turns) >= MAX_HOSTS:
             del self._turns[next(iter(self._turns))]
         self._turns[host_id] = (now, between)
 

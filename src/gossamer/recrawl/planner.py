@@ -32,9 +32,9 @@ from gossamer.recrawl.due import DueDates
 from gossamer.recrawl.estimate import USUAL, Estimate, Verdict, verdict_on
 from gossamer.recrawl.host_backlog import HostBacklogs
 from gossamer.recrawl.policies import Optimal
-from gossamer.recrawl.policy import DAY, NOTHING, Memory, RecrawlPolicy, RecrawlSettings, Visited
+from gossamer.recrawl.policy import DAY, EMPTY_MEMORY, Memory, RecrawlPolicy, RecrawlSettings, Visited
 from gossamer.recrawl.price import LATE, PRICE, Price, price_text, share_of_refresh
-from gossamer.recrawl.rules import NEVER_AGAIN, PageFacts, PageStatus, RecrawlRules, Ruling, prior_of, standing_of
+from gossamer.recrawl.rules import NEVER_AGAIN, PageFacts, PageStatus, RecrawlRules, Ruling, page_status, prior_of
 from gossamer.recrawl.visit_value import value_of_new
 
 PROBE: Final = 10
@@ -58,7 +58,7 @@ def conditions_for(before: PreviousVisit | None, *, lies: bool) -> tuple[tuple[s
     return tuple(fields)
 
 
-def says_the_same(before: PreviousVisit, etag: str | None, modified: str | None) -> bool:
+def has_same_validators(before: PreviousVisit, etag: str | None, modified: str | None) -> bool:
     """Whether a server says of a document that it is the one that we have."""
     if etag is not None and before.etag is not None:
         return etag == before.etag
@@ -79,8 +79,8 @@ class Planned(NamedTuple):
 
     at: Instant | None
     gap: float | None = None
-    one: float | None = None
-    two: float | None = None
+    rate_shape: float | None = None
+    rate_span: float | None = None
     signature: bytes | None = None  # the one to be kept of the page, where it is not that of this visit
     noise: bool = False  # the document is another, but what it says is not
 
@@ -136,8 +136,8 @@ class RecrawlPlanner:
         """A host has got a back queue; this is what the store remembers."""
         self._ids[record.host] = record.host_id
         self._names[record.host_id] = record.host
-        if record.changing:
-            known = self._hosts[record.host_id] = HostChangeHistory.from_text(record.changing)
+        if record.change_history:
+            known = self._hosts[record.host_id] = HostChangeHistory.from_text(record.change_history)
             self.lines.prices.remember(record.host_id, known.price)
 
     def host_retired(self, host_id: HostId) -> None:
@@ -189,7 +189,9 @@ class RecrawlPlanner:
         """Put what was learnt into a batch that is about to be committed. `waiting`: URLs never visited so far."""
         if self._changed:
             own = self.lines.prices.of
-            batch.changing = {host_id: known.to_text(own(host_id, 0.0)) for host_id, known in self._changed.items()}
+            batch.change_histories = {
+                host_id: known.to_text(own(host_id, 0.0)) for host_id, known in self._changed.items()
+            }
             self._changed.clear()
         if self._moves and batch.settlements:
             before = self.price.price
@@ -204,13 +206,13 @@ class RecrawlPlanner:
     def conditions(self, visit: Visit) -> tuple[tuple[str, str], ...]:
         """The fields by which a server may answer that nothing has changed."""
         known = self._hosts.get(visit.host_id)
-        return conditions_for(visit.task.before, lies=known is not None and known.lies > 0)
+        return conditions_for(visit.task.previous, lies=known is not None and known.lies > 0)
 
     # --- what has come of it ----------------------------------------------------------------------
 
     def not_modified(self, visit: Visit, response: Response, now: Instant, revisits: bool) -> Settlement:
         """The server says that nothing has changed: what is on record stays."""
-        before = visit.task.before
+        before = visit.task.previous
         assert before is not None  # or it would not have been asked so
         capture = Capture(response, b"") if revisits else None
         return self.unchanged(visit, before, response, now, capture)
@@ -240,9 +242,9 @@ class RecrawlPlanner:
             etag=kept_field(headers.get("etag")),
             last_modified=kept_field(modified),
             capture=capture,
-            planned=planned.gap,
-            one=planned.one,
-            two=planned.two,
+            planned_gap=planned.gap,
+            rate_shape=planned.rate_shape,
+            rate_span=planned.rate_span,
             kept=True,
         )
 
@@ -257,7 +259,7 @@ class RecrawlPlanner:
         near_duplicate: bool = False,
     ) -> Planned:
         """The plan after a document that is new, or not what it was."""
-        before = visit.task.before
+        before = visit.task.previous
         standing = PageStatus.NEAR_DUPLICATE if near_duplicate else _PAGE
         if before is None or not before.has_document:
             said = NO_HINT
@@ -269,7 +271,7 @@ class RecrawlPlanner:
         changed = verdict is Verdict.CHANGED
         headers, known = response.headers, self._host(visit.host_id)
         modified = headers.get("last-modified")
-        if changed and says_the_same(before, headers.get("etag"), modified):
+        if changed and has_same_validators(before, headers.get("etag"), modified):
             known.lies += 1
         said = judge(known, visit.task, before, modified, now, changed=changed)
         planned = self.plan(visit, standing, now, mime, changed=changed, said=said)
@@ -277,21 +279,21 @@ class RecrawlPlanner:
 
     def settled(self, visit: Visit, settlement: Settlement) -> Settlement:
         """What came of any other visit, with the date of the next one."""
-        state, before = settlement.state, visit.task.before
+        state, before = settlement.state, visit.task.previous
         if settlement.kept or state is UrlState.QUEUED:
             return settlement
         if before is not None and before.has_document and state in (UrlState.DEAD, UrlState.EXCLUDED):
             return self._stays(visit, before, settlement)
         if state is UrlState.REDIRECT or state is UrlState.MISSING or state is UrlState.GONE:
-            standing = standing_of(state, settlement.status, near_duplicate=False)
+            standing = page_status(state, settlement.status, near_duplicate=False)
             planned = self._without_document(visit, standing, settlement)
-            return settlement._replace(available_at=planned.at, planned=planned.gap)
+            return settlement._replace(available_at=planned.at, planned_gap=planned.gap)
         self._demand(before, None)
         return settlement
 
     def left_out(self, visit: Visit) -> Planned:
         """It is not visited again."""
-        self._demand(visit.task.before, None)
+        self._demand(visit.task.previous, None)
         return NEVER
 
     def _stays(self, visit: Visit, before: PreviousVisit, settlement: Settlement) -> Settlement:
@@ -304,13 +306,13 @@ class RecrawlPlanner:
             self._demand(before, None)
             return settlement
         longest = self._ruling(visit, before.mime, _PAGE).longest
-        gap = min(max(2 * (before.planned or 0.0), self._usual), longest)
+        gap = min(max(2 * (before.planned_gap or 0.0), self._usual), longest)
         at: Instant | None = Instant(settlement.at + gap)
         if settlement.state is UrlState.EXCLUDED:
             at, gap = None, 0.0
         self._demand(before, gap or None)
         return settlement._replace(
-            state=before.state, available_at=at, planned=gap or None, tries=0, status=None, kept=True
+            state=before.state, available_at=at, planned_gap=gap or None, tries=0, status=None, kept=True
         )
 
     # --- plans ------------------------------------------------------------------------------------
@@ -327,7 +329,7 @@ class RecrawlPlanner:
     ) -> Planned:
         """When a page is visited next. `changed` is None where there is nothing to compare with."""
         task = visit.task
-        before = task.before
+        before = task.previous
         ruling = self._usual_ruling
         if ruling is None or standing is not _PAGE:
             ruling = self._ruling(visit, mime, standing)
@@ -336,7 +338,7 @@ class RecrawlPlanner:
         if changed is None or before is None:
             return self._after_first(visit, ruling, now, mime, said.modified)
         known = self._host(visit.host_id)
-        price, gap = self.price.price, before.planned
+        price, gap = self.price.price, before.planned_gap
         if gap and (now - before.at > _LATE * gap or visit.host_id in self._dear):
             price = self._price_at(visit, before, gap, now, known.rates.pages)
         prior = known.rates.prior()
@@ -351,7 +353,7 @@ class RecrawlPlanner:
             recall=0.0 if task.modified is None else known.recall,
             hub=hub,
         )
-        had_one, had_two = before.one or 0.0, before.two or 0.0
+        had_one, had_two = before.rate_shape or 0.0, before.rate_span or 0.0
         since = now - before.at
         modified, flagged_after = said
         visited = Visited(now, Seconds(since if since > 0 else 0.0), changed, modified, flagged_after)
@@ -393,8 +395,8 @@ class RecrawlPlanner:
         if gap is None:
             price = self.lines.prices.of(host_id, self.price.price)
             terms = self._rules.terms(ruling, importance=importance, price=price, prior=prior, hub=hub)
-            plan = self._policy.after(Visited(now, changed_at=changed_at), NOTHING, terms)
-            gap, one, two = plan.gap(now), plan.memory.one or None, plan.memory.two or None
+            plan = self._policy.after(Visited(now, changed_at=changed_at), EMPTY_MEMORY, terms)
+            gap, one, two = plan.gap(now), plan.memory.rate_shape or None, plan.memory.rate_span or None
             if changed_at is not None and self._is_optimal and one and two:
                 learning = self._host(host_id)
                 learning.rates = learning.rates.learnt(None, Estimate(one, two))
@@ -402,7 +404,7 @@ class RecrawlPlanner:
                 if len(self._first) > _MOST_FIRST:
                     self._first.clear()
                 self._first[prior, importance] = gap
-        self._demand(task.before, gap)
+        self._demand(task.previous, gap)
         return Planned(Instant(now + gap), gap, one, two)
 
     def _without_document(self, visit: Visit, standing: PageStatus, settlement: Settlement) -> Planned:
@@ -415,9 +417,9 @@ class RecrawlPlanner:
             gap = None  # its state says that it is not asked for; a rule of the user's may say otherwise
         if gap is None or gap == NEVER_AGAIN:
             return self.left_out(visit)
-        self._demand(visit.task.before, gap)
+        self._demand(visit.task.previous, gap)
         return Planned(Instant(settlement.at + gap), gap)
 
     def _demand(self, before: PreviousVisit | None, gap: float | None) -> None:
-        was = None if before is None else before.planned
+        was = None if before is None else before.planned_gap
         self.price.plan(None if was is None else was / DAY, None if gap is None else gap / DAY)

@@ -13,12 +13,23 @@ from typing import ClassVar
 
 from gossamer.model.units import Instant, Seconds
 from gossamer.recrawl.estimate import Estimate, bounded, changed, changed_at, flagged, not_flagged, unchanged
-from gossamer.recrawl.policy import DAY, Memory, Plan, RecrawlPolicy, Terms, Visited, Why, counted, in_words, planned
+from gossamer.recrawl.policy import (
+    DAY,
+    Memory,
+    Plan,
+    RecrawlPolicy,
+    Terms,
+    Visited,
+    Why,
+    counted,
+    format_duration,
+    planned,
+)
 from gossamer.recrawl.visit_value import gap_of_hub, gap_until, gap_until_unflagged, value_unflagged
 
 NUTCH_FIRST = 30 * DAY
 NUTCH_LEAST, NUTCH_MOST = 60.0, 365 * DAY
-RETRIED = 90 * DAY  # everything is, whatever the interval
+NUTCH_RETRY_AFTER = 90 * DAY  # everything is, whatever the interval
 NUTCH_FASTER, NUTCH_SLOWER = 0.2, 0.4
 SYNC = 0.3  # of the time since the last known change, by which the next visit is moved forward
 
@@ -32,7 +43,8 @@ class NutchAdaptive(RecrawlPolicy):
     name: ClassVar[str] = "nutch-adaptive"
 
     def after(self, visited: Visited, memory: Memory, terms: Terms) -> Plan:
-        interval, modified = memory.one or NUTCH_FIRST, memory.two
+        interval, modified, _, _ = memory
+        interval = interval or NUTCH_FIRST
         if visited.gap is None:
             interval, modified = NUTCH_FIRST, visited.now
         elif visited.changed:
@@ -46,12 +58,12 @@ class NutchAdaptive(RecrawlPolicy):
             interval = max(interval, since)
             reference = Instant(visited.now - SYNC * since)
         interval = min(max(interval, NUTCH_LEAST), NUTCH_MOST)
-        due = max(reference + min(interval, RETRIED), visited.now + NUTCH_LEAST)
+        due = max(reference + min(interval, NUTCH_RETRY_AFTER), visited.now + NUTCH_LEAST)
         memory = counted(memory, visited, interval, modified)
         return planned(visited.now, Seconds(due - visited.now), memory, terms, Why.ADAPTED)
 
     def words(self, memory: Memory, terms: Terms) -> str:
-        interval = in_words(memory.one or NUTCH_FIRST)
+        interval = format_duration(memory[0] or NUTCH_FIRST)
         return f"interval of {interval}: a fifth less after a change, two fifths more without one"
 
 
@@ -66,7 +78,7 @@ class StormCrawlerAdaptive(RecrawlPolicy):
     name: ClassVar[str] = "stormcrawler-adaptive"
 
     def after(self, visited: Visited, memory: Memory, terms: Terms) -> Plan:
-        interval = memory.one or STORM_FIRST
+        interval = memory[0] or STORM_FIRST
         if visited.gap is not None:
             if visited.changed:
                 interval -= STORM_FASTER * (interval - STORM_LEAST)
@@ -76,7 +88,7 @@ class StormCrawlerAdaptive(RecrawlPolicy):
         return planned(visited.now, interval, memory, terms, Why.ADAPTED)
 
     def words(self, memory: Memory, terms: Terms) -> str:
-        now = in_words(memory.one or STORM_FIRST)
+        now = format_duration(memory[0] or STORM_FIRST)
         return f"interval of {now}: half as long again without a change, half way to an hour after one"
 
 
@@ -93,8 +105,8 @@ class Optimal(RecrawlPolicy):
     def after(self, visited: Visited, memory: Memory, terms: Terms) -> Plan:
         known = self.learnt(visited, memory, terms)
         gap = DAY * _gap(known or terms.prior, terms)
-        one, two = known or (0.0, 0.0)
-        return planned(visited.now, gap, counted(memory, visited, one, two), terms, Why.WORTH)
+        shape, span = known or (0.0, 0.0)
+        return planned(visited.now, gap, counted(memory, visited, shape, span), terms, Why.WORTH)
 
     def anew(self, memory: Memory, terms: Terms) -> Seconds | None:
         gap = DAY * _gap(estimate_of(memory) or terms.prior, terms)
@@ -113,9 +125,9 @@ class Optimal(RecrawlPolicy):
         gap = since / DAY
         if not is_known:
             a, b = prior
-        elif gap > 0 and a > prior.a:
+        elif gap > 0 and a > prior.shape:
             # `aged` (tests/aged_crawls.py) and further down `unchanged`, inline: every visit comes here, most that far.
-            kept, least = exp(-gap / self._memory_days), prior.a / a
+            kept, least = exp(-gap / self._memory_days), prior.shape / a
             if kept < least:
                 kept = least
             a, b = a * kept, b * kept
@@ -134,11 +146,12 @@ class Optimal(RecrawlPolicy):
         believed = estimate_of(memory) or terms.prior
         wanted = DAY * _gap(believed, terms)
         gap = min(max(wanted, terms.shortest), terms.longest)
+        interval = format_duration(gap)
         told = f"{believed_words(memory, terms)}; "
         if terms.hub:
-            return f"{told}it lists other pages: visited about every {in_words(gap)} at a price of {terms.price:.3g}"
+            return f"{told}it lists other pages: visited about every {interval} at a price of {terms.price:.3g}"
         worth = value_unflagged(believed, terms.importance, gap / DAY, terms.recall)
-        told += f"{in_words(gap)} after a visit the next is worth {worth:.3g}, and the price is {terms.price:.3g}"
+        told += f"{interval} after a visit the next is worth {worth:.3g}, and the price is {terms.price:.3g}"
         if terms.recall > 0:
             told += f"; {100 * terms.recall:.0f} % of its changes would be reported"
         if not terms.shortest < wanted < terms.longest:
@@ -148,7 +161,7 @@ class Optimal(RecrawlPolicy):
 
 def estimate_of(memory: Memory) -> Estimate | None:
     """What `optimal` has written down."""
-    return Estimate(memory.one, memory.two) if memory.one > 0 and memory.two > 0 else None
+    return Estimate(memory.rate_shape, memory.rate_span) if memory.rate_shape > 0 and memory.rate_span > 0 else None
 
 
 def believed_words(memory: Memory, terms: Terms) -> str:
@@ -158,8 +171,8 @@ def believed_words(memory: Memory, terms: Terms) -> str:
     rests = "what is known of its host and said in its sitemap, or else on what is usual"
     if known is not None:
         rests = f"{memory.visits} visits, {memory.changes} of which found a change"
-    spread = 1 + 1 / sqrt(believed.a)
-    every = in_words(DAY / believed.rate)
+    spread = 1 + 1 / sqrt(believed.shape)
+    every = format_duration(DAY / believed.rate)
     return f"changes about every {every} (give or take a factor of {spread:.2g}; rests on {rests})"
 
 

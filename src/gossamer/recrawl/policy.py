@@ -44,13 +44,13 @@ class Memory(NamedTuple):
     The estimate of `optimal` is (a, b); (0, 0) is no estimate yet.
     """
 
-    one: float = 0.0
-    two: float = 0.0
+    rate_shape: float = 0.0
+    rate_span: float = 0.0
     visits: int = 0
     changes: int = 0
 
 
-NOTHING = Memory()
+EMPTY_MEMORY = Memory()
 
 
 class Terms(NamedTuple):
@@ -99,7 +99,13 @@ class RecrawlPolicy:
 
     def after(self, visited: Visited, memory: Memory, terms: Terms) -> Plan:
         """`memory` is what the last plan of this page said, or NOTHING. Must be a function of its arguments."""
-        return planned(visited.now, terms.usual, counted(memory, visited, memory.one, memory.two), terms, Why.RULE)
+        return planned(
+            visited.now,
+            terms.usual,
+            counted(memory, visited, memory.rate_shape, memory.rate_span),
+            terms,
+            Why.RULE,
+        )
 
     def anew(self, memory: Memory, terms: Terms) -> Seconds | None:
         """The gap after the last visit if it were planned at these terms: a host may have become dearer since. None:
@@ -110,7 +116,7 @@ class RecrawlPolicy:
         """Why the gap is what it is, for people: a sentence or two, from what stands in the row."""
         if type(self).after is not RecrawlPolicy.after:  # one that plans otherwise and has nothing to tell
             return f"as it plans after {memory.visits} visits, {memory.changes} of which found a change"
-        return f"every page again after {in_words(terms.usual)}"
+        return f"every page again after {format_duration(terms.usual)}"
 
 
 def planned(now: Instant, gap: float, memory: Memory, terms: Terms, why: Why) -> Plan:
@@ -126,13 +132,13 @@ def planned(now: Instant, gap: float, memory: Memory, terms: Terms, why: Why) ->
     return Plan(Instant(now + gap), memory, why)
 
 
-def counted(memory: Memory, visited: Visited, one: float, two: float) -> Memory:
+def counted(memory: Memory, visited: Visited, rate_shape: float, rate_span: float) -> Memory:
     """The memory after a visit: these two numbers, and the counts one further."""
     _, _, visits, changes = memory
-    return Memory(one, two, visits + 1, changes + visited.changed)
+    return Memory(rate_shape, rate_span, visits + 1, changes + visited.changed)
 
 
-def in_words(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """A duration in the unit that fits it, with two digits or so: `3.5 days`."""
     for unit, name in ((365 * DAY, "years"), (DAY, "days"), (3600.0, "hours"), (60.0, "minutes")):
         if seconds >= 2 * unit:

@@ -168,7 +168,7 @@ def share_of_refresh(*, new: float, due: float, discovery_floor: float, refresh_
     return refresh_floor if new > due else 1 - discovery_floor
 
 
-MOST: Final = 10_000
+MAX_HOSTS: Final = 10_000
 """Hosts that have a price of their own: if there are more, those that have had one the longest lose it."""
 
 LATE: Final = 0.02  # of its gap: a visit that had to wait no longer is in time
@@ -186,7 +186,7 @@ class HostPrices:
 
     __slots__ = ("_most", "_own", "hosts")
 
-    def __init__(self, most: int = MOST) -> None:
+    def __init__(self, most: int = MAX_HOSTS) -> None:
         """`most` is at least one."""
         self._own: dict[int, float] = {}
         self.hosts: Collection[int] = self._own.keys()  # those that have one: asked at every visit

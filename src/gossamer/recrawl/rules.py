@@ -174,7 +174,7 @@ NEVER_AGAIN = Seconds(math.inf)
 _PERMANENT = (301, 308)
 
 
-def standing_of(state: UrlState, status: int | None, near_duplicate: bool) -> PageStatus:
+def page_status(state: UrlState, status: int | None, near_duplicate: bool) -> PageStatus:
     """What a visit came to, as far as the next one depends on it."""
     if near_duplicate:
         return PageStatus.NEAR_DUPLICATE

@@ -1,105 +1,78 @@
-"""What people ask about a crawl, answered from what is stored: for the commands and for the service. The crawl may be
-running. Light: loads no fetcher."""
+"""Queries about single URLs and hosts, for the commands and the service. The crawl may be running. Light: loads no
+fetcher."""
 
-from contextlib import ExitStack, closing
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
-from gossamer.backends.sqlite.database import open_for_reading
-from gossamer.backends.sqlite.explain_reader import StoryReader
-from gossamer.backends.sqlite.reports import HostRow
-from gossamer.config.load import Config
 from gossamer.config.policies import PolicyCache, domain_of
-from gossamer.crawl.run.directory import parts_of
-from gossamer.crawl.visit.host_settings import HostControls
+from gossamer.errors import ArchiveError
 from gossamer.filter.identity import Identities
 from gossamer.filter.scope import Scope
 from gossamer.frontier.breaker import HostFailures
 from gossamer.frontier.politeness import PolitenessPolicy
-from gossamer.model.facts import HostOverride
+from gossamer.model.facts import HostOverride, HostOverrides
 from gossamer.model.partition import WorkerShare
 from gossamer.model.units import Domain, Fingerprint, HostKey, Instant, Seconds
-from gossamer.model.url_record import MOST_STEPS, DomainFact, Facts, HostFact, RecordCheck, Step, UrlFact, VisitFact
+from gossamer.model.url_record import MAX_STEPS, DomainFact, Facts, HostFact, RecordCheck, Step, UrlFact, VisitFact
 from gossamer.observe import formatting
 from gossamer.recrawl.change_hints import FEEDS, HUB_WEIGHT, HostChangeHistory
 from gossamer.recrawl.price import price_from
-from gossamer.recrawl.rules import NEVER_AGAIN, PageFacts, prior_of, standing_of
+from gossamer.recrawl.rules import NEVER_AGAIN, PageFacts, page_status, prior_of
+from gossamer.reports.all_workers import WorkerStore
 from gossamer.reports.explain.build import CrawlRules, build_story, refused
 from gossamer.reports.explain.recrawl import Basis, RecrawlTerms
 from gossamer.reports.explain.schedule import Caps, politeness_of
 from gossamer.reports.explain.story import Form, Story
 from gossamer.reports.explain.verdicts import cuts_of, fingerprints_of, form_of, identities_with
+from gossamer.reports.ports import Archive, SeedHosts, UrlReader
+from gossamer.reports.records import HostRow, Json
 from gossamer.seed.lists import with_scheme
-
-Json = dict[str, object]
 
 NOTHING_ORDERED = HostOverride()
 
 
-def story_of(config: Config, text: str, *, running: bool) -> Story:
-    """The whole story of a URL, as a person writes it, under the rules of a configuration. Raises StoreFailed."""
-    book = PolicyCache(config)
+def explain_url(
+    stores: Sequence[WorkerStore], archive: Archive, book: PolicyCache, text: str, *, running: bool
+) -> Story:
+    """Everything about a URL, as a person writes it, by the rules of a configuration. Raises StoreFailed."""
     form = _form(book, text)
-    if form.url is None or form.host is None:
-        return refused(form)
-    with ExitStack() as opened:
-        owners = _Owners(Path(config.dir), opened)
-        book.archive = owners.archive
-        return _story(owners.reader_of(form.host), book, form, running, owners)
+    return refused(form) if form.url is None else _story(_Owners(stores), archive, book, form, running)
 
 
 class _Owners:
-    """The databases of a crawl's workers, each opened when it is asked for."""
+    """Which store has which host."""
 
-    def __init__(self, directory: Path, opened: ExitStack) -> None:
-        self._parts = parts_of(directory)
-        self._by_one = self._parts == [directory]
-        self.archive = directory / "warc" if self._by_one else directory
-        self._opened = opened
-        self._readers: dict[Path, StoryReader] = {}
+    def __init__(self, stores: Sequence[WorkerStore]) -> None:
+        self._stores = stores
 
-    def directory_of(self, host: HostKey) -> Path:
-        """Of the worker that owns the domain of this host."""
-        return self._parts[WorkerShare(0, len(self._parts)).owner_of(domain_of(host)[1])]
+    def store_of(self, host: HostKey) -> WorkerStore:
+        """The store of the worker that owns the domain of this host."""
+        return self._stores[WorkerShare(0, len(self._stores)).owner_of(domain_of(host)[1])]
 
-    def file_of(self, host: HostKey, name: str) -> str:
-        """A WARC file of that worker, from `archive` on."""
-        return name if self._by_one else f"{self.directory_of(host).name}/warc/{name}"
-
-    def reader_of(self, host: HostKey) -> StoryReader:
-        path = self.directory_of(host) / "crawl.db"
-        if path not in self._readers:
-            self._readers[path] = StoryReader(self._opened.enter_context(closing(open_for_reading(path))))
-        return self._readers[path]
-
-
-def story_from(reader: StoryReader, book: PolicyCache, text: str, *, running: bool) -> Story:
-    """The same by a reader of its database, under the rules of a book."""
-    form = _form(book, text)
-    return refused(form) if form.url is None else _story(reader, book, form, running)
+    def reader_of(self, host: HostKey) -> UrlReader:
+        return self.store_of(host).reader.urls
 
 
 def _form(book: PolicyCache, text: str) -> Form:
     return form_of(text, with_scheme(text), book.canonicaliser)
 
 
-def _story(reader: StoryReader, book: PolicyCache, form: Form, running: bool, owners: _Owners | None = None) -> Story:
+def _story(owners: _Owners, archive: Archive, book: PolicyCache, form: Form, running: bool) -> Story:
     assert form.url is not None and form.host is not None and form.origin is not None
     domain, _, suffix = domain_of(form.host)
+    reader = owners.reader_of(form.host)
     identities, sought = _sought(reader, book, form)
-    facts = reader.facts(form.host, domain, suffix, form.origin, sought)
-    if owners is not None:
-        facts = _of_all(facts, form.host, book, owners)
+    facts = _of_all(reader.facts(form.host, domain, suffix, form.origin, sought), form.host, book, owners)
     host = facts.host.host if facts.host is not None else form.host
-    ordered = orders_from(facts.orders).ordered_for(host)
+    ordered = HostOverrides.from_texts(facts.orders).ordered_for(host)
     rules = rules_of(book, reader, host, domain, identities, ordered)
-    record = None if facts.visit is None else _checked_record(book.archive, facts.visit)
+    record = None if facts.visit is None else _checked_record(archive, facts.visit)
     # The clock is read last, so that nothing on record is younger than now.
     return build_story(form, facts, rules, now=book.clock.now(), running=running, record=record)
 
 
-def _sought(reader: StoryReader, book: PolicyCache, form: Form) -> tuple[Identities, tuple[Fingerprint, ...]]:
+def _sought(reader: UrlReader, book: PolicyCache, form: Form) -> tuple[Identities, tuple[Fingerprint, ...]]:
     """What counts as the same document at a URL's host, and the fingerprints under which the URL may be known."""
     assert form.url is not None and form.host is not None
     learnt = reader.learnt_parameters(form.host) if book.config.identity.learn else ()
@@ -108,10 +81,10 @@ def _sought(reader: StoryReader, book: PolicyCache, form: Form) -> tuple[Identit
 
 
 def _of_all(facts: Facts, host: HostKey, book: PolicyCache, owners: _Owners) -> Facts:
-    """What one worker knows, with what the others know of it; nothing more in a crawl by one."""
+    """What the owner knows of a URL, with what the other workers know of it."""
     visit = facts.visit
-    if visit is not None and visit.warc_file is not None:
-        visit = replace(visit, warc_file=owners.file_of(host, visit.warc_file))
+    if visit is not None:
+        visit = replace(visit, warc_file=owners.store_of(host).full_name(visit.warc_file))
     way = facts.way if facts.beyond is None else _whole_way(facts, book, owners)
     return replace(facts, visit=visit, way=way)
 
@@ -119,7 +92,7 @@ def _of_all(facts: Facts, host: HostKey, book: PolicyCache, owners: _Owners) -> 
 def _whole_way(facts: Facts, book: PolicyCache, owners: _Owners) -> tuple[Step, ...]:
     """The way back to a seed, from worker to worker: each knows the pages of its own domains."""
     way, beyond = facts.way, facts.beyond
-    while beyond is not None and len(way) < MOST_STEPS:
+    while beyond is not None and len(way) < MAX_STEPS:
         form = _form(book, beyond)
         if form.host is None:
             break
@@ -128,19 +101,11 @@ def _whole_way(facts: Facts, book: PolicyCache, owners: _Owners) -> tuple[Step, 
         if not steps:
             break
         way += steps
-    return way[:MOST_STEPS]
-
-
-def orders_from(*texts: str | None) -> HostControls:
-    """What was ordered for single hosts, as it is on record; nothing for None."""
-    found = HostControls()
-    for text in texts:
-        found.restore(text)
-    return found
+    return way[:MAX_STEPS]
 
 
 def rules_of(
-    book: PolicyCache, reader: StoryReader, host: HostKey, domain: Domain, identities: Identities, ordered: HostOverride
+    book: PolicyCache, reader: UrlReader, host: HostKey, domain: Domain, identities: Identities, ordered: HostOverride
 ) -> CrawlRules:
     """What a crawl with this configuration would decide by, as far as it concerns this host."""
     config = book.config
@@ -158,7 +123,7 @@ def rules_of(
     )
 
 
-def scope_near(scope: Scope, seeds: StoryReader, host: HostKey, domain: Domain) -> Scope:
+def scope_near(scope: Scope, seeds: SeedHosts, host: HostKey, domain: Domain) -> Scope:
     """The scope with only those seeds that could admit `host`, which is in `domain`, however many seeds there are."""
     near = (
         seeds.seed_host(host) if scope.of_seed_hosts else None,
@@ -177,10 +142,10 @@ def _basis(book: PolicyCache, known: UrlFact, facts: Facts) -> Basis:
     fact, visit = facts.recrawl, facts.visit
     host = facts.host.host if facts.host is not None else ""
     status, mime, near = (None, "", False) if visit is None else (visit.status, visit.mime, visit.distance is not None)
-    standing = standing_of(known.state, status, near)
+    standing = page_status(known.state, status, near)
     rules = book.recrawl_rules
     ruling = rules.ruling(PageFacts(host, known.url, mime or "", standing))
-    changing = HostChangeHistory.from_text(fact.changing) if fact.changing else HostChangeHistory()
+    changing = HostChangeHistory.from_text(fact.change_history) if fact.change_history else HostChangeHistory()
     price = price_from(fact.price, book.config.recrawl, book.opening_price, Instant(0.0)).price
     hub = facts.listing.sitemap > 0 or mime in FEEDS
     terms = rules.terms(
@@ -195,21 +160,14 @@ def _basis(book: PolicyCache, known: UrlFact, facts: Facts) -> Basis:
     return Basis(terms, fixed, ruling.rule, not changing.lies, changing.rates, changing.trust, price)
 
 
-def _checked_record(folder: Path, visit: VisitFact) -> RecordCheck | None:
-    """What lies where the document should be; None if it was not archived."""
+def _checked_record(archive: Archive, visit: VisitFact) -> RecordCheck | None:
+    """What is in the archive where the document should be; None if it was not archived."""
     if visit.warc_file is None or visit.warc_offset is None or visit.warc_length is None:
         return None
-    from gossamer.backends.warc.reader import (
-        DamagedRecord,  # a tenth of the time; few stories need it
-        read_record,  # a tenth of the time; few stories need it
-    )
-
     try:
-        record = read_record(folder / visit.warc_file, visit.warc_offset, visit.warc_length)
-    except DamagedRecord as error:
+        record = archive.read(visit.warc_file, visit.warc_offset, visit.warc_length)
+    except ArchiveError as error:
         return RecordCheck(problem=str(error))
-    except OSError as error:
-        return RecordCheck(problem=f"{visit.warc_file}: {error.strerror}")
     return RecordCheck(None, record.kind, record.target_uri, record.block_digest_ok(), record.payload_digest_ok())
 
 

@@ -1,14 +1,11 @@
-"""Documents read back from the archive: a record as the answer that it was, and the document in it."""
+"""Documents read back from the archive: the response in a record, and the document in the response."""
 
-from pathlib import Path
-
-from gossamer.backends.warc.reader import DamagedRecord, Record, read_record
 from gossamer.fetch.http.body import Payload, payload
 from gossamer.fetch.http.headers import parse_fields
+from gossamer.model.archive_record import ArchivedRecord
 from gossamer.model.outcome import Response, Truncation
 from gossamer.model.units import Instant, Seconds, Url
-
-__all__ = ["MAX_DOCUMENT_BYTES", "DamagedRecord", "document_in", "read_response", "response_in"]
+from gossamer.reports.ports import Archive
 
 MAX_DOCUMENT_BYTES = 256 * 1024 * 1024
 """More than any crawl stores of a document. The crawl's own limit cut it already, where it had to."""
@@ -16,16 +13,16 @@ MAX_DOCUMENT_BYTES = 256 * 1024 * 1024
 _WORDS = {truncation.value: truncation for truncation in Truncation}
 
 
-def read_response(folder: Path, file: str, offset: int, length: int) -> Response | None:
-    """The answer that lies there; None for a revisit, which has no body. Raises DamagedRecord, or OSError."""
-    record = read_record(folder / file, offset, length)
+def read_response(archive: Archive, file: str, offset: int, length: int) -> Response | None:
+    """The response at a location; None for a revisit, which has no body. Raises ArchiveError."""
+    record = archive.read(file, offset, length)
     if record.kind not in ("response", "resource"):
         return None
     return response_in(record)
 
 
-def response_in(record: Record) -> Response:
-    """A response or resource record as the answer that it was. How long it took is not on record."""
+def response_in(record: ArchivedRecord) -> Response:
+    """The response in a response or resource record. How long it took is not on record."""
     if record.kind == "resource":
         head, body = b"", record.block
         headers = {"content-type": record.header("Content-Type") or "application/octet-stream"}

@@ -88,7 +88,7 @@ class Recent:
             self._young = set()
 
 
-class Sorted(NamedTuple):
+class Classified(NamedTuple):
     """Positions in the batch that was asked about; every position is in exactly one of the lists, in order."""
 
     seen: list[int]  # entered before: at most a reference to count
@@ -130,7 +130,7 @@ class SeenTest:
         self._new = 0
         self._asked = 0
 
-    def sort_out(self, fingerprints: Sequence[int]) -> Sorted:
+    def sort_out(self, fingerprints: Sequence[int]) -> Classified:
         """Sort a batch of links. What is new or to be asked is called seen from now on, also within the batch."""
         seen, fresh = self._recent.admit(fingerprints)
         new: list[int] = []
@@ -141,7 +141,7 @@ class SeenTest:
         self._seen += len(seen)
         self._new += len(new)
         self._asked += len(ask)
-        return Sorted(seen, new, ask)
+        return Classified(seen, new, ask)
 
     def learn(self, fingerprints: Sequence[int]) -> None:
         """These are in the store, as we happen to know: seeds, or rows loaded for another reason."""

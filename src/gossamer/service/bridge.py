@@ -15,7 +15,8 @@ from typing import Final
 from gossamer.config.load import Config
 from gossamer.crawl.engine import Engine
 from gossamer.crawl.status import own_use
-from gossamer.ipc import Link, Told
+from gossamer.ipc import Link
+from gossamer.ipc import Message as LinkMessage
 from gossamer.observe.snapshot import ProcessUse, Snapshot
 from gossamer.service.access import App, Message, Policy, Receive, Scope, Send
 from gossamer.service.control import Control
@@ -47,7 +48,7 @@ class BridgeClient:
         self._here = here
         self._link = link
         self._numbers = count()
-        self._calls: dict[int, asyncio.Queue[Told]] = {}
+        self._calls: dict[int, asyncio.Queue[LinkMessage]] = {}
 
     def heard(self, what: str, number: int, *rest: object) -> None:
         """What home tells of a call. Of one that was given up it is of no use."""
@@ -66,7 +67,7 @@ class BridgeClient:
             return
         number = next(self._numbers)
         call = self._calls[number] = asyncio.Queue()
-        self._link.tell("call", number, {key: scope.get(key) for key in (*_TOLD_OF_A_CALL, *_TOLD_OF_ITS_ENDS)})
+        self._link.send("call", number, {key: scope.get(key) for key in (*_TOLD_OF_A_CALL, *_TOLD_OF_ITS_ENDS)})
         reading: asyncio.Task[None] | None = None
         is_over = False
         try:
@@ -76,7 +77,7 @@ class BridgeClient:
                         reading = asyncio.create_task(self._read(number, receive))
                     case ("send", messages):
                         await _sent(send, messages)
-                        self._link.tell("sent", number)
+                        self._link.send("sent", number)
                     case ("end", messages, mistake):
                         is_over = True
                         await _sent(send, messages)
@@ -86,7 +87,7 @@ class BridgeClient:
         finally:
             del self._calls[number]
             if not is_over:
-                self._link.tell("cancel", number)
+                self._link.send("cancel", number)
             if reading is not None:
                 reading.cancel()
 
@@ -95,7 +96,7 @@ class BridgeClient:
             message: Message | Exception = dict(await receive())
         except Exception as error:
             message = error  # it is raised where the application reads
-        self._link.tell("received", number, message)
+        self._link.send("received", number, message)
 
 
 async def _sent(send: Send, messages: list[Message]) -> None:
@@ -141,7 +142,7 @@ class BridgeServer:
         async def receive() -> Message:
             if number not in self._reads:  # else one that was given up is still being read
                 self._reads[number] = loop.create_future()
-                link.tell("receive", number)
+                link.send("receive", number)
             return await asyncio.shield(self._reads[number])
 
         async def send(message: Message) -> None:
@@ -150,7 +151,7 @@ class BridgeServer:
             pieces.append(message)
             if message.get("more_body", False):
                 sent = self._sends[number] = loop.create_future()
-                link.tell("send", number, pieces)
+                link.send("send", number, pieces)
                 pieces.clear()
                 await sent
 
@@ -162,7 +163,7 @@ class BridgeServer:
         finally:
             self._reads.pop(number, None)
             self._sends.pop(number, None)
-        link.tell("end", number, pieces, mistake)
+        link.send("end", number, pieces, mistake)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,9 +208,9 @@ class CrawlBridge:
     async def serve(self, policy: Policy) -> None:
         crawl = self._crawl
         shown = CrawlView(crawl.config, crawl.orders, crawl.latest, crawl.stopping, crawl.paused)
-        self._link.tell("open", policy, shown)
+        self._link.send("open", policy, shown)
         crawl.feed.on_picture = self._show_soon
-        async for what, *rest in self._link.heard():
+        async for what, *rest in self._link.messages():
             if what == "ready":
                 self.ready.set()
             elif what == "used":
@@ -220,10 +221,10 @@ class CrawlBridge:
 
     def close(self) -> None:
         """No more calls are taken; those on their way are answered, or have had their time."""
-        self._link.tell("close")
+        self._link.send("close")
 
     def _show_soon(self) -> None:
-        if not self._link.is_crowded:
+        if not self._link.is_backed_up:
             self._show()
 
     def _show(self) -> None:
@@ -233,7 +234,7 @@ class CrawlBridge:
         before, self._shown = self._shown, shown
         if before is None or shown[0] is not before[0] or shown[1:] != before[1:]:
             ordered = before is None or shown[3] != before[3]
-            self._link.tell("shown", *shown[:3], (crawl.config, crawl.orders) if ordered else None)
+            self._link.send("shown", *shown[:3], (crawl.config, crawl.orders) if ordered else None)
 
 
 @dataclass(slots=True)

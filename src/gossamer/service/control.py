@@ -10,14 +10,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 from typing import NamedTuple
 
-from gossamer.backends.sqlite.database import open_for_reading
-from gossamer.backends.sqlite.driver import SqliteDatabase
-from gossamer.backends.sqlite.pages import DeadFilter, dead_ids, ids_of
 from gossamer.config.load import Config, shape_of
 from gossamer.config.policies import canonicaliser_for, politeness_for
+from gossamer.crawl.run.opener import open_part
 from gossamer.crawl.run.session import Session
 from gossamer.crawl.visit.host_settings import HOST_DROPPED
 from gossamer.fetch.dns.policy import AddressPolicy
@@ -26,9 +23,11 @@ from gossamer.filter.rules import EntryRules
 from gossamer.model.batch import BulkChange, Committed, SeedRecord
 from gossamer.model.states import UrlState, meaning_of
 from gossamer.model.units import HostKey, Seconds, Url
+from gossamer.reports.ports import CrawlReader
+from gossamer.reports.records import DeadFilter, ExcludedUrl
 from gossamer.seed.lists import with_scheme
 from gossamer.service.overrides import FACT, Limits, Overrides
-from gossamer.store.table.bulk_changes import DROPPED, MOST, excluded_urls
+from gossamer.store.table.bulk_changes import DROPPED, MOST
 
 LIMIT_REASONS = ("depth_limit", "url_too_long", "excluded_domain")
 """Why limits exclude: what returns when they are lifted."""
@@ -201,7 +200,7 @@ class Control:
         admission = self._opened.crawl.admission
         pages, files = admission.rules, admission.file_rules
 
-        def returning(after: Iterator[list[tuple[int, Url, HostKey, int, int]]]) -> list[int] | None:
+        def returning(after: Iterator[list[ExcludedUrl]]) -> list[int] | None:
             chunk = next(after, None)
             if chunk is None:
                 return None
@@ -212,8 +211,8 @@ class Control:
             ]
 
         done = 0
-        with closing(await asyncio.to_thread(open_for_reading, self._database)) as db:
-            chunks = excluded_urls(SqliteDatabase(db), reasons, host)
+        with closing(await self._open_reader()) as reader:
+            chunks = reader.dead_letters.excluded(reasons, host)
             while (ids := await asyncio.to_thread(returning, chunks)) is not None:
                 done += await self._order(ids, UrlState.EXCLUDED, UrlState.QUEUED, reasons)
         return done
@@ -276,12 +275,13 @@ class Control:
     async def _dead(self, wanted: DeadFilter, urls: Sequence[str] | None, to: UrlState, because: str | None) -> int:
         self._must_be_available()
         done, after = 0, 0
-        with closing(await asyncio.to_thread(open_for_reading, self._database)) as db:
+        with closing(await self._open_reader()) as reader:
+            letters = reader.dead_letters
             if urls is not None:
-                ids = await asyncio.to_thread(ids_of, db, self._canonical(urls))
+                ids = await asyncio.to_thread(letters.ids_of, self._canonical(urls))
                 return await self._order(ids, UrlState.DEAD, to, (), because)
             # As many as there are now: what dies again meanwhile is not asked a second time, since rows only grow.
-            while ids := await asyncio.to_thread(dead_ids, db, wanted, after=after, most=MOST):
+            while ids := await asyncio.to_thread(letters.ids, wanted, after=after, most=MOST):
                 after = ids[-1]
                 done += await self._order(ids, UrlState.DEAD, to, (), because)
         return done
@@ -306,9 +306,8 @@ class Control:
 
     # --- commits ---------------------------------------------------------------------------------
 
-    @property
-    def _database(self) -> Path:
-        return self._opened.crawl.directory.database
+    async def _open_reader(self) -> CrawlReader:
+        return await asyncio.to_thread(open_part, self._opened.crawl.directory.path)
 
     def _must_be_available(self) -> None:
         if self._opened.crawl.engine.stopping:
@@ -322,9 +321,9 @@ class Control:
         done = 0
         for at in range(0, len(ids), MOST):
             order = BulkChange(tuple(ids[at : at + MOST]), state, to, reasons, because)
-            self._opened.crawl.store.batch.orders.append(order)
+            self._opened.crawl.store.batch.bulk_changes.append(order)
             await self._committed()
-            done += order.done
+            done += order.changed
         return done
 
     async def _keep(self) -> None:

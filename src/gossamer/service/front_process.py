@@ -144,14 +144,14 @@ def _live(listening: socket.socket, end: socket.socket, app: App, parts: Depende
 
 
 async def _serve(listening: socket.socket, end: socket.socket, app: App, parts: Dependencies) -> None:
-    link = await Link.over(end)
-    heard = link.heard()
+    link = await Link.connect(end)
+    heard = link.messages()
     opening = await answered_until(anext(heard, None), listening)
     if opening is None:
         return  # there is no crawl after all
     _, policy, shown = opening
     _fill_in(parts, shown)
-    link.tell("used", shown.with_own_use())
+    link.send("used", shown.with_own_use())
     questions = parts.questions
     server, across = _made(link, app, policy)
 
@@ -159,7 +159,7 @@ async def _serve(listening: socket.socket, end: socket.socket, app: App, parts: 
         async for what, *rest in heard:
             if what == "shown":
                 shown.latest, shown.stopping, shown.paused, ordered = rest
-                link.tell("used", shown.with_own_use())
+                link.send("used", shown.with_own_use())
                 shown.config, shown.orders = ordered or (shown.config, shown.orders)
             elif what == "close":
                 server.should_exit = True
@@ -184,4 +184,4 @@ def _fill_in(parts: Dependencies, shown: CrawlView) -> None:
 def _made(link: Link, app: App, policy: Policy) -> tuple[Server, BridgeClient]:
     across = BridgeClient(app, link)
     gate = AccessControl(across, policy, SteadyClock())
-    return Server(server_config(gate), lambda: link.tell("ready")), across
+    return Server(server_config(gate), lambda: link.send("ready")), across

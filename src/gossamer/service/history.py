@@ -109,7 +109,7 @@ class History:
         if snapshot.elapsed < self._next:
             return
         self._next = snapshot.elapsed + 0.9  # looks come late rather than early, and none is to be skipped for it
-        self._latencies.note(snapshot.elapsed, snapshot.workings.phases)
+        self._latencies.note(snapshot.elapsed, snapshot.internals.phases)
         lately = next((one.quantiles for one in self._latencies.over(_LATELY) if one.phase == CHARTED), None)
         failures = self._failures_now(snapshot)
         self._samples.append(Sample(snapshot.at, self._rates.pages_now, self._rates.bytes_now, lately, failures))

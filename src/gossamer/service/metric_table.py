@@ -98,12 +98,12 @@ def _failing(s: Snapshot) -> dict[str, Value]:
 
 
 def _tiers(s: Snapshot) -> dict[str, Value]:
-    inner = s.workings
+    inner = s.internals
     return {"memory": inner.links_recent, "filter": inner.links_new, "store": inner.links_asked}
 
 
 def _dns(s: Snapshot) -> dict[str, Value]:
-    inner = s.workings
+    inner = s.internals
     return {
         "hit": inner.dns_hits,
         "negative_hit": inner.dns_negative_hits,
@@ -159,7 +159,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         "histogram",
         "Time by part of the way, this run: dns is one look-up, connect and tls are of new connections, first_byte is "
         "from the request to the answer, body from there to its end, extract is one page, commit one batch",
-        lambda s: {name: s.workings.phases.get(name, Spread()) for name in PHASES},
+        lambda s: {name: s.internals.phases.get(name, Spread()) for name in PHASES},
         "phase",
         PHASES,
     ),
@@ -197,7 +197,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         "gossamer_hosts_failing",
         "gauge",
         "Hosts in memory that failed so often that their breaker is open",
-        lambda s: s.workings.hosts_failing,
+        lambda s: s.internals.hosts_failing,
     ),
     Metric("gossamer_in_flight", "gauge", "Visits that are out", lambda s: s.in_flight),
     Metric("gossamer_politeness_violations", "counter", "Gaps shortened: must be 0", lambda s: s.politeness_violations),
@@ -211,7 +211,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         ("memory", "filter", "store"),
     ),
     Metric("gossamer_dns_queries", "counter", "Questions to name servers, this run", lambda s: s.dns_queries),
-    Metric("gossamer_dns_failures", "counter", "Names without an address", lambda s: s.workings.dns_failures),
+    Metric("gossamer_dns_failures", "counter", "Names without an address", lambda s: s.internals.dns_failures),
     Metric(
         "gossamer_dns_cache",
         "counter",
@@ -220,7 +220,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         "result",
         ("hit", "negative_hit", "stale", "put_off"),
     ),
-    Metric("gossamer_dns_cached_hosts", "gauge", "Hosts in the DNS cache", lambda s: s.workings.dns_cached),
+    Metric("gossamer_dns_cached_hosts", "gauge", "Hosts in the DNS cache", lambda s: s.internals.dns_cached),
     # queues and breakers
     Metric(
         "gossamer_queue_items",
@@ -264,22 +264,22 @@ METRICS: Final[tuple[Metric, ...]] = (
         "gossamer_freshness",
         "gauge",
         "Estimated share of pages that are as stored, 0 to 1",
-        lambda s: s.freshening.fresh,
+        lambda s: s.freshness.fresh,
     ),
-    Metric("gossamer_refresh_price", "gauge", "Price of a visit, by the plan", lambda s: s.freshening.price),
-    Metric("gossamer_refresh_budget", "gauge", "Visits a day that may go to known URLs", lambda s: s.freshening.budget),
-    Metric("gossamer_refresh_pace", "gauge", "Visits a day that do, of late", lambda s: s.freshening.refreshes),
-    Metric("gossamer_discovery_pace", "gauge", "Visits a day to new URLs, of late", lambda s: s.freshening.discoveries),
+    Metric("gossamer_refresh_price", "gauge", "Price of a visit, by the plan", lambda s: s.freshness.price),
+    Metric("gossamer_refresh_budget", "gauge", "Visits a day that may go to known URLs", lambda s: s.freshness.budget),
+    Metric("gossamer_refresh_pace", "gauge", "Visits a day that do, of late", lambda s: s.freshness.refreshes),
+    Metric("gossamer_discovery_pace", "gauge", "Visits a day to new URLs, of late", lambda s: s.freshness.discoveries),
     Metric(
-        "gossamer_refresh_scheduled", "gauge", "URLs with the date of another visit", lambda s: s.freshening.scheduled
+        "gossamer_refresh_scheduled", "gauge", "URLs with the date of another visit", lambda s: s.freshness.scheduled
     ),
-    Metric("gossamer_refresh_due", "gauge", "URLs whose date has come, up to a limit", lambda s: s.freshening.overdue),
-    Metric("gossamer_refresh_waiting", "gauge", "URLs queued to be visited again", lambda s: s.freshening.waiting),
+    Metric("gossamer_refresh_due", "gauge", "URLs whose date has come, up to a limit", lambda s: s.freshness.overdue),
+    Metric("gossamer_refresh_waiting", "gauge", "URLs queued to be visited again", lambda s: s.freshness.waiting),
     Metric(
         "gossamer_refresh_dear_hosts",
         "gauge",
         "Hosts whose visits have a higher price, since they allow too few",
-        lambda s: s.freshening.dear_hosts,
+        lambda s: s.freshness.dear_hosts,
     ),
     # the process
     Metric("gossamer_event_loop_delay_seconds", "gauge", "Worst of the last second", lambda s: s.loop_lag),
@@ -287,7 +287,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         "gossamer_event_loop_wakeup_seconds",
         "histogram",
         "How late the event loop wakes a timer, fifty times a second",
-        lambda s: s.workings.wakings,
+        lambda s: s.internals.wakings,
     ),
     Metric(
         "gossamer_cpu_seconds",
@@ -302,7 +302,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         "gossamer_rss_bytes",
         "gauge",
         "Memory in use; what both processes share is counted for each",
-        lambda s: _by_process(s, s.workings.rss_bytes, lambda front: front.rss_bytes),
+        lambda s: _by_process(s, s.internals.rss_bytes, lambda front: front.rss_bytes),
         "process",
         PROCESSES,
     ),

@@ -1,41 +1,38 @@
-"""Questions that callers ask, answered from the database: each in a thread, on a connection that can only read.
+"""Queries of the service, answered from the store: each in a thread, with a reader that cannot change anything.
 
-Asked in front, for the most part; beside the crawl only about single hosts.
+Most of them run in the front process; in the crawl's own process only those about single hosts.
 """
 
 import asyncio
-import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
-from gossamer.backends.sqlite.database import open_for_reading
-from gossamer.backends.sqlite.explain_reader import StoryReader
-from gossamer.backends.sqlite.pages import DeadFilter, PageFilter, Window, dead_window, page_window
-from gossamer.backends.sqlite.reports import HostFilter, host_rows, number_of_hosts, status
 from gossamer.clock import Clock
 from gossamer.config.load import Config
 from gossamer.config.policies import PolicyCache
+from gossamer.crawl.run.opener import CrawlLocation, open_archive, open_part
 from gossamer.model.units import HostKey, Instant
+from gossamer.reports.all_workers import WorkerStore
 from gossamer.reports.explain.render import story_object
-from gossamer.reports.queries import Json, host_object, story_from
+from gossamer.reports.ports import CrawlReader
+from gossamer.reports.queries import explain_url, host_object
+from gossamer.reports.records import DeadFilter, DeadLetter, HostFilter, Json, PageFilter, PageRow, Window
 
 T = TypeVar("T")
 AT_ONCE = 4
-"""Questions that are answered at the same time; more wait, so that callers do not starve the crawl of threads."""
-_CACHE_KIB = 4_096
+"""Queries that run at the same time; more wait, so that callers do not starve the crawl of threads."""
 
 
 class ReadQueries:
-    """Answers about the crawl in one directory."""
+    """Queries about the crawl in one directory."""
 
     def __init__(self, directory: Path, clock: Clock) -> None:
         self._directory = directory
-        self._path = directory / "crawl.db"
         self._clock = clock
         self._threads = ThreadPoolExecutor(AT_ONCE, "gossamer-question")
-        self._free: list[sqlite3.Connection] = []  # to open one takes longer than most questions
+        self._free: list[CrawlReader] = []  # to open one takes longer than most queries
         self._rules: PolicyCache | None = None
 
     def _book(self, config: Config) -> PolicyCache:
@@ -45,58 +42,58 @@ class ReadQueries:
             self._rules = rules = PolicyCache(config)
         return rules
 
-    async def _ask(self, question: Callable[[sqlite3.Connection], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, self._asked, question)
+    async def _run(self, query: Callable[[CrawlReader], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._run_here, query)
 
-    def _asked(self, question: Callable[[sqlite3.Connection], T]) -> T:
+    def _run_here(self, query: Callable[[CrawlReader], T]) -> T:
         try:
-            db = self._free.pop()
+            reader = self._free.pop()
         except IndexError:  # another thread may have taken the last one
-            db = self._opened()
+            reader = open_part(self._directory)
         try:
-            found = question(db)
+            found = query(reader)
         except BaseException:
-            db.close()  # whatever is wrong with it, the next question does not meet it
+            reader.close()  # whatever is wrong with it, the next query gets another one
             raise
-        self._free.append(db)
+        self._free.append(reader)
         return found
 
-    def _opened(self) -> sqlite3.Connection:
-        db = open_for_reading(self._path)
-        db.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
-        return db
-
     def close(self) -> None:
-        """Nothing more is asked."""
+        """No more queries come."""
         self._threads.shutdown()
         while self._free:
             self._free.pop().close()
 
     async def status(self) -> Json:
-        return await self._ask(status)
+        return await self._run(lambda reader: reader.status.totals())
 
-    async def pages(self, wanted: PageFilter, after: int, contains: str | None, most: int) -> Window:
-        return await self._ask(lambda db: page_window(db, wanted, after=after, contains=contains, most=most))
+    async def pages(self, wanted: PageFilter, after: int, contains: str | None, most: int) -> Window[PageRow]:
+        return await self._run(lambda reader: reader.pages.window(wanted, after=after, contains=contains, most=most))
 
-    async def dead(self, wanted: DeadFilter, after: int, most: int) -> Window:
-        return await self._ask(lambda db: dead_window(db, wanted, after=after, most=most))
+    async def dead(self, wanted: DeadFilter, after: int, most: int) -> Window[DeadLetter]:
+        return await self._run(lambda reader: reader.dead_letters.window(wanted, after=after, most=most))
 
     async def explain(self, config: Config, url: str) -> Json:
         book = self._book(config)
-        return await self._ask(lambda db: story_object(story_from(StoryReader(db), book, url, running=True)))
+
+        def explained(reader: CrawlReader) -> Json:
+            archive = open_archive(CrawlLocation(self._directory, config.blobs), reader)
+            return story_object(explain_url([WorkerStore(reader)], archive, book, url, running=True))
+
+        return await self._run(explained)
 
     async def hosts(self, config: Config, sort: str, offset: int, most: int, contains: str) -> tuple[list[Json], int]:
-        """So many hosts from `offset` on, and how many there are."""
+        """At most `most` hosts from `offset` on, and how many there are."""
         book, wanted = self._book(config), HostFilter(contains=contains)
 
-        def chosen(db: sqlite3.Connection) -> tuple[list[Json], int]:
-            rows = host_rows(db, wanted, sort, offset=offset, limit=most)
+        def chosen(reader: CrawlReader) -> tuple[list[Json], int]:
+            rows = reader.hosts.rows(wanted, sort, offset=offset, limit=most)
             now = Instant(self._clock.now())
-            return [host_object(row, book, now) for row in rows], number_of_hosts(db, wanted)
+            return [host_object(row, book, now) for row in rows], reader.hosts.count(wanted)
 
-        return await self._ask(chosen)
+        return await self._run(chosen)
 
     async def host(self, config: Config, host: HostKey) -> Json | None:
-        """Everything known of a host; None if it is not known."""
-        rows = await self._ask(lambda db: host_rows(db, HostFilter(host=host), "host"))
+        """Everything known about a host; None if it is not known."""
+        rows = await self._run(lambda reader: reader.hosts.rows(HostFilter(host=host), "host"))
         return host_object(rows[0], self._book(config), Instant(self._clock.now())) if rows else None

@@ -10,12 +10,12 @@ from typing import Annotated, Any, Literal, Protocol
 import msgspec
 from fastapi import FastAPI, Path, Query, Request, Response
 
-from gossamer.backends.sqlite.pages import DeadFilter, PageFilter
 from gossamer.config.load import Config
 from gossamer.filter.scope import parse_domains, read_host
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostKey
 from gossamer.observe.snapshot import Snapshot
+from gossamer.reports.records import DeadFilter, PageFilter, dead_object, page_object
 from gossamer.seed.lists import split_seed_string
 from gossamer.service.access import LINES
 from gossamer.service.control import Answered, Control
@@ -329,7 +329,7 @@ def _add_pages(app: FastAPI, parts: Dependencies) -> None:
     ) -> Any:
         wanted = PageFilter(state=None if state is None else UrlState[state.upper()], host=host)
         found = await parts.questions.pages(wanted, after, q or None, most)
-        return _told({"pages": found.items, "next": found.next})
+        return _told({"pages": [page_object(row) for row in found.items], "next": found.next})
 
     @app.get("/explain", summary="The whole story of a URL", response_model=dict[str, Any])
     async def explain(url: Annotated[str, Query(min_length=1, max_length=10_000)]) -> Any:
@@ -350,7 +350,7 @@ def _add_dead(app: FastAPI, parts: Dependencies) -> None:
         most: Most = 100,
     ) -> Any:
         found = await parts.questions.dead(DeadFilter(host=host, reason=reason), after, most)
-        return {"dead": found.items, "next": found.next}
+        return {"dead": [dead_object(letter) for letter in found.items], "next": found.next}
 
     @app.post("/dead", summary="Requeue or drop dead letters", response_model=Done, openapi_extra=described(DeadAction))
     async def handle(request: Request) -> Any:

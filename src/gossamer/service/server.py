@@ -12,9 +12,10 @@ from typing import Any
 
 import uvloop
 
-from gossamer.backends.sqlite.database import fact, open_for_reading
 from gossamer.config.load import Config
 from gossamer.config.sections import ServiceSection
+from gossamer.crawl.run.directory import holds_crawl
+from gossamer.crawl.run.opener import open_part
 from gossamer.crawl.run.session import Session, session
 from gossamer.crawl.run.signals import Interrupts
 from gossamer.errors import UsageError
@@ -83,7 +84,7 @@ async def _serve(
     orders = orders_in(Path(config.dir))
     feed = EventStream()
     async with session(orders.applied_to(config), seeds, add_seeds, feed, may_be_empty=True) as opened:
-        link = await Link.over(end.dup())
+        link = await Link.connect(end.dup())
         return await _run(opened, config, orders, feed, app, parts, address, link, on_ready, reread)
 
 
@@ -177,17 +178,17 @@ def sights_of(opened: Session, config: Config) -> LiveProbes:
     """What those who watch are shown of a crawl besides its figures."""
     frontier = config.frontier
     return LiveProbes(
-        rests=opened.crawl.frontier.rests.lengths,
+        rests=opened.crawl.frontier.politeness_heap.histogram,
         shares=lambda load: frontier.shares_under_load if load == "high" else frontier.shares,
     )
 
 
 def orders_in(directory: Path) -> Overrides:
     """What was ordered the last time; nothing in a directory without a crawl."""
-    if not (directory / "crawl.db").exists():
+    if not holds_crawl(directory):
         return Overrides()
-    with closing(open_for_reading(directory / "crawl.db")) as db:
-        return from_text(fact(db, FACT))
+    with closing(open_part(directory)) as reader:
+        return from_text(reader.status.fact(FACT))
 
 
 def policy_for(section: ServiceSection, token: str) -> Policy:

@@ -136,7 +136,7 @@ class WriterThread:
         self.on_failing: Callable[[StoreFailed | None], None] = lambda error: None  # told when that begins and ends
         self.slow = False  # the commit under way takes very long
         self.on_slow: Callable[[bool], None] = lambda slow: None  # the same for this
-        self.on_put_out: Callable[[], None] = lambda: None  # URLs were committed that other parts of the crawl own
+        self.on_outboxed: Callable[[], None] = lambda: None  # URLs were committed that other parts of the crawl own
         self.batch = Batch()
         self.commits = 0
         self.commit_seconds = 0.0
@@ -223,8 +223,8 @@ class WriterThread:
             if self.batch or self._closing:
                 self._wake.set()
             self._on_commit(committed)
-            if committed.put_out:
-                self.on_put_out()
+            if committed.outboxed:
+                self.on_outboxed()
             for waiter in waiters:
                 if not waiter.done():  # its task may have been cancelled
                     waiter.set_result(committed)

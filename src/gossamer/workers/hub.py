@@ -27,7 +27,7 @@ _LARGEST = ("at", "elapsed", "loop_lag", "worst_loop_lag", "store_saturation")
 _MOST_SLOW = 5
 
 
-def merged(moments: Sequence[Snapshot], *, finished: bool) -> Snapshot:
+def merge_snapshots(moments: Sequence[Snapshot], *, finished: bool) -> Snapshot:
     """One moment of the whole crawl: sums, but for what is largest or true of any. There is at least one worker."""
     found: dict[str, object] = {}
     for name in (column.name for column in fields(Snapshot)):
@@ -52,8 +52,8 @@ def merged(moments: Sequence[Snapshot], *, finished: bool) -> Snapshot:
         "waiting_for": _waits(moments),
         "slowest": tuple(sorted((s for m in moments for s in m.slowest), key=lambda s: -s[1])[:_MOST_SLOW]),
         "queues": _filled([moment.queues for moment in moments]),
-        "freshening": merge_freshness([(moment.freshening, moment.pages) for moment in moments]),
-        "workings": Internals(),
+        "freshness": merge_freshness([(moment.freshness, moment.pages) for moment in moments]),
+        "internals": Internals(),
         "finished": finished,
     }
     return Snapshot(**found)  # type: ignore[arg-type]
@@ -86,26 +86,26 @@ def _filled(queues: Sequence[Mapping[str, QueueDepth]]) -> dict[str, QueueDepth]
 
 # Both ways; the hub puts the sender in the place of the receiver.
 URLS: Final = "urls"  # worker, URLs: found for it
-HAS: Final = "has"  # worker, number: what it has found up to this one is on record at its owner
+ACKNOWLEDGED: Final = "has"  # worker, number: what it has found up to this one is on record at its owner
 
 # From the supervisor.
 BEGIN: Final = "begin"  # Begin: open your part
-GO: Final = "go"  # every worker has opened its part: contact hosts
+START: Final = "go"  # every worker has opened its part: contact hosts
 ALLOW: Final = "allow"  # pages or None: store no more than that
-BACK: Final = "back"  # worker: it was started anew
+RESTARTED: Final = "back"  # worker: it was started anew
 RULES: Final = "rules"  # Config: take the rules of entry from it
 STOP: Final = "stop"  # finish what is in flight; told again, leave it
 
 # From a worker.
 OPEN: Final = "open"  # pages: its part is open, with so many pages
 STATE: Final = "state"  # Doing, pages
-KEPT: Final = "kept"  # pages: at most so many will be stored, after ALLOW
-SHOWN: Final = "shown"  # Snapshot, four times a second
+QUOTA: Final = "kept"  # pages: at most so many will be stored, after ALLOW
+SNAPSHOT: Final = "shown"  # Snapshot, four times a second
 ENDED: Final = "ended"  # Snapshot: the last; everything is committed
 FAILED: Final = "failed"  # the error that it cannot go on for, and how that is told
 
 
-class Doing(Enum):
+class Activity(Enum):
     """What keeps a worker."""
 
     WORKING = "working"
@@ -125,7 +125,7 @@ class Begin(NamedTuple):
 class WorkerLink(Protocol):
     """The end of a link to a worker."""
 
-    def tell(self, *message: Any) -> None: ...
+    def send(self, *message: Any) -> None: ...
 
 
 @dataclass(slots=True)
@@ -134,11 +134,11 @@ class WorkerState:
 
     link: WorkerLink | None = None  # None: it has died
     is_open: bool = False
-    doing: Doing = Doing.WORKING
+    activity: Activity = Activity.WORKING
     pages: int = 0
     allowed: int = 0  # pages, where there is a limit
-    asked_back: bool = False  # what it may not need of that
-    shown: Snapshot | None = None
+    reclaiming: bool = False  # what it may not need of that
+    snapshot: Snapshot | None = None
     ended: bool = False
 
 
@@ -146,86 +146,86 @@ class WorkerState:
 class Hub:
     """Sits in the supervisor, between all workers."""
 
-    seats: list[WorkerState]
+    workers: list[WorkerState]
     max_pages: int | None
     on_open: Callable[[], None]  # every part is there, for the first time in this run
     on_done: Callable[[], None]  # nothing is left to do, or nothing more may be done
     on_failure: Callable[[GossamerError], None]
     finished: bool = False
-    _went: bool = False  # all were open once
+    _started: bool = False  # all were open once
     _stopping: bool = False
     _spare: int = field(default=0)  # pages that nobody has been allowed
 
     # --- coming and going --------------------------------------------------------------------------------
 
-    def seated(self, number: int, link: WorkerLink) -> None:
+    def on_started(self, number: int, link: WorkerLink) -> None:
         """A worker was started; it is not open yet."""
-        seat = self.seats[number]
-        seat.link, seat.is_open, seat.doing, seat.asked_back = link, False, Doing.WORKING, False
+        seat = self.workers[number]
+        seat.link, seat.is_open, seat.activity, seat.reclaiming = link, False, Activity.WORKING, False
 
-    def died(self, number: int) -> None:
+    def on_death(self, number: int) -> None:
         """The others go on; what is for this one waits in their outboxes."""
-        seat = self.seats[number]
-        seat.link, seat.is_open, seat.doing = None, False, Doing.WORKING
+        seat = self.workers[number]
+        seat.link, seat.is_open, seat.activity = None, False, Activity.WORKING
 
     def stop(self) -> None:
         """Everybody is to finish what is in flight; told again, to leave it."""
         self._stopping = True
-        self.tell_all(STOP)
+        self.broadcast(STOP)
 
-    def tell_all(self, *message: Any) -> None:
-        for seat in self.seats:
+    def broadcast(self, *message: Any) -> None:
+        for seat in self.workers:
             if seat.link is not None:
-                seat.link.tell(*message)
+                seat.link.send(*message)
 
     # --- messages ----------------------------------------------------------------------------------------
 
-    def hear(self, number: int, what: str, *rest: Any) -> None:
+    def on_message(self, number: int, what: str, *rest: Any) -> None:
         """One message of a worker."""
-        seat = self.seats[number]
-        if what in (URLS, HAS):
-            self._carry(number, what, *rest)
-        elif what == SHOWN:
-            (seat.shown,) = rest
+        seat = self.workers[number]
+        if what in (URLS, ACKNOWLEDGED):
+            self._forward(number, what, *rest)
+        elif what == SNAPSHOT:
+            (seat.snapshot,) = rest
         elif what == STATE:
-            seat.doing, seat.pages = rest
-            self._look()
+            seat.activity, seat.pages = rest
+            self._check_progress()
         elif what == OPEN:
             (seat.pages,) = rest
             seat.is_open = True
-            self._opened(number)
-        elif what == KEPT:
-            self._kept(seat, *rest)
+            self._on_opened(number)
+        elif what == QUOTA:
+            self._on_quota(seat, *rest)
         elif what == ENDED:
-            (seat.shown,) = rest
+            (seat.snapshot,) = rest
             seat.ended = True
         elif what == FAILED:
             self.on_failure(*rest)
 
-    def _carry(self, number: int, what: str, to: int, load: Any) -> None:
+    def _forward(self, number: int, what: str, to: int, load: Any) -> None:
         """What is for a worker that is not there is dropped: it is sent again when that one is back."""
-        seat = self.seats[to]
+        seat = self.workers[to]
         if seat.link is not None and seat.is_open:
-            seat.link.tell(what, number, load)
+            seat.link.send(what, number, load)
 
-    def _opened(self, number: int) -> None:
+    def _on_opened(self, number: int) -> None:
         if self._stopping:
             return
-        if not self._went:
-            if all(seat.is_open for seat in self.seats):
-                self._went = True
+        if not self._started:
+            if all(seat.is_open for seat in self.workers):
+                self._started = True
                 self.on_open()
                 self._share_out()
-                self.tell_all(GO)
+                self.broadcast(START)
             return
-        seat = self.seats[number]
+        seat = self.workers[number]
         assert seat.link is not None
         if self.max_pages is not None:
-            seat.link.tell(ALLOW, seat.allowed)
-        seat.link.tell(GO)
-        for other in self.seats:
+            seat.link.send(ALLOW, seat.allowed)
+        seat.link.send(START)
+        for other in self.workers:
             if other is not seat and other.link is not None:
-                other.link.tell(BACK, number)
+                other.link.send(RESTARTED, number)
 
     # --- how many pages ------------------------------------------------------------------------------------
 
@@ -233,44 +233,44 @@ class Hub:
         """Let everybody begin with an equal share of the pages that may still be stored; half of all is kept back."""
         if self.max_pages is None:
             return
-        left = max(0, self.max_pages - sum(seat.pages for seat in self.seats))
-        each = left // (2 * len(self.seats))
-        self._spare = left - each * len(self.seats)
-        for seat in self.seats:
+        left = max(0, self.max_pages - sum(seat.pages for seat in self.workers))
+        each = left // (2 * len(self.workers))
+        self._spare = left - each * len(self.workers)
+        for seat in self.workers:
             seat.allowed = seat.pages + each
             self._allow(seat)
 
     def _allow(self, seat: WorkerState) -> None:
         if seat.link is not None:
-            seat.link.tell(ALLOW, seat.allowed)
+            seat.link.send(ALLOW, seat.allowed)
 
-    def _kept(self, seat: WorkerState, pages: int) -> None:
+    def _on_quota(self, seat: WorkerState, pages: int) -> None:
         """A worker will store no more than so many: what it gives back is somebody else's."""
         self._spare += seat.allowed - pages
-        seat.allowed, seat.asked_back = pages, False
-        self._look()
+        seat.allowed, seat.reclaiming = pages, False
+        self._check_progress()
 
-    def _look(self) -> None:
+    def _check_progress(self) -> None:
         """Is everything done? Does somebody need more?"""
-        if self._stopping or not self._went or not all(seat.is_open for seat in self.seats):
+        if self._stopping or not self._started or not all(seat.is_open for seat in self.workers):
             return
-        full = [seat for seat in self.seats if seat.doing is Doing.FULL and seat.pages >= seat.allowed]
-        resting = [seat for seat in self.seats if seat.doing is Doing.RESTING]
+        full = [seat for seat in self.workers if seat.activity is Activity.FULL and seat.pages >= seat.allowed]
+        resting = [seat for seat in self.workers if seat.activity is Activity.RESTING]
         if full and self._spare:
             each = -(-self._spare // (2 * len(full)))
             for seat in full:
                 given = min(each, self._spare)
                 self._spare -= given
                 seat.allowed += given
-                seat.doing = Doing.WORKING
+                seat.activity = Activity.WORKING
                 self._allow(seat)
             return
         if full:
             for seat in resting:
-                if seat.allowed > seat.pages and not seat.asked_back and seat.link is not None:
-                    seat.asked_back = True
-                    seat.link.tell(ALLOW, seat.pages)
-        if len(full) + len(resting) == len(self.seats) and not any(seat.asked_back for seat in self.seats):
+                if seat.allowed > seat.pages and not seat.reclaiming and seat.link is not None:
+                    seat.reclaiming = True
+                    seat.link.send(ALLOW, seat.pages)
+        if len(full) + len(resting) == len(self.workers) and not any(seat.reclaiming for seat in self.workers):
             self.finished = not full
             self._stopping = True
             self.on_done()

@@ -12,7 +12,7 @@ from dataclasses import replace
 from gossamer.crawl.run.assemble import Crawl
 from gossamer.ipc import Link
 from gossamer.model.partition import OutboxUrl, WorkerShare
-from gossamer.workers.hub import HAS, KEPT, STATE, URLS, Doing
+from gossamer.workers.hub import ACKNOWLEDGED, QUOTA, STATE, URLS, Activity
 
 LOT = 1000
 """URLs that are under way to one owner at most."""
@@ -25,15 +25,15 @@ class OutboxExchange:
     def __init__(self, crawl: Crawl, part: WorkerShare, link: Link) -> None:
         self._crawl = crawl
         self._link = link
-        self._others = [number for number in range(part.of) if number != part.number]
+        self._others = [number for number in range(part.total) if number != part.number]
         self._sent = dict.fromkeys(self._others, 0)  # by owner: the last number that went out, answered for or not
-        self._under_way: dict[int, int] = {}  # the same while there is no answer
-        self._looking: set[int] = set()  # owners for whom the outbox is being read
+        self._in_transit: dict[int, int] = {}  # the same while there is no answer
+        self._reading: set[int] = set()  # owners for whom the outbox is being read
         self._more: set[int] = set()  # and who may have more in it than was seen
-        self._taking = 0  # lots that are not on record yet
-        self._told: tuple[Doing, int] | None = None
+        self._receiving = 0  # lots that are not on record yet
+        self._reported: tuple[Activity, int] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        crawl.store.on_put_out = self.send_all
+        crawl.store.on_outboxed = self.send_all
 
     # --- out -----------------------------------------------------------------------------------------
 
@@ -43,48 +43,48 @@ class OutboxExchange:
             self._send(owner)
 
     def _send(self, owner: int) -> None:
-        if owner in self._under_way or owner in self._looking:
+        if owner in self._in_transit or owner in self._reading:
             self._more.add(owner)
             return
         self._more.discard(owner)
-        self._looking.add(owner)
-        self._later(self._send_lot(owner))
+        self._reading.add(owner)
+        self._spawn(self._send_lot(owner))
 
     async def _send_lot(self, owner: int) -> None:
         try:
             crawl = self._crawl
             lot: list[OutboxUrl] = await crawl.reads.ask(crawl.loader.outgoing, owner, self._sent[owner], LOT)
         finally:
-            self._looking.discard(owner)
+            self._reading.discard(owner)
         if lot:
-            self._sent[owner] = self._under_way[owner] = lot[-1].id
-            self._link.tell(URLS, owner, lot)
+            self._sent[owner] = self._in_transit[owner] = lot[-1].id
+            self._link.send(URLS, owner, lot)
         elif owner in self._more:
             self._send(owner)
 
-    def answered(self, owner: int, last: int) -> None:
+    def on_acknowledged(self, owner: int, last: int) -> None:
         """An owner has everything up to this number on record."""
         self._crawl.store.batch.delivered[owner] = last
         self._crawl.store.nudge()
-        if self._under_way.get(owner) == last:
-            del self._under_way[owner]
+        if self._in_transit.get(owner) == last:
+            del self._in_transit[owner]
             self._send(owner)
 
-    def came_back(self, owner: int) -> None:
+    def on_worker_restarted(self, owner: int) -> None:
         """An owner was started anew: what it has not answered for may be lost."""
-        self._under_way.pop(owner, None)
+        self._in_transit.pop(owner, None)
         self._sent[owner] = 0
         self._send(owner)
 
     # --- in ------------------------------------------------------------------------------------------
 
-    def take_in(self, sender: int, lot: list[OutboxUrl]) -> None:
+    def receive(self, sender: int, lot: list[OutboxUrl]) -> None:
         """What another worker has found for us."""
-        self._taking += 1
-        self._tell(Doing.WORKING)  # before the answer: whoever hears that all rest must not miss this
-        self._later(self._take_in(sender, lot))
+        self._receiving += 1
+        self._report(Activity.WORKING)  # before the answer: whoever hears that all rest must not miss this
+        self._spawn(self._admit(sender, lot))
 
-    async def _take_in(self, sender: int, lot: list[OutboxUrl]) -> None:
+    async def _admit(self, sender: int, lot: list[OutboxUrl]) -> None:
         crawl = self._crawl
         try:
             excluded: Counter[str] = Counter()
@@ -94,54 +94,56 @@ class OutboxExchange:
             crawl.store.hasten()
             await crawl.store.until_committed()
         finally:
-            self._taking -= 1
-        self._link.tell(HAS, sender, lot[-1].id)
+            self._receiving -= 1
+        self._link.send(ACKNOWLEDGED, sender, lot[-1].id)
 
     # --- how it does -----------------------------------------------------------------------------------
 
-    def allow(self, pages: int | None) -> None:
+    def set_page_limit(self, pages: int | None) -> None:
         """So many pages may be stored, none of those taken back that are under way already."""
         engine = self._crawl.engine
         if pages is not None:
             pages = max(pages, engine.pages + engine.in_flight + len(engine.documents))
         engine.limits = replace(engine.limits, max_pages=pages)
         if pages is not None:
-            self._link.tell(KEPT, pages)
+            self._link.send(QUOTA, pages)
         engine.pump()
 
-    async def watch(self) -> None:
+    async def report_activity(self) -> None:
         """Tell the hub whenever we have nothing left to do, or something again."""
         while True:
             await asyncio.sleep(LOOK_SECONDS)
-            doing = self._doing()
-            if doing is Doing.RESTING and await self._crawl.reads.ask(self._crawl.loader.any_outgoing):
-                doing = Doing.WORKING
+            doing = self._activity()
+            if doing is Activity.RESTING and await self._crawl.reads.ask(self._crawl.loader.any_outgoing):
+                doing = Activity.WORKING
                 self.send_all()
-            self._tell(doing if doing is self._doing() else Doing.WORKING)
+            self._report(doing if doing is self._activity() else Activity.WORKING)
 
-    def _doing(self) -> Doing:
+    def _activity(self) -> Activity:
         crawl, engine = self._crawl, self._crawl.engine
-        if self._taking or self._under_way or self._looking or engine.in_flight or len(engine.documents):
-            return Doing.WORKING
+        if self._receiving or self._in_transit or self._reading or engine.in_flight or len(engine.documents):
+            return Activity.WORKING
         if not crawl.store.is_idle:
-            return Doing.WORKING
+            return Activity.WORKING
         if crawl.counters.total["state:queued"] == 0 and crawl.frontier.is_quiet and engine.requeue.is_over:
-            return Doing.RESTING
+            return Activity.RESTING
         allowed = engine.limits.max_pages
-        return Doing.WORKING if allowed is None or engine.pages < allowed else Doing.FULL
+        return Activity.WORKING if allowed is None or engine.pages < allowed else Activity.FULL
 
-    def _tell(self, doing: Doing) -> None:
-        told = (doing, self._crawl.engine.pages)
-        if told != self._told and (self._told is None or doing is not Doing.WORKING or doing is not self._told[0]):
-            self._told = told
-            self._link.tell(STATE, *told)
+    def _report(self, activity: Activity) -> None:
+        previous, report = self._reported, (activity, self._crawl.engine.pages)
+        if report == previous:
+            return
+        if previous is None or activity is not Activity.WORKING or activity is not previous[0]:
+            self._reported = report
+            self._link.send(STATE, *report)
 
-    def _later(self, job: Coroutine[None, None, None]) -> None:
+    def _spawn(self, job: Coroutine[None, None, None]) -> None:
         task = asyncio.get_running_loop().create_task(job)
         self._tasks.add(task)
-        task.add_done_callback(self._ended)
+        task.add_done_callback(self._on_task_done)
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _on_task_done(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             self._crawl.engine.fail(error)

@@ -40,7 +40,7 @@ class SharedGates:
         self._memory = mmap.mmap(table, BUCKETS * _BUCKET_BYTES)
         self._held: dict[str, int] = {}  # address -> where its slot is
 
-    def take(self, address: str, now: Instant) -> Instant | None:
+    def acquire(self, address: str, now: Instant) -> Instant | None:
         """Ask for an address. None: it is ours until `leave`. Otherwise it is busy or at rest: when to ask again."""
         key = _key(address)
         bucket = key % BUCKETS * _BUCKET_BYTES
@@ -55,7 +55,7 @@ class SharedGates:
         self._held[address] = at
         return None
 
-    def leave(self, address: str, until: Instant) -> None:
+    def release(self, address: str, until: Instant) -> None:
         """Ours no longer; nobody is to contact it before then."""
         at = self._held.pop(address, None)
         if at is None:
@@ -64,7 +64,7 @@ class SharedGates:
             key, rested, _, _ = _SLOT.unpack_from(self._memory, at)
             _SLOT.pack_into(self._memory, at, key, max(rested, until), 0, 0.0)
 
-    def rest(self, address: str, until: Instant, now: Instant) -> None:
+    def close_until(self, address: str, until: Instant, now: Instant) -> None:
         """Nobody is to contact an address before then: what a worker knows of it from before it was started."""
         key = _key(address)
         bucket = key % BUCKETS * _BUCKET_BYTES
@@ -73,7 +73,7 @@ class SharedGates:
             known, rested, holder, lease = _SLOT.unpack_from(self._memory, at)
             _SLOT.pack_into(self._memory, at, known, max(rested, until), holder, lease)
 
-    def free(self, worker: int, rested: Callable[[Instant], Instant]) -> int:
+    def release_worker(self, worker: int, rested: Callable[[Instant], Instant]) -> int:
         """A worker is dead: nobody holds its addresses any more, and each of them rests, as long as is said of a
         contact that began then. Returns how many."""
         found = 0

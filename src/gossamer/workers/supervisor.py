@@ -27,12 +27,12 @@ from gossamer.model.units import Instant, Seconds
 from gossamer.observe.log import EventLog
 from gossamer.observe.snapshot import Snapshot
 from gossamer.seed.lists import Seed
-from gossamer.workers.hub import BEGIN, RULES, Begin, Hub, WorkerState, merged
+from gossamer.workers.hub import BEGIN, RULES, Begin, Hub, WorkerState, merge_snapshots
 from gossamer.workers.shared_gates import SharedGates, make_table
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 """Seconds before a worker that died is started again; they double, until it has lived for a while."""
-MOST_RESTARTS = 8
+MAX_RESTARTS = 8
 """One after the other. A worker that dies so often will not live."""
 LIVES = 60.0
 """Seconds after which a worker counts as living."""
@@ -87,7 +87,7 @@ class Supervisor:
             config.max_pages,
             on_open=lambda: parts_were_made(directory.path),
             on_done=self._stop,
-            on_failure=self._failed,
+            on_failure=self._fail,
         )
         self._log = EventLog(directory.log, self._clock, rotate_bytes=config.log.rotate_bytes, keep=config.log.keep)
         self._processes: dict[int, asyncio.subprocess.Process] = {}
@@ -101,10 +101,10 @@ class Supervisor:
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self._interrupt)
         if self._reread is not None:
-            loop.add_signal_handler(signal.SIGHUP, self._take_rules)
+            loop.add_signal_handler(signal.SIGHUP, self._reload_config)
         self._log.event("workers.started", workers=self._config.workers, seeds=len(self._seeds))
-        showing = asyncio.create_task(self._show())
-        keeping = [asyncio.create_task(self._keep(number)) for number in range(self._config.workers)]
+        showing = asyncio.create_task(self._update_display())
+        keeping = [asyncio.create_task(self._keep_alive(number)) for number in range(self._config.workers)]
         try:
             await asyncio.gather(*keeping)
         finally:
@@ -116,7 +116,7 @@ class Supervisor:
                 loop.remove_signal_handler(number)
             self._gates.close()
             os.close(self._table)
-            last = self._moment()
+            last = self._snapshot()
             self._log.event("workers.ended", pages=last.pages, queued=last.queued, finished=last.finished)
             self._log.close()
         if self._error is not None:
@@ -127,12 +127,12 @@ class Supervisor:
 
     # --- processes -----------------------------------------------------------------------------------
 
-    async def _keep(self, number: int) -> None:
+    async def _keep_alive(self, number: int) -> None:
         """Keep one worker alive until it has ended on purpose."""
-        pause, deaths, seat = FIRST_PAUSE, 0, self._hub.seats[number]
+        pause, deaths, seat = FIRST_PAUSE, 0, self._hub.workers[number]
         while not seat.ended and self._error is None:
             began = self._clock.monotonic()
-            code = await self._live(number)
+            code = await self._run_worker(number)
             if seat.ended or self._error is not None or self._stopping:
                 return
             lived = self._clock.monotonic() - began
@@ -140,15 +140,15 @@ class Supervisor:
                 pause, deaths = FIRST_PAUSE, 0
             deaths += 1
             self._log.event("worker.lost", worker=number + 1, status=code, lived_s=round(lived, 3), pause_s=pause)
-            self._hub.died(number)
-            self._gates.free(number + 1, self._rested)
-            if deaths > MOST_RESTARTS:
-                self._failed(GossamerError(f"worker {number + 1} died {deaths} times, last with status {code}"))
+            self._hub.on_death(number)
+            self._gates.release_worker(number + 1, self._rested_at)
+            if deaths > MAX_RESTARTS:
+                self._fail(GossamerError(f"worker {number + 1} died {deaths} times, last with status {code}"))
                 return
             await asyncio.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE)
 
-    async def _live(self, number: int) -> int:
+    async def _run_worker(self, number: int) -> int:
         """One life of a worker. Returns the status it ended with."""
         ours, theirs = socket.socketpair()
         process = await asyncio.create_subprocess_exec(
@@ -159,18 +159,18 @@ class Supervisor:
         )
         theirs.close()
         self._processes[number] = process
-        link = await Link.over(ours)
+        link = await Link.connect(ours)
         self._log.event("worker.started", worker=number + 1, process=process.pid)
-        link.tell(
+        link.send(
             BEGIN,
             Begin(self._config_of(number), self._seeds, WorkerShare(number, self._config.workers), self._add_seeds),
         )
-        self._hub.seated(number, link)
+        self._hub.on_started(number, link)
         if self._stopping:
             self._hub.stop()
         try:
-            async for message in link.heard():
-                self._hub.hear(number, *message)
+            async for message in link.messages():
+                self._hub.on_message(number, *message)
             return await process.wait()
         finally:
             link.close()
@@ -184,14 +184,14 @@ class Supervisor:
         own = str(part_directory(self._directory.path, number))
         return msgspec.structs.replace(config, dir=own, workers=1, max_pages=None, recrawl=recrawl, seeds=None)
 
-    def _rested(self, began: Instant) -> Instant:
+    def _rested_at(self, began: Instant) -> Instant:
         """When an address has rested from a contact that began then and was cut off."""
         policy, now = politeness_for(self._config), self._clock.now()
         return after_unknown_outcome(policy, started=began, now=now, last_took=Seconds(0.0), crawl_delay=None)
 
     # --- the end -------------------------------------------------------------------------------------
 
-    def _failed(self, error: GossamerError) -> None:
+    def _fail(self, error: GossamerError) -> None:
         if self._error is None:
             self._error = error
         self._stop()
@@ -214,7 +214,7 @@ class Supervisor:
 
     # --- what is seen of it ----------------------------------------------------------------------------
 
-    def _take_rules(self) -> None:
+    def _reload_config(self) -> None:
         """SIGHUP. A configuration that cannot be used changes nothing; the log says why."""
         assert self._reread is not None
         try:
@@ -222,20 +222,20 @@ class Supervisor:
         except UsageError as error:
             self._log.event("rules.refused", error=str(error))
             return
-        for number, seat in enumerate(self._hub.seats):
+        for number, seat in enumerate(self._hub.workers):
             if seat.link is not None:
-                seat.link.tell(RULES, self._config_of(number))
+                seat.link.send(RULES, self._config_of(number))
 
-    async def _show(self) -> None:
+    async def _update_display(self) -> None:
         while True:
             await asyncio.sleep(LOOK_SECONDS)
-            self._display.update(self._moment())
+            self._display.update(self._snapshot())
 
-    def _moment(self) -> Snapshot:
-        known = [seat.shown for seat in self._hub.seats if seat.shown is not None]
+    def _snapshot(self) -> Snapshot:
+        known = [seat.snapshot for seat in self._hub.workers if seat.snapshot is not None]
         if not known:
             return Snapshot(at=self._clock.now())
-        whole = merged(known, finished=self._hub.finished and self._error is None)
+        whole = merge_snapshots(known, finished=self._hub.finished and self._error is None)
         return replace(
             whole,
             cpu_seconds=whole.cpu_seconds + cpu_seconds() - self._cpu_before,

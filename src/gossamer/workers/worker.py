@@ -18,7 +18,21 @@ from gossamer.crawl.run.signals import Interrupts
 from gossamer.errors import GossamerError, UsageError
 from gossamer.ipc import Link
 from gossamer.observe.snapshot import Snapshot
-from gossamer.workers.hub import ALLOW, BACK, BEGIN, ENDED, FAILED, GO, HAS, OPEN, RULES, SHOWN, STOP, URLS, Begin
+from gossamer.workers.hub import (
+    ACKNOWLEDGED,
+    ALLOW,
+    BEGIN,
+    ENDED,
+    FAILED,
+    OPEN,
+    RESTARTED,
+    RULES,
+    SNAPSHOT,
+    START,
+    STOP,
+    URLS,
+    Begin,
+)
 from gossamer.workers.outbox_exchange import OutboxExchange
 from gossamer.workers.shared_gates import SharedGates
 
@@ -30,8 +44,8 @@ class SnapshotSender:
         self._link = link
 
     def update(self, snapshot: Snapshot) -> None:
-        if not self._link.is_crowded:
-            self._link.tell(SHOWN, snapshot)
+        if not self._link.is_backed_up:
+            self._link.send(SNAPSHOT, snapshot)
 
     def close(self) -> None:
         pass
@@ -46,12 +60,12 @@ class Worker:
         self._interrupts = Interrupts(opened.crawl)
         self._go = asyncio.Event()
 
-    async def work(self) -> Snapshot:
+    async def run(self) -> Snapshot:
         """Crawl until told to stop. Returns the last moment, with everything committed."""
         engine = self._opened.crawl.engine
         engine.keep_open = True
         await self._go.wait()
-        watching = asyncio.create_task(self._exchange.watch())
+        watching = asyncio.create_task(self._exchange.report_activity())
         running = self._interrupts.running = asyncio.create_task(engine.run())
         self._exchange.send_all()
         try:
@@ -64,21 +78,21 @@ class Worker:
             self._exchange.close()
         return self._opened.watch.snapshot()
 
-    def hear(self, what: str, *rest: Any) -> None:
+    def on_message(self, what: str, *rest: Any) -> None:
         """One message of the supervisor."""
         exchange = self._exchange
         if what == URLS:
-            exchange.take_in(*rest)
-        elif what == HAS:
-            exchange.answered(*rest)
-        elif what == BACK:
-            exchange.came_back(*rest)
+            exchange.receive(*rest)
+        elif what == ACKNOWLEDGED:
+            exchange.on_acknowledged(*rest)
+        elif what == RESTARTED:
+            exchange.on_worker_restarted(*rest)
         elif what == ALLOW:
-            exchange.allow(*rest)
-        elif what == GO:
+            exchange.set_page_limit(*rest)
+        elif what == START:
             self._go.set()
         elif what == RULES:
-            self._take_rules(*rest)
+            self._change_rules(*rest)
         elif what == STOP:
             self.stop()
 
@@ -86,7 +100,7 @@ class Worker:
         self._go.set()
         self._interrupts.received()
 
-    def _take_rules(self, config: Any) -> None:
+    def _change_rules(self, config: Any) -> None:
         try:
             self._opened.crawl.change_rules(config)
         except UsageError as error:
@@ -96,8 +110,8 @@ class Worker:
 
 
 async def _work(end: socket.socket, table: int) -> int:
-    link = await Link.over(end)
-    heard = link.heard()
+    link = await Link.connect(end)
+    heard = link.messages()
     told = await anext(heard, None)
     if told is None or told[0] != BEGIN:
         return 1
@@ -114,8 +128,8 @@ async def _work(end: socket.socket, table: int) -> int:
             crawl.frontier.gates.share_with(gates, crawl.clock.now())
             worker = Worker(opened, begin, link)
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, worker.stop)
-            link.tell(OPEN, crawl.engine.pages)
-            working = asyncio.create_task(worker.work())
+            link.send(OPEN, crawl.engine.pages)
+            working = asyncio.create_task(worker.run())
             hearing = asyncio.create_task(_hear(heard, worker))
             await asyncio.wait([working, hearing], return_when=asyncio.FIRST_COMPLETED)
             if not working.done():
@@ -123,17 +137,17 @@ async def _work(end: socket.socket, table: int) -> int:
             last = await working
             hearing.cancel()
     except GossamerError as error:
-        link.tell(FAILED, error)
-        await link.drained()
+        link.send(FAILED, error)
+        await link.drain()
         return 1
-    link.tell(ENDED, last)
-    await link.drained()
+    link.send(ENDED, last)
+    await link.drain()
     return 0
 
 
 async def _hear(heard: Any, worker: Worker) -> None:
     async for message in heard:
-        worker.hear(*message)
+        worker.on_message(*message)
 
 
 def main() -> int:

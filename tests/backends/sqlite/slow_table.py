@@ -7,7 +7,7 @@ from itertools import count
 
 from gossamer.frontier.orderings import Ordering
 from gossamer.model.batch import Batch, Linked, Moved
-from gossamer.model.facts import BIRTH_CREDIT, UrlFacts, credit_handed_on
+from gossamer.model.facts import BIRTH_CREDIT, UrlFacts, credit_per_link
 from gossamer.model.settlement import PageLinks
 from gossamer.model.states import UrlState
 from tests.backends.sqlite.sqlite_store import domain_of
@@ -104,7 +104,11 @@ class SlowTable:
             facts = UrlFacts(url_id, candidate.url, candidate.depth)
             finder = next((page for page in reversed(batch.links) if page.url_id == candidate.found_on), None)
             if finder is not None and self.ordering.moved_by_links and not self.ordering.by_score:
-                part = credit_handed_on(self.by_id(finder.url_id).credit, len(finder.prints)) if finder.prints else 0
+                part = (
+                    credit_per_link(self.by_id(finder.url_id).credit, len(finder.fingerprints))
+                    if finder.fingerprints
+                    else 0
+                )
                 is_other = self.domains[domain] != finder.domain_id
                 facts = facts._replace(links=1, links_from_others=int(is_other), credit=BIRTH_CREDIT + part)
             front, priority, place = self.ordering.standing(facts)
@@ -124,7 +128,7 @@ class SlowTable:
                 if row.visits > 1 and None not in (done.digest, row.digest) and done.digest != row.digest:
                     row.changes += 1
                 row.digest = done.digest
-        for domain_id, n in batch.accesses.items():
+        for domain_id, n in batch.page_requests.items():
             self.domain_visits[next(d for d, i in self.domains.items() if i == domain_id)] += n
         for page in batch.links:
             self.take(page)
@@ -139,7 +143,7 @@ class SlowTable:
     def take(self, page: PageLinks) -> None:
         """Remember what is to be counted: what of the page is new, and how many targets are in known domains."""
         before = set(self.pages.get(page.url_id, []))
-        self.pages[page.url_id] = list(page.prints)
+        self.pages[page.url_id] = list(page.fingerprints)
         known = [domain_of(host)[0] for host in page.hosts]
         self.pending.append((page, before, Counter(domain for domain in known if domain in self.domains)))
 
@@ -151,10 +155,10 @@ class SlowTable:
         others: Counter[str] = Counter()
         for page, before, domains in pending:
             source = self.by_id(page.url_id)
-            part = credit_handed_on(source.credit, len(page.prints)) if page.prints else 0
+            part = credit_per_link(source.credit, len(page.fingerprints)) if page.fingerprints else 0
             source.credit = 0
             changed[source.url_id] = source
-            for fingerprint, host in zip(page.prints, page.hosts, strict=True):
+            for fingerprint, host in zip(page.fingerprints, page.hosts, strict=True):
                 domain = domain_of(host)[0]
                 if domain not in domains:
                     continue

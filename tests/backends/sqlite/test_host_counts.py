@@ -9,12 +9,13 @@ import pytest
 
 from gossamer.backends.sqlite.database import open_for_writing
 from gossamer.backends.sqlite.driver import SqliteDatabase
-from gossamer.backends.sqlite.reports import HOST_SORTS, HostFilter, host_rows, number_of_hosts
+from gossamer.backends.sqlite.reports import host_rows, number_of_hosts
 from gossamer.errors import DiskFull
 from gossamer.model.batch import Batch, BulkChange
 from gossamer.model.requeue import RequeueOrder
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant, Seconds
+from gossamer.reports.records import HOST_SORTS, HostFilter
 from gossamer.store.table.bulk_changes import drop_dead, requeue_dead
 from tests.backends.sqlite.sqlite_store import START, Store, candidate, settlement
 
@@ -58,10 +59,10 @@ def commit_some(store: Store, chance: random.Random, step: int, host_of: dict[in
         made = settlement(url_id, state, host_of[url_id], body=body)
         batch.settle(made._replace(status=status, available_at=Instant(START + step), reason=state.word))
     if step % 5 == 0:
-        batch.again = RequeueOrder(store.now, 3, missing=True)
+        batch.requeue = RequeueOrder(store.now, 3, include_missing=True)
     if step % 7 == 0:
         dead = [int(str(row[0])) for row in store.rows("SELECT id FROM urls WHERE state = 7")]
-        batch.orders.append(
+        batch.bulk_changes.append(
             BulkChange(tuple(dead[:2]), UrlState.DEAD, chance.choice((UrlState.QUEUED, UrlState.EXCLUDED)))
         )
     store.writer.commit(batch, store.now)
@@ -119,7 +120,7 @@ def test_hosts_come_in_the_order_that_their_rows_say(store: Store, sort: str) ->
     for step in range(30):
         commit_some(store, chance, step, hosts_of(store))
     store.writer_db.execute("UPDATE hosts SET next_contact = id % 3")
-    key = HOST_SORTS[sort].key
+    key = HOST_SORTS[sort]
 
     rows = host_rows(store.db, HostFilter(), sort)
 

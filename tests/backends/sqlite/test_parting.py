@@ -34,20 +34,20 @@ def waiting(store: Store) -> list[str]:
 
 def test_what_belongs_to_another_part_is_put_out_once_and_kept_until_it_is_delivered(store: Store) -> None:
     first = commit(store, candidates=[candidate("aa.test", 1), candidate("b.test", 2), candidate("b.test", 3)])
-    assert (first.new_urls, first.put_out) == (1, 2)
+    assert (first.new_urls, first.outboxed) == (1, 2)
     assert store.rows("SELECT url FROM urls") == [("http://aa.test/0/1",)]
     assert waiting(store) == ["http://b.test/0/2", "http://b.test/0/3"]
 
     again = commit(store, candidates=[candidate("b.test", 3), candidate("b.test", 4)])
-    assert (again.new_urls, again.put_out) == (0, 1)
+    assert (again.new_urls, again.outboxed) == (0, 1)
     lot = store.loader.outgoing(THEIRS, 0, 2)
     commit(store, delivered={THEIRS: lot[-1].id})
     assert waiting(store) == ["http://b.test/0/4"]
-    assert commit(store, candidates=[candidate("b.test", 2)]).put_out == 0
+    assert commit(store, candidates=[candidate("b.test", 2)]).outboxed == 0
 
 
 def test_the_same_url_twice_in_a_batch_is_put_out_once(store: Store) -> None:
-    assert commit(store, candidates=[candidate("b.test", 2), candidate("b.test", 2)]).put_out == 1
+    assert commit(store, candidates=[candidate("b.test", 2), candidate("b.test", 2)]).outboxed == 1
     assert waiting(store) == ["http://b.test/0/2"]
 
 
@@ -73,7 +73,7 @@ def test_a_commit_that_fails_puts_nothing_out(store: Store) -> None:
         commit(store, candidates=[candidate("b.test", 2)])
     store.captures.flush_fails = False
     assert waiting(store) == []
-    assert commit(store, candidates=[candidate("b.test", 2)]).put_out == 1
+    assert commit(store, candidates=[candidate("b.test", 2)]).outboxed == 1
 
 
 def test_numbers_are_never_given_again(store: Store) -> None:
@@ -108,7 +108,7 @@ def test_a_part_that_owns_everything_puts_nothing_out(tmp_path: Path) -> None:
 def test_ten_thousand_urls_are_divided_and_none_is_lost(store: Store) -> None:
     many = [candidate("aa.test" if n % 3 else "b.test", n) for n in range(1, 10_001)]
     done = commit(store, candidates=many)
-    assert done.new_urls + done.put_out == 10_000
+    assert done.new_urls + done.outboxed == 10_000
     out = store.loader.outgoing(THEIRS, 0, 10_000)
-    assert len(out) == done.put_out == 3_333
+    assert len(out) == done.outboxed == 3_333
     assert {Fingerprint(int(o.url.rsplit("/", 1)[1])) for o in out} == {n for n in range(1, 10_001) if n % 3 == 0}

@@ -5,22 +5,24 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.backends.sqlite import all_workers, reports
+from gossamer.backends.sqlite import reports
+from gossamer.backends.sqlite.crawl_reader import SqliteCrawlReader
 from gossamer.backends.sqlite.database import open_for_reading, open_for_writing
 from gossamer.backends.sqlite.driver import SqliteDatabase, open_reader, open_writer
-from gossamer.backends.sqlite.pages import DeadFilter, PageFilter
 from gossamer.clock import VirtualClock
 from gossamer.errors import StoreFailed
 from gossamer.frontier.orderings import Ordering
 from gossamer.frontier.orderings.ordering import Novelty
 from gossamer.model.batch import Batch, SeedRecord
 from gossamer.model.facts import QueuePosition, UrlFacts
-from gossamer.model.loads import HostWanted, LoadRequest
+from gossamer.model.loads import HostRequest, LoadRequest
 from gossamer.model.outcome import Response
 from gossamer.model.settlement import Capture, Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate, Via
 from gossamer.model.units import Domain, Fingerprint, HostId, HostKey, Instant, Seconds, Url
+from gossamer.reports.all_workers import WorkerStore, list_dead, list_pages
+from gossamer.reports.records import DeadFilter, Json, PageFilter, dead_object, page_object
 from gossamer.store.ports import Location
 from gossamer.store.table.bulk_changes import drop_dead, requeue_dead
 from gossamer.store.table.loader import TableLoader
@@ -124,7 +126,15 @@ def db(database: Path) -> Iterator[sqlite3.Connection]:
     connection.close()
 
 
-def by_url(found: Iterator[reports.Json]) -> dict[object, reports.Json]:
+def pages_of(db: sqlite3.Connection, wanted: PageFilter) -> Iterator[Json]:
+    return map(page_object, list_pages([WorkerStore(SqliteCrawlReader(db))], wanted))
+
+
+def dead_of(db: sqlite3.Connection, wanted: DeadFilter) -> Iterator[Json]:
+    return map(dead_object, list_dead([WorkerStore(SqliteCrawlReader(db))], wanted))
+
+
+def by_url(found: Iterator[Json]) -> dict[object, Json]:
     return {page["url"]: page for page in found}
 
 
@@ -146,12 +156,12 @@ def test_a_page_has_exactly_the_promised_keys_first(db: sqlite3.Connection) -> N
     promised = ["url", "status", "state", "depth", "priority", "size", "digest", "fetched_at", "next_visit"]
     promised += ["duplicate_of", "redirect_to", "reason"]
 
-    for page in all_workers.pages([(db, "")], PageFilter()):
+    for page in pages_of(db, PageFilter()):
         assert list(page)[: len(promised)] == promised
 
 
 def test_a_stored_page_says_what_it_is_and_where_it_lies(db: sqlite3.Connection) -> None:
-    page = by_url(all_workers.pages([(db, "")], PageFilter()))["http://a.test/"]
+    page = by_url(pages_of(db, PageFilter()))["http://a.test/"]
 
     assert page == {
         "url": "http://a.test/",
@@ -182,7 +192,7 @@ def test_a_stored_page_says_what_it_is_and_where_it_lies(db: sqlite3.Connection)
 
 
 def test_other_outcomes_name_the_url_they_point_to(db: sqlite3.Connection) -> None:
-    pages = by_url(all_workers.pages([(db, "")], PageFilter()))
+    pages = by_url(pages_of(db, PageFilter()))
 
     assert pages["http://a.test/2"]["duplicate_of"] == "http://a.test/"
     assert pages["http://a.test/2"]["warc"] is None
@@ -193,16 +203,16 @@ def test_other_outcomes_name_the_url_they_point_to(db: sqlite3.Connection) -> No
 
 
 def test_pages_come_in_order_of_discovery_and_can_be_limited(db: sqlite3.Connection) -> None:
-    urls = [page["url"] for page in all_workers.pages([(db, "")], PageFilter(limit=3))]
+    urls = [page["url"] for page in pages_of(db, PageFilter(limit=3))]
 
     assert urls == ["http://a.test/", "http://a.test/2", "http://a.test/3"]
-    assert list(all_workers.pages([(db, "")], PageFilter(limit=0))) == []
+    assert list(pages_of(db, PageFilter(limit=0))) == []
 
 
 def test_pages_are_filtered_by_state_and_host(db: sqlite3.Connection) -> None:
-    dead = by_url(all_workers.pages([(db, "")], PageFilter(state=UrlState.DEAD)))
-    stored_here = by_url(all_workers.pages([(db, "")], PageFilter(state=UrlState.STORED, host="A.test.")))
-    elsewhere = by_url(all_workers.pages([(db, "")], PageFilter(host="nowhere.test")))
+    dead = by_url(pages_of(db, PageFilter(state=UrlState.DEAD)))
+    stored_here = by_url(pages_of(db, PageFilter(state=UrlState.STORED, host="A.test.")))
+    elsewhere = by_url(pages_of(db, PageFilter(host="nowhere.test")))
 
     assert dead.keys() == {"http://b.test/7", "http://b.test/8"}
     assert stored_here.keys() == {"http://a.test/"}
@@ -217,9 +227,9 @@ def test_many_pages_are_read_in_chunks_and_all_come(tmp_path: Path) -> None:
     writer.close()
     db = open_for_reading(path)
 
-    everything = [page["url"] for page in all_workers.pages([(db, "")], PageFilter())]
-    one_host = [page["url"] for page in all_workers.pages([(db, "")], PageFilter(host="b.test"))]
-    queued = [page["url"] for page in all_workers.pages([(db, "")], PageFilter(state=UrlState.QUEUED))]
+    everything = [page["url"] for page in pages_of(db, PageFilter())]
+    one_host = [page["url"] for page in pages_of(db, PageFilter(host="b.test"))]
+    queued = [page["url"] for page in pages_of(db, PageFilter(state=UrlState.QUEUED))]
 
     db.close()
     assert everything == queued == urls
@@ -231,7 +241,7 @@ def test_a_reader_left_open_does_not_hold_back_the_running_crawl(
 ) -> None:
     monkeypatch.setattr("gossamer.backends.sqlite.pages.WINDOW", 1)
     reader, writer = open_for_reading(database), open_for_writing(database)
-    pages = all_workers.pages([(reader, "")], PageFilter())
+    pages = pages_of(reader, PageFilter())
     next(pages)
 
     writer.execute("UPDATE urls SET depth = 9")
@@ -244,17 +254,17 @@ def test_a_reader_left_open_does_not_hold_back_the_running_crawl(
 
 
 def test_dead_letters_tell_their_last_failure(db: sqlite3.Connection) -> None:
-    letter = next(all_workers.dead([db], DeadFilter(reason="read_timeout")))
+    letter = next(dead_of(db, DeadFilter(reason="read_timeout")))
 
     assert letter["url"] == "http://b.test/8"
     assert letter["tries"] == 3
     assert letter["detail"] == "no answer"
     assert letter["failed_at"] == "2023-11-14T22:13:20.000Z"
-    assert [d["url"] for d in all_workers.dead([db], DeadFilter(host="b.test"))] == [
+    assert [d["url"] for d in dead_of(db, DeadFilter(host="b.test"))] == [
         "http://b.test/7",
         "http://b.test/8",
     ]
-    assert list(all_workers.dead([db], DeadFilter(host="a.test"))) == []
+    assert list(dead_of(db, DeadFilter(host="a.test"))) == []
 
 
 def counts(db: sqlite3.Connection) -> dict[str, int]:
@@ -268,7 +278,7 @@ def test_requeued_letters_are_due_with_all_their_tries(database: Path) -> None:
 
     number = requeue_dead(SqliteDatabase(db), Instant(NOW + 50), ORDERING.standing, reason="conn_refused")
 
-    pages = by_url(all_workers.pages([(db, "")], PageFilter(host="b.test")))
+    pages = by_url(pages_of(db, PageFilter(host="b.test")))
     assert number == 1
     assert pages["http://b.test/7"]["state"] == "queued"
     assert pages["http://b.test/7"]["reason"] is None
@@ -289,7 +299,7 @@ def test_the_frontier_finds_requeued_letters_in_its_front_queues(database: Path)
     ]
     db.close()
     loader = TableLoader(open_reader(database))
-    wanted = HostWanted(HostId(2), True, ((1, (0.0, 0), 10), (2, (0.0, 0), 10)), Instant(NOW + 60))
+    wanted = HostRequest(HostId(2), True, ((1, (0.0, 0), 10), (2, (0.0, 0), 10)), Instant(NOW + 60))
     (host,) = loader.load(LoadRequest((), (wanted,))).hosts
     loader.close()
     assert [task.url for _, tasks, _ in host.classes for task in tasks] == ["http://b.test/7", "http://b.test/8"]
@@ -322,10 +332,10 @@ def test_dropped_letters_are_excluded_for_good(database: Path) -> None:
 
     number = drop_dead(SqliteDatabase(db), NOW, ORDERING.standing, host="b.test")
 
-    pages = by_url(all_workers.pages([(db, "")], PageFilter(host="b.test")))
+    pages = by_url(pages_of(db, PageFilter(host="b.test")))
     assert number == 2
     assert {(page["state"], page["reason"]) for page in pages.values()} == {("excluded", "dropped")}
-    assert list(all_workers.dead([db], DeadFilter())) == []
+    assert list(dead_of(db, DeadFilter())) == []
     found = reports.status(db)
     assert found["excluded"] == {"dropped": 2, "robots_denied": 1}
     db.close()

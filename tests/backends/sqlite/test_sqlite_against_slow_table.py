@@ -48,7 +48,7 @@ def random_batch(table: SlowTable, chance: random.Random, now: float) -> Batch:
         batch.candidates.append(candidate("later.test", 1))
     rows = sorted(table.rows.items(), key=lambda item: item[1].url_id)
     for (domain, _), row in chance.sample(rows, min(len(rows), chance.randrange(5))):
-        done = settlement(row.url_id, UrlState.STORED, row.host_id, row.front)._replace(was=row.state)
+        done = settlement(row.url_id, UrlState.STORED, row.host_id, row.front)._replace(previous_state=row.state)
         kind = chance.random()
         if kind < 0.3 and row.state is UrlState.QUEUED:
             again = chance.choice((now - 5.0, now + 3.0, now + 500.0))
@@ -60,7 +60,7 @@ def random_batch(table: SlowTable, chance: random.Random, now: float) -> Batch:
             batch.links.append(random_links(row.url_id, table.domains[domain], chance))
     for domain_id in table.domains.values():
         if chance.random() < 0.2:
-            batch.accesses[domain_id] += chance.randint(1, 3)
+            batch.page_requests[domain_id] += chance.randint(1, 3)
     if table.hosts and chance.random() < 0.4:
         host_id = HostId(chance.randint(1, len(table.hosts)))
         batch.retired.append(RetiredHost(host_id, Instant(now + chance.choice((-5.0, 20.0)))))

@@ -43,7 +43,7 @@ def test_a_host_is_found_by_its_name_with_its_clock(store: Store) -> None:
     found = record(store)
 
     assert (found.host_id, found.next_contact, found.last_took) == (A, START + 9, 0.9)
-    assert (found.resolved, found.trouble) == (None, None)
+    assert (found.resolved, found.failures) == (None, None)
 
 
 def test_what_a_contact_does_not_say_stays_as_it_was(store: Store) -> None:
@@ -51,14 +51,14 @@ def test_what_a_contact_does_not_say_stays_as_it_was(store: Store) -> None:
     contact(store)
 
     found = record(store)
-    assert (found.resolved, found.trouble) == ("1700000000:10.0.0.1", "2:1.0:2.0:conn_refused")
+    assert (found.resolved, found.failures) == ("1700000000:10.0.0.1", "2:1.0:2.0:conn_refused")
 
 
 def test_trouble_ends_when_a_contact_says_so(store: Store) -> None:
     contact(store, trouble="2:1.0:2.0:conn_refused")
     contact(store, trouble="")
 
-    assert record(store).trouble is None
+    assert record(store).failures is None
 
 
 def robots(store: Store, status: int | None, body: bytes, at: float, since: float | None = None) -> RobotsRecord:

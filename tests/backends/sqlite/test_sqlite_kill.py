@@ -16,7 +16,7 @@ from gossamer.backends.sqlite.driver import SqliteDatabase, open_writer
 from gossamer.backends.warc.writer import RepairKind, cut_back
 from gossamer.clock import VirtualClock
 from gossamer.frontier.orderings import ORDERINGS
-from gossamer.model.facts import BIRTH_CREDIT, credit_handed_on
+from gossamer.model.facts import BIRTH_CREDIT, credit_per_link
 from gossamer.model.units import Domain
 from gossamer.store.table.metadata import Metadata
 from gossamer.store.table.writer import TableWriter
@@ -68,7 +68,7 @@ def expected_counts(known: int) -> dict[int, tuple[int, int, int]]:
     others, credit = dict(links), dict.fromkeys(links, BIRTH_CREDIT)
     for page in range(1, known - PAGES + 1):
         targets = links_of(page)
-        part, credit[page] = credit_handed_on(credit[page], len(targets)), 0
+        part, credit[page] = credit_per_link(credit[page], len(targets)), 0
         for target in targets:
             links[target] += 1
             others[target] += target % 5 != page % 5

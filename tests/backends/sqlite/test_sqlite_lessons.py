@@ -41,12 +41,12 @@ def test_budgets_come_back_with_their_host(store: Store) -> None:
 
 
 def test_what_stands_for_missing_pages_comes_back_with_its_host(store: Store) -> None:
-    store.writer.commit(Batch(soft_missing={1: "old", 2: "two"}, settlements=[settlement(1)]), store.now)
-    store.writer.commit(Batch(soft_missing={1: "one"}, settlements=[settlement(2)]), store.now)
+    store.writer.commit(Batch(soft_404s={1: "old", 2: "two"}, settlements=[settlement(1)]), store.now)
+    store.writer.commit(Batch(soft_404s={1: "one"}, settlements=[settlement(2)]), store.now)
 
     records = [store.loader.find_host(HostKey(host)) for host in ("a.test", "www.a.test", "b.test")]
 
-    assert [each.record.soft_missing for each in records if each and each.record] == ["one", "two", None]
+    assert [each.record.soft_404 for each in records if each and each.record] == ["one", "two", None]
 
 
 def test_parameters_are_learnt_refuted_and_learnt_again(store: Store) -> None:

@@ -10,7 +10,7 @@ from gossamer.errors import DiskFull, StoreFailed
 from gossamer.frontier.orderings import Ordering
 from gossamer.frontier.orderings.ordering import Importance, Novelty
 from gossamer.model.batch import Batch, Linked, Moved
-from gossamer.model.facts import BIRTH_CREDIT, credit_handed_on
+from gossamer.model.facts import BIRTH_CREDIT, credit_per_link
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant, Seconds
 from gossamer.store.row_formats import unpack_numbers
@@ -166,8 +166,8 @@ def test_credit_flows_from_page_to_page_within_a_batch(tmp_path: Path) -> None:
 
     moved = store.writer.commit(batch, store.now).moved
 
-    half = credit_handed_on(BIRTH_CREDIT, 2)
-    third = BIRTH_CREDIT + half + credit_handed_on(BIRTH_CREDIT + half, 1)
+    half = credit_per_link(BIRTH_CREDIT, 2)
+    third = BIRTH_CREDIT + half + credit_per_link(BIRTH_CREDIT + half, 1)
     assert store.rows("SELECT credit FROM urls WHERE id IN (1, 2, 3) ORDER BY id") == [(0,), (0,), (third,)]
     assert moved == [Moved(1, 3, 0, -float(third), third)]  # type: ignore[arg-type]
     store.close()

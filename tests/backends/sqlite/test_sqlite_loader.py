@@ -12,7 +12,7 @@ from gossamer.backends.sqlite.driver import open_reader
 from gossamer.errors import StoreFailed
 from gossamer.model.batch import Batch, RetiredHost
 from gossamer.model.facts import DomainFacts
-from gossamer.model.loads import FrontLoaded, FrontWanted, HostLoaded, HostWanted, LoadRequest
+from gossamer.model.loads import FrontLoaded, FrontRequest, HostLoaded, HostRequest, LoadRequest
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostId, Instant, Seconds
 from gossamer.store.table.loader import TableLoader
@@ -41,14 +41,14 @@ def store(tmp_path: Path) -> Iterator[Store]:
 def read_host(
     store: Store, cursor: tuple[float, int], count: int, *, host_id: int = 1, front: int = 0, due_by: float = math.inf
 ) -> HostLoaded:
-    wanted = HostWanted(HostId(host_id), False, ((front, cursor, count),), Instant(due_by))
+    wanted = HostRequest(HostId(host_id), False, ((front, cursor, count),), Instant(due_by))
     return store.loader.load(LoadRequest((), (wanted,))).hosts[0]
 
 
 def read_front(
     store: Store, cursor: tuple[float, int], count: int, *, front: int = 0, due_by: float = math.inf
 ) -> FrontLoaded:
-    return store.loader.load(LoadRequest((FrontWanted(front, cursor, count, Instant(due_by)),), ())).fronts[0]
+    return store.loader.load(LoadRequest((FrontRequest(front, cursor, count, Instant(due_by)),), ())).fronts[0]
 
 
 @pytest.mark.parametrize("name", READS)
@@ -94,14 +94,14 @@ def test_everything_of_a_load_is_of_one_commit_whatever_is_committed_meanwhile(
     store.writer.commit(Batch(candidates=[candidate("a.test", 1)]), store.now)
     read_front = TableLoader._front
 
-    def commit_then_read(loader: TableLoader, wanted: FrontWanted) -> FrontLoaded:
+    def commit_then_read(loader: TableLoader, wanted: FrontRequest) -> FrontLoaded:
         store.writer.commit(Batch(candidates=[candidate("a.test", 2), candidate("b.test", 3)]), store.now)
         return read_front(loader, wanted)
 
     monkeypatch.setattr(TableLoader, "_front", commit_then_read)
     order = LoadRequest(
-        (FrontWanted(0, (-1.0, 0), 9, Instant(math.inf)),),
-        (HostWanted(HostId(1), False, ((0, (-1.0, 0), 9),), Instant(math.inf)),),
+        (FrontRequest(0, (-1.0, 0), 9, Instant(math.inf)),),
+        (HostRequest(HostId(1), False, ((0, (-1.0, 0), 9),), Instant(math.inf)),),
     )
 
     loaded = store.loader.load(order)
@@ -213,7 +213,7 @@ def test_a_front_queue_says_when_its_next_entry_is_due(store: Store) -> None:
 
 def test_a_record_is_read_when_it_is_asked_for(store: Store) -> None:
     store.writer.commit(Batch(candidates=[candidate("www.a.test", 1)]), store.now)
-    wanted = HostWanted(HostId(1), True, (), store.now)
+    wanted = HostRequest(HostId(1), True, (), store.now)
 
     loaded = store.loader.load(LoadRequest((), (wanted,))).hosts[0]
 
@@ -248,5 +248,5 @@ def test_a_reader_whose_database_is_gone_is_a_failure_of_the_store(store: Store)
     store.writer_db.execute("DROP TABLE fronts")
 
     with pytest.raises(StoreFailed):
-        broken.load(LoadRequest((FrontWanted(0, (-1.0, 0), 1, store.now),), ()))
+        broken.load(LoadRequest((FrontRequest(0, (-1.0, 0), 1, store.now),), ()))
     broken.close()

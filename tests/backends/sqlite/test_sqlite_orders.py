@@ -13,6 +13,7 @@ from gossamer.crawl.counters import Counters
 from gossamer.model.batch import Batch, BulkChange
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostId, Instant
+from gossamer.reports.records import Json
 from gossamer.store.table.bulk_changes import carry_out_at_rest
 from tests.backends.sqlite.sqlite_store import START, Store, candidate, settlement
 
@@ -39,7 +40,7 @@ def states_of(store: Store) -> dict[str, int]:
     return {UrlState(int(str(state))).word: int(str(n)) for state, n in rows}
 
 
-def check_counters(store: Store) -> reports.Json:
+def check_counters(store: Store) -> Json:
     found = reports.status(store.db)
     states = found["states"]
     assert isinstance(states, dict)
@@ -51,11 +52,11 @@ def test_what_is_given_back_is_not_counted_as_excluded_any_more(store: Store) ->
     tally = Counters(dict(store.db.execute("SELECT name, value FROM counters")))
     order = BulkChange((1, 2, 3, 5), UrlState.EXCLUDED, UrlState.QUEUED, reasons=("depth_limit",))
 
-    committed = store.writer.commit(Batch(orders=[order]), store.now)
+    committed = store.writer.commit(Batch(bulk_changes=[order]), store.now)
     tally.committed(committed)
 
-    assert order.done == 2
-    assert committed.forgiven == {HostId(1)}
+    assert order.changed == 2
+    assert committed.restored_hosts == {HostId(1)}
     assert check_counters(store)["excluded"] == {"host_dropped": 1} == tally.by_reason("excluded")
     assert tally.total["state:queued"] == 3
 
@@ -64,7 +65,7 @@ def test_what_is_dropped_is_counted_with_its_reason(store: Store) -> None:
     tally = Counters(dict(store.db.execute("SELECT name, value FROM counters")))
 
     committed = store.writer.commit(
-        Batch(orders=[BulkChange((4,), UrlState.DEAD, UrlState.EXCLUDED, (), "dropped")]), store.now
+        Batch(bulk_changes=[BulkChange((4,), UrlState.DEAD, UrlState.EXCLUDED, (), "dropped")]), store.now
     )
     tally.committed(committed)
 
@@ -87,7 +88,7 @@ def test_an_order_at_rest_does_what_one_does_while_the_crawl_runs(store: Store, 
     copy = tmp_path / "copy.db"
     copy.write_bytes(store.path.read_bytes())
     store.open()
-    stamp = store.writer.commit(Batch(orders=orders()), Instant(START + 9)) and store.value(
+    stamp = store.writer.commit(Batch(bulk_changes=orders()), Instant(START + 9)) and store.value(
         "SELECT max(place) FROM urls"
     )
     with closing(open_for_writing(copy)) as db:
@@ -102,4 +103,4 @@ def test_an_order_at_rest_does_what_one_does_while_the_crawl_runs(store: Store, 
 
 def test_an_order_that_no_url_may_follow_is_refused(store: Store) -> None:
     with pytest.raises(ValueError, match="no order may move a URL from excluded to dead"):
-        store.writer.commit(Batch(orders=[BulkChange((1,), UrlState.EXCLUDED, UrlState.DEAD)]), store.now)
+        store.writer.commit(Batch(bulk_changes=[BulkChange((1,), UrlState.EXCLUDED, UrlState.DEAD)]), store.now)

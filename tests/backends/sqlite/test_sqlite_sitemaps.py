@@ -8,7 +8,7 @@ import pytest
 from gossamer.frontier.orderings.mercator import Mercator
 from gossamer.model.batch import Batch, HintRecord, SitemapName, SitemapRecord
 from gossamer.model.facts import UrlFacts
-from gossamer.model.loads import HostWanted, LoadRequest, SitemapFacts
+from gossamer.model.loads import HostRequest, LoadRequest, SitemapFacts
 from gossamer.model.requeue import ReportedChange
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Seconds
 from tests.backends.sqlite.sqlite_store import START, Store, candidate, reorder_file, settlement
@@ -105,10 +105,10 @@ def test_a_page_that_a_trusted_list_says_has_changed_is_due_when_it_changed(stor
     with_pages(store, 1, 2, 3, 4)
     store.clock.advance(Seconds(2 * DAY))
     told = [
-        hint(1, START + DAY)._replace(believed=True),
+        hint(1, START + DAY)._replace(trusted=True),
         hint(2, START + DAY),  # not trusted
-        hint(3, START - DAY)._replace(believed=True),  # we have seen that
-        hint(4, START + 3 * DAY)._replace(believed=True),  # tomorrow's news
+        hint(3, START - DAY)._replace(trusted=True),  # we have seen that
+        hint(4, START + 3 * DAY)._replace(trusted=True),  # tomorrow's news
     ]
 
     committed = store.writer.commit(Batch(hints=told), store.now)
@@ -127,7 +127,7 @@ def test_the_date_of_a_visit_is_brought_forward_and_never_put_off(store: Store) 
         return None if page.url_id == 1 else Instant(START + 99 * DAY)
 
     store.writer._when_reported = when
-    told = [hint(number, START + DAY)._replace(believed=True) for number in (1, 2)]
+    told = [hint(number, START + DAY)._replace(trusted=True) for number in (1, 2)]
 
     committed = store.writer.commit(Batch(hints=told), store.now)
 
@@ -142,7 +142,7 @@ def test_what_lists_say_of_a_url_comes_with_its_task(store: Store) -> None:
     store.writer.commit(Batch(hints=[hint(1, 1e9, "daily")]), store.now)
 
     classes = tuple((front, (-1.0, 0), 9) for front in range(3))
-    loaded = store.loader.load(LoadRequest((), (HostWanted(HostId(1), False, classes, Instant(2 * START)),)))
+    loaded = store.loader.load(LoadRequest((), (HostRequest(HostId(1), False, classes, Instant(2 * START)),)))
 
     tasks = [task for host in loaded.hosts for _, tasks, _ in host.classes for task in tasks]
     assert [(task.url_id, task.modified, task.changefreq) for task in tasks] == [(1, 1e9, "daily"), (2, None, None)]

@@ -48,7 +48,7 @@ def full_batch(bodies: int) -> Batch:
     batch.hosts = {HostId(1): HostClock(HostId(1), Instant(START + 9), 0.9, "10.0.0.1")}
     batch.robots = [RobotsRecord(Origin("http://a.test"), HostId(1), 200, Instant(START), Instant(START + 10), b"#")]
     batch.retired = [RetiredHost(HostId(1), Instant(START + 9))]
-    batch.accesses[1] += 5
+    batch.page_requests[1] += 5
     batch.counters["fetched"] += 5
     return batch
 
@@ -178,7 +178,7 @@ def test_the_counters_equal_a_recount_after_random_batches(store: Store) -> None
             host_id, was = states[url_id]
             state = chance.choice(list(UrlState))
             states[url_id] = (host_id, state)
-            batch.settle(settlement(url_id, state, host_id)._replace(was=was))
+            batch.settle(settlement(url_id, state, host_id)._replace(previous_state=was))
         if step % 5 == 4:
             store.captures.flush_fails = True
             with pytest.raises(DiskFull):
@@ -309,7 +309,7 @@ def test_the_domain_of_a_host_is_made_once_and_its_accesses_add_up(store: Store)
     store.writer.commit(Batch(candidates=found), store.now)
     for _ in range(2):
         batch = Batch(counters=Counter(fetched=1))
-        batch.accesses.update({1: 3, 2: 1})
+        batch.page_requests.update({1: 3, 2: 1})
         store.writer.commit(batch, store.now)
 
     assert store.rows("SELECT domain, accesses FROM domains ORDER BY id") == [("x.test", 6), ("y.test", 2)]
@@ -391,7 +391,7 @@ def test_requests_count_for_the_domain_and_its_suffix(store: Store) -> None:
     found = [candidate("a.x.test", 1), candidate("y.test", 2), candidate("z.org", 3)]
     store.writer.commit(Batch(candidates=found), store.now)
     for _ in range(2):
-        batch = Batch(counters=Counter(fetched=1), accesses=Counter({1: 3, 2: 1, 3: 5}))
+        batch = Batch(counters=Counter(fetched=1), page_requests=Counter({1: 3, 2: 1, 3: 5}))
         store.writer.commit(batch, store.now)
 
     assert store.loader.suffix_visits() == {1: 8, 2: 10}

@@ -9,8 +9,9 @@ from typing import NotRequired, TypedDict
 
 import pytest
 
-from gossamer.backends.warc import DamagedRecord, build_response, payload_digest_of, read_record, scan_records
-from gossamer.backends.warc.reader import digest_matches
+from gossamer.backends.warc import build_response, payload_digest_of, read_record, scan_records
+from gossamer.errors import DamagedRecord
+from gossamer.model.archive_record import digest_matches
 from tests.backends.warc.warc_samples import response_of, writer_in
 from tests.conformance import shared_data
 

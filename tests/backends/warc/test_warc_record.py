@@ -16,7 +16,7 @@ from gossamer.backends.warc import (
     build_warcinfo,
     payload_digest_of,
 )
-from gossamer.backends.warc.reader import without_chunks
+from gossamer.model.archive_record import without_chunks
 from gossamer.model.outcome import Response, Truncation
 from gossamer.model.units import Url
 from tests.backends.warc.warc_samples import (

@@ -49,7 +49,7 @@ def test_the_reason_of_the_rest_says_that_there_was_a_crash() -> None:
 def test_recovery_leaves_addresses_and_breaker_state_on_record_as_they_are() -> None:
     clocks, _ = recovered({A: ended(4.0)})
 
-    assert (clocks[0].resolved, clocks[0].trouble) == (None, None)
+    assert (clocks[0].resolved, clocks[0].failures) == (None, None)
 
 
 def test_a_longer_rest_on_record_outlasts_the_journal() -> None:

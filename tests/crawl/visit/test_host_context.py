@@ -199,7 +199,7 @@ def test_hosts_are_known_from_begin_to_end() -> None:
 def test_a_host_that_failed_before_a_restart_is_still_in_trouble() -> None:
     context = HostContexts("gossamer")
 
-    context.host_loaded(record(trouble=TROUBLE.to_text()), [])
+    context.host_loaded(record(failures=TROUBLE.to_text()), [])
 
     assert context[A].trouble == TROUBLE
 
@@ -208,7 +208,7 @@ def test_a_host_that_failed_before_a_restart_is_still_in_trouble() -> None:
 def test_a_row_that_says_nothing_of_trouble_is_a_host_without(text: str | None) -> None:
     context = HostContexts("gossamer")
 
-    context.host_loaded(record(trouble=text), [])
+    context.host_loaded(record(failures=text), [])
 
     assert context[A].trouble is None
 
@@ -269,20 +269,20 @@ def test_the_longest_crawl_delay_of_a_host_counts() -> None:
 
 def test_hosts_are_counted_by_their_failures() -> None:
     context = HostContexts("gossamer")
-    context.host_loaded(record(A, trouble=TROUBLE.to_text()), [])
+    context.host_loaded(record(A, failures=TROUBLE.to_text()), [])
     context.host_loaded(record(B), [])
 
     assert [context.failing(least) for least in (1, 3, 4)] == [1, 1, 0]
 
 
 def _forgiving(*host_ids: HostId) -> Committed:
-    return Committed(1, [], [], [], [], [], 0, 0, 0, 0.0, forgiven=frozenset(host_ids))
+    return Committed(1, [], [], [], [], [], 0, 0, 0, 0.0, restored_hosts=frozenset(host_ids))
 
 
 def test_a_host_that_gets_urls_back_has_no_trouble_after_the_commit() -> None:
     context = HostContexts("gossamer")
-    context.host_loaded(record(A, trouble=TROUBLE.to_text()), [])
-    context.host_loaded(record(B, trouble=TROUBLE.to_text()), [])
+    context.host_loaded(record(A, failures=TROUBLE.to_text()), [])
+    context.host_loaded(record(B, failures=TROUBLE.to_text()), [])
 
     context.committed(_forgiving(A, HostId(99)))
 
@@ -294,19 +294,19 @@ def test_a_host_that_gets_urls_back_has_no_trouble_after_the_commit() -> None:
     ("troubles", "none_answered"),
     [
         ([], True),
-        ([Silence.SO_FAR], True),
-        ([Silence.SO_FAR, Silence.GIVEN_UP], True),
+        ([Silence.NEVER_ANSWERED], True),
+        ([Silence.NEVER_ANSWERED, Silence.GIVEN_UP], True),
         ([Silence.NONE], False),
         ([None], False),
-        ([Silence.SO_FAR, None], False),
-        ([Silence.SO_FAR, Silence.NONE], False),
+        ([Silence.NEVER_ANSWERED, None], False),
+        ([Silence.NEVER_ANSWERED, Silence.NONE], False),
     ],
 )
 def test_whether_no_host_has_answered(troubles: list[Silence | None], none_answered: bool) -> None:
     context = HostContexts("gossamer")
     for number, silence in enumerate(troubles, 1):
         text = None if silence is None else TROUBLE._replace(silence=silence).to_text()
-        context.host_loaded(record(HostId(number), trouble=text), [])
+        context.host_loaded(record(HostId(number), failures=text), [])
 
     assert context.none_has_answered() is none_answered
 

@@ -205,7 +205,7 @@ def test_a_contact_is_open_and_audited_while_the_request_is_under_way(rig: Rig) 
 
 def test_the_audit_sees_a_request_that_comes_too_early(rig: Rig) -> None:
     rig.load(A)
-    rig.audit.must_rest(A, None, Instant(rig.now + 5.0))
+    rig.audit.restore(A, None, Instant(rig.now + 5.0))
     rig.fetcher.on("http://a.test/0", response())
 
     run_travelling(fetch_page(rig))
@@ -391,14 +391,14 @@ def test_a_rest_that_is_longer_than_the_gap_is_explained_by_the_state_of_the_hos
 
     clock = rig.batch.hosts[A_ID]
     assert (clock.next_contact, clock.rest_reason) == (until, "server_error, 5 in a row")
-    assert clock.trouble is not None
-    assert HostFailures.from_text(clock.trouble) == rig.host_context().trouble
+    assert clock.failures is not None
+    assert HostFailures.from_text(clock.failures) == rig.host_context().trouble
 
 
 def test_a_host_without_trouble_is_recorded_without(rig: Rig) -> None:
     gap_after_page(rig, response())
 
-    assert rig.batch.hosts[A_ID].trouble == ""
+    assert rig.batch.hosts[A_ID].failures == ""
 
 
 def test_a_new_answer_of_the_name_server_is_recorded_once(rig: Rig) -> None:
@@ -527,7 +527,7 @@ def test_if_an_address_cannot_be_reached_the_next_one_is_tried_at_once(rig: Rig,
     assert rig.address_choice.choose(both, A_ADDRESS, rig.now) == SECOND
     assert rig.requester.open == {}
     assert rig.journalled[A_ID].started is None
-    rig.audit.request_starts(A, A_ADDRESS, rig.now)
+    rig.audit.on_request_start(A, A_ADDRESS, rig.now)
     assert rig.audit.violations == 0
 
 

@@ -114,7 +114,7 @@ def test_a_second_request_uses_the_same_connection() -> None:
     first, second, connections = run(main())
 
     assert connections == 1
-    assert first.connected_anew and not second.connected_anew
+    assert first.new_connection and not second.new_connection
 
 
 def test_two_hosts_at_one_address_do_not_share_a_connection() -> None:
@@ -154,7 +154,7 @@ def test_a_connection_to_another_address_is_not_used_for_this_one() -> None:
         async with serving(always(PAGE), address="0.0.0.0") as server, fetching() as fetcher:
             await answered(fetcher, server.request(address="127.0.0.5"))
             moved = await answered(fetcher, server.request(address="127.0.0.6"))
-            return int(moved.connected_anew), server.connections
+            return int(moved.new_connection), server.connections
 
     assert run(main()) == (1, 2)
 

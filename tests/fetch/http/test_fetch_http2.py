@@ -96,7 +96,7 @@ def test_the_next_request_uses_the_same_connection() -> None:
     async def work(fetcher: CurlFetcher, site: Http2Site) -> tuple[list[bool], int]:
         fresh = []
         for number in range(3):
-            fresh.append((await answered(fetcher, site.server.request(f"/{number}", scheme="https"))).connected_anew)
+            fresh.append((await answered(fetcher, site.server.request(f"/{number}", scheme="https"))).new_connection)
             await asyncio.sleep(0.05)
         return fresh, site.server.connections
 

@@ -42,7 +42,7 @@ def test_a_trusted_host_is_fetched_and_its_connection_kept() -> None:
     assert first.wire_body == second.wire_body == b"hello"
     assert first.head + first.wire_body == PAGE
     assert connections == 1
-    assert not second.connected_anew
+    assert not second.new_connection
 
 
 @pytest.mark.parametrize(

@@ -163,14 +163,14 @@ def test_a_connection_that_spoke_unasked_while_it_rested_is_not_used_again() -> 
             await spoken.wait()
             responses.append(await answered(fetcher, server.request()))
             async with asyncio.timeout(60):
-                while responses[-1].connected_anew:  # libcurl looks at what rests once a second
+                while responses[-1].new_connection:  # libcurl looks at what rests once a second
                     await asyncio.sleep(0.3)
                     responses.append(await answered(fetcher, server.request()))
 
     run(main())
 
     assert {response.wire_body for response in responses} == {b"hello"}
-    assert responses[1].connected_anew
+    assert responses[1].new_connection
 
 
 def test_a_connection_closed_while_it_rested_is_replaced_without_a_lost_request() -> None:
@@ -184,7 +184,7 @@ def test_a_connection_closed_while_it_rested_is_replaced_without_a_lost_request(
 
     responses, connections, requests = run(main())
 
-    assert all(response.connected_anew for response in responses)
+    assert all(response.new_connection for response in responses)
     assert connections == requests == 3
 
 

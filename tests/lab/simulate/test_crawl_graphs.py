@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.backends.sqlite.database import open_for_reading, open_for_writing
-from gossamer.backends.sqlite.export_reader import GraphReader
+from gossamer.backends.sqlite.crawl_reader import open_reader
+from gossamer.backends.sqlite.database import open_for_writing
 from gossamer.errors import StoreFailed
 from gossamer.model.states import UrlState
 from gossamer.model.task import Via
+from gossamer.reports.link_graph import StoredGraph
 from tests.lab.simulate.stored_crawls import domain, links, url
 
 
@@ -21,8 +22,8 @@ def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
     made.close()
 
 
-def read(tmp_path: Path) -> GraphReader:
-    return GraphReader(open_for_reading(tmp_path / "crawl.db"))
+def read(tmp_path: Path) -> StoredGraph:
+    return StoredGraph([open_reader(tmp_path / "crawl.db").links])
 
 
 def test_pages_are_numbered_by_discovery_and_have_the_links_in_the_order_of_the_page(

@@ -67,7 +67,7 @@ def test_the_estimate_is_told_with_its_uncertainty_and_what_it_rests_on() -> Non
 
 
 def test_without_an_estimate_the_pages_of_its_host_are_what_it_rests_on() -> None:
-    story = story_of(one=None, two=None)
+    story = story_of(rate_shape=None, rate_span=None)
 
     assert recrawl_of(story).assumed
     assert recrawl_of(story).host_pages == 20
@@ -90,7 +90,7 @@ def test_dates_and_reports_are_told_with_whether_they_are_used() -> None:
 def test_a_visit_that_was_brought_forward_says_by_what() -> None:
     listing = ListingFact(modified_at=Instant(VISIT.at + DAY), changefreq="daily")
     told = story_of(TRUSTED, listing)
-    sooner = story_of(TRUSTED, listing, planned=Seconds(30 * DAY))
+    sooner = story_of(TRUSTED, listing, planned_gap=Seconds(30 * DAY))
 
     assert not recrawl_of(told).signals.forwarded
     assert recrawl_of(sooner).signals.forwarded
@@ -131,7 +131,7 @@ def test_the_same_is_told_as_an_object() -> None:
 
 def test_the_price_of_a_host_that_allows_too_few_visits_is_told_beside_the_usual_one() -> None:
     budget = Config(recrawl=RecrawlSection(budget=100.0))
-    dear = story_of(config=budget, changing=HostChangeHistory().to_text(5.0))
+    dear = story_of(config=budget, change_history=HostChangeHistory().to_text(5.0))
     usual = story_of(config=budget)
 
     assert (recrawl_of(dear).price, recrawl_of(dear).usual_price) == (5.0, 2.5)

@@ -7,14 +7,14 @@ import pytest
 
 from gossamer.backends.sqlite import explain_reader as story_module
 from gossamer.backends.sqlite.database import named_queries, open_for_reading, open_for_writing
-from gossamer.backends.sqlite.explain_reader import StoryReader
+from gossamer.backends.sqlite.explain_reader import SqliteUrlReader
 from gossamer.crawl.visit.host_settings import ORDERS
 from gossamer.errors import StoreFailed
 from gossamer.filter.rules import EntryRules
 from gossamer.filter.scope import parse_scope
 from gossamer.model.facts import DomainFacts, UrlFacts
 from gossamer.model.units import Domain, Fingerprint, HostKey, Origin, Url
-from gossamer.model.url_record import MOST_ATTEMPTS, MOST_STEPS, Bounded, DomainFact, Facts
+from gossamer.model.url_record import MAX_FAILURES, MAX_STEPS, Bounded, DomainFact, Facts
 from gossamer.reports.queries import scope_near
 
 HOST, DOMAIN, ORIGIN = HostKey("www.h.test"), Domain("h.test"), Origin("http://www.h.test")
@@ -54,13 +54,13 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def reader(path: Path) -> Iterator[StoryReader]:
+def reader(path: Path) -> Iterator[SqliteUrlReader]:
     db = open_for_reading(path)
-    yield StoryReader(db)
+    yield SqliteUrlReader(db)
     db.close()
 
 
-def facts(reader: StoryReader, *identities: int) -> Facts:
+def facts(reader: SqliteUrlReader, *identities: int) -> Facts:
     return reader.facts(HOST, DOMAIN, "test", ORIGIN, [Fingerprint(n) for n in identities])
 
 
@@ -74,7 +74,7 @@ def test_every_statement_follows_an_index(path: Path) -> None:
     db.close()
 
 
-def test_a_url_is_found_by_the_first_identity_that_is_known(reader: StoryReader) -> None:
+def test_a_url_is_found_by_the_first_identity_that_is_known(reader: SqliteUrlReader) -> None:
     assert reader.fingerprint_key() == 99
     for identities, found in (((7,), "7"), ((999, 8), "8"), ((9, 8), "9")):
         known = facts(reader, *identities).url
@@ -83,23 +83,23 @@ def test_a_url_is_found_by_the_first_identity_that_is_known(reader: StoryReader)
     assert facts(reader, 998, 999).url is None
 
 
-def test_the_way_back_is_followed_so_far_and_no_further(reader: StoryReader) -> None:
+def test_the_way_back_is_followed_so_far_and_no_further(reader: SqliteUrlReader) -> None:
     far, near = facts(reader, 30).way, facts(reader, 4).way
 
     assert [step.url for step in near] == [f"http://www.h.test/{n}" for n in (3, 2, 1)]
     assert near[-1].seed is not None and near[-1].seed.where == "seeds.txt, line 3"
-    assert len(far) == MOST_STEPS
+    assert len(far) == MAX_STEPS
 
 
-def test_the_last_failures_are_told_oldest_first(reader: StoryReader) -> None:
+def test_the_last_failures_are_told_oldest_first(reader: SqliteUrlReader) -> None:
     found = facts(reader, 30)
 
     assert [failure.at for failure in found.failures] == [float(n) for n in range(5, 25)]
-    assert (len(found.failures), found.earlier_failures) == (MOST_ATTEMPTS, True)
+    assert (len(found.failures), found.earlier_failures) == (MAX_FAILURES, True)
     assert facts(reader, 29).earlier_failures is False
 
 
-def test_a_place_in_the_queue_is_counted_by_place_then_discovery(reader: StoryReader) -> None:
+def test_a_place_in_the_queue_is_counted_by_place_then_discovery(reader: SqliteUrlReader) -> None:
     queues = {n: facts(reader, n).queue for n in range(31, 36)}
 
     # Their places are -15, -16, -16, -17 and -17: the newest pairs are first, and in each the older.
@@ -110,7 +110,7 @@ def test_a_place_in_the_queue_is_counted_by_place_then_discovery(reader: StoryRe
     assert facts(reader, 30).queue is None
 
 
-def test_what_a_priority_rests_on_is_read(reader: StoryReader) -> None:
+def test_what_a_priority_rests_on_is_read(reader: SqliteUrlReader) -> None:
     found = facts(reader, 31)
 
     assert found.url is not None
@@ -119,18 +119,18 @@ def test_what_a_priority_rests_on_is_read(reader: StoryReader) -> None:
     assert found.order == "balance"
 
 
-def test_what_was_ordered_is_read_of_known_and_of_unknown_urls(reader: StoryReader) -> None:
+def test_what_was_ordered_is_read_of_known_and_of_unknown_urls(reader: SqliteUrlReader) -> None:
     assert facts(reader, 31).orders == facts(reader, 999).orders == "what was ordered"
 
 
-def test_of_an_unknown_domain_the_visits_of_its_suffix_are_known(reader: StoryReader) -> None:
+def test_of_an_unknown_domain_the_visits_of_its_suffix_are_known(reader: SqliteUrlReader) -> None:
     for suffix, visits in (("test", 40), ("elsewhere", 0)):
         found = reader.facts(HostKey("new.test"), Domain("new.test"), suffix, ORIGIN, [Fingerprint(999)])
         assert found.domain == DomainFact(Domain("new.test"), DomainFacts(), visits)
         assert (found.next_id, found.order) == (36, "balance")
 
 
-def test_counting_ends_at_the_limit(reader: StoryReader, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counting_ends_at_the_limit(reader: SqliteUrlReader, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(story_module, "MOST_COUNTED", 4)
 
     queue = facts(reader, 31).queue
@@ -139,7 +139,7 @@ def test_counting_ends_at_the_limit(reader: StoryReader, monkeypatch: pytest.Mon
     assert (queue.before, queue.of_host) == (Bounded(4), Bounded(4, True))
 
 
-def test_of_an_unknown_url_its_host_is_known_all_the_same(reader: StoryReader) -> None:
+def test_of_an_unknown_url_its_host_is_known_all_the_same(reader: SqliteUrlReader) -> None:
     found = facts(reader, 999)
 
     assert found.host is not None
@@ -160,7 +160,7 @@ def test_of_an_unknown_url_its_host_is_known_all_the_same(reader: StoryReader) -
     ],
 )
 def test_the_scope_near_a_host_is_what_all_seeds_would_make_it(
-    reader: StoryReader, scope: str, host: str, domain: str, admitted: bool
+    reader: SqliteUrlReader, scope: str, host: str, domain: str, admitted: bool
 ) -> None:
     rules = EntryRules(scope=scope_near(parse_scope(scope), reader, HostKey(host), Domain(domain)))
 
@@ -172,5 +172,5 @@ def test_a_database_that_cannot_be_read_is_the_stores_failure(path: Path) -> Non
     db.execute("DROP TABLE seeds")
 
     with pytest.raises(StoreFailed):
-        StoryReader(db).seed_host(HOST)
+        SqliteUrlReader(db).seed_host(HOST)
     db.close()

@@ -12,7 +12,7 @@ from gossamer.model.facts import HostOverride, UrlFacts
 from gossamer.model.states import UrlState
 from gossamer.model.task import Via
 from gossamer.model.units import Domain, HostKey, Instant, Seconds, Url
-from gossamer.model.url_record import MOST_STEPS, DomainFact, Facts, FailureFact, RecordCheck, SeedPlace, Step
+from gossamer.model.url_record import MAX_STEPS, DomainFact, Facts, FailureFact, RecordCheck, SeedPlace, Step
 from gossamer.reports.explain.build import CrawlRules, build_story
 from gossamer.reports.explain.schedule import Caps
 from gossamer.reports.explain.story import Priority, Story
@@ -189,7 +189,7 @@ def test_a_page_with_a_recrawl_date_says_so() -> None:
 # --- priority -------------------------------------------------------------------------------------------
 
 
-def standing_of(facts: Facts, order: str) -> Priority:
+def page_status(facts: Facts, order: str) -> Priority:
     standing = story_of(facts, replace(RULES, ordering=ORDERINGS[order]())).standing
     assert standing is not None
     return standing
@@ -206,7 +206,7 @@ def standing_of(facts: Facts, order: str) -> Priority:
     ],
 )
 def test_the_priority_is_the_sum_of_the_parts_that_the_formula_names(order: str, parts: dict[str, float]) -> None:
-    standing = standing_of(FACTS, order)
+    standing = page_status(FACTS, order)
 
     assert standing.parts == pytest.approx(parts)
     assert standing.priority == pytest.approx(sum(parts.values()))
@@ -214,7 +214,7 @@ def test_the_priority_is_the_sum_of_the_parts_that_the_formula_names(order: str,
 
 
 def test_the_priority_of_the_default_is_what_picks_the_class() -> None:
-    standing = standing_of(FACTS, "mercator")
+    standing = page_status(FACTS, "mercator")
 
     assert standing.priority == RULES.ordering.score(LEARNT)
     assert (standing.by_score, standing.name, standing.front) == (False, "medium", 1)
@@ -225,17 +225,17 @@ def test_the_priority_of_the_default_is_what_picks_the_class() -> None:
 def test_a_url_never_seen_has_the_parts_of_its_domain_and_suffix() -> None:
     newcomer = replace(NEVER_SEEN, domain=DomainFact(Domain("new.test"), suffix_visits=2))
 
-    assert standing_of(NEVER_SEEN, "dfs").priority == 10
-    assert standing_of(NEVER_SEEN, "balance").parts["suffix"] == -29.0 * 11
-    assert standing_of(newcomer, "balance").priority == -29.0 * 2
-    assert standing_of(newcomer, "novelty").priority == 10 + 1
-    assert standing_of(newcomer, "importance").priority == 0.15 + 1
+    assert page_status(NEVER_SEEN, "dfs").priority == 10
+    assert page_status(NEVER_SEEN, "balance").parts["suffix"] == -29.0 * 11
+    assert page_status(newcomer, "balance").priority == -29.0 * 2
+    assert page_status(newcomer, "novelty").priority == 10 + 1
+    assert page_status(newcomer, "importance").priority == 0.15 + 1
 
 
 def test_a_score_that_has_changed_since_is_told_beside_the_one_on_record() -> None:
     queued = replace(QUEUED, priority=100.0, front=0)
 
-    standing = standing_of(replace(FACTS, url=queued, order="novelty"), "novelty")
+    standing = page_status(replace(FACTS, url=queued, order="novelty"), "novelty")
 
     assert (standing.queued_with, standing.parts["url"]) == (1.0, 3.0)
     assert standing.name == "due"
@@ -244,7 +244,7 @@ def test_a_score_that_has_changed_since_is_told_beside_the_one_on_record() -> No
 def test_a_queue_that_stands_in_another_order_is_told_as_such() -> None:
     queued = replace(QUEUED, priority=0.8, front=2)
 
-    standing = standing_of(replace(FACTS, url=queued, order="mercator"), "importance")
+    standing = page_status(replace(FACTS, url=queued, order="mercator"), "importance")
 
     assert (standing.queued_by, standing.queued_with) == ("mercator", None)
     assert (standing.front, standing.name) == (0, "due")
@@ -254,7 +254,7 @@ def test_a_queue_that_stands_in_another_order_is_told_as_such() -> None:
 
 
 def test_the_way_back_is_cut_only_where_it_goes_on() -> None:
-    long = tuple(step(n) for n in range(MOST_STEPS))
+    long = tuple(step(n) for n in range(MAX_STEPS))
     whole = (*long[1:], step(0, Via.SEED))
 
     for way, cut in ((long, True), (whole, False), (long[:3], False)):

@@ -1,6 +1,6 @@
-"""Reads what the store knows about one URL, also while a crawl uses it.
+"""Reads what the store knows about one URL, also while a crawl is running.
 
-All facts are read in one short transaction, so they are of one moment: a URL is never told as queued beside the
+All facts are read in one short transaction, so they are consistent: a URL is never shown as queued together with the
 record of the visit that stored it.
 """
 
@@ -15,9 +15,9 @@ from gossamer.model.states import UrlState
 from gossamer.model.task import Via
 from gossamer.model.units import Domain, Fingerprint, HostKey, Origin, Url
 from gossamer.model.url_record import (
-    MOST_ATTEMPTS,
-    MOST_COUNTED,
-    MOST_STEPS,
+    MAX_COUNTED,
+    MAX_FAILURES,
+    MAX_STEPS,
     Bounded,
     DomainFact,
     Facts,
@@ -33,35 +33,30 @@ from gossamer.model.url_record import (
     UrlFact,
     VisitFact,
 )
+from gossamer.reports.ports import WayBack
 
 _Row = tuple[Any, ...]
-
-Way = tuple[tuple[Step, ...], Url | None]
-"""Steps back to a seed, and the page of another worker that comes next, if the way leads there."""
 
 _SCHEMES = ("http://", "https://", "ftp://")
 _PLAIN = ("front", "available_at", "place", "priority", "tries", "hops", "found_at", "reason")
 _LEARNT = ("url_id", "url", "depth", "links", "links_from_others", "credit", "visits", "changes")
 
 
-class StoryReader:
-    """Looks one URL up. Raises StoreFailed where the database cannot be read."""
+class SqliteUrlReader:
+    """`reports.ports.UrlReader`. Raises StoreFailed where the database cannot be read."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
         self._sql = named_queries("story.sql")
 
     def fingerprint_key(self) -> int:
-        """The crawl's secret; 0 if it never had one, and then it has no URLs either."""
         return int(fact(self._db, "fingerprint_key") or 0)
 
     def learnt_parameters(self, host: HostKey) -> list[LearntFact]:
-        """The parameters of a host that were found to choose no document."""
         with our_errors(self._db):
             return [LearntFact(*row) for row in self._db.execute(self._sql["parameters"], (host,))]
 
     def seed_host(self, host: HostKey) -> HostKey | None:
-        """The host itself if a seed is on it."""
         with one_moment(self._db):
             for scheme in _SCHEMES:
                 # A host in a canonical URL ends with a slash, or a colon before its port; "0" and ";" come after those.
@@ -71,7 +66,6 @@ class StoryReader:
         return None
 
     def seed_host_in(self, domain: Domain) -> HostKey | None:
-        """The host of a seed in this domain, if there is one."""
         with one_moment(self._db):
             for (url,) in self._db.execute(self._sql["seeds_naming"], (domain,)):
                 host = _host_of(url)
@@ -82,8 +76,6 @@ class StoryReader:
     def facts(
         self, host: HostKey, domain: Domain, suffix: str, origin: Origin, identities: Sequence[Fingerprint]
     ) -> Facts:
-        """What is on record of the URL with the first of these identities that is known; of its host, domain, suffix
-        and origin alone if none is."""
         with one_moment(self._db):
             for identity in identities:
                 row = self._row("url_by_identity", domain, identity)
@@ -109,7 +101,7 @@ class StoryReader:
         url_id = learnt.url_id
         seed = self._row("seed", known.url)
         way, beyond = self._way_back(url_id, found_on)
-        failures = self._db.execute(self._sql["failures"], (url_id, MOST_ATTEMPTS + 1)).fetchall()
+        failures = self._db.execute(self._sql["failures"], (url_id, MAX_FAILURES + 1)).fetchall()
         host = self._host("host_by_id", host_id)
         budget, domain_budget = self._row("budgets", host.host if host else "", domain.domain) or (None, None)
         return Facts(
@@ -124,8 +116,8 @@ class StoryReader:
             listing=ListingFact(*(self._row("listing", url_id) or ())),
             recrawl=RecrawlFact(*(self._row("recrawl", url_id) or ())),
             long_links=tuple(LongLink(*row) for row in self._db.execute(self._sql["long_links"], (url_id,))),
-            failures=tuple(FailureFact(*failure) for failure in reversed(failures[:MOST_ATTEMPTS])),
-            earlier_failures=len(failures) > MOST_ATTEMPTS,
+            failures=tuple(FailureFact(*failure) for failure in reversed(failures[:MAX_FAILURES])),
+            earlier_failures=len(failures) > MAX_FAILURES,
             host=host,
             domain=domain,
             order=fact(self._db, "order"),
@@ -133,8 +125,7 @@ class StoryReader:
             robots=self._robots(Origin(known.url[: known.url.index("/", known.url.index("//") + 2)])),
         )
 
-    def way_from(self, domain: Domain, identities: Sequence[Fingerprint]) -> Way:
-        """The page with the first of these identities that is known, and its way back; nothing if none is."""
+    def way_from(self, domain: Domain, identities: Sequence[Fingerprint]) -> WayBack:
         with one_moment(self._db):
             for identity in identities:
                 row = self._row("url_by_identity", domain, identity)
@@ -142,10 +133,10 @@ class StoryReader:
                     return self._way_back(0, row[0])
         return (), None
 
-    def _way_back(self, url_id: int, found_on: int) -> Way:
+    def _way_back(self, url_id: int, found_on: int) -> WayBack:
         """From a URL back to a seed, as far as it is on record here."""
         steps: list[Step] = []
-        while found_on and len(steps) < MOST_STEPS:
+        while found_on and len(steps) < MAX_STEPS:
             row = self._row("step", found_on)
             if row is None:
                 return tuple(steps), None
@@ -163,8 +154,8 @@ class StoryReader:
         )
 
     def _count(self, name: str, *values: object) -> Bounded:
-        number = self._number(name, *values, MOST_COUNTED + 1)
-        return Bounded(min(number, MOST_COUNTED), number > MOST_COUNTED)
+        number = self._number(name, *values, MAX_COUNTED + 1)
+        return Bounded(min(number, MAX_COUNTED), number > MAX_COUNTED)
 
     def _visit(self, url_id: int) -> VisitFact | None:
         row = self._row("visit", url_id)

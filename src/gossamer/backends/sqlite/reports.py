@@ -1,38 +1,18 @@
-"""How fresh the copies of a crawl are, as far as its store can tell. The crawl may be running.
-
-Reads a crawl's database for people, also while a crawl uses it.
-
-Reads what is on record of hosts, for people; also while a crawl runs.
-"""
+"""The totals of a crawl, what it waits for, how fresh its pages are, and its hosts; also while a crawl is running."""
 
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Iterator
 
 from gossamer.backends.sqlite.database import fact, last_url, named_queries, one_moment, our_errors
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant
 from gossamer.observe.wait_reasons import Waits
-
-MOST_OVERDUE = 10_000
-"""How far URLs are counted whose date has passed."""
+from gossamer.reports.records import MOST_OVERDUE, HostFilter, HostRow, Json, RecrawlReport, reversed_name
 
 SAMPLE = 500
 """Pages that are looked at, evenly spread over all that were discovered."""
-
-Copied = tuple[float | None, float | None, Instant, str | None]
-"""A page that we have: the two numbers of its estimate, when it was visited, how its host's pages change."""
-
-
-class RecrawlReport(NamedTuple):
-    overdue: int  # as large as MOST_OVERDUE: or more
-    price: str | None  # as `recrawl.planner` writes it
-    pace: str | None  # as `recrawl.budget` does
-    waiting: int  # pages that are queued for another visit
-    sample: list[Copied]
 
 
 def recrawl_report(db: sqlite3.Connection, now: Instant) -> RecrawlReport:
@@ -56,8 +36,6 @@ URLS_COUNTED = 100_000
 """How far URLs that wait for a date are counted: in an index, some milliseconds."""
 HOSTS_COUNTED = 1_000
 """How far hosts that wait are counted: each is looked at, and the disk may have to be asked for it."""
-
-Json = dict[str, object]
 
 
 def status(db: sqlite3.Connection) -> Json:
@@ -140,10 +118,16 @@ def remembered_options(db: sqlite3.Connection) -> Json:
     return found if isinstance(found, dict) else {}
 
 
-def seed_places(db: sqlite3.Connection) -> frozenset[str]:
+def seed_sources(db: sqlite3.Connection) -> frozenset[str]:
     """Where the seeds of the crawl stood: files and lines, arguments, queries."""
     with one_moment(db):
         return frozenset(place for (place,) in db.execute("SELECT DISTINCT source FROM seeds"))
+
+
+def count_outbox(db: sqlite3.Connection) -> int:
+    """URLs that this worker has found and that are not yet in the store of the worker that owns them."""
+    with our_errors(db):
+        return int(db.execute(named_queries("reports.sql")["under_way"]).fetchone()[0])
 
 
 def _by_reason(totals: dict[str, int], kind: str) -> dict[str, int]:
@@ -151,50 +135,14 @@ def _by_reason(totals: dict[str, int], kind: str) -> dict[str, int]:
     return dict(found.most_common())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HostFilter:
-    """Which hosts are meant; None: any."""
-
-    host: str | None = None  # its name, or *. and a domain for all below it
-    contains: str | None = None  # a part of the name
-
-
-class HostRow(NamedTuple):
-    """A host as it is on record."""
-
-    host: str
-    domain: str
-    next_contact: float
-    last_took: float
-    address: str | None
-    rest_reason: str | None
-    trouble: str | None
-    budget: str | None
-    queued: int
-    stored: int
-    fetched: int  # URLs that were answered at least once
-    known: int
-    excluded: Counter[str]  # by reason
-
-
-class HostSort(NamedTuple):
-    """What comes first in a list of hosts: in SQL, and of a row; hosts that are equal in it come by name."""
-
-    sql: str
-    key: Callable[[HostRow], float | str]
-
-
-def _reversed(host: str) -> str:
-    return ".".join(reversed(host.split(".")))
-
-
-HOST_SORTS = {
-    "queued": HostSort("-coalesce(c.queued, 0)", lambda row: -row.queued),
-    "fetched": HostSort("-coalesce(c.answered, 0)", lambda row: -row.fetched),
-    "excluded": HostSort("-coalesce(c.excluded, 0)", lambda row: -row.excluded.total()),
-    "next": HostSort("next_contact", lambda row: row.next_contact),
-    "host": HostSort("reversed(host)", lambda row: _reversed(row.host)),
+_SORTS = {
+    "queued": "-coalesce(c.queued, 0)",
+    "fetched": "-coalesce(c.answered, 0)",
+    "excluded": "-coalesce(c.excluded, 0)",
+    "next": "next_contact",
+    "host": "reversed(host)",
 }
+"""Expressions for `HOST_SORTS`."""
 
 
 def host_rows(
@@ -203,9 +151,9 @@ def host_rows(
     """The hosts that are wanted, `limit` of them from `offset` on. Raises StoreFailed."""
     where, values = _where(wanted)
     statement = named_queries("host_reports.sql")["hosts"]
-    statement = statement.replace("/*where*/", where).replace("/*order*/", HOST_SORTS[sort].sql)
+    statement = statement.replace("/*where*/", where).replace("/*order*/", _SORTS[sort])
     with our_errors(db):
-        db.create_function("reversed", 1, _reversed, deterministic=True)
+        db.create_function("reversed", 1, reversed_name, deterministic=True)
         rows = db.execute(statement, {**values, "most": -1 if limit is None else limit, "offset": offset}).fetchall()
     return [HostRow._make((*row[:-1], Counter(json.loads(row[-1]) if row[-1] else {}))) for row in rows]
 

@@ -1,61 +1,36 @@
-"""Reads what `verify` compares: rows of captures, counts, and rows that do not fit together.
-
-Puts right what `verify` found wrong, in one transaction. Whoever calls holds the directory's lock.
-"""
+"""Reads what `verify` compares, and repairs what it found wrong: in one transaction, by a process that holds the
+lock of the directory."""
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
-from gossamer.backends.sqlite.database import named_queries, our_errors
+from gossamer.backends.sqlite.database import named_queries, one_moment, our_errors
 from gossamer.backends.sqlite.driver import SqliteDatabase
 from gossamer.model.batch import BulkChange
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant
-from gossamer.store.table.bulk_changes import Stands, carry_out_at_rest
+from gossamer.reports.records import CaptureRow, OrphanRecord, PositionOf, Progress, WrongCounter
+from gossamer.store.table.bulk_changes import carry_out_at_rest
 
 WINDOW = 5_000
 """Rows or ids at a time."""
 
-Progress = Callable[[int, int], None]
 
+class SqliteAuditReader:
+    """`reports.ports.AuditReader`: reads a window at a time, so that a running crawl is not held up. Raises
+    StoreFailed."""
 
-class CaptureRow(NamedTuple):
-    """Where a record should be, and what should be in it."""
-
-    offset: int
-    length: int
-    url_id: int
-    revisit: bool
-    set_aside: bool
-    url: str | None  # None: the URL is not known
-    digest: bytes | None  # of the document, if this is the last capture of its URL
-
-
-class Counted(NamedTuple):
-    """A counter that is wrong."""
-
-    name: str
-    value: int
-    truth: int
-
-
-def warc_lengths(db: sqlite3.Connection) -> dict[str, int]:
-    """The committed length of every WARC file."""
-    with our_errors(db):
-        return dict(db.execute(named_queries("auditing.sql")["warc_lengths"]).fetchall())
-
-
-class Auditor:
-    """Reads for `verify`, a window at a time, so that a running crawl is not held up. Raises StoreFailed."""
-
-    def __init__(self, db: sqlite3.Connection, progress: Progress | None = None) -> None:
+    def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
         self._sql = named_queries("auditing.sql")
-        self._progress = progress or (lambda done, total: None)
+
+    def archive_lengths(self) -> dict[str, int]:
+        with our_errors(self._db):
+            return dict(self._db.execute(self._sql["warc_lengths"]).fetchall())
 
     def integrity(self) -> list[str]:
         """What SQLite itself finds wrong."""
@@ -75,17 +50,12 @@ class Auditor:
                 return
             after = rows[-1][0]
 
-    def wrong_counters(self) -> list[Counted]:
-        """Counted in one moment, so that a running crawl makes no difference."""
-        with our_errors(self._db):
-            self._db.execute("BEGIN")
-            try:
-                return self.counters_in_transaction()
-            finally:
-                self._db.execute("COMMIT")
+    def wrong_counters(self) -> list[WrongCounter]:
+        with one_moment(self._db):
+            return self.counters_in_transaction()
 
-    def counters_in_transaction(self) -> list[Counted]:
-        """The same within a transaction that is open already."""
+    def counters_in_transaction(self) -> list[WrongCounter]:
+        """As `wrong_counters`, within a transaction that is open already."""
         with our_errors(self._db):
             states = dict(self._db.execute(self._sql["states"]).fetchall())
             urls, hosts = self._db.execute(self._sql["totals"]).fetchone()
@@ -93,7 +63,7 @@ class Auditor:
         truth = {f"state:{state.word}": int(states.get(state.value, 0)) for state in UrlState}
         truth |= {"discovered": urls, "hosts": hosts}
         return [
-            Counted(name, counters.get(name, 0), value)
+            WrongCounter(name, counters.get(name, 0), value)
             for name, value in truth.items()
             if counters.get(name, 0) != value
         ]
@@ -108,21 +78,18 @@ class Auditor:
         with our_errors(self._db):
             return self._db.execute(self._sql["hosts_without_front"]).fetchall()
 
-    def unbacked(self) -> Iterator[tuple[int, str, bool]]:
-        """Pages that are said to be archived, without a row that says where: id, URL, whether a place is named."""
-        for url_id, url, named in self._windows("unbacked_window"):
+    def unbacked(self, progress: Progress | None = None) -> Iterator[tuple[int, str, bool]]:
+        for url_id, url, named in self._windows("unbacked_window", progress):
             yield url_id, url, bool(named)
 
-    def unknown_visits(self) -> Iterator[int]:
-        for (url_id,) in self._windows("unknown_window"):
+    def unknown_visits(self, progress: Progress | None = None) -> Iterator[int]:
+        for (url_id,) in self._windows("unknown_window", progress):
             yield url_id
 
-    def unseen(self) -> Iterator[tuple[int, str]]:
-        """Stored pages whose document the content-seen test does not know."""
-        yield from self._windows("unseen_window")
+    def unseen(self, progress: Progress | None = None) -> Iterator[tuple[int, str]]:
+        yield from self._windows("unseen_window", progress)
 
     def dangling_contents(self) -> Iterator[tuple[bytes, str | None]]:
-        """Documents that the content-seen test holds to be stored, and are not."""
         last = b""
         while True:
             with our_errors(self._db):
@@ -132,46 +99,32 @@ class Auditor:
                 return
             last = rows[-1][0]
 
-    def _windows(self, query: str) -> Iterator[Any]:
+    def _windows(self, query: str, progress: Progress | None) -> Iterator[Any]:
         with our_errors(self._db):
             (last,) = self._db.execute(self._sql["last_id"]).fetchone()
         for after in range(0, last, WINDOW):
             with our_errors(self._db):
                 rows = self._db.execute(self._sql[query], {"after": after, "last": after + WINDOW}).fetchall()
             yield from rows
-            self._progress(min(after + WINDOW, last), last)
+            if progress is not None:
+                progress(min(after + WINDOW, last), last)
 
-    def urls(self) -> int:
+    def count_urls(self) -> int:
         with our_errors(self._db):
             return int(self._db.execute(self._sql["totals"]).fetchone()[0])
 
 
-class OrphanRecord(NamedTuple):
-    """A record that is to get a row: of its URL if that is known, else one that sets it aside."""
+class SqliteRepair:
+    """`reports.ports.Repair`, and the `with` block that commits it. Raises StoreFailed; then nothing is changed."""
 
-    file: str
-    offset: int
-    length: int
-    url: str | None  # None: to be set aside in any case
-    revisit: bool
-    captured_at: float | None
-    payload_digest: bytes | None
-
-
-class Repair:
-    """One transaction of repairs: use it in a `with` block, which commits it. Raises StoreFailed; then nothing is done.
-
-    `stands` says where a URL stands in the order of the queue.
-    """
-
-    def __init__(self, db: sqlite3.Connection, now: Instant, stands: Stands) -> None:
+    def __init__(self, db: sqlite3.Connection, now: Instant, position: PositionOf) -> None:
         self._db = db
         self._sql = named_queries("auditing.sql")
         self._now = now
-        self._stands = stands
+        self._position = position
         self._queued: set[int] = set()
 
-    def __enter__(self) -> "Repair":
+    def __enter__(self) -> "SqliteRepair":
         with our_errors(self._db):
             self._db.execute("BEGIN IMMEDIATE")
         return self
@@ -185,7 +138,6 @@ class Repair:
             self._db.execute("COMMIT")
 
     def queue_again(self, url_ids: Iterable[int]) -> int:
-        """These URLs, and those that were duplicates of what is lost with them. Returns how many."""
         lost = sorted(set(url_ids) - self._queued)
         with our_errors(self._db):
             duplicates = [row[0] for row in self._db.execute(self._sql["duplicates_of"], (json.dumps(lost),))]
@@ -194,7 +146,7 @@ class Repair:
                 if url_id not in self._queued:
                     of_state.setdefault(UrlState(state), []).append(url_id)
             orders = [BulkChange(tuple(ids), state, UrlState.QUEUED) for state, ids in of_state.items()]
-            queued = carry_out_at_rest(SqliteDatabase(self._db), orders, self._stands, self._now)
+            queued = carry_out_at_rest(SqliteDatabase(self._db), orders, self._position, self._now)
         for url_id in chain.from_iterable(of_state.values()):
             self._queued.add(url_id)
             self._do("forget_place", url_id)
@@ -202,26 +154,23 @@ class Repair:
         return queued
 
     def set_aside(self, file: str, offset: int) -> None:
-        """The record there counts no more; what is found wrong with it is known."""
         self._do("set_aside", file, offset)
 
     def forget_capture(self, file: str, offset: int) -> None:
         self._do("forget_capture", file, offset)
 
     def shorten(self, file: str, length: int) -> None:
-        """The file is only so long. The rows of what lay beyond are gone."""
         self._do("forget_captures_from", file, length)
         self._do("set_length", length, file)
 
-    def add_rows(self, strays: list[OrphanRecord]) -> None:
-        """Rows for records that had none."""
-        wanted = sorted({stray.url for stray in strays if stray.url is not None})
+    def add_rows(self, orphans: Sequence[OrphanRecord]) -> None:
+        wanted = sorted({orphan.url for orphan in orphans if orphan.url is not None})
         with our_errors(self._db):
             ids = dict(self._db.execute(self._sql["ids_of_urls"], (json.dumps(wanted),)).fetchall()) if wanted else {}
-        for stray in strays:
-            url_id = ids.get(stray.url)
-            of = (stray.revisit, stray.captured_at, stray.payload_digest, url_id is None, stray.file)
-            self._do("add_capture", stray.offset, stray.length, url_id or 0, *of)
+        for orphan in orphans:
+            url_id = ids.get(orphan.url)
+            of = (orphan.revisit, orphan.captured_at, orphan.payload_digest, url_id is None, orphan.file)
+            self._do("add_capture", orphan.offset, orphan.length, url_id or 0, *of)
 
     def forget_visit(self, url_id: int) -> None:
         self._do("forget_visit", url_id)
@@ -235,10 +184,9 @@ class Repair:
     def enter_fronts(self, host_id: int) -> None:
         self._do("enter_missing_fronts", host_id)
 
-    def count_again(self, truth: dict[str, int]) -> None:
-        """Set counters, and count the URLs of every host: the last thing to be done."""
-        for name, value in truth.items():
-            self._do("set_counter", name, value)
+    def count_again(self) -> None:
+        for counter in SqliteAuditReader(self._db).counters_in_transaction():
+            self._do("set_counter", counter.name, counter.truth)
         with our_errors(self._db):
             self._db.execute(named_queries("queries.sql")["count_hosts"])
 

@@ -14,7 +14,8 @@ What always holds:
   * a document that is stored already under another URL is a revisit record, which names that URL and its date.
 """
 
-from gossamer.backends.warc.reader import DamagedRecord, Record, read_record, scan_records
+from gossamer.backends.warc.archive import WarcArchive
+from gossamer.backends.warc.reader import read_record, scan_records
 from gossamer.backends.warc.record import (
     Original,
     RecordIds,
@@ -31,12 +32,11 @@ from gossamer.backends.warc.record import (
 from gossamer.backends.warc.writer import Repair, RepairKind, WarcWriter, cut_back
 
 __all__ = [
-    "DamagedRecord",
     "Original",
-    "Record",
     "RecordIds",
     "Repair",
     "RepairKind",
+    "WarcArchive",
     "WarcWriter",
     "Warcinfo",
     "build_conversation",

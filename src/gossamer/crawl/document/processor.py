@@ -170,13 +170,13 @@ class DocumentProcessor:
 
     def is_unchanged(self, opened: DecodedDocument) -> bool:
         """Whether it is what its URL had at the visit before: then it need not be read."""
-        before = opened.document.visit.task.before
+        before = opened.document.visit.task.previous
         return before is not None and before.digest == opened.digest and before.has_document
 
     def unchanged(self, opened: DecodedDocument) -> ProcessedDocument:
         """Fetched, and what it was: neither stored nor read again."""
         document = opened.document
-        before = document.visit.task.before
+        before = document.visit.task.previous
         assert before is not None and self._planner is not None
         capture = Capture(document.response, _wire_digest(opened)) if self._settings.revisits else None
         kept = self._planner.unchanged(document.visit, before, document.response, document.finished, capture)
@@ -188,7 +188,7 @@ class DocumentProcessor:
         capture = Capture(opened.document.response, _wire_digest(opened)) if self._settings.revisits else None
         reason = self._soft_404(opened, None, owner)
         settlement = self._settlement_of(opened, UrlState.DUPLICATE, capture, None, owner, reason)
-        return ProcessedDocument(settlement, [], None, Counter(), opened.document.visit.task.before)
+        return ProcessedDocument(settlement, [], None, Counter(), opened.document.visit.task.previous)
 
     def _soft_404(self, opened: DecodedDocument, title: str | None, same_as: int | None) -> str | None:
         visit, size = opened.document.visit, len(opened.payload.body)
@@ -202,7 +202,7 @@ class DocumentProcessor:
         document, found, digest = opened
         visit = document.visit
         task = visit.task
-        url_id, before = task.url_id, task.before
+        url_id, before = task.url_id, task.previous
         if not self._is_wanted(opened):
             settlement = self._settlement_of(opened, UrlState.EXCLUDED, reason=UNWANTED_TYPE)
             return ProcessedDocument(settlement, [], None, Counter({UNWANTED_TYPE: 1}), before)
@@ -290,9 +290,9 @@ class DocumentProcessor:
             distance=near.distance if near else None,
             language=page.language if page else None,
             canonical=self._canonical(response, page) if (page and page.canonical) or "link" in headers else None,
-            planned=planned.gap,
-            one=planned.one,
-            two=planned.two,
+            planned_gap=planned.gap,
+            rate_shape=planned.rate_shape,
+            rate_span=planned.rate_span,
             noise=planned.noise,
         )
 

@@ -153,7 +153,7 @@ class DocumentQueue:
         stored_as = dict(zip(unproven, await self._find_owners(unproven), strict=True)) if unproven else {}
         small = []
         for each, owner in zip(opened, owners, strict=True):
-            if each.document.visit.task.before is not None and processor.is_unchanged(each):
+            if each.document.visit.task.previous is not None and processor.is_unchanged(each):
                 self._done(each, processor.unchanged(each))
             elif _is_anothers(each, owner, stored_as.get(each.digest)):
                 self._finish(each, None, stored_as.get(each.digest))
@@ -232,7 +232,7 @@ class DocumentQueue:
                 opened = await processor.open_in_slices(document, self._clock)
             owner = processor.owner_of(opened)
             stored_as = (await self._find_owners([opened.digest]))[0] if owner is Unknown.ASK else None
-            if document.visit.task.before is not None and processor.is_unchanged(opened):
+            if document.visit.task.previous is not None and processor.is_unchanged(opened):
                 self._done(opened, processor.unchanged(opened))
             elif _is_anothers(opened, owner, stored_as):
                 self._finish(opened, None, stored_as)

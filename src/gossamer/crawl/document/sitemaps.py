@@ -98,7 +98,7 @@ class ListRead(NamedTuple):
             if settlement.truncated == Truncation.LENGTH.value and fault is Fault.BAD_XML:
                 fault = Fault.LIMIT  # it was we who cut it
             settlement = settlement._replace(reason=fault.value, detail=detail)
-        return ProcessedDocument(settlement, self.candidates, self.links, read.excluded + self.excluded, read.before)
+        return ProcessedDocument(settlement, self.candidates, self.links, read.excluded + self.excluded, read.previous)
 
 
 class Sitemaps:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from gossamer.backends.contactlog import ContactJournal, clear, replay
 from gossamer.backends.sqlite.driver import open_reader, open_writer
-from gossamer.backends.sqlite.reports import RecrawlReport, recrawl_report
+from gossamer.backends.sqlite.reports import recrawl_report
 from gossamer.backends.warc.captures import WarcCaptures, WarcEncoder
 from gossamer.backends.warc.record import RecordIds, Warcinfo
 from gossamer.backends.warc.writer import RepairKind, WarcWriter, cut_back
@@ -48,6 +48,7 @@ from gossamer.crawl.events import OutcomeEvents
 from gossamer.crawl.observers import Observers
 from gossamer.crawl.requeue import Requeue
 from gossamer.crawl.run.directory import CrawlDirectory
+from gossamer.crawl.run.opener import archive_folder
 from gossamer.crawl.run.recovery import RecoveredContacts, WarmUp, contacts_before_the_crash
 from gossamer.crawl.run.time_lapse import clock_for, may_dial_for
 from gossamer.crawl.trap_accounts import OutcomeFeedback, TrapAccounts
@@ -88,6 +89,7 @@ from gossamer.observe.audit import PolitenessAudit
 from gossamer.recrawl.budget import PACE, TOKENS
 from gossamer.recrawl.planner import RecrawlPlanner
 from gossamer.recrawl.price import PRICE, price_from
+from gossamer.reports.records import RecrawlReport
 from gossamer.seed.lists import Seed
 from gossamer.seen.tiers import SeenTest
 from gossamer.store.ports import Database
@@ -236,7 +238,7 @@ def assemble(
     check_config(config)
     controls = HostControls()
     hosts = host_settings_for(config, os.environ, controls.delays)
-    directory = CrawlDirectory(Path(config.dir))
+    directory = CrawlDirectory(Path(config.dir), blobs=archive_folder(config.blobs))
     try:
         opening = _Opening(
             config, list(seeds), add_seeds, may_be_empty, part, directory, clock or clock_for(directory, config)
@@ -562,7 +564,7 @@ def _network_for(
     fetcher = fetcher or fetcher_for(config, clock, may_dial, bodies)
     journal, audit = ContactJournal(opening.directory.path), audit_for(config)
     for address, until in resting:
-        audit.must_rest(None, address, until)
+        audit.restore(None, address, until)
     requester = Requester(
         state,
         resolver=resolver,

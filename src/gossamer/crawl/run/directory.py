@@ -1,6 +1,7 @@
-"""The crawl's place on disk: who may use it, what is in it, and what a crash left behind.
+"""The files in a crawl's directory: what they are called, and which process may use them.
 
-Where the workers of a crawl are: DIR/worker-1, DIR/worker-2 and so on, and DIR/workers.json, which says how many.
+A crawl by several workers has a directory for each of them, DIR/worker-1, DIR/worker-2 and so on, and DIR/workers.json,
+which says how many there are.
 """
 
 import errno
@@ -9,37 +10,43 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
 from gossamer.clock import CLOCK_FILE
 from gossamer.errors import DirectoryError, DirectoryInUse, NotThisCrawl
 
-_WORKERS = "workers.json"
-_OURS = frozenset(
-    {
-        *("crawl.db", "crawl.db-wal", "crawl.db-shm", "crawl.lock", "status.json", "warc", "service.token"),
-        *(_WORKERS, CLOCK_FILE),
-    }
-)
+DATABASE: Final = "crawl.db"
+ARCHIVE: Final = "warc"
+LOCK: Final = "crawl.lock"
+LOG: Final = "crawl.log"
+STATUS: Final = "status.json"
+TOKEN: Final = "service.token"
+WORKERS: Final = "workers.json"
+INDEX: Final = "index.cdxj"
+_CONTACTS: Final = "contacts."
+_WORKER: Final = "worker-"
+_OURS = frozenset({DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", LOCK, STATUS, ARCHIVE, TOKEN, WORKERS, CLOCK_FILE})
 
 
 class CrawlDirectory:
     """A crawl's directory, held by this process until `close`. The lock dies with the process, however that dies."""
 
-    def __init__(self, path: Path, *, archive: bool = True) -> None:
-        """Make or take over the directory, and a place for its `archive` if it is to have one of its own, as all have
-        but that of several workers. Raises a DirectoryError, and has then changed nothing."""
+    def __init__(self, path: Path, *, archive: bool = True, blobs: Path | None = None) -> None:
+        """Create or take over the directory, with a folder for its archive (`blobs`, by default one in the directory)
+        unless `archive` is false, as it is for the directory of several workers. Raises a DirectoryError, and has then
+        changed nothing."""
         self.path = path
-        self.database = path / "crawl.db"
-        self.warcs = path / "warc"
-        self.log = path / "crawl.log"
+        self.database = path / DATABASE
+        self.warcs = blobs or path / ARCHIVE
+        self.log = path / LOG
         try:
             if path.exists() and not path.is_dir():
                 raise DirectoryError(f"{path} is not a directory")
-            if archive and (path / _WORKERS).exists():
+            if archive and (path / WORKERS).exists():
                 raise NotThisCrawl(f"{path} holds a crawl by several workers; go on with it by gossamer crawl")
             self._check_contents()
             path.mkdir(parents=True, exist_ok=True)
-            self._lock = os.open(path / "crawl.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            self._lock = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
             raise DirectoryError(f"cannot use {path}: {error.strerror}") from error
         try:
@@ -57,17 +64,17 @@ class CrawlDirectory:
             os.ftruncate(self._lock, 0)
             os.pwrite(self._lock, f"{os.getpid()}\n".encode(), 0)
             if archive:
-                self.warcs.mkdir(exist_ok=True)
+                self.warcs.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             os.close(self._lock)
             raise DirectoryError(f"cannot write to {path}: {error.strerror}") from error
 
     def _check_contents(self) -> None:
-        """A directory with other things in it and no crawl is somebody else's: do not spread out in it."""
-        if not self.path.exists() or self.database.exists() or (self.path / _WORKERS).exists():
+        """A directory with other files in it and no crawl belongs to something else: write nothing into it."""
+        if not self.path.exists() or self.database.exists() or (self.path / WORKERS).exists():
             return
         others = sorted(entry.name for entry in self.path.iterdir() if entry.name not in _OURS)
-        others = [name for name in others if not name.startswith(("crawl.log", "contacts.", "worker-", "."))]
+        others = [name for name in others if not name.startswith((LOG, _CONTACTS, _WORKER, "."))]
         if others:
             raise NotThisCrawl(
                 f"{self.path} holds no crawl but other files ({', '.join(others[:3])}); choose another --dir"
@@ -81,28 +88,75 @@ class CrawlDirectory:
         os.close(self._lock)
 
 
-FILE = "workers.json"
+def holder_of(directory: Path) -> int | None:
+    """The process that is using the crawl, 0 if it does not say, None if there is none. Of several workers it is the
+    one that started them, or one of them that has outlived it."""
+    holder = _lock_holder(directory)
+    if holder is None and (directory / WORKERS).exists():
+        return next((found for part in parts_of(directory) if (found := _lock_holder(part)) is not None), None)
+    return holder
+
+
+def _lock_holder(directory: Path) -> int | None:
+    try:
+        descriptor = os.open(directory / LOCK, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        words = os.read(descriptor, 32).strip()
+        return int(words) if words.isdigit() else 0
+    finally:
+        os.close(descriptor)  # gives the shared lock back at once
+    return None
+
+
+# --- several workers -------------------------------------------------------------------------------------
 
 
 def parts_of(directory: Path) -> list[Path]:
-    """The directories of a crawl's parts: itself, if it is by one worker. Raises NotThisCrawl."""
+    """The directories of a crawl's workers: itself, if there is one worker. Raises NotThisCrawl."""
     found = read_layout(directory)
     return [directory] if found is None else [part_directory(directory, number) for number in range(found[0])]
 
 
 def part_directory(directory: Path, number: int) -> Path:
-    """Of the part with this number, from 0; people count from 1."""
-    return directory / f"worker-{number + 1}"
+    """Of the worker with this number, from 0; people count from 1."""
+    return directory / f"{_WORKER}{number + 1}"
+
+
+def existing_parts(directory: Path) -> list[Path]:
+    """As `parts_of`. Raises NotThisCrawl where the store of a worker is missing."""
+    parts = parts_of(directory)
+    for part in parts:
+        if parts != [directory] and not (part / DATABASE).exists():
+            running = (
+                "; the crawl is running and may be about to make it" if _lock_holder(directory) is not None else ""
+            )
+            raise NotThisCrawl(
+                f"{directory} holds a crawl by {len(parts)} workers, and a part of it is not there: "
+                f"{part / DATABASE} does not exist{running}"
+            )
+    return parts
 
 
 def holds_crawl(directory: Path) -> bool:
-    """Whether a crawl is there, by one worker or by several."""
-    return (directory / "crawl.db").exists() or (directory / FILE).exists()
+    """Whether there is a crawl, by one worker or by several."""
+    return (directory / DATABASE).exists() or (directory / WORKERS).exists()
+
+
+def refuse_worker_share(directory: Path) -> None:
+    """Raises NotThisCrawl for the directory of one worker of several: alone, it would crawl the domains of the others
+    as well."""
+    whole = directory.absolute().parent
+    if (whole / WORKERS).exists() and directory.absolute() in parts_of(whole):
+        raise NotThisCrawl(f"{directory} is the part of one worker; the crawl is in {whole}: choose that with --dir")
 
 
 def read_layout(directory: Path) -> tuple[int, dict[str, object]] | None:
-    """How many workers a crawl has and what it remembers; None if it is by one worker, or there is none."""
-    path = directory / FILE
+    """The number of workers and the remembered options; None for a crawl by one worker, or no crawl."""
+    path = directory / WORKERS
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         workers, options = int(found["workers"]), dict(found["options"])
@@ -116,8 +170,8 @@ def read_layout(directory: Path) -> tuple[int, dict[str, object]] | None:
 
 
 def settle_layout(directory: Path, workers: int, options: Mapping[str, object]) -> None:
-    """Write down how many workers there are; once, it stays so. Raises NotThisCrawl where it is otherwise already."""
-    if (directory / "crawl.db").exists():
+    """Write down the number of workers, which never changes. Raises NotThisCrawl where another number is on record."""
+    if (directory / DATABASE).exists():
         raise NotThisCrawl(
             f"{directory} holds a crawl by one worker, not by {workers}; leave --workers out, or choose another --dir"
         )
@@ -129,26 +183,26 @@ def settle_layout(directory: Path, workers: int, options: Mapping[str, object]) 
         )
     made = _was_made(directory)
     for part in parts_of(directory) if made else ():
-        if not (part / "crawl.db").exists():
-            # Made anew it would be empty, and what the others have handed over to it would be lost.
+        if not (part / DATABASE).exists():
+            # A new one would be empty, and what the others have handed over to the old one would be lost.
             raise NotThisCrawl(f"{part} is missing, which {directory} needs: bring it back, or begin in another --dir")
     _write(directory, workers, options, made=made)
 
 
 def parts_were_made(directory: Path) -> None:
-    """From now on every part is there, or something is wrong."""
+    """From now on a worker whose store is missing is an error."""
     found = read_layout(directory)
     if found is not None and not _was_made(directory):
         _write(directory, *found, made=True)
 
 
 def _was_made(directory: Path) -> bool:
-    path = directory / FILE
+    path = directory / WORKERS
     return path.exists() and bool(json.loads(path.read_text(encoding="utf-8")).get("made"))
 
 
 def _write(directory: Path, workers: int, options: Mapping[str, object], *, made: bool) -> None:
-    draft = directory / f".{FILE}.new"
+    draft = directory / f".{WORKERS}.new"
     text = json.dumps({"workers": workers, "made": made, "options": options}, indent=1)
     draft.write_text(text + "\n", encoding="utf-8")
-    os.replace(draft, directory / FILE)
+    os.replace(draft, directory / WORKERS)

@@ -198,7 +198,7 @@ class Watch:
                 self._fresh, self._overdue = freshness_of(report.sample, now), report.overdue
             await asyncio.sleep(SAMPLE_SECONDS)
 
-    def _freshening(self, now: Instant) -> FreshnessMetrics:
+    def _freshness(self, now: Instant) -> FreshnessMetrics:
         requeue = self._crawl.engine.requeue
         price, pace = requeue.planner.price, requeue.pace
         discoveries, refreshes = pace.a_day(now)
@@ -206,7 +206,7 @@ class Watch:
             fresh=self._fresh,
             price=price.price,
             scheduled=price.pages,
-            asked=price.demand,
+            demand=price.demand,
             budget=pace.budget,
             refreshes=refreshes,
             discoveries=discoveries,
@@ -215,7 +215,7 @@ class Watch:
             dear_hosts=len(requeue.planner.lines.prices),
         )
 
-    def _workings(self) -> Internals:
+    def _internals(self) -> Internals:
         crawl = self._crawl
         if self._looks % LOOKS_AT_HOSTS == 0:
             self._failing = crawl.visitor.hosts_failing()
@@ -256,7 +256,7 @@ class Watch:
             unchanged=total["unchanged"],
             changed=total["changed"],
             reported=total["reported"],
-            freshening=self._freshening(now),
+            freshness=self._freshness(now),
             missing=total["state:missing"],
             gone=total["state:gone"],
             redirects=total["state:redirect"],
@@ -306,7 +306,7 @@ class Watch:
             loop_lag=self._lag,
             worst_loop_lag=self._worst_lag,
             politeness_violations=crawl.audit.violations,
-            workings=self._workings(),
+            internals=self._internals(),
             paused=crawl.engine.paused,
             stopping=crawl.engine.stopping,
             finished=crawl.engine.finished,

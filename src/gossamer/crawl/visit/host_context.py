@@ -17,7 +17,7 @@ from gossamer.frontier.breaker import (
     after_failure,
     is_given_up,
     is_open,
-    is_waited_for_in_vain,
+    should_stop_waiting,
 )
 from gossamer.frontier.frontier import Frontier
 from gossamer.model.batch import Committed, RobotsRecord
@@ -72,7 +72,7 @@ class HostContexts(NullObserver):
 
     def none_has_answered(self) -> bool:
         """Whether every host has been asked, and none of them has ever answered."""
-        silent = (Silence.SO_FAR, Silence.GIVEN_UP)
+        silent = (Silence.NEVER_ANSWERED, Silence.GIVEN_UP)
         return all(
             context.trouble is not None and context.trouble.silence in silent for context in self._hosts.values()
         )
@@ -86,7 +86,7 @@ class HostContexts(NullObserver):
 
     def host_loaded(self, record: HostRecord, robots: Sequence[RobotsRecord]) -> None:
         """A host has got a back queue; this is what the store remembers."""
-        trouble = HostFailures.from_text(record.trouble) if record.trouble else None
+        trouble = HostFailures.from_text(record.failures) if record.failures else None
         self._hosts[record.host_id] = HostContext({r.origin: self.remembered(r) for r in robots}, trouble=trouble)
         if record.resolved and self._recall is not None:
             self._recall(record.host, record.resolved)
@@ -97,7 +97,7 @@ class HostContexts(NullObserver):
 
     def committed(self, committed: Committed) -> None:
         """Forget the failures of hosts to which an operator has given URLs back."""
-        for host_id in committed.forgiven:
+        for host_id in committed.restored_hosts:
             if (context := self._hosts.get(host_id)) is not None:
                 context.trouble = None
 
@@ -164,7 +164,7 @@ class HostHealth:
             asked=asked,
             unanswered=unanswered,
         )
-        if is_waited_for_in_vain(self._policy, trouble, now) and self._nothing_else_left():
+        if should_stop_waiting(self._policy, trouble, now) and self._nothing_else_left():
             context.trouble = trouble._replace(silence=Silence.GIVEN_UP)
         return is_given_up(self._policy, context.trouble, now)
 

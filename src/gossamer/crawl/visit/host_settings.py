@@ -3,7 +3,7 @@
 import json
 from typing import Final
 
-from gossamer.model.facts import HostOverride
+from gossamer.model.facts import HostOverrides
 from gossamer.model.units import HostId, HostKey, Instant, Seconds
 
 HOST_DROPPED: Final = "host_dropped"
@@ -19,31 +19,17 @@ def is_paused(text: str | None) -> bool:
     return text is not None and json.loads(text)["paused"] is True
 
 
-class HostControls:
+class HostControls(HostOverrides):
     """Hosts that are not contacted for now, hosts whose URLs are excluded when their turn comes, and hosts that are
     left alone for longer than the configuration says. Asked at every visit, so whether there are any is known at
     once."""
 
     def __init__(self) -> None:
-        self.paused: set[HostKey] = set()
-        self.dropped: set[HostKey] = set()
-        self.delays: dict[HostKey, Seconds] = {}
+        super().__init__()
         self._held: dict[HostId, Instant] = {}  # paused hosts that had a turn, and when
 
     def __bool__(self) -> bool:
         return bool(self.paused or self.dropped)
-
-    def restore(self, text: str | None) -> None:
-        """What is on record under `ORDERS`; nothing for None."""
-        if text is not None:
-            found = json.loads(text)
-            self.paused.update(map(HostKey, found["paused_hosts"]))
-            self.dropped.update(map(HostKey, found["dropped_hosts"]))
-            self.delays.update((HostKey(host), Seconds(delay)) for host, delay in found["delays"].items())
-
-    def ordered_for(self, host: HostKey) -> HostOverride:
-        """What holds for a host."""
-        return HostOverride(host in self.paused, host in self.dropped, self.delays.get(host))
 
     def pause(self, host: HostKey) -> None:
         self.paused.add(host)

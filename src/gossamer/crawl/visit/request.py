@@ -132,7 +132,7 @@ class Requester(NullObserver):
         address = route.address
         self.open[host_id] = (started, last_took, address)
         self._journal.started(host_id, started, last_took, address)
-        self._audit.request_starts(host, address, started)
+        self._audit.on_request_start(host, address, started)
         options = self._hosts.for_host(host).options
         patience = None
         if route.found is None:
@@ -176,7 +176,7 @@ class Requester(NullObserver):
         until = self._frontier.finish(visit, None, now, again=True)
         self._journal.finished(visit.host_id, until, visit.last_took, route.address)
         del self.open[visit.host_id]
-        self._audit.request_ended(visit.host, route.address, now, Seconds(0.0), contacted=False)
+        self._audit.on_request_end(visit.host, route.address, now, Seconds(0.0), contacted=False)
 
     def contact(
         self,
@@ -223,7 +223,7 @@ class Requester(NullObserver):
         address, took = route.address, contact.took
         self._journal.finished(host_id, until, took, address)
         del self.open[host_id]
-        self._audit.request_ended(
+        self._audit.on_request_end(
             host,
             address,
             contact.finished,

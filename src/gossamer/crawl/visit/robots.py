@@ -106,7 +106,7 @@ class RobotsFetcher:
             return self._not_to_be_had(visit, context, origin, route, now)
         record = row.record if row is not None else None
         known = (None, Instant(0.0), 0.0) if record is None else (record.host_id, record.next_contact, record.last_took)
-        turn = self._frontier.errands.begin(visit, hop.host, known[0], known[1], route.address, now)
+        turn = self._frontier.cross_host.begin(visit, hop.host, known[0], known[1], route.address, now)
         if isinstance(turn, WaitUntil):
             self._come_back(visit, turn.when)
             return None
@@ -135,7 +135,7 @@ class RobotsFetcher:
         self._counters.count(self._store.batch, "robots_fetched")
         delay = self._host_contexts.longest_crawl_delay(row.robots) if row is not None else None
         contact = self._requester.contact(number, hop.host, outcome, now, delay, requested_wait(outcome, now))
-        until = self._frontier.errands.end(visit, hop.host, contact, now)
+        until = self._frontier.cross_host.end(visit, hop.host, contact, now)
         self._requester.note(number, hop.host, route, contact, until, None)
         return outcome
 

@@ -40,7 +40,7 @@ class Settler:
         batch.settle(settlement)
         self._observers.settled(visit, settlement, document, requested or document is not None)
         if document is not None:
-            batch.found(document.candidates, document.links)
+            batch.add_links(document.candidates, document.links)
             for name, n in document.counters():
                 counters.count(batch, name, n)
         elif settlement.reason is not None and not counted:

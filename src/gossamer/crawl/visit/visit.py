@@ -20,7 +20,7 @@ from gossamer.fetch.robots import RobotsAnswer, path_of
 from gossamer.filter.canonical import Canonical, Refusal, parse_canonical
 from gossamer.frontier.retries import RETRY_RULES, SERVER_ERROR, RetryRule, StatusClass, status_class
 from gossamer.model.document import Document
-from gossamer.model.formats import long_link, shown
+from gossamer.model.formats import abbreviated, long_link
 from gossamer.model.outcome import Failed, Failure, Response, Truncation
 from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate, Visit
@@ -204,17 +204,17 @@ class Visitor:
         if self._over_its_cap(visit):  # other hosts of its domain may have been quicker while we looked it up
             return
         self._frontier.count_visit(visit)
-        self._store.batch.accesses[visit.domain_id] += 1
+        self._store.batch.page_requests[visit.domain_id] += 1
         wants = None if visit.task.sitemap else self._hosts.for_host(visit.host).wants
         requester = self._requester
-        conditions = self._planner.conditions(visit) if visit.task.before is not None else ()
+        conditions = self._planner.conditions(visit) if visit.task.previous is not None else ()
         outcome = await requester.ask(
             visit.host_id, visit.host, visit.last_took, route, page.url, page.origin, wants, headers=conditions
         )
         now = self._clock.now()
         if requester.try_other_address(visit.host, route, outcome, now):
             self._frontier.count_visit(visit, -1)
-            self._store.batch.accesses[visit.domain_id] -= 1
+            self._store.batch.page_requests[visit.domain_id] -= 1
             requester.unreached(visit, route, now)
             return
         wait = requested_wait(outcome, now)
@@ -245,7 +245,7 @@ class Visitor:
                 self._on_document(Document(visit, outcome, now))
         elif kind is _REDIRECT:
             await self._redirect(visit, outcome, now)
-        elif kind is StatusClass.NOT_MODIFIED and visit.task.before is not None:
+        elif kind is StatusClass.NOT_MODIFIED and visit.task.previous is not None:
             self._counters.count(self._store.batch, "not_modified")
             kept = self._planner.not_modified(visit, outcome, now, self._limits.revisits)
             self._settle(visit, kept, counted=True, requested=True)
@@ -274,7 +274,7 @@ class Visitor:
             self._counters.count(self._store.batch, "excluded:" + reason)
             landed = self._disposition.redirected(visit.host_id, visit.task, response, target.shown, now, reason)
             if reason == TOO_LONG:
-                landed = landed._replace(redirect_to=shown(target.shown), long_links=(long_link(location),))
+                landed = landed._replace(redirect_to=abbreviated(target.shown), long_links=(long_link(location),))
             self._settle(visit, landed, counted=True, requested=True)
         elif target.url == visit.task.url or await self._came_from(visit, target):
             self._settle(

@@ -151,7 +151,7 @@ class CurlFetcher:
                     started=started,
                     took=Seconds(max(0.0, clock.monotonic() - begun - asked / MICROSECONDS)),
                     truncated=exchange.truncated,
-                    connected_anew=anew,
+                    new_connection=anew,
                     protocol=exchange.protocol,
                     unverified=handle.secure and not options.verify,
                     dropped_fields=exchange.dropped_fields,

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from gossamer.lab.simulate.best_first import BestFirst
 from gossamer.lab.simulate.knowledge import CrawlFacts
-from gossamer.model.facts import BIRTH_CREDIT, CREDIT_UNIT, credit_handed_on
+from gossamer.model.facts import BIRTH_CREDIT, CREDIT_UNIT, credit_per_link
 
 _RANK_UNITS = 10**15
 
@@ -87,7 +87,7 @@ class Push(SingleQueue):
         while waiting:
             giver = waiting.popleft()
             targets = self._links[giver]
-            share = credit_handed_on(credit[giver], len(targets))
+            share = credit_per_link(credit[giver], len(targets))
             credit[giver] = 0
             self.handed_on += len(targets)
             for target in targets:

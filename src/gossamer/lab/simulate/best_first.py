@@ -116,7 +116,7 @@ class BestFirst:
 
     def _promise(self, site: int, place: int) -> None:
         if site not in self._resting:
-            self._sites.rose(site, self._with_term(site, place))
+            self._sites.raise_to(site, self._with_term(site, place))
 
     def _offer(self, site: int) -> int | None:
         place = self._best_of(site)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Protocol
 
-from gossamer.model.facts import BIRTH_CREDIT, DomainFacts, UrlFacts, credit_handed_on
+from gossamer.model.facts import BIRTH_CREDIT, DomainFacts, UrlFacts, credit_per_link
 from gossamer.model.units import Url
 
 
@@ -85,7 +85,7 @@ class Knowledge:
         self.domains[own].visits += 1
         self.suffix_visits[self._suffix_of[own]] += 1
         credit, counts, from_others = self.credit, self._links, self._links_from_others
-        share = credit_handed_on(credit[page], len(links)) if links else 0
+        share = credit_per_link(credit[page], len(links)) if links else 0
         credit[page] = 0
         site_of, domains = self._site_of, self.domains
         for link in links:

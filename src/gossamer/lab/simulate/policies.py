@@ -185,7 +185,7 @@ class ScorePolicy:
     def _promise(self, suffix: int) -> None:
         place = self._offer(suffix) if self._has_suffix_term else None
         if place is not None:
-            self._suffixes.rose(suffix, place)
+            self._suffixes.raise_to(suffix, place)
 
     def _whole(self, number: float) -> int:
         """Sums must be exact, or equals would not be equal. Raises UsageError for an ordering that forgets it."""

@@ -16,7 +16,7 @@ from gossamer.lab.simulate.recrawl_world import World
 from gossamer.model.units import Instant, Seconds
 from gossamer.recrawl.estimate import MAX_SHAPE, USUAL, Estimate, HostRates
 from gossamer.recrawl.policies import estimate_of
-from gossamer.recrawl.policy import DAY, NOTHING, Memory, Plan, RecrawlPolicy, Terms, Visited
+from gossamer.recrawl.policy import DAY, EMPTY_MEMORY, Memory, Plan, RecrawlPolicy, Terms, Visited
 from gossamer.recrawl.price import HostPrices, Price, opening_price
 
 LONGEST = 365.0
@@ -45,10 +45,10 @@ class Known(RecrawlPolicy):
         self._optimal = optimal
 
     def after(self, visited: Visited, memory: Memory, terms: Terms) -> Plan:
-        return self._optimal.after(visited._replace(gap=None), NOTHING, terms)
+        return self._optimal.after(visited._replace(gap=None), EMPTY_MEMORY, terms)
 
     def anew(self, memory: Memory, terms: Terms) -> Seconds | None:
-        return self._optimal.anew(NOTHING, terms)
+        return self._optimal.anew(EMPTY_MEMORY, terms)
 
 
 def travel(
@@ -86,7 +86,7 @@ class _Traveller:
         self._rates = [HostRates()] * world.hosts
         self._priors = [USUAL] * world.hosts
         self._known = isinstance(policy, Known)
-        self._memory = [NOTHING] * pages
+        self._memory = [EMPTY_MEMORY] * pages
         self._last: list[float | None] = [None] * pages
         self._gap: list[float | None] = [None] * pages
         self._usual = Seconds(cycle * DAY)

@@ -14,7 +14,7 @@ from gossamer.model.formats import LongLink, sha1_text
 from gossamer.model.states import UrlState, meaning_of
 from gossamer.model.task import Via
 from gossamer.model.units import Instant, Url
-from gossamer.model.url_record import MOST_STEPS, Facts, ListingFact, RecordCheck, UrlFact, VisitFact
+from gossamer.model.url_record import MAX_STEPS, Facts, ListingFact, RecordCheck, UrlFact, VisitFact
 from gossamer.reports.explain.recrawl import RecrawlTerms, recrawl_of
 from gossamer.reports.explain.schedule import (
     ASSUMED_DEPTH,
@@ -152,7 +152,7 @@ def _identity(url: Url, known_as: Url, minimise: bool) -> Identity:
 def _finding(known: UrlFact, facts: Facts) -> Finding:
     way = facts.way
     # A way of the full length that has not met a seed goes on beyond what was read.
-    cut = len(way) == MOST_STEPS and way[-1].via is not Via.SEED
+    cut = len(way) == MAX_STEPS and way[-1].via is not Via.SEED
     return Finding(known.via.name.lower(), known.found_at, known.hops, facts.seed, way, cut)
 
 

@@ -37,10 +37,10 @@ class RecrawlTerms(NamedTuple):
 def recrawl_of(known: UrlFact, facts: Facts, by: RecrawlTerms) -> Recrawl | None:
     """The plan on record and what it rests on. None for what has not been visited, or is not visited again."""
     fact = facts.recrawl
-    if fact.planned is None:
+    if fact.planned_gap is None:
         return None
     terms, fixed, rule, trusted, rates, trust, usual_price = by.basis(known, facts)
-    memory = Memory(fact.one or 0.0, fact.two or 0.0, known.learnt.visits, known.learnt.changes)
+    memory = Memory(fact.rate_shape or 0.0, fact.rate_span or 0.0, known.learnt.visits, known.learnt.changes)
     interval = uncertainty = None
     assumed = False
     if isinstance(by.policy, Optimal) and facts.visit is not None and facts.visit.digest is not None:
@@ -58,7 +58,7 @@ def recrawl_of(known: UrlFact, facts: Facts, by: RecrawlTerms) -> Recrawl | None
         why = by.policy.words(memory, terms)
     return Recrawl(
         by.policy.name,
-        fact.planned,
+        fact.planned_gap,
         known.learnt.visits,
         known.learnt.changes,
         interval,
@@ -77,7 +77,7 @@ def recrawl_of(known: UrlFact, facts: Facts, by: RecrawlTerms) -> Recrawl | None
 
 
 def _signals(known: UrlFact, facts: Facts, trust: HostTrust) -> Signals:
-    planned, visit, date = facts.recrawl.planned, facts.visit, known.available_at
+    planned, visit, date = facts.recrawl.planned_gap, facts.visit, known.available_at
     forwarded = False
     if planned is not None and visit is not None and date is not None and facts.listing.modified_at is not None:
         reported = facts.listing.modified_at > visit.at

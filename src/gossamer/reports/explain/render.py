@@ -8,7 +8,7 @@ from itertools import zip_longest
 from gossamer.model.facts import HostOverride
 from gossamer.model.url_record import Bounded, Step
 from gossamer.observe import formatting
-from gossamer.recrawl.policy import in_words
+from gossamer.recrawl.policy import format_duration
 from gossamer.reports.explain.story import (
     Attempt,
     Content,
@@ -353,7 +353,8 @@ def _recrawl(recrawl: Recrawl) -> list[str]:
         lines.append(f"the price is that of its host, {why}; elsewhere it is {recrawl.usual_price:.4g}")
     if recrawl.host_pages:
         pages = formatting.number_of(recrawl.host_pages, "page")
-        lines.append(f"{pages} of its host with estimates: one changes about every {in_words(recrawl.host_interval)}")
+        every = format_duration(recrawl.host_interval)
+        lines.append(f"{pages} of its host with estimates: one changes about every {every}")
     if not recrawl.conditional:
         lines.append("asked for without conditions: its server has said 304 of what had changed")
     return lines + _signals(recrawl.signals)

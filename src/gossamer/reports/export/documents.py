@@ -1,20 +1,15 @@
 """Pages read again from the archive: their links with texts, their own text, their language."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-from gossamer.backends.warc.reader import DamagedRecord
 from gossamer.extract.charset import charset_parameter, choose_encoding
 from gossamer.extract.content_types import is_html
 from gossamer.extract.full_page import Page, Wanted, read_page
 from gossamer.filter.canonical import Canonical, Canonicaliser, Refusal
 from gossamer.model.outcome import Response
 from gossamer.reports.export.tables import Row
-from gossamer.reports.readback import document_in
-
-Reading = Callable[[str, int, int], Response | None]
-"""The answer in a record (file, offset, length); None without a document. Raises DamagedRecord or OSError."""
-
-__all__ = ["ArchivedPage", "DamagedRecord", "Documents", "Reading", "link_rows"]
+from gossamer.reports.ports import Archive
+from gossamer.reports.readback import document_in, read_response
 
 
 class ArchivedPage:
@@ -31,15 +26,15 @@ class ArchivedPage:
 
 
 class Documents:
-    """Opens archived pages. `want` says what is looked for in them."""
+    """Opens archived pages. `want` says what to extract from them."""
 
-    def __init__(self, reading: Reading, want: Wanted) -> None:
-        self._reading = reading
+    def __init__(self, archive: Archive, want: Wanted) -> None:
+        self._archive = archive
         self._want = want
 
     def open(self, file: str, offset: int, length: int) -> ArchivedPage | None:
-        """None where there is no text: images and the like, and revisits. Raises DamagedRecord or OSError."""
-        response = self._reading(file, offset, length)
+        """None where there is no text: images and the like, and revisits. Raises ArchiveError."""
+        response = read_response(self._archive, file, offset, length)
         if response is None:
             return None
         found = document_in(response)

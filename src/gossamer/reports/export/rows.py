@@ -9,14 +9,12 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 
-from gossamer.backends.sqlite.all_workers import JoinedExport
-from gossamer.backends.sqlite.export_reader import ExportReader, PageEdges
-from gossamer.backends.sqlite.pages import PageRow
-from gossamer.backends.warc.reader import DamagedRecord
-from gossamer.errors import GossamerError
+from gossamer.errors import ArchiveError, GossamerError
 from gossamer.filter.canonical import Canonicaliser
+from gossamer.reports.all_workers import ExportReader
 from gossamer.reports.export.documents import ArchivedPage, Documents, link_rows
 from gossamer.reports.export.tables import Row, Selection
+from gossamer.reports.records import PageEdges, PageRow
 
 
 class NodeTable:
@@ -42,7 +40,6 @@ PAGES_OF_EDGES = 200
 """Pages whose targets are named at a time."""
 
 Complaint = Callable[[str], None]
-Reader = ExportReader | JoinedExport
 
 
 class ArchivedRows:
@@ -52,7 +49,7 @@ class ArchivedRows:
     `gossamer verify` says what is wrong with it.
     """
 
-    def __init__(self, reader: Reader, wanted: Selection, documents: Documents, complain: Complaint) -> None:
+    def __init__(self, reader: ExportReader, wanted: Selection, documents: Documents, complain: Complaint) -> None:
         self._reader = reader
         self._wanted = wanted
         self._documents = documents
@@ -93,24 +90,21 @@ class ArchivedRows:
                 continue
             try:
                 found = self._documents.open(row.warc_file, row.warc_offset, row.warc_length)
-            except DamagedRecord as error:
+            except ArchiveError as error:
                 self._complain(str(error))
-                continue
-            except OSError as error:
-                self._complain(f"{row.warc_file}: {error.strerror}")
                 continue
             if found is not None and self._wanted.wants_language(found.language):
                 yield row, found
 
 
-def page_rows(reader: Reader, wanted: Selection) -> Iterator[Row]:
+def page_rows(reader: ExportReader, wanted: Selection) -> Iterator[Row]:
     """Every known page that is wanted."""
     for row in reader.pages():
         if wanted.wants(*row.visited):
             yield _page(row)
 
 
-def edge_rows(reader: Reader, wanted: Selection, *, by_id: bool) -> Iterator[Row]:
+def edge_rows(reader: ExportReader, wanted: Selection, *, by_id: bool) -> Iterator[Row]:
     """The links between known URLs, each once for its page; those of wanted pages."""
     if wanted.language is not None:
         raise GossamerError("the link graph knows no languages")
@@ -135,7 +129,7 @@ def _by_id(page: PageEdges, nodes: NodeTable) -> Iterator[Row]:
         yield page.url_id, target
 
 
-def _named(pages: list[tuple[int, list[int]]], reader: Reader) -> Iterator[Row]:
+def _named(pages: list[tuple[int, list[int]]], reader: ExportReader) -> Iterator[Row]:
     names = reader.names_of(sorted(set(chain([url_id for url_id, _ in pages], *(ids for _, ids in pages)))))
     for url_id, ids in pages:
         for target in ids:

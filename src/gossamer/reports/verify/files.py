@@ -1,15 +1,15 @@
-"""The WARC files, read from end to end beside their rows."""
+"""The files of the archive, read from end to end and compared with their rows."""
 
 from collections.abc import Callable, Iterator
 from itertools import chain, takewhile
-from pathlib import Path
 from typing import NamedTuple
 
-from gossamer.backends.sqlite.verify import CaptureRow
-from gossamer.backends.warc.reader import DamagedRecord, Record, scan_records
-from gossamer.backends.warc.writer import FILE_PREFIX, file_names_of
 from gossamer.dedup.exact import payload_digest
+from gossamer.errors import DamagedRecord
+from gossamer.model.archive_record import ArchivedRecord
+from gossamer.reports.ports import Archive
 from gossamer.reports.readback import document_in, response_in
+from gossamer.reports.records import CaptureRow
 from gossamer.reports.verify.problems import Findings, Kind, Problem
 
 _ANSWERS = frozenset({"response", "resource", "revisit"})
@@ -32,13 +32,13 @@ class FileChecker:
 
     def __init__(
         self,
-        folder: Path,
+        archive: Archive,
         rows_of: RowsOf,
         findings: Findings,
         max_body_bytes: int,
         progress: Callable[[int], None] = lambda done: None,
     ) -> None:
-        self._folder = folder
+        self._archive = archive
         self._rows_of = rows_of
         self._findings = findings
         self._max_body_bytes = max_body_bytes
@@ -51,27 +51,25 @@ class FileChecker:
             self._findings.files += 1
             self._findings.bytes += length
             self._progress(self._findings.bytes)
-        if running or not self._folder.is_dir():
+        if running:
             return
-        ours = file_names_of(FILE_PREFIX)
-        for path in sorted(self._folder.iterdir()):
-            if ours.fullmatch(path.name) and path.name not in committed:
-                self._found(Kind.FILE_UNKNOWN, f"{path.name}: {path.stat().st_size} bytes", file=path.name)
+        for name in self._archive.files():
+            if name not in committed:
+                self._found(Kind.FILE_UNKNOWN, f"{name}: {self._archive.size(name)} bytes", file=name)
 
     def _check_file(self, name: str, length: int, running: bool) -> None:
-        path = self._folder / name
         rows = self._rows_of(name)
         if running:  # rows that came after the lengths were read
             rows = takewhile(lambda row: row.offset < length, rows)
-        if not path.is_file():
+        size = self._archive.size(name)
+        if size is None:
             if length:
                 self._found(Kind.FILE_MISSING, f"{name}: {length} bytes were committed", file=name)
             self._lost(name, rows)
             return
-        size = path.stat().st_size
         if size > length and not running:
             self._found(Kind.FILE_TAIL, f"{name}: {size - length} bytes too many", file=name, offset=length)
-        readable = self._check_records(path, min(size, length), length, rows)
+        readable = self._check_records(name, min(size, length), length, rows)
         if size < length:
             what = f"{name}: {length - size} of {length} bytes are gone"
             self._found(Kind.FILE_SHORT, what, file=name, offset=readable)
@@ -82,17 +80,16 @@ class FileChecker:
                 what = f"{row.url or 'an unknown URL'}: {name} at byte {row.offset}"
                 self._found(Kind.RECORD_LOST, what, file=name, offset=row.offset, url_id=row.url_id)
 
-    def _check_records(self, path: Path, end: int, committed: int, rows: Iterator[CaptureRow]) -> int:
+    def _check_records(self, name: str, end: int, committed: int, rows: Iterator[CaptureRow]) -> int:
         """Read the file and its rows side by side. Returns where the last record that can be read ends."""
-        name = path.name
         waiting = next(rows, None)
         ids: dict[str, int] = {}  # of the records of this file, where they stand
         offset = readable = 0
         while offset < end:
             try:
-                for at, length, record in scan_records(path, end, offset):
+                for at, length, record in self._archive.scan(name, end, offset):
                     if at + length > end:  # runs over what is committed
-                        raise DamagedRecord(path, at, "runs over the committed end")
+                        raise DamagedRecord(name, at, "runs over the committed end")
                     place = _Place(name, at, length)
                     while waiting is not None and waiting.offset < at:
                         self._without_record(name, waiting)
@@ -135,7 +132,7 @@ class FileChecker:
         url_id = None if row is None else row.url_id
         self._found(Kind.RECORD_DAMAGED, what, file=name, offset=error.offset, url_id=url_id)
 
-    def _check_record(self, place: _Place, record: Record, row: CaptureRow | None, ids: dict[str, int]) -> None:
+    def _check_record(self, place: _Place, record: ArchivedRecord, row: CaptureRow | None, ids: dict[str, int]) -> None:
         if record.kind not in _ANSWERS:
             if record.block_digest_ok() is False:
                 self._at(Kind.DIGEST_WRONG, place, f"the block of a {record.kind} record")
@@ -156,7 +153,7 @@ class FileChecker:
             kind, what = problem
             self._at(kind, place, f"{row.url}: {what}", row.url_id)
 
-    def _wrong(self, record: Record, row: CaptureRow, place: _Place) -> tuple[Kind, str] | None:
+    def _wrong(self, record: ArchivedRecord, row: CaptureRow, place: _Place) -> tuple[Kind, str] | None:
         if row.url is None or record.target_uri != row.url:
             return Kind.URL_WRONG, f"the record is of {record.target_uri}"
         if row.length != place.length or row.revisit != (record.kind == "revisit"):

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
-from gossamer.backends.sqlite.verify import Auditor
+from gossamer.reports.ports import AuditReader
+from gossamer.reports.records import Progress
 
 EXAMPLES = 5
 
@@ -165,22 +166,22 @@ def joined_findings(parts: Mapping[str, Findings]) -> Findings:
     return whole
 
 
-def check_rows(auditor: Auditor, findings: Findings) -> None:
+def check_rows(audit: AuditReader, findings: Findings, progress: Progress | None = None) -> None:
     """Everything that one table says of another. Adds what does not agree."""
-    for url_id, url, named in auditor.unbacked():
+    for url_id, url, named in audit.unbacked(progress):
         what = f"{url}: the record that its visit names has no row" if named else f"{url}: no visit says where it is"
         findings.add(Problem(Kind.STORED_WITHOUT_RECORD, what, url_id=url_id))
-    for url_id in auditor.unknown_visits():
+    for url_id in audit.unknown_visits(progress):
         findings.add(Problem(Kind.VISIT_WITHOUT_URL, f"number {url_id}", url_id=url_id))
-    for url_id, url in auditor.unseen():
+    for url_id, url in audit.unseen(progress):
         findings.add(Problem(Kind.CONTENT_MISSING, url, url_id=url_id))
-    for digest, known in auditor.dangling_contents():
+    for digest, known in audit.dangling_contents():
         what = f"sha1:{digest.hex()} of {known or 'an unknown URL'}"
         findings.add(Problem(Kind.CONTENT_DANGLING, what, key=digest))
-    for name, value, truth in auditor.wrong_counters():
+    for name, value, truth in audit.wrong_counters():
         findings.add(Problem(Kind.COUNTERS, f"{name}: {value}, but there are {truth}", key=name))
-    if wrong := auditor.hosts_counted_wrong():
+    if wrong := audit.hosts_counted_wrong():
         findings.add(Problem(Kind.COUNTERS, f"host_counts: wrong for {wrong} of the hosts", key="host_counts"))
-    for host, host_id in auditor.hosts_without_front():
+    for host, host_id in audit.hosts_without_front():
         findings.add(Problem(Kind.FRONTS, host or f"host number {host_id}", key=host_id))
-    findings.urls = auditor.urls()
+    findings.urls = audit.count_urls()

@@ -1,11 +1,10 @@
-"""What is done about each kind of problem. What is not named here is left as it is."""
+"""Repairs each kind of problem that can be repaired safely. Other kinds are left as they are."""
 
-import os
-from pathlib import Path
+from contextlib import AbstractContextManager
 
-from gossamer.backends.sqlite.verify import Auditor, OrphanRecord, Repair
-from gossamer.backends.warc.reader import DamagedRecord, read_record
-from gossamer.backends.warc.writer import cut_file
+from gossamer.errors import ArchiveError
+from gossamer.reports.ports import Archive, AuditReader, Repair
+from gossamer.reports.records import OrphanRecord
 from gossamer.reports.verify.problems import Findings, Kind, Problem
 
 _QUEUED_AGAIN = (
@@ -18,61 +17,63 @@ _QUEUED_AGAIN = (
 _SET_ASIDE = (Kind.RECORD_DAMAGED, Kind.DIGEST_WRONG, Kind.URL_WRONG)
 
 
-def repair(findings: Findings, folder: Path, auditor: Auditor, mending: Repair) -> int:
-    """Put right what can be. Files are touched first: a cut that is not on record yet is one that a start makes anyway.
-    Returns how many URLs are queued again."""
+def repair(
+    findings: Findings, archive: Archive, audit: AuditReader, transaction: AbstractContextManager[Repair]
+) -> int:
+    """Repair what can be repaired. Files come first: a cut that is not on record yet is one that every start makes.
+    Returns how many URLs are queued again. `audit` reads within the transaction, so it sees what was changed."""
     of: dict[Kind, list[Problem]] = {kind: [] for kind in Kind}
     for problem in findings.problems:
         of[problem.kind].append(problem)
-    _mend_files(of, folder)
-    with mending:
-        _mend_captures(of, folder, mending)
-        # One repair makes another needless, or needed: so what is left is looked for again, in this order.
+    _repair_files(of, archive)
+    with transaction as repairs:
+        _repair_captures(of, archive, repairs)
+        # A repair may cause or remove other problems, so what is left is searched again, in this order.
         lost = [p.url_id for kind in _QUEUED_AGAIN for p in of[kind] if p.url_id is not None]
-        queued = mending.queue_again([*lost, *(url_id for url_id, _, _ in auditor.unbacked())])
-        for url_id in list(auditor.unknown_visits()):
-            mending.forget_visit(url_id)
-        for digest, _ in list(auditor.dangling_contents()):
-            mending.forget_content(digest)
-        for url_id, _ in list(auditor.unseen()):
-            mending.learn_content(url_id)
-        for _, host_id in auditor.hosts_without_front():
-            mending.enter_fronts(host_id)
-        mending.count_again({counted.name: counted.truth for counted in auditor.counters_in_transaction()})
+        queued = repairs.queue_again([*lost, *(url_id for url_id, _, _ in audit.unbacked())])
+        for url_id in list(audit.unknown_visits()):
+            repairs.forget_visit(url_id)
+        for digest, _ in list(audit.dangling_contents()):
+            repairs.forget_content(digest)
+        for url_id, _ in list(audit.unseen()):
+            repairs.learn_content(url_id)
+        for _, host_id in audit.hosts_without_front():
+            repairs.enter_fronts(host_id)
+        repairs.count_again()
         return queued
 
 
-def _mend_files(of: dict[Kind, list[Problem]], folder: Path) -> None:
+def _repair_files(of: dict[Kind, list[Problem]], archive: Archive) -> None:
     for problem in (*of[Kind.FILE_TAIL], *of[Kind.FILE_SHORT]):
         assert problem.file is not None
-        cut_file(folder / problem.file, problem.offset)
+        archive.cut(problem.file, problem.offset)
     for problem in of[Kind.FILE_UNKNOWN]:
         assert problem.file is not None
-        os.rename(folder / problem.file, folder / f"{problem.file}.unknown")
+        archive.put_aside(problem.file)
 
 
-def _mend_captures(of: dict[Kind, list[Problem]], folder: Path, mending: Repair) -> None:
+def _repair_captures(of: dict[Kind, list[Problem]], archive: Archive, repairs: Repair) -> None:
     for problem in of[Kind.FILE_MISSING]:
-        mending.shorten(str(problem.file), 0)
+        repairs.shorten(str(problem.file), 0)
     for problem in of[Kind.FILE_SHORT]:
-        mending.shorten(str(problem.file), problem.offset)
+        repairs.shorten(str(problem.file), problem.offset)
     for kind in _SET_ASIDE:
         for problem in of[kind]:
-            mending.set_aside(str(problem.file), problem.offset)
+            repairs.set_aside(str(problem.file), problem.offset)
     for problem in of[Kind.ROW_WITHOUT_RECORD]:
-        mending.forget_capture(str(problem.file), problem.offset)
+        repairs.forget_capture(str(problem.file), problem.offset)
     rowless = [p for kind in _SET_ASIDE for p in of[kind] if p.url_id is None]
-    mending.add_rows([_stray(p, folder, aside=True) for p in (*rowless, *of[Kind.RECORD_TWICE])])
-    mending.add_rows([_stray(p, folder, aside=False) for p in of[Kind.RECORD_WITHOUT_ROW]])
+    repairs.add_rows([_orphan(p, archive, aside=True) for p in (*rowless, *of[Kind.RECORD_TWICE])])
+    repairs.add_rows([_orphan(p, archive, aside=False) for p in of[Kind.RECORD_WITHOUT_ROW]])
 
 
-def _stray(problem: Problem, folder: Path, *, aside: bool) -> OrphanRecord:
+def _orphan(problem: Problem, archive: Archive, *, aside: bool) -> OrphanRecord:
     """The row that a record should have; one that sets it aside where it cannot be read or is not wanted."""
     file, offset, length = str(problem.file), problem.offset, problem.length
     if not aside:
         try:
-            record = read_record(folder / file, offset, length)
-        except (DamagedRecord, OSError):
+            record = archive.read(file, offset, length)
+        except ArchiveError:
             pass
         else:
             digest = record.payload_digest_bytes()

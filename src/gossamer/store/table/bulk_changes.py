@@ -30,28 +30,28 @@ Excluded = tuple[int, Url, HostKey, int, int]
 def carry_out(db: Database, order: BulkChange, stands: Stands, stamp: Instant, counts: Counter[str]) -> list[Entry]:
     """Move the URLs of an order that are still where it says, and add to the counters what changes; in a transaction.
     The entries are for the front queues."""
-    if not may_follow(order.state, order.to):
-        raise ValueError(f"no order may move a URL from {order.state.word} to {order.to.word}")
+    if not may_follow(order.from_state, order.to_state):
+        raise ValueError(f"no order may move a URL from {order.from_state.word} to {order.to_state.word}")
     entries: list[Entry] = []
-    rows = {url_id: db.fetch_one("url_in_state", url_id, order.state) for url_id in order.url_ids}
+    rows = {url_id: db.fetch_one("url_in_state", url_id, order.from_state) for url_id in order.url_ids}
     meant = {url_id: row for url_id, row in rows.items() if row and (not order.reasons or row[0] in order.reasons)}
-    order.done = len(meant)
-    db.write_rows("count_moves", [(order.to, False, url_id) for url_id in meant])
+    order.changed = len(meant)
+    db.write_rows("count_moves", [(order.to_state, False, url_id) for url_id in meant])
     for url_id, (reason, host_id, *learnt) in meant.items():
-        if order.state is UrlState.EXCLUDED and reason is not None:
+        if order.from_state is UrlState.EXCLUDED and reason is not None:
             counts["excluded:" + reason] -= 1
-        if order.to is UrlState.QUEUED:
+        if order.to_state is UrlState.QUEUED:
             front, priority, place = stands(facts_from(learnt, stamp))
             place = stamp if place is None else place
             db.execute("queue_again", stamp, front, place, priority, url_id)
             db.execute("forgive_host", host_id)
             entries.append((host_id, front, place))
         else:
-            db.execute("give_up", order.to, order.because, url_id)
-    counts[order.state.counter] -= order.done
-    counts[order.to.counter] += order.done
-    if order.to is UrlState.EXCLUDED and order.because is not None:
-        counts["excluded:" + order.because] += order.done
+            db.execute("give_up", order.to_state, order.to_reason, url_id)
+    counts[order.from_state.counter] -= order.changed
+    counts[order.to_state.counter] += order.changed
+    if order.to_state is UrlState.EXCLUDED and order.to_reason is not None:
+        counts["excluded:" + order.to_reason] += order.changed
     return entries
 
 
@@ -62,7 +62,7 @@ def carry_out_at_rest(db: Database, orders: Iterable[BulkChange], stands: Stands
     done = 0
     for order in orders:
         db.write_rows("enter_front", carry_out(db, order, stands, now, counts))
-        done += order.done
+        done += order.changed
     db.write_rows("count", [(name, n) for name, n in counts.items() if n])
     return done
 
@@ -91,7 +91,7 @@ def _of_dead(
     after = 0
     while rows := db.fetch_all("dead_ids", after, host_id, reason, MOST):
         after = rows[-1][0]
-        yield BulkChange(tuple(url_id for (url_id,) in rows), UrlState.DEAD, to, because=because)
+        yield BulkChange(tuple(url_id for (url_id,) in rows), UrlState.DEAD, to, to_reason=because)
 
 
 def excluded_urls(db: Database, reasons: Sequence[str], host: str | None = None) -> Iterator[list[Excluded]]:

@@ -162,9 +162,9 @@ def bring_forward(
 ) -> int:
     """Pages that trusted lists say have changed since our visit are due when `when` says. Returns how many."""
     told = [
-        (hosts.ids_of(hint.host)[1], hint.fingerprint, hint.modified, hint.believed)
+        (hosts.ids_of(hint.host)[1], hint.fingerprint, hint.modified, hint.trusted)
         for hint in batch.hints
-        if hint.believed is not False and hint.modified is not None and hint.modified <= stamp
+        if hint.trusted is not False and hint.modified is not None and hint.modified <= stamp
     ]
     rows = []
     for planned, *row in db.read_rows("reported", told, stamp):

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from gossamer.clock import Clock
 from gossamer.model.batch import Linked, Moved
-from gossamer.model.facts import credit_handed_on
+from gossamer.model.facts import credit_per_link
 from gossamer.model.settlement import PageLinks
 from gossamer.store.ports import Database, Prioritiser
 from gossamer.store.row_formats import pack_numbers, unpack_numbers
@@ -154,7 +154,8 @@ class LinkCounts:
         credit = {url_id: credit for url_id, _, credit in rows}
         return {
             page.url_id: FirstLink(
-                page.domain_id, credit_handed_on(credit.get(page.url_id, 0), len(page.prints)) if page.prints else 0
+                page.domain_id,
+                credit_per_link(credit.get(page.url_id, 0), len(page.fingerprints)) if page.fingerprints else 0,
             )
             for page in pages
         }
@@ -232,7 +233,7 @@ class LinkCounts:
             if url_id in known:
                 page, stored = known[url_id]
                 if parts:
-                    part = credit_handed_on(stored + gained.get(page, 0), parts)
+                    part = credit_per_link(stored + gained.get(page, 0), parts)
                 gained[page] = -stored
             for target in own:
                 gained[target] = gained.get(target, 0) + part

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from gossamer.errors import StoreFailed
 from gossamer.model.batch import RobotsRecord
 from gossamer.model.facts import DomainFacts
-from gossamer.model.loads import FrontLoaded, FrontWanted, HostLoaded, HostWanted, Loaded, LoadRequest, SitemapFacts
+from gossamer.model.loads import FrontLoaded, FrontRequest, HostLoaded, HostRequest, Loaded, LoadRequest, SitemapFacts
 from gossamer.model.partition import OutboxUrl
 from gossamer.model.states import UrlState
 from gossamer.model.task import HostRecord, PreviousVisit, Task
@@ -33,12 +33,12 @@ class TableLoader:
             number = self._db.fetch_value("counter", "commits")
             return Loaded(number, [self._front(f) for f in order.fronts], [self._host(h) for h in order.hosts])
 
-    def _front(self, wanted: FrontWanted) -> FrontLoaded:
+    def _front(self, wanted: FrontRequest) -> FrontLoaded:
         entries = self._db.fetch_all("front_window", wanted.front, *wanted.cursor, wanted.count)
         due = sum(1 for entry in entries if entry[0] <= wanted.due_by)
         return FrontLoaded(wanted.front, entries[:due], _next_due(entries, due, 0, wanted.count))
 
-    def _host(self, wanted: HostWanted) -> HostLoaded:
+    def _host(self, wanted: HostRequest) -> HostLoaded:
         record: HostRecord | None = None
         robots: list[RobotsRecord] = []
         if wanted.with_record:
@@ -58,19 +58,19 @@ class TableLoader:
 
     def _with_their_past(self, tasks: list[Task]) -> list[Task]:
         """The same; those that were visited before know what came of it. Costs nothing where none was."""
-        again = [task.url_id for task in tasks if task.before is not None]
+        again = [task.url_id for task in tasks if task.previous is not None]
         if not again:
             return tasks
         past = {
             url_id: PreviousVisit(visits, changes, UrlState(state), *rest)
             for url_id, visits, changes, state, *rest in self._db.fetch_all("before", again)
         }
-        return [task if task.before is None else task._replace(before=past.get(task.url_id)) for task in tasks]
+        return [task if task.previous is None else task._replace(previous=past.get(task.url_id)) for task in tasks]
 
     def find_host(self, host: HostKey) -> HostLoaded | None:
         """A host's record and robots.txt files, if it has a row."""
         row = self._db.fetch_one("host_by_name", host)
-        return None if row is None else self._host(HostWanted(row[0], True, (), Instant(0.0)))
+        return None if row is None else self._host(HostRequest(row[0], True, (), Instant(0.0)))
 
     def redirects_to(self, url_id: int, most: int) -> list[Fingerprint]:
         """The URLs whose redirects led to this one, the nearest first."""

@@ -85,8 +85,8 @@ def save_learned(db: Database, batch: Batch, now: float) -> None:
         db.write_rows("save_budget", list(batch.budgets.items()))
     if batch.domain_budgets:
         db.write_rows("save_domain_budget", list(batch.domain_budgets.items()))
-    if batch.soft_missing:
-        db.write_rows("save_soft_missing", list(batch.soft_missing.items()))
+    if batch.soft_404s:
+        db.write_rows("save_soft_missing", list(batch.soft_404s.items()))
     for host, place, name, pairs, contents, refuted in batch.parameters:
         if refuted:
             db.execute("refute_parameter", now, host, place, name)

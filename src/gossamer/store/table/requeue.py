@@ -32,10 +32,10 @@ class RequeueResult(NamedTuple):
 
     states: Sequence[tuple[UrlState, int]] = ()  # how many were queued, by the state in which they were
     hosts: Mapping[HostId, int] = MappingProxyType({})  # ... and by host
-    put_off: Sequence[tuple[float | None, float | None]] = ()  # as `Committed` has it, and the next ones
-    left_out: int = 0
+    postponed: Sequence[tuple[float | None, float | None]] = ()  # as `Committed` has it, and the next ones
+    skipped: int = 0
     to: DueCursor | None = None
-    walked_to: DueCursor | None = None
+    replanned_to: DueCursor | None = None
 
 
 def requeue_due(
@@ -55,24 +55,24 @@ def requeue_due(
     Without `scheduled` only what was missing is looked at.
     """
     if order.after is not None:
-        due = db.fetch_all("due_after", *order.after, order.by, order.most)
+        due = db.fetch_all("due_after", *order.after, order.due_by, order.limit)
     else:
-        due = db.fetch_all("due_again", order.by, order.most) if scheduled else []
-    if order.missing:
-        due += db.fetch_all("due_missing", order.by, order.most - len(due))
-    to = _place(due[-1]) if order.after is not None and len(due) == order.most else None
+        due = db.fetch_all("due_again", order.due_by, order.limit) if scheduled else []
+    if order.include_missing:
+        due += db.fetch_all("due_missing", order.due_by, order.limit - len(due))
+    to = _place(due[-1]) if order.after is not None and len(due) == order.limit else None
     put_off: list[tuple[float | None, float | None]] = []
     read = len(due)
-    if order.room is not None and due:
+    if order.max_backlog is not None and due:
         due, doubtful, lines = _with_room(order, due)
         if doubtful and order.after is None:
             admitted, put_off = _in_line(db, prioritiser, order, doubtful, lines, stamp, when_due)
             due += admitted
     left_out = read - len(due) - len(put_off)
-    if order.early is not None:
-        due += _early(db.fetch_all("due_early", order.by, order.most - len(due)), order)
-    sooner = _AHEAD if order.ahead else 0.0
-    boost = _BOOST if order.ahead and prioritiser.by_score else 0.0
+    if order.early_after is not None:
+        due += _early(db.fetch_all("due_early", order.due_by, order.limit - len(due)), order)
+    sooner = _AHEAD if order.at_front else 0.0
+    boost = _BOOST if order.at_front and prioritiser.by_score else 0.0
     rows = []
     counts: Counter[UrlState] = Counter()
     hosts: dict[HostId, int] = {}
@@ -91,8 +91,8 @@ def requeue_due(
     totals += [(UrlState.QUEUED.counter, len(rows)), (REFRESHING, counts[UrlState.STORED])]
     db.write_rows("count", [(name, n) for name, n in totals if n])
     walked_to = None
-    if order.walk is not None:
-        gaps, walked_to = _planned_anew(db, prioritiser, order.walk, stamp, plan_anew)
+    if order.replan_after is not None:
+        gaps, walked_to = _planned_anew(db, prioritiser, order.replan_after, stamp, plan_anew)
         put_off += gaps
     return RequeueResult(list(counts.items()), hosts, put_off, left_out, to, walked_to)
 
@@ -103,7 +103,7 @@ def _with_room(
     """What is queued without a question, the others, and the lines that come of it. Of most hosts nothing is asked."""
     lines: dict[HostId, int] = {}
     admitted, doubtful = [], []
-    room, dear, waiting = order.room or 0, order.dear, order.waiting
+    room, dear, waiting = order.max_backlog or 0, order.priced_hosts, order.backlogs
     for row in due:
         host_id = row[FACTS]
         before = lines.get(host_id)
@@ -132,14 +132,14 @@ def _in_line(
     put_off: list[tuple[float | None, float | None]] = []
     for row, page in zip(doubtful, _pages(db, prioritiser, doubtful, stamp), strict=True):
         host_id, url_id = page.host_id, page.url_id
-        before = lines.get(host_id, order.waiting.get(host_id, 0))
-        answer = when_due(page, before, Instant(order.by))
+        before = lines.get(host_id, order.backlogs.get(host_id, 0))
+        answer = when_due(page, before, Instant(order.due_by))
         if answer is None:
             admitted.append(row)
         else:
-            rows.append((answer.until, answer.planned, url_id))
-            put_off.append((page.planned, answer.planned))
-        if answer is None or answer.planned is None:
+            rows.append((answer.until, answer.planned_gap, url_id))
+            put_off.append((page.planned_gap, answer.planned_gap))
+        if answer is None or answer.planned_gap is None:
             lines[host_id] = before + 1
     db.write_rows("postpone", rows)
     return admitted, put_off
@@ -163,10 +163,10 @@ def _early(coming: Iterable[tuple[Any, ...]], order: RequeueOrder) -> list[tuple
     """Of what comes due next, the pages that may be visited already: no sooner than half of their gap allows, and none
     of a dear host before which others stand in line."""
     found = []
-    least = order.early or 0.0
+    least = order.early_after or 0.0
     for *row, planned in coming:
-        passed = (planned or 0.0) - (row[-1] - order.by)
-        if row[FACTS] in order.dear and order.waiting.get(row[FACTS]):
+        passed = (planned or 0.0) - (row[-1] - order.due_by)
+        if row[FACTS] in order.priced_hosts and order.backlogs.get(row[FACTS]):
             continue
         if row[-2] == UrlState.STORED and passed >= max((planned or 0.0) / 2, least):
             found.append(tuple(row))
@@ -188,8 +188,8 @@ def _planned_anew(
     for page in _pages(db, prioritiser, coming, stamp):
         answer = plan_anew(page)
         if answer is not None:
-            rows.append((answer.until, answer.planned, page.url_id))
-            gaps.append((page.planned, answer.planned))
+            rows.append((answer.until, answer.planned_gap, page.url_id))
+            gaps.append((page.planned_gap, answer.planned_gap))
     db.write_rows("postpone", rows)
     return gaps, _place(coming[-1]) if len(coming) == LOOK_AHEAD else None
 
@@ -201,6 +201,6 @@ def _place(row: Sequence[Any]) -> DueCursor:
 def next_due(db: Database, order: RequeueOrder) -> float:
     """When the next URL comes due; infinity: never."""
     dates = [db.fetch_value("next_again")]
-    if order.missing:
+    if order.include_missing:
         dates.append(db.fetch_value("next_missing"))
     return min((date for date in dates if date is not None), default=math.inf)

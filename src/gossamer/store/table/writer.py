@@ -162,13 +162,13 @@ class TableWriter:
             self._update_hosts(batch)
             ordered: Counter[str] = Counter()
             forgiven = set()
-            for order in batch.orders:
+            for order in batch.bulk_changes:
                 for entry in carry_out(self._db, order, self._prioritiser.standing, Instant(stamp), ordered):
                     forgiven.add(entry[0])
                     _touch(touched, *entry)
             counts.update(ordered)
             news = self._links.take(batch.links, stamp)
-            again, next_date = self._again(batch.again, touched)
+            again, next_date = self._again(batch.requeue, touched)
             self._enter_fronts(touched)
             by_score, touch = self._prioritiser.by_score, partial(_touch, touched)
             retire(self._db, batch.retired, stamp, touch, by_score=by_score)
@@ -189,18 +189,18 @@ class TableWriter:
             new_hosts=new_hosts,
             written_bytes=written,
             seconds=self._clock.monotonic() - began,
-            ordered=ordered,
-            forgiven=frozenset(forgiven),
+            bulk_counts=ordered,
+            restored_hosts=frozenset(forgiven),
             new_seeds=new_seeds,
-            again=again.states,
-            next_again=next_date,
-            again_at=again.hosts,
-            put_off=again.put_off,
-            left_out=again.left_out,
-            again_to=again.to,
-            walked_to=again.walked_to,
+            requeued=again.states,
+            next_due=next_date,
+            requeued_by_host=again.hosts,
+            postponed=again.postponed,
+            skipped=again.skipped,
+            requeued_to=again.to,
+            replanned_to=again.replanned_to,
             reported=reported,
-            put_out=put_out,
+            outboxed=put_out,
         )
 
     def _next_stamp(self, now: Instant) -> float:
@@ -285,7 +285,7 @@ class TableWriter:
             at: Location | None = None
             warc_id: int | None = None
             # Named once: a field of a named tuple costs as much as ten variables, and a page has sixty uses of these.
-            url_id, state, was, capture, unchanged = s.url_id, s.state, s.was, s.capture, s.kept
+            url_id, state, was, capture, unchanged = s.url_id, s.state, s.previous_state, s.capture, s.kept
             if capture is not None and unchanged:
                 capture = self._unchanged(capture, url_id)
             elif capture is not None and state is duplicate:
@@ -308,7 +308,20 @@ class TableWriter:
             answered = status is not None
             learnt = digest if answered and not unchanged and not s.noise else None
             updates.append(
-                (state, available_at, front, place, s.tries, reason, answered, learnt, s.planned, s.one, s.two, url_id)
+                (
+                    state,
+                    available_at,
+                    front,
+                    place,
+                    s.tries,
+                    reason,
+                    answered,
+                    learnt,
+                    s.planned_gap,
+                    s.rate_shape,
+                    s.rate_span,
+                    url_id,
+                )
             )
             moves.append((state, answered, url_id))
             if state is not was:
@@ -374,13 +387,13 @@ class TableWriter:
         db = self._db
         clocks = [(*clock[1:], host_id) for host_id, clock in batch.hosts.items()]
         db.write_rows("set_host_clock", clocks)
-        accesses = [(n, domain) for domain, n in batch.accesses.items()]
+        accesses = [(n, domain) for domain, n in batch.page_requests.items()]
         db.write_rows("count_accesses", accesses)
         db.write_rows("count_suffix_visits", accesses)
         if batch.robots:
             db.write_rows("save_robots", batch.robots)
         save_learned(db, batch, self._stamp)
-        db.write_rows("save_changing", [(text, host_id) for host_id, text in batch.changing.items()])
+        db.write_rows("save_changing", [(text, host_id) for host_id, text in batch.change_histories.items()])
 
     def _enter_fronts(self, touched: _Touched) -> None:
         rows = [(host_id, front, place) for (host_id, front), place in touched.items()]
@@ -408,7 +421,7 @@ class TableWriter:
         """Queue the missing URLs whose date has come, the oldest first. Returns how many."""
         stamp = self._next_stamp(now)
         touched: _Touched = {}
-        order = RequeueOrder(now, most, missing=True)
+        order = RequeueOrder(now, most, include_missing=True)
         touch = partial(_touch, touched)
         with self._transaction():
             found = requeue_due(self._db, self._prioritiser, order, stamp, touch, scheduled=False)

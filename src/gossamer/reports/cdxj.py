@@ -1,17 +1,15 @@
 """A CDXJ index: a sorted line for each document in the WARC files, by which replay tools find it.
 
-A line is the sort key of its address (`surt`), the moment of capture (14 digits, UTC) and a JSON object: url, mime,
-status, digest, length, offset, filename, all of them text, as pywb's indexer writes them.
+A line is the sort key of its URL, the time of the capture (14 digits, UTC) and a JSON object: url, mime, status,
+digest, length, offset, filename, all of them strings, as pywb's indexer writes them.
 
-The sort key of an address in a CDX index: its host back to front, so that what belongs together stands together.
-
+The sort key (`surt`) has the labels of the host in reverse, so that a domain is one range of the index:
 `http://www.example.org:8080/A/?b=2&a=1` is `org,example:8080)/a?a=1&b=2`. The form is that of the Internet Archive's
-tools, by which pywb and its kin look up an address: another form would not be found. What they hold to be one page has
-one key: upper and lower case, `www.`, a slash at the end, the order of a query and session ids make no difference.
+tools, with which pywb and others look up a URL. URLs that they take for one page have one key: upper and lower case,
+`www.`, a slash at the end, the order of the query and session ids make no difference.
 
-More lines than fit into memory, sorted: runs of them on disk, merged when they are read.
-
-The order is that of the bytes (`LC_ALL=C sort`), which is what readers of an index search by.
+`SortedLines` sorts more lines than fit into memory, by runs on disk that are merged when they are read. The order is
+that of the bytes (`LC_ALL=C sort`), which is what readers of an index search by.
 """
 
 import heapq
@@ -24,7 +22,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final
 
-from gossamer.backends.warc.reader import Record, scan_records
+from gossamer.model.archive_record import ArchivedRecord
+from gossamer.reports.ports import Archive
 
 _WWW: Final = re.compile(r"www\d*\.")
 _ESCAPED: Final = re.compile(rb"%([0-9A-Fa-f]{2})")
@@ -107,15 +106,14 @@ def _plain(text: str) -> str:
 _DOCUMENTS = frozenset({"response", "resource", "revisit"})
 
 
-def index_lines(path: Path, end: int | None = None, name: str | None = None) -> Iterator[str]:
-    """The lines of one file in the order of its records, up to byte `end`; `name` is what the index calls it, if that
-    is not the name of the file alone. Raises DamagedRecord."""
-    for offset, length, record in scan_records(path, end):
+def index_lines(archive: Archive, file: str, end: int | None = None) -> Iterator[str]:
+    """The lines of one file in the order of its records, up to byte `end`. Raises ArchiveError."""
+    for offset, length, record in archive.scan(file, end):
         if record.kind in _DOCUMENTS:
-            yield index_line(record, name or path.name, offset, length)
+            yield index_line(record, file, offset, length)
 
 
-def index_line(record: Record, file: str, offset: int, length: int) -> str:
+def index_line(record: ArchivedRecord, file: str, offset: int, length: int) -> str:
     """The line of a record that holds a document, or says that it is one we hold."""
     url = record.target_uri or ""
     date = "".join(c for c in record.header("WARC-Date") or "" if c.isdigit())[:14]
@@ -129,14 +127,14 @@ def index_line(record: Record, file: str, offset: int, length: int) -> str:
     return f"{surt(url)} {date} {json.dumps(fields)}"
 
 
-def _mime(record: Record) -> str:
+def _mime(record: ArchivedRecord) -> str:
     if record.kind == "revisit":
         return "warc/revisit"
     declared = record.header("Content-Type") if record.kind == "resource" else _field(record.head, b"content-type")
     return (declared or "").partition(";")[0].strip().lower() or "unk"
 
 
-def _status(record: Record) -> str | None:
+def _status(record: ArchivedRecord) -> str | None:
     """The status of an answer; none of a revisit that has no head, and none over FTP."""
     words = record.block[:32].split(None, 2)
     if len(words) > 1 and words[0].startswith(b"HTTP/") and words[1].isdigit():

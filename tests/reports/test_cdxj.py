@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.backends.warc import cdxj
+from gossamer.backends.warc.archive import WarcArchive
 from gossamer.backends.warc.captures import WarcCaptures
-from gossamer.backends.warc.cdxj import SortedLines, index_lines, surt
 from gossamer.dedup.exact import payload_digest
 from gossamer.model.settlement import Capture
+from gossamer.reports import cdxj
+from gossamer.reports.cdxj import SortedLines, index_lines, surt
 from tests.backends.warc.warc_samples import new_ids, response_of, writer_in
 
 KEYS = {
@@ -65,10 +66,10 @@ def test_a_line_has_key_moment_and_fields_and_stops_at_the_committed_end(tmp_pat
     files.append(Capture(response_of(b"two", status=404), payload_digest(b"two")))
     files.flush()
     files.close()
-    path = tmp_path / writer.file_name
+    archive = WarcArchive(tmp_path)
 
-    [line] = index_lines(path, end)
-    both = list(index_lines(path))
+    [line] = index_lines(archive, writer.file_name, end)
+    both = list(index_lines(archive, writer.file_name))
 
     key, moment, rest = line.split(" ", 2)
     assert (key, moment) == ("test,x)/page?a=1", "20231114221320")
