@@ -125,7 +125,7 @@ def worlds(name: str, changes: Path) -> tuple[str, list[World], float]:
     titles = {
         "drawn": "Log-normal rates, Zipf importance",
         "capped": f"The same, and no host of {usual.hosts} takes more than {100 * CAP:g} % of the budget",
-        "drifting": f"Without caps, but {100 * REDRAWN:g} % of the rates are drawn anew after a quarter of the time",
+        "drifting": f"Without caps, but {100 * REDRAWN:g} % of the rates are redrawn after a quarter of the time",
     }
     wish = {
         "drawn": usual,

@@ -6,7 +6,7 @@ import math
 import random
 from pathlib import Path
 
-from gossamer.backends.contactlog import ContactJournal, replay
+from gossamer.backends.contactlog import ContactLog
 from gossamer.clock import VirtualClock
 from gossamer.config.hosts import HostSettings, HostSettingsTable
 from gossamer.crawl.counters import Counters, CrawlState
@@ -75,7 +75,8 @@ class Rig:
         self.resolver = Resolver([name_server], clock)
         self.forbidden: set[str] = set()  # addresses that must not be dialled
         self.address_choice = AddressChoice(lambda address: address not in self.forbidden)
-        self.journal = ContactJournal(directory)
+        self.journal = ContactLog(directory)
+        self.journal.begin()
         self.audit = PolitenessAudit(
             min_delay=POLITENESS.min_delay,
             factor=POLITENESS.load_factor,
@@ -168,7 +169,7 @@ class Rig:
     @property
     def journalled(self) -> dict[HostId, LastContact]:
         """What a process that starts now would find in the contact journal."""
-        return replay(self.directory)
+        return ContactLog(self.directory).last_contacts()
 
     def host_context(self, host_id: HostId = A_ID) -> HostContext:
         return self.host_contexts[host_id]

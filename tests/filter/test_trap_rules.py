@@ -2,7 +2,7 @@
 
 import pytest
 
-from gossamer.filter.host_table import HostTable
+from gossamer.filter.host_table import HostRules, HostTable
 from gossamer.filter.rules import REPEATS, EntryRules, repeats_itself
 from gossamer.model.units import HostKey, Url
 
@@ -68,8 +68,10 @@ def test_it_enters_where_the_rule_is_lifted() -> None:
 
     assert EntryRules(max_repeats=None).may_enter(url, HOST, 0) is None
     assert EntryRules(max_repeats=4).may_enter(url, HOST, 0) is None
-    assert EntryRules(trap_exempt=HostTable(((HOST, True),))).may_enter(url, HOST, 0) is None
-    assert EntryRules(trap_exempt=HostTable((("g.test", True),))).may_enter(url, HOST, 0) == REPEATS
+    assert EntryRules(host_rules=HostTable(((HOST, HostRules(trap_exempt=True)),))).may_enter(url, HOST, 0) is None
+    assert (
+        EntryRules(host_rules=HostTable((("g.test", HostRules(trap_exempt=True)),))).may_enter(url, HOST, 0) == REPEATS
+    )
 
 
 def test_the_explanation_names_what_is_repeated() -> None:

@@ -1,1 +1,1 @@
-"""Configuration: the sections of gossamer.toml, and the policy objects that are made from them."""
+"""Configuration: the sections of gossamer.toml, and the policy objects that are built from them."""

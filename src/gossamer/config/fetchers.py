@@ -1,4 +1,4 @@
-"""Who fetches, as a configuration asks for it: one fetcher for each scheme that may be opened."""
+"""Builds the fetchers of a crawl, one for each scheme that the configuration enables."""
 
 from collections.abc import Callable
 from typing import Final
@@ -29,8 +29,8 @@ def fetch_limits_for(config: Config) -> FetchLimits:
 def fetcher_for(
     config: Config, clock: Clock, allow: Callable[[str], bool], room: BodyMemory | None = None
 ) -> SchemeFetcher:
-    """The fetcher of a crawl; `allow` is asked about every address before it is dialled. `room` is for the bodies under
-    way of all schemes together."""
+    """The fetcher of a crawl. `allow` is called with every address before it is dialled; `room` bounds the memory of
+    the bodies in flight, for all schemes together."""
     room = room or BodyMemory()
     limits = fetch_limits_for(config)
     web = CurlFetcher(
@@ -41,7 +41,7 @@ def fetcher_for(
         ca_file=config.fetch.ca_bundle,
         room=room,
     )
-    speaking: dict[str, Fetcher] = {"http": web, "https": web}
+    by_scheme: dict[str, Fetcher] = {"http": web, "https": web}
     if config.fetch.ftp:
-        speaking["ftp"] = FtpFetcher(config.user_agent, limits, clock, allow=allow, room=room)
-    return SchemeFetcher(speaking, web.times)
+        by_scheme["ftp"] = FtpFetcher(config.user_agent, limits, clock, allow=allow, room=room)
+    return SchemeFetcher(by_scheme, web.times)

@@ -75,7 +75,7 @@ def host_settings_for(
     if fetch.accept_language is not None:
         headers = {"Accept-Language": fetch.accept_language, **headers}
     if fetch.ca_bundle is not None and not Path(fetch.ca_bundle).is_file():
-        raise ConfigError("fetch.ca_bundle", f"there is no file {fetch.ca_bundle!r}")
+        raise ConfigError("fetch.ca_bundle", f"no such file: {fetch.ca_bundle!r}")
     default = HostSettings(
         _options(
             tuple(headers.items()), None, None, fetch.verify, fetch.http2, _proxy(fetch, "fetch", environ), "fetch"
@@ -130,7 +130,7 @@ def _credentials(
         return None, secret
     user, colon, password = secret.partition(":")
     if not colon:
-        raise ConfigError(f"{key}.auth_env", f"the variable {section.auth_env} does not hold user:password")
+        raise ConfigError(f"{key}.auth_env", f"the environment variable {section.auth_env} is not user:password")
     return (user, password), None
 
 
@@ -143,7 +143,7 @@ def _proxy(section: FetchSection | HostSection, key: str, environ: Mapping[str, 
         return None
     try:
         return Proxy.parse(value)
-    except ValueError as error:  # which shows no credentials
+    except ValueError as error:  # its message shows no credentials
         shown = f", not {section.proxy!r}" if section.proxy else ""
         raise ConfigError(key, f"{error}{shown}") from None
 
@@ -151,5 +151,5 @@ def _proxy(section: FetchSection | HostSection, key: str, environ: Mapping[str, 
 def _secret(variable: str, key: str, environ: Mapping[str, str]) -> str:
     value = environ.get(variable, "")
     if not value:
-        raise ConfigError(key, f"the environment has no variable {variable}, or it is empty")
+        raise ConfigError(key, f"the environment variable {variable} is not set, or empty")
     return value

@@ -1,8 +1,8 @@
-"""Configuration: frozen, typed sections, read once.
+"""Reads gossamer.toml and the options of the command line into a frozen `Config`.
 
-Every option of `gossamer crawl` is a top-level key of gossamer.toml under the same name (`max-pages` or `max_pages`);
-what is rarely changed stands in sections. The command line wins over the file. An unknown key, a wrong type or an
-impossible value is refused by name.
+Every option of `gossamer crawl` is a top-level key of the file under the same name (`max-pages` or `max_pages`); keys
+that are rarely changed are in sections. The command line overrides the file. An unknown key, a wrong type or an
+invalid value is rejected with a message that names the key.
 """
 
 import re
@@ -94,7 +94,7 @@ class Config(Section, frozen=True, kw_only=True):
         if not self.user_agent or any(not " " <= c <= "~" for c in self.user_agent) or len(self.user_agent) > 500:
             raise ValueError("user_agent must be printable ASCII on one line, at most 500 characters")
         if not re.match(r"[A-Za-z_-]+", self.user_agent):
-            raise ValueError("user_agent must begin with a product name: it is what robots.txt is asked about")
+            raise ValueError("user_agent must begin with a product name: robots.txt rules are looked up by it")
         for server in self.name_servers:
             if not re.fullmatch(r"(\[[0-9A-Fa-f:.]+\]|[^:\s]+):\d{1,5}", server):
                 raise ValueError(f"dns must be HOST:PORT, not {server!r}")
@@ -104,12 +104,12 @@ class Config(Section, frozen=True, kw_only=True):
 
     @property
     def name_servers(self) -> tuple[str, ...]:
-        """The name servers to ask, in turn; none: the system's."""
+        """The name servers to query, in this order; empty for the system's."""
         return tuple(server.strip() for server in self.dns.split(",")) if self.dns is not None else ()
 
     @property
     def robots_agent(self) -> str:
-        """The product token that robots.txt files are asked about."""
+        """The product token by which rules are looked up in robots.txt files."""
         found = re.match(r"[A-Za-z_-]+", self.user_agent)
         assert found is not None
         return found.group()
@@ -135,14 +135,14 @@ CHANGED_KEYS = {
     "identity.sessions": 'must be "ignore" (formerly true), "keep" (formerly false) or "remove"',
     "identity.order": 'must be "ignore" (formerly true), "keep" (formerly false) or "sort"',
 }
-"""What to do about keys of earlier versions that were removed or take other values now."""
+"""Hints for keys of earlier versions that were removed or take other values now."""
 
-# Problems that sections find themselves begin with the key.
+# Messages raised by the sections themselves begin with the key.
 _OURS = re.compile(r"[a-z][a-z0-9_.]+ must ").match
 
 
 def read_toml(path: Path) -> dict[str, object]:
-    """The keys of a configuration file, hyphens as underscores."""
+    """The keys of a configuration file, with underscores in place of hyphens. Raises UsageError."""
     try:
         with path.open("rb") as file:
             return underscored(tomllib.load(file))
@@ -153,7 +153,7 @@ def read_toml(path: Path) -> dict[str, object]:
 
 
 def underscored(table: Mapping[str, object]) -> dict[str, object]:
-    """Keys as they are in the sections. Names of hosts and of header fields are no keys of ours: they stay."""
+    """The table with underscores in place of hyphens in its keys. Host names and header names are left as they are."""
     found: dict[str, object] = {}
     for key, value in table.items():
         key = key.replace("-", "_")
@@ -167,13 +167,13 @@ def underscored(table: Mapping[str, object]) -> dict[str, object]:
 
 
 SHAPING = ("scope", "max_depth", "order", "workers", "dns", "allow_private", "allow_networks", "filter", "identity")
-"""What makes a crawl the crawl that it is. Its directory remembers these keys, so that a resume need not name them."""
+"""Keys that are stored in the crawl's directory, so that a crawl can be resumed without repeating them."""
 SHAPING_IF_GIVEN = ("blobs",)
-"""Keys that are remembered only where they were given."""
+"""Keys that are stored only if they were given."""
 
 
 def shape_of(config: Config) -> dict[str, object]:
-    """The keys of a configuration that its crawl remembers, as they come back from JSON."""
+    """The keys of a configuration that are stored with its crawl, as they come back from JSON."""
     plain: dict[str, object] = msgspec.json.decode(msgspec.json.encode(config))
     return {
         key: value for key, value in plain.items() if key in SHAPING or (key in SHAPING_IF_GIVEN and value is not None)
@@ -181,7 +181,7 @@ def shape_of(config: Config) -> dict[str, object]:
 
 
 def known_shape(remembered: Mapping[str, object]) -> dict[str, object]:
-    """What was remembered, as far as this version knows the keys."""
+    """The stored keys that this version knows, with the values of earlier versions converted."""
     found = {
         key: value
         for key, value in remembered.items()
@@ -198,7 +198,7 @@ def known_shape(remembered: Mapping[str, object]) -> dict[str, object]:
 
 
 def _identity_of(remembered: Mapping[str, object], identity: Mapping[str, object]) -> dict[str, object]:
-    """The remembered `[identity]`, where a version with booleans and `filter.drop_*` has written it as now."""
+    """The stored `[identity]` section; one written by a version with booleans and `filter.drop_*` is converted."""
     found = dict(identity)
     for key, former, changed in (
         ("tracking", "drop_tracking", "remove"),
@@ -211,13 +211,13 @@ def _identity_of(remembered: Mapping[str, object], identity: Mapping[str, object
 
 
 def make_config(file: Mapping[str, object], options: Mapping[str, object]) -> Config:
-    """Defaults, then the file, then the options that were given (None: not given). Raises ConfigError."""
+    """The defaults, overridden by the file, overridden by the options that are not None. Raises ConfigError."""
     if "rehearse" in file:
         raise ConfigError("rehearse", "no such key")
     merged = {**file, **{key: value for key, value in options.items() if value is not None}}
     hosts = merged.get("host")
     if isinstance(hosts, dict):
-        # One by one, since msgspec does not say in which of them something is wrong.
+        # One by one, since msgspec does not say in which of them the error is.
         merged["host"] = {name: _convert(own, HostSection, f'host."{name}"') for name, own in hosts.items()}
     return _convert(merged, Config)
 
@@ -230,7 +230,7 @@ def _convert(value: object, kind: type[T], within: str = "") -> T:
 
 
 def _named(message: str, within: str) -> ConfigError:
-    """msgspec's message, with the key in front: 'Expected `int`, got `str` - at `$.fetch.max_redirects`'."""
+    """A ConfigError with the key taken from msgspec's message: 'Expected `int`, got `str` - at `$.fetch.ftp`'."""
     problem, _, where = message.partition(" - at `$")
     path = ".".join(part for part in (within, where.rstrip("`").lstrip(".")) if part)
     if found := re.search(r"unknown field `(.+?)`", problem):

@@ -1,4 +1,4 @@
-"""What users add to Gossamer from their own packages, found by entry points (docs/EXTENDING.md)."""
+"""Orderings and recrawl policies of installed packages, found by their entry points (docs/EXTENDING.md)."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -13,20 +13,20 @@ if TYPE_CHECKING:
 
 
 ORDERINGS_GROUP = "gossamer.orderings"
-"""The group of entry points whose names are orderings and whose values are classes of them."""
+"""Entry point group: names of orderings, with their classes as values."""
 
 
 RECRAWL_GROUP = "gossamer.recrawl"
-"""The group whose names are recrawl policies and whose values are classes of them."""
+"""Entry point group: names of recrawl policies, with their classes as values."""
 
 T = TypeVar("T")
 
 
 def orderings() -> Mapping[str, Callable[[], Ordering]]:
-    """How to make each ordering that is installed, ours and the users', by name. Our own names cannot be taken.
+    """A factory for each ordering by name: the built-in ones and those of plugins, which cannot replace a built-in one.
 
-    A package of a user is imported when its ordering is made, so one that is broken is in nobody else's way: making it
-    raises UsageError, which names it.
+    A plugin is imported when its factory is called, so a broken plugin does not affect the others. The factory then
+    raises UsageError with the plugin's name.
     """
     found = {entry.name: partial(_made, entry) for entry in entry_points(group=ORDERINGS_GROUP)}
     return {**found, **ORDERINGS}
@@ -41,7 +41,7 @@ def _made(entry: EntryPoint) -> Ordering:
 
 
 def recrawl_policies() -> "Mapping[str, Callable[[], RecrawlPolicy]]":
-    """How to make each recrawl policy that is installed, ours and the users', by name, as `orderings` does."""
+    """A factory for each recrawl policy by name; see `orderings`."""
     from gossamer.recrawl.policies import RECRAWL_POLICIES
 
     found = {entry.name: partial(_made_policy, entry) for entry in entry_points(group=RECRAWL_GROUP)}
@@ -64,14 +64,14 @@ def entry_label(entry: EntryPoint) -> str:
 
 
 def load_plugin(entry: EntryPoint, kind: type[T], where: str, kind_name: str) -> T:
-    # Anything may go wrong in code that is not ours, and all of it means the same: this plugin cannot be used.
+    # A plugin may raise anything, and the consequence is always the same: it cannot be used.
     try:
         maker = entry.load()
     except Exception as error:
         raise UsageError(f"{where} cannot be imported: {type(error).__name__}: {error}") from error
     if not (isinstance(maker, type) and issubclass(maker, kind)):
-        raise UsageError(f"{where} is no subclass of {kind_name}")
+        raise UsageError(f"{where} is not a subclass of {kind_name}")
     try:
         return maker()
     except Exception as error:
-        raise UsageError(f"{where} cannot be made: {type(error).__name__}: {error}") from error
+        raise UsageError(f"{where} cannot be constructed: {type(error).__name__}: {error}") from error

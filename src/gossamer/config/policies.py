@@ -1,8 +1,7 @@
-"""What a configuration asks for, as the policies that decide. Light: a command that only asks loads no fetcher.
+"""Builds policy objects (rules of entry, ordering, politeness, retries, recrawl rules) from a configuration.
 
-What a configuration decides by, each part made when it is first needed and kept: for whoever asks about many URLs.
-
-`wishes` says what the parts are. Light: loads no fetcher. Several threads may use one book.
+`PolicyCache` builds each on first use and keeps it, for callers that decide about many URLs. Importing this module does
+not import a fetcher, so commands that only read a crawl start quickly.
 """
 
 from collections.abc import Callable
@@ -13,12 +12,12 @@ from typing import Final
 
 from gossamer.clock import Clock, clock_of
 from gossamer.config.load import Config
-from gossamer.config.sections import RecrawlRuleSection, RecrawlSection
+from gossamer.config.sections import HostSection, RecrawlRuleSection, RecrawlSection
 from gossamer.errors import ConfigError
 from gossamer.fetch.dns.policy import parse_networks
 from gossamer.filter.canonical import Canonicaliser
 from gossamer.filter.domains import partition_of, public_suffix, registrable_domain
-from gossamer.filter.host_table import HostPatterns, HostTable, UrlPattern, host_table
+from gossamer.filter.host_table import HostRules, HostTable, UrlPattern, host_table
 from gossamer.filter.identity import Identities, IdentityRules
 from gossamer.filter.query_rules import CanonicalRules
 from gossamer.filter.rules import EXCLUDED_EXTENSIONS, MAX_REPEATS, EntryRules
@@ -38,15 +37,15 @@ from gossamer.recrawl.rules import NEVER_AGAIN, PageFacts, PageStatus, RecrawlRu
 from gossamer.recrawl.visit_value import value
 
 MAX_RETRY_DELAY: Final = Seconds(3600.0)
-"""The longest delay before a failed URL, host or robots.txt is tried again."""
+"""Upper limit of the delay before a failed URL, host or robots.txt is tried again."""
 MISSING_TRIES: Final = 3
-"""Visits that find a URL missing before it is gone."""
+"""Visits that find a URL missing before it counts as gone."""
 HOST_PATIENCE: Final = Seconds(900.0)
-"""A host that is down for longer takes its URLs to the dead letters."""
+"""If a host is down for longer, its URLs become dead letters."""
 
 
 def check_config(config: Config) -> None:
-    """Refuse what cannot work before anything is touched. Raises ConfigError."""
+    """Raise ConfigError for a configuration that cannot work, before anything is opened."""
     rules_for(config, parse_scope(config.scope))
     ordering_for(config)
     recrawl_policy_for(config)
@@ -54,7 +53,7 @@ def check_config(config: Config) -> None:
     if config.workers > 1 and config.blobs is not None:
         raise ConfigError("blobs", "with several workers, each has its archive in its own directory")
     if config.workers > 1 and config.rehearse is not None:
-        raise ConfigError("workers", "a rehearsal is for one worker: their clocks would differ")
+        raise ConfigError("workers", "--rehearse works with one worker only: each would have its own clock")
 
 
 def schemes_for(config: Config) -> tuple[str, ...]:
@@ -76,7 +75,7 @@ def canonicaliser_for(config: Config) -> Canonicaliser:
 
 
 def rules_for(config: Config, scope: Scope) -> EntryRules:
-    """The rules of entry, within `scope`. Raises ConfigError."""
+    """The rules of entry, with this scope. Raises ConfigError."""
     section = config.filter
     extensions = section.exclude_extensions
     return EntryRules(
@@ -84,43 +83,43 @@ def rules_for(config: Config, scope: Scope) -> EntryRules:
         excluded_domains=parse_domains(section.exclude_domains, "filter.exclude_domains"),
         include_patterns=tuple(UrlPattern(text) for text in section.include),
         exclude_patterns=tuple(UrlPattern(text) for text in section.exclude),
-        host_patterns=_host_patterns(config),
+        host_rules=_host_rules(config),
         schemes=schemes_for(config),
         max_depth=config.max_depth,
         max_url_bytes=section.max_url_bytes,
         max_repeats=MAX_REPEATS if config.traps.cut else None,
-        trap_exempt=_free_of_traps(config),
         excluded_extensions=EXCLUDED_EXTENSIONS
         if extensions is None
         else frozenset(e.lower().removeprefix(".") for e in extensions),
     )
 
 
-def _host_patterns(config: Config) -> HostTable[HostPatterns]:
-    # Every section has an entry, since the most exact one counts alone.
-    return host_table(
-        {
-            name: HostPatterns(tuple(map(UrlPattern, own.include)), tuple(map(UrlPattern, own.exclude)))
-            for name, own in config.host.items()
-        },
-        "host",
+def _host_rules(config: Config) -> HostTable[HostRules]:
+    # Every section has an entry, even if it has no rules, since only the most specific section applies to a host.
+    return host_table({name: _rules_of_host(section) for name, section in config.host.items()}, "host")
+
+
+def _rules_of_host(section: HostSection) -> HostRules:
+    return HostRules(
+        tuple(map(UrlPattern, section.include)), tuple(map(UrlPattern, section.exclude)), section.trap is False
     )
 
 
-def _free_of_traps(config: Config) -> HostTable[bool]:
-    return host_table({name: own.trap is False for name, own in config.host.items()}, "host")
-
-
 def trap_exemption(config: Config) -> Callable[[HostKey], bool]:
-    """For which hosts nothing is cut as a trap."""
+    """Whether a host is exempt from trap detection."""
     if not config.traps.cut:
         return lambda host: True
-    table = _free_of_traps(config)
-    return lambda host: bool(table.for_host(host))
+    table = _host_rules(config)
+
+    def exempt(host: HostKey) -> bool:
+        rules = table.for_host(host)
+        return rules is not None and rules.trap_exempt
+
+    return exempt
 
 
 def any_host_exempt(config: Config) -> bool:
-    """Whether there is a host for which nothing is cut."""
+    """Whether any host is exempt from trap detection."""
     return not config.traps.cut or any(own.trap is False for own in config.host.values())
 
 
@@ -142,14 +141,14 @@ def identity_rules_for(config: Config) -> IdentityRules:
 
 
 def ordering_for(config: Config, name: str | None = None) -> Ordering:
-    """The ordering `name` (without it, the configuration's), ours or a user's.
+    """The ordering `name`, built in or of a plugin; without a name, the configuration's.
 
-    Raises ConfigError where there is none, UsageError for a user's that is broken.
+    Raises ConfigError if there is none of that name, UsageError if the plugin is broken.
     """
     name = config.order if name is None else name
     if name == Mercator.name:
         return Mercator(config.priority.weights.by_signal, config.priority.trusted, config.priority.bounds)
-    if name in ORDERINGS:  # no plugin can take these names, so none need be looked for
+    if name in ORDERINGS:  # plugins cannot take these names, so there is no need to load any
         return ORDERINGS[name]()
     from gossamer.config.plugins import orderings
 
@@ -160,9 +159,9 @@ def ordering_for(config: Config, name: str | None = None) -> Ordering:
 
 
 def recrawl_policy_for(config: Config) -> RecrawlPolicy:
-    """The policy that says when pages are visited again. Raises ConfigError where there is none of that name."""
+    """The policy that decides when pages are visited again. Raises ConfigError if there is none of that name."""
     name = config.recrawl.policy
-    if name in RECRAWL_POLICIES:  # no plugin can take these names, so none need be looked for
+    if name in RECRAWL_POLICIES:  # plugins cannot take these names, so there is no need to load any
         return RECRAWL_POLICIES[name]()
     from gossamer.config.plugins import recrawl_policies
 
@@ -173,18 +172,18 @@ def recrawl_policy_for(config: Config) -> RecrawlPolicy:
 
 
 def opening_price_for(config: Config) -> float:
-    """The price of a visit at which a page of usual importance, of which nothing is known, has the usual interval."""
+    """The price of a visit at which a page of average importance and unknown change rate gets `recrawl.interval`."""
     return value(USUAL, 1.0, config.recrawl.interval / DAY)
 
 
-_USUAL_PRIORITY = 0.2  # of the ordering mercator: in the middle of its classes
+_AVERAGE_PRIORITY = 0.2  # of the ordering mercator: in the middle of its classes
 
 
 def importance_for(config: Config) -> Callable[[float], float]:
-    """What a page's freshness counts, by its priority: 1 is usual. Only `mercator` has priorities that say so."""
+    """The weight of a page's freshness by its priority: 1 on average. Only priorities of `mercator` express it."""
     if config.order != Mercator.name:
         return lambda priority: 1.0
-    return lambda priority: min(max(priority / _USUAL_PRIORITY, 0.1), 10.0)
+    return lambda priority: min(max(priority / _AVERAGE_PRIORITY, 0.1), 10.0)
 
 
 def retries_for(config: Config) -> RetryPolicy:
@@ -204,7 +203,7 @@ def breaker_for(config: Config) -> BreakerPolicy:
 
 
 def politeness_for(config: Config, host: HostKey | None = None) -> PolitenessPolicy:
-    """The gaps of the crawl; those of `host` if it is named."""
+    """The politeness policy of the crawl, or of one host."""
     own = None if host is None else host_table(config.host, "host").for_host(host)
     return PolitenessPolicy(
         min_delay=Seconds(config.delay if own is None or own.delay is None else own.delay),
@@ -215,13 +214,15 @@ def politeness_for(config: Config, host: HostKey | None = None) -> PolitenessPol
 
 
 def domain_of(host: HostKey) -> tuple[Domain, int, str]:
-    """The registrable domain of a host, the partition that owns it, and its public suffix."""
+    """The registrable domain of a host, the partition that owns the domain, and the host's public suffix."""
     domain = registrable_domain(host)
     return domain, partition_of(domain, PARTITIONS), public_suffix(host)
 
 
 class PolicyCache:
-    """The rules of one configuration. Raises ConfigError where a part of it means none."""
+    """The policies of one configuration, built on first use. May be shared by threads.
+
+    A property raises ConfigError if its part of the configuration is invalid."""
 
     def __init__(self, config: Config) -> None:
         self.config = config
@@ -229,7 +230,7 @@ class PolicyCache:
 
     @cached_property
     def clock(self) -> Clock:
-        """By which the dates in the crawl's directory are to be read."""
+        """The clock of the crawl's directory: accelerated if the crawl was."""
         return clock_of(self.directory)
 
     @cached_property
@@ -238,12 +239,12 @@ class PolicyCache:
 
     @cached_property
     def identities(self) -> Identities:
-        """As far as they rest on nothing that was learnt."""
+        """Without the parameters that the crawl has learned to ignore."""
         return Identities(identity_rules_for(self.config))
 
     @cached_property
     def scope(self) -> Scope:
-        """Without what seeds add to it."""
+        """The configured scope, without what seeds add to it."""
         return parse_scope(self.config.scope)
 
     @cached_property
@@ -258,11 +259,11 @@ class PolicyCache:
         return ordering_for(self.config)
 
     @cached_property
-    def _usual_politeness(self) -> PolitenessPolicy:
+    def _default_politeness(self) -> PolitenessPolicy:
         return politeness_for(self.config)
 
     def politeness(self, host: HostKey) -> PolitenessPolicy:
-        return politeness_for(self.config, host) if self.config.host else self._usual_politeness
+        return politeness_for(self.config, host) if self.config.host else self._default_politeness
 
     @cached_property
     def trap_exemption(self) -> Callable[[HostKey], bool]:
@@ -291,7 +292,7 @@ class PolicyCache:
 
 @dataclass(frozen=True, slots=True)
 class GlobRule(RecrawlRule):
-    """A rule whose pattern is one of ours: a user's regular expression may take exponential time."""
+    """A rule with a glob pattern. Not a regular expression: one written by a user may take exponential time."""
 
     glob: UrlPattern | None = None
 
@@ -300,7 +301,7 @@ class GlobRule(RecrawlRule):
 
 
 def recrawl_rules_for(section: RecrawlSection) -> RecrawlRules:
-    """The configuration's rules. Raises ConfigError for a pattern that is none."""
+    """The recrawl rules of a configuration. Raises ConfigError for an invalid pattern."""
     rules = [_recrawl_rule(number, rule) for number, rule in enumerate(section.rules, 1)]
     return RecrawlRules(rules, Seconds(section.interval), Seconds(section.shortest), Seconds(section.longest))
 

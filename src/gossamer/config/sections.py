@@ -1,4 +1,4 @@
-"""The sections of a configuration that are about neither URLs nor requests; `config` has the others."""
+"""The sections of gossamer.toml, with their defaults, limits and descriptions. `load` joins them into a `Config`."""
 
 import math
 import re
@@ -13,12 +13,12 @@ class Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 def about(description: str) -> msgspec.Meta:
-    """What a key means, for the reference."""
+    """The description of a key, for the reference."""
     return msgspec.Meta(description=description)
 
 
 def at_least(section: object, least: float, *names: str) -> None:
-    """Raise ValueError for the first of these keys that is less than it may be."""
+    """Raise ValueError for the first of these keys whose value is less than `least`, or not a number."""
     for name in names:
         value = getattr(section, name)
         if value is not None and not (least <= value < math.inf):
@@ -51,7 +51,7 @@ class FrontierSection(Section, frozen=True, kw_only=True):
             if not shares or not all(0 < share < math.inf for share in shares):
                 raise ValueError(f"{name} must be positive numbers, one for each class, not {list(shares)}")
         if len(self.shares_under_load) != len(self.shares):
-            raise ValueError(f"shares_under_load must be as many as shares: {len(self.shares)}")
+            raise ValueError(f"shares_under_load must have as many values as shares: {len(self.shares)}")
 
 
 class WeightsSection(Section, frozen=True, kw_only=True):
@@ -93,7 +93,7 @@ class PrioritySection(Section, frozen=True, kw_only=True):
                 raise ValueError(f"trusted must be domains and patterns like '*.gov' or 'news.*', not {pattern!r}")
         falling = all(higher > lower for higher, lower in pairwise(self.bounds))
         if not falling or not all(0 < bound <= 1 for bound in self.bounds):
-            raise ValueError(f"bounds must fall, from 1 at most to more than 0, not {list(self.bounds)}")
+            raise ValueError(f"bounds must be in descending order, between 0 and 1, not {list(self.bounds)}")
         if not any(self.weights.by_signal.values()):
             raise ValueError("weights must not all be 0")
 
@@ -152,7 +152,7 @@ class RecrawlRuleSection(Section, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         at_least(self, 0.001, "interval", "shortest", "longest")
         if self.host is None and self.pattern is None and self.mime is None and self.state is None:
-            raise ValueError("host must be given, or pattern, mime or state: a rule is about something")
+            raise ValueError("host must be given, or pattern, mime or state")
 
 
 class RecrawlSection(Section, frozen=True, kw_only=True):
@@ -164,7 +164,7 @@ class RecrawlSection(Section, frozen=True, kw_only=True):
     keep_fresh: Annotated[
         bool, about("keep running and visit pages again when they are due. Default for `serve`: true")
     ] = False
-    interval: Annotated[float, about("usual interval; the one used while nothing is known of a page")] = 1_209_600.0
+    interval: Annotated[float, about("default interval, used while nothing is known about a page")] = 1_209_600.0
     shortest: Annotated[float, about("shortest interval")] = 300.0
     longest: Annotated[float, about("longest interval")] = 31_536_000.0
     budget: Annotated[float | None, about("visits per day to URLs visited before. Default: no limit")] = None
@@ -178,7 +178,7 @@ class RecrawlSection(Section, frozen=True, kw_only=True):
         if self.shortest > self.longest:
             raise ValueError(f"shortest must be no longer than longest, {self.longest:g}, not {self.shortest:g}")
         if self.discovery_share + self.refresh_share > 1:
-            raise ValueError("discovery_share must leave room for refresh_share: together they are at most 1")
+            raise ValueError("discovery_share must not exceed 1 together with refresh_share")
 
 
 class LogSection(Section, frozen=True, kw_only=True):
@@ -301,7 +301,7 @@ class HostSection(Section, frozen=True, kw_only=True):
     include: Annotated[tuple[str, ...], about("as in `[filter]`, in addition to it")] = ()
     exclude: Annotated[tuple[str, ...], about("as in `[filter]`, in addition to it")] = ()
     kinds: Annotated[tuple[str, ...] | None, about("as in `[fetch]`")] = None
-    trap: Annotated[bool | None, about("`false`: cut nothing of this host as a trap")] = None
+    trap: Annotated[bool | None, about("`false`: exempt this host from trap detection")] = None
 
     def __post_init__(self) -> None:
         at_least(self, 0, "delay")
@@ -316,7 +316,9 @@ def _one_proxy(section: "FetchSection | HostSection") -> None:
     if section.proxy is not None and section.proxy_env is not None:
         raise ValueError("proxy_env must not be given together with proxy")
     if section.proxy is not None and "@" in section.proxy:
-        raise ValueError("proxy must be without credentials; name a variable that holds all of it as proxy_env")
+        raise ValueError(
+            "proxy must not contain credentials; put the whole URL into a variable and name it in proxy_env"
+        )
 
 
 class PolitenessSection(Section, frozen=True, kw_only=True):

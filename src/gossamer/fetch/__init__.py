@@ -1,12 +1,12 @@
-"""From a visit to an outcome: name to address, rules of the host, then the exchange itself.
+"""Fetching: from a visit to an outcome.
 
-In comes a URL whose turn it is. `dns` turns its host into addresses and says which of them we may dial;
-`robots` says whether the host lets us; `http` asks for the page at one address that was chosen beforehand.
-Out comes a `FetchOutcome`: the answer as it was on the wire, or a `Failed` that names what went wrong.
+Input is the URL of a visit. `dns` resolves its host and decides which address may be dialled; `robots` decides whether
+the host allows the URL; `http` and `ftp` request it at the address that was chosen. Output is a `FetchOutcome`: the
+response as it was received, or a `Failed` that says what went wrong.
 
-What always holds:
-  * the web's faults are values; nothing the other side sends makes this stage raise;
+Invariants:
+  * faults of the web are values; nothing that a server sends makes this stage raise;
   * a connection is made only to the address given, after the address policy allowed it;
-  * every phase has a deadline that progress does not push out for ever;
-  * redirects are not followed here: each hop is a visit of its own, with its own turn.
+  * every phase has a deadline that slow progress cannot extend indefinitely;
+  * redirects are not followed here: each hop is a visit of its own.
 """

@@ -101,8 +101,13 @@ def host_table(values: Mapping[str, T], key: str) -> HostTable[T]:
 
 
 @dataclass(frozen=True, slots=True)
-class HostPatterns:
-    """Patterns for the URLs of one host: if there are any to include, one must match; of the others none may."""
+class HostRules:
+    """Entry rules of one host, in addition to the crawl's.
+
+    A URL must match one of `include`, if there are any, and none of `exclude`. `trap_exempt`: its URLs are not cut as
+    a trap.
+    """
 
     include: tuple[UrlPattern, ...] = ()
     exclude: tuple[UrlPattern, ...] = ()
+    trap_exempt: bool = False

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from gossamer.errors import ConfigError
-from gossamer.filter.host_table import HostPatterns, HostTable, UrlPattern
+from gossamer.filter.host_table import HostRules, HostTable, UrlPattern
 from gossamer.filter.scope import Scope, covering_suffix
 from gossamer.model.units import Domain, HostKey, Url
 
@@ -100,8 +100,8 @@ class EntryRules:
     """If there are any, one must match."""
     exclude_patterns: tuple[UrlPattern, ...] = ()
     """None may match."""
-    host_patterns: HostTable[HostPatterns] = HostTable()
-    """More patterns, for the URLs of single hosts."""
+    host_rules: HostTable[HostRules] = HostTable()
+    """Additional rules for individual hosts."""
     schemes: tuple[str, ...] = ("http", "https")
     max_depth: int | None = 20
     """Hops from a seed; None for no limit."""
@@ -112,8 +112,7 @@ class EntryRules:
     max_parameters: int = 100
     max_repeats: int | None = MAX_REPEATS
     """Of the same segments or parameters within a URL; None for no limit."""
-    trap_exempt: HostTable[bool] = HostTable()
-    """Hosts that may repeat themselves."""
+
     _host_verdict: Callable[[HostKey], str | None] = field(init=False, repr=False, compare=False)
     _starts: tuple[str, ...] = field(init=False, repr=False, compare=False)
     _any_pattern: bool = field(init=False, repr=False, compare=False)
@@ -124,7 +123,7 @@ class EntryRules:
             if value is not None and value < 0:
                 raise ConfigError(key, f"must not be negative, is {value}")
         object.__setattr__(self, "_starts", tuple(f"{scheme}:" for scheme in self.schemes))
-        patterns = self.exclude_patterns or self.include_patterns or self.host_patterns
+        patterns = self.exclude_patterns or self.include_patterns or self.host_rules
         object.__setattr__(self, "_any_pattern", bool(patterns))
         # A cache is no part of the value; it dies with it, so that changed rules start with an empty one.
         object.__setattr__(self, "_host_verdict", lru_cache(_HOSTS_KEPT)(self._judge_host))
@@ -200,14 +199,17 @@ class EntryRules:
         return None if self.scope.admitted_by(host) else "out_of_scope"
 
     def _repeated(self, path: str, query: str, host: HostKey) -> str | None:
-        """What a URL repeats too often, unless its host is free to do so."""
+        """What a URL repeats too often; None if nothing, or if its host is exempt."""
         assert self.max_repeats is not None
         found = repeats_itself(path, query, self.max_repeats)
-        return None if found is None or (self.trap_exempt and self.trap_exempt.for_host(host)) else found
+        if found is None:
+            return None
+        own = self.host_rules.for_host(host)
+        return None if own is not None and own.trap_exempt else found
 
     def _judge_patterns(self, url: Url, host: HostKey) -> tuple[str | None, str]:
         reason, said = _judged(url, self.include_patterns, self.exclude_patterns)
-        own = self.host_patterns.for_host(host)
+        own = self.host_rules.for_host(host)
         if reason is not None or own is None:
             return reason, said
         reason, said = _judged(url, own.include, own.exclude)

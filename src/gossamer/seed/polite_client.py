@@ -1,7 +1,9 @@
-"""A few pages before the crawl begins (a search engine's results), asked for as politely as every visit.
+"""A polite HTTP client for the few requests before a crawl: a search engine's result pages.
 
-There is no frontier yet, so this keeps the rules by itself, one request at a time: robots.txt first, every address
-checked before it is dialled, redirects hop by hop, and each host and address left alone for its gap between two.
+There is no frontier yet, so the client enforces the rules itself, one request at a time: robots.txt first, every
+address checked before it is dialled, redirects one hop at a time, and the politeness gap of each host and address
+between two requests. The gap, Retry-After and the meaning of robots.txt are decided by the same functions as in a
+crawl (`frontier.politeness`, `fetch.http.headers`, `fetch.robots`).
 """
 
 import asyncio
@@ -12,25 +14,24 @@ from gossamer.fetch.dns.cache import Addresses
 from gossamer.fetch.dns.policy import AddressPolicy
 from gossamer.fetch.dns.resolver import Resolver
 from gossamer.fetch.http.body import payload
+from gossamer.fetch.http.headers import location_of, requested_wait
 from gossamer.fetch.ports import Fetcher, Request
-from gossamer.fetch.robots import RobotsAnswer, path_of, rules_from_answer
+from gossamer.fetch.robots import MAX_REDIRECTS, RobotsAnswer, path_of, rules_from_answer
 from gossamer.filter.canonical import Canonical, Canonicaliser, parse_canonical
 from gossamer.frontier.politeness import Contact, PolitenessPolicy, next_contact, next_contact_of_address
 from gossamer.frontier.retries import StatusClass, status_class
-from gossamer.model.http_dates import retry_after
-from gossamer.model.outcome import Failed, Failure, FetchOutcome, Response
+from gossamer.model.outcome import Failed, Failure, Response
 from gossamer.model.units import Instant, Origin, Seconds, Url
 from gossamer.seed.search import NoAnswer, SearchAnswer
 
 LONGEST_WAIT = Seconds(60.0)
-"""For a person who waits for a command. A host that asks for more is told as one that does not answer."""
+"""Somebody is waiting for the command. A host that asks for a longer wait is reported as not answering."""
 
-_MAX_ROBOTS_REDIRECTS = 5  # RFC 9309, 2.3.1.2
 _NEVER = Instant(0.0)
 
 
 class PoliteClient:
-    """Fetches one page after the other. Not for several tasks at once."""
+    """Fetches pages one at a time. Must not be used by several tasks at once."""
 
     def __init__(
         self,
@@ -58,7 +59,7 @@ class PoliteClient:
         self._not_before: dict[str, Instant] = {}  # of hosts and of addresses
 
     async def fetch(self, url: Url) -> SearchAnswer | NoAnswer:
-        """A page by its URL, as `seed.search.Fetch` promises. Never raises for what the other side does."""
+        """Fetch a page; see `seed.search.Fetch`. Never raises for what the server does."""
         page = self._canonicaliser.canonicalise(url)
         for _ in range(self._max_redirects + 1):
             if not isinstance(page, Canonical):
@@ -80,7 +81,7 @@ class PoliteClient:
         return NoAnswer("too_many_redirects")
 
     async def wait_until_clear(self) -> None:
-        """Wait until every host that was asked may be asked again: the crawl that comes next knows nothing of them."""
+        """Wait until every contacted host may be contacted again: the crawl that follows does not know about them."""
         until = max(self._not_before.values(), default=_NEVER)
         await asyncio.sleep(max(0.0, min(until - self._clock.now(), LONGEST_WAIT)))
 
@@ -89,7 +90,7 @@ class PoliteClient:
         if known is not None:
             return known
         outcome = await self._ask(parse_canonical(Url(page.origin + "/robots.txt"), page.host), None)
-        for _ in range(_MAX_ROBOTS_REDIRECTS):
+        for _ in range(MAX_REDIRECTS):
             if isinstance(outcome, NoAnswer) or (location := _target(outcome)) is None:
                 break
             target = self._canonicaliser.canonicalise(location, outcome.url)
@@ -109,7 +110,7 @@ class PoliteClient:
         return answer
 
     async def _ask(self, page: Canonical, crawl_delay: Seconds | None) -> Response | NoAnswer:
-        """One request, after the gap that the last one cost."""
+        """Send one request, after the gap due since the last one."""
         settings = self._hosts.for_host(page.host)
         address = await self._address_of(page)
         if isinstance(address, NoAnswer):
@@ -117,16 +118,16 @@ class PoliteClient:
         now = self._clock.now()
         ready = self._not_before.get(page.host, _NEVER)
         if crawl_delay is not None and ready:
-            ready = max(ready, Instant(now + crawl_delay))  # robots.txt was asked for before this was known
+            ready = max(ready, Instant(now + crawl_delay))  # robots.txt was fetched before its delay was known
         wait = max(ready, self._not_before.get(address, _NEVER)) - now
         if wait > LONGEST_WAIT:
-            return NoAnswer("crawl_delay_too_long", f"it asks to be left alone for {wait:.0f} seconds")
+            return NoAnswer("crawl_delay_too_long", f"it asks for a delay of {wait:.0f} seconds")
         await asyncio.sleep(max(0.0, wait))
         begun = self._clock.monotonic()
         outcome = await self._fetcher.fetch(Request(page.url, page.host, page.port, address, options=settings.options))
         now, took = self._clock.now(), Seconds(self._clock.monotonic() - begun)
         if not isinstance(outcome, Failed) or outcome.contacted:
-            contact = Contact(now, took, crawl_delay, _wait_asked_for(outcome, now), settings.min_delay)
+            contact = Contact(now, took, crawl_delay, requested_wait(outcome, now), settings.min_delay)
             self._not_before[page.host] = next_contact(self._politeness, contact)
             self._not_before[address] = next_contact_of_address(self._politeness, contact)
         if isinstance(outcome, Failed):
@@ -134,7 +135,7 @@ class PoliteClient:
         return outcome
 
     async def _address_of(self, page: Canonical) -> str | NoAnswer:
-        """The address to dial; nothing for a host behind a proxy, which looks it up itself."""
+        """The address to dial; empty for a host behind a proxy, which resolves the name itself."""
         if self._hosts.for_host(page.host).proxied:
             return ""
         found = await self._resolver.resolve(page.host)
@@ -147,12 +148,6 @@ class PoliteClient:
 
 
 def _target(response: Response) -> str | None:
-    """Where a redirect leads; None for every other answer."""
+    """The target of a redirect; None for every other response."""
     redirected = status_class(response.status) is StatusClass.REDIRECT
-    return response.headers.get("location") if redirected else None
-
-
-def _wait_asked_for(outcome: FetchOutcome, now: Instant) -> Seconds | None:
-    if isinstance(outcome, Failed) or outcome.status < 400:
-        return None
-    return retry_after(outcome.headers.get("retry-after", ""), now)
+    return location_of(response.headers) if redirected else None

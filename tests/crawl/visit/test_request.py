@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.crawl.visit.request import LOOK_AGAIN, ROBOTS_TIMEOUT, Route, port_of, requested_wait
+from gossamer.crawl.visit.request import LOOK_AGAIN, ROBOTS_TIMEOUT, Route, port_of
 from gossamer.fetch.dns.address_choice import UNREACHABLE_FAILURES
 from gossamer.fetch.dns.cache import Addresses, StoredAnswer
 from gossamer.fetch.dns.resolver import ResolveLater
+from gossamer.fetch.http.headers import requested_wait
 from gossamer.fetch.http.options import HostOptions, Proxy
 from gossamer.fetch.ports import Request
 from gossamer.frontier.breaker import HostFailures

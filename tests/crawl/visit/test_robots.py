@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from gossamer.crawl.visit.host_context import is_current
-from gossamer.crawl.visit.robots import MAX_REDIRECTS, UNREACHABLE, RobotsFetcher
-from gossamer.fetch.robots import RobotsAnswer, RobotsPolicy
+from gossamer.crawl.visit.robots import UNREACHABLE, RobotsFetcher
+from gossamer.fetch.robots import MAX_REDIRECTS, RobotsAnswer, RobotsPolicy
 from gossamer.frontier.breaker import HostFailures, Silence
 from gossamer.frontier.retries import RETRY_RULES
 from gossamer.model.batch import RobotsRecord

@@ -8,7 +8,7 @@ import pytest
 
 from gossamer.crawl.visit.disposition import MAX_RATE_LIMITED
 from gossamer.crawl.visit.host_settings import HOST_DROPPED
-from gossamer.crawl.visit.robots import MAX_REDIRECTS
+from gossamer.fetch.robots import MAX_REDIRECTS
 from gossamer.model.outcome import Failure, Truncation
 from gossamer.model.units import HostKey, Seconds
 from tests.crawl.scripted_crawl import ADDRESSES, HOME, ScriptedCrawl, crawled, html, opened, page, run_in_step

@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from gossamer.backends.contactlog import ContactJournal, clear, replay
-from gossamer.backends.sqlite.driver import open_reader, open_writer
+from gossamer.backends.contactlog import ContactLog
+from gossamer.backends.sqlite.driver import SqliteTables
 from gossamer.backends.sqlite.reports import recrawl_report
 from gossamer.backends.warc.captures import WarcCaptures, WarcEncoder
 from gossamer.backends.warc.record import RecordIds, Warcinfo
@@ -92,7 +92,7 @@ from gossamer.recrawl.price import PRICE, price_from
 from gossamer.reports.records import RecrawlReport
 from gossamer.seed.lists import Seed
 from gossamer.seen.tiers import SeenTest
-from gossamer.store.ports import Database
+from gossamer.store.ports import ContactJournal, Database
 from gossamer.store.table.loader import TableLoader
 from gossamer.store.table.metadata import Metadata, learned_parameters, lift_cuts
 from gossamer.store.table.priorities import reorder
@@ -215,7 +215,7 @@ class Crawl:
         self.journal.close()
         # Visits that were cut off, and outcomes that could not be committed, are known to the journal alone: it stays.
         if self.store.is_idle and not self.visitor.open_contacts:
-            clear(self.directory.path)
+            self.journal.clear()
         self.directory.close()
 
 
@@ -241,7 +241,15 @@ def assemble(
     directory = CrawlDirectory(Path(config.dir), blobs=archive_folder(config.blobs))
     try:
         opening = _Opening(
-            config, list(seeds), add_seeds, may_be_empty, part, directory, clock or clock_for(directory, config)
+            config,
+            list(seeds),
+            add_seeds,
+            may_be_empty,
+            part,
+            directory,
+            SqliteTables(directory.database),
+            ContactLog(directory.path),
+            clock or clock_for(directory, config),
         )
         return _assemble(opening, hosts, controls, fetcher)
     except BaseException:
@@ -258,6 +266,8 @@ class _Opening(NamedTuple):
     may_be_empty: bool
     part: WorkerShare | None
     directory: CrawlDirectory
+    tables: SqliteTables
+    journal: ContactJournal
     clock: Clock
 
 
@@ -272,7 +282,7 @@ def _assemble(
     ids = RecordIds(random.Random(secrets.randbits(128)))
     captures, ordering = captures_for(config, directory, known.warc_lengths, clock, ids), ordering_for(config)
     writer = _table_writer(opening, db, captures, planner, ordering)
-    reading = open_reader(directory.database)
+    reading = opening.tables.open_reader()
     loader = TableLoader(reading)
     queries = StoreQueries(loader, ReaderThread())
 
@@ -290,6 +300,7 @@ def _assemble(
         trap_observer=feedback.trap_accounts,
     )
     _commit_seeds(opening, writer, admission, known.recovered)
+    opening.journal.begin()
 
     observers, counters = Observers(clock), Counters(loader.counters())
     store = WriterThread(writer, clock, before_commit=observers.before_commit, on_commit=observers.committed)
@@ -377,7 +388,7 @@ def _assemble(
         fetcher=network.fetcher,
         resolver=network.resolver,
         large_pages=large_pages,
-        journal=network.journal,
+        journal=opening.journal,
         audit=network.audit,
         counters=counters,
         clock=clock,
@@ -401,7 +412,7 @@ def _open_database(opening: _Opening) -> Database:
     nothing = NotThisCrawl(f"there is no crawl in {directory.path} to resume; give it a URL or --seeds to start one")
     if directory.is_new and not seeds and not opening.may_be_empty:
         raise nothing
-    db = open_writer(directory.database)
+    db = opening.tables.open_writer()
     facts = Metadata(db)
     facts.settle_identity(opening.clock.now(), secrets.token_hex(8), secrets.randbits(63))
     known_seeds = facts.seeds()
@@ -450,7 +461,7 @@ def _read_metadata(
         return next_contact, max(known, default=None)
 
     now = opening.clock.now()
-    recovered = contacts_before_the_crash(replay(opening.directory.path), politeness, now, known_clock)
+    recovered = contacts_before_the_crash(opening.journal.last_contacts(), politeness, now, known_clock)
     facts.remember(shape_of(config))
     facts.plan_by(config.recrawl.policy)
     return _Known(
@@ -499,7 +510,7 @@ def _commit_seeds(opening: _Opening, writer: TableWriter, admission: Admission, 
     ]
     if first:
         writer.commit(first, now)
-    clear(opening.directory.path)
+    opening.journal.clear()
     writer.ask_missing_again(opening.clock.now())
 
 
@@ -543,7 +554,6 @@ class _Network(NamedTuple):
     fetcher: SchemeFetcher
     resolver: Resolver
     bodies: BodyMemory
-    journal: ContactJournal
     audit: PolitenessAudit
 
 
@@ -562,7 +572,7 @@ def _network_for(
     resolver = Resolver(config.name_servers or None, clock, chance=chance, domain_of=registrable_domain)
     bodies = BodyMemory(max(BODY_MEMORY_BYTES, 2 * config.fetch.max_body_bytes))
     fetcher = fetcher or fetcher_for(config, clock, may_dial, bodies)
-    journal, audit = ContactJournal(opening.directory.path), audit_for(config)
+    audit = audit_for(config)
     for address, until in resting:
         audit.restore(None, address, until)
     requester = Requester(
@@ -570,12 +580,12 @@ def _network_for(
         resolver=resolver,
         address_choice=AddressChoice(may_dial),
         fetcher=fetcher,
-        journal=journal,
+        journal=opening.journal,
         audit=audit,
         politeness=politeness,
         hosts=hosts,
     )
-    return _Network(requester, fetcher, resolver, bodies, journal, audit)
+    return _Network(requester, fetcher, resolver, bodies, audit)
 
 
 # --- settings ------------------------------------------------------------------------------------

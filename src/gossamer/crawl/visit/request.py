@@ -15,12 +15,11 @@ from gossamer.fetch.http.proxies import Proxies
 from gossamer.fetch.ports import Fetcher, Request
 from gossamer.frontier.politeness import Contact, PolitenessPolicy, gap_after
 from gossamer.model.batch import Batch, Committed, HostClock
-from gossamer.model.http_dates import retry_after
 from gossamer.model.outcome import Failed, Failure, FetchOutcome
 from gossamer.model.task import Visit
 from gossamer.model.units import HostId, HostKey, Instant, Origin, Seconds, Url
 from gossamer.observe.audit import PolitenessAudit
-from gossamer.store.ports import Contacts
+from gossamer.store.ports import ContactJournal
 
 ROBOTS_TIMEOUT = Seconds(20.0)
 """Seconds for the whole exchange of a robots.txt."""
@@ -50,7 +49,7 @@ class Requester(NullObserver):
         resolver: Resolver,
         address_choice: AddressChoice,
         fetcher: Fetcher,
-        journal: Contacts,
+        journal: ContactJournal,
         audit: PolitenessAudit,
         politeness: PolitenessPolicy,
         hosts: HostSettingsTable,
@@ -261,13 +260,6 @@ def _to_be_kept(found: Addresses | None, context: HostContext | None) -> str | N
     if context is not None:
         context.resolved_until = found.expires
     return StoredAnswer(found.addresses, found.expires).to_text()
-
-
-def requested_wait(outcome: FetchOutcome, now: Instant) -> Seconds | None:
-    """The Retry-After of an error response."""
-    if isinstance(outcome, Failed) or "retry-after" not in outcome.headers or outcome.status < 400:
-        return None
-    return retry_after(outcome.headers["retry-after"], now)
 
 
 def port_of(origin: Origin) -> int:

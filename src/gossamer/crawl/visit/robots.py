@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 
 from gossamer.crawl.counters import CrawlState
 from gossamer.crawl.visit.host_context import Hop, HostContext, HostContexts, HostHealth
-from gossamer.crawl.visit.request import Requester, Route, requested_wait
+from gossamer.crawl.visit.request import Requester, Route
 from gossamer.fetch.dns.resolver import ResolveLater
 from gossamer.fetch.http.body import payload
-from gossamer.fetch.http.headers import location_of
-from gossamer.fetch.robots import RobotsAnswer, RobotsPolicy, max_age_of, rules_from_answer
+from gossamer.fetch.http.headers import location_of, requested_wait
+from gossamer.fetch.robots import MAX_REDIRECTS, RobotsAnswer, RobotsPolicy, max_age_of, rules_from_answer
 from gossamer.filter.canonical import Canonical, Canonicaliser
 from gossamer.frontier.breaker import HostFailures
 from gossamer.frontier.decisions import WaitUntil
@@ -24,7 +24,6 @@ from gossamer.model.outcome import Failed, Failure, FetchOutcome, Response
 from gossamer.model.task import Visit
 from gossamer.model.units import HostId, HostKey, Instant, Origin, Seconds, Url
 
-MAX_REDIRECTS = 5
 UNREACHABLE = "robots_unreachable"
 _KEPT_BYTES = 512_000
 _NO_ROW = 1 << 62  # journal numbers of hosts that have no row

@@ -10,12 +10,12 @@ from gossamer.crawl.trap_accounts import TrapAccounts
 from gossamer.crawl.visit.disposition import Disposition, FailureScope
 from gossamer.crawl.visit.host_context import HostContext, HostContexts, HostHealth, is_current
 from gossamer.crawl.visit.host_settings import HOST_DROPPED, PAUSED_LOOK, HostControls
-from gossamer.crawl.visit.request import Requester, Route, requested_wait
+from gossamer.crawl.visit.request import Requester, Route
 from gossamer.crawl.visit.robots import RobotsFetcher
 from gossamer.crawl.visit.settle import Settler
 from gossamer.extract.content_types import UNWANTED_TYPE
 from gossamer.fetch.dns.resolver import ResolveLater
-from gossamer.fetch.http.headers import location_of
+from gossamer.fetch.http.headers import location_of, requested_wait
 from gossamer.fetch.robots import RobotsAnswer, path_of
 from gossamer.filter.canonical import Canonical, Refusal, parse_canonical
 from gossamer.frontier.retries import RETRY_RULES, SERVER_ERROR, RetryRule, StatusClass, status_class

@@ -1,17 +1,16 @@
-"""From a host name to an address that we may dial.
+"""DNS: from a host name to an address that may be dialled.
 
-In comes a host whose turn it is. `resolver` gives what is known of it, asks for it once for all who wait, or says when
-to come back (`NotNow`, which must cost a URL nothing). Out come `Addresses`, and `dialling` chooses the one to dial.
+`resolver` answers from its cache, looks the host up once for all callers that wait for it, or says when to try again
+(`ResolveLater`, which must not count as a failed visit). `address_choice` chooses one of the `Addresses`.
 
-  * `cache` decides how long an answer holds, and what stands in while DNS is down; `stored` is an answer's form over a
-    restart;
-  * `questions` asks for both families of addresses at several servers in turn; `upstreams` says which server first,
-    `channel` speaks to one of them through c-ares, `answer` reads what it said;
-  * `setbacks` leaves names and domains alone that fail, for a growing while; `breaker` finds out whether it is the
-    resolver itself that is sick;
-  * `policy` says which addresses are out of bounds.
+  * `cache` decides how long an answer is valid and when an expired one may be used because DNS is down; `StoredAnswer`
+    is the form in which an answer survives a restart;
+  * `lookup` queries both address families at several servers in turn and tracks the health of the servers; `cares`
+    talks to one server through c-ares, `answer` interprets its replies;
+  * `backoff` skips failing names and domains for increasing times; `breaker` detects that the resolver itself is down;
+  * `policy` decides which addresses are forbidden.
 
-What always holds: a name is looked up before its host is contacted, and the fetcher dials exactly the address that
-passed the policy, so an answer that changes in between changes nothing. Every look-up ends within the answer time.
-Nothing a name server sends makes this stage raise. All memory is bounded by numbers of ours.
+Invariants: a name is resolved before its host is contacted, and the fetcher dials exactly the address that passed the
+policy, so DNS rebinding has no effect. Every lookup ends within the answer time. Nothing that a name server sends makes
+this stage raise. All memory is bounded.
 """

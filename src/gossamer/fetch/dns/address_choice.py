@@ -1,6 +1,6 @@
-"""Which of a host's addresses to dial. Pure: the time is a parameter.
+"""Chooses which of a host's addresses to dial. Pure: the time is a parameter.
 
-An address that could not be reached is left for the last for a minute, so that a host with one dead address out of many
+An address that could not be reached is tried last for a minute, so that a host with one dead address among several
 does not lose a visit to it each time.
 """
 
@@ -13,19 +13,19 @@ from gossamer.model.outcome import Failure
 from gossamer.model.units import Instant, Seconds
 
 UNREACHABLE_FAILURES = frozenset((Failure.CONN_REFUSED, Failure.CONNECT_TIMEOUT, Failure.TLS_HANDSHAKE_TIMEOUT))
-"""Failures that say something about the address rather than about the page: another address may do better."""
+"""Failures that concern the address rather than the page: another address may work."""
 
 
 @dataclass(frozen=True, slots=True)
 class DialRules:
-    avoid_for: Seconds = Seconds(60.0)  # an address that was not reached
+    avoid_for: Seconds = Seconds(60.0)  # after a failure to connect
     max_remembered: int = 10_000
-    # With another address in hand it is not worth while to wait long for this one.
+    # If there is another address, it is not worth waiting long for this one.
     timeout_with_alternative: Seconds = Seconds(1.0)
 
 
 class AddressChoice:
-    """Chooses addresses, and remembers which could not be reached. `may_dial` is the address policy."""
+    """Chooses addresses and remembers which could not be reached. `may_dial` is the address policy."""
 
     def __init__(self, may_dial: Callable[[str], bool], rules: DialRules | None = None) -> None:
         self._may_dial = may_dial
@@ -38,8 +38,8 @@ class AddressChoice:
     def choose(self, found: Addresses, last: str | None, now: Instant) -> str | None:
         """The address to dial; None if the policy permits none of them.
 
-        The last one while it is still the host's (its connection may be open), else the first. One that was not
-        reached lately comes after all others, and the one whose time is over soonest before the rest of its kind.
+        Prefers the last address dialled if it is still the host's (its connection may be open), else the first.
+        Addresses that recently could not be reached come last, ordered by the time until which they are avoided.
         """
         if last is not None and last in found.addresses and self._may_dial(last) and not self.is_dead(last, now):
             return last
@@ -54,24 +54,24 @@ class AddressChoice:
         return permitted[0]
 
     def has_alternative(self, found: Addresses, address: str, now: Instant) -> bool:
-        """Whether another address is left that is worth dialling at once."""
+        """Whether there is another address that may be dialled and is not avoided."""
         return any(
             other != address and self._may_dial(other) and not self.is_dead(other, now) for other in found.addresses
         )
 
     def connect_timeout(self, found: Addresses, address: str, now: Instant) -> Seconds | None:
-        """How long to wait for a connection to this address; None: as long as ever."""
+        """Timeout of a connection to this address; None for the default."""
         return self._rules.timeout_with_alternative if self.has_alternative(found, address, now) else None
 
     def on_unreachable(self, address: str, now: Instant) -> None:
-        """Nobody answered there."""
+        """No connection could be made to the address: avoid it for a while."""
         self._dead.pop(address, None)
         self._dead[address] = Instant(now + self._rules.avoid_for)
         while len(self._dead) > self._rules.max_remembered:
             self._dead.popitem(last=False)
 
     def on_reached(self, address: str) -> None:
-        """Somebody did."""
+        """A connection was made to the address."""
         if self._dead:
             self._dead.pop(address, None)
 

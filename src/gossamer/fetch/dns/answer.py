@@ -1,4 +1,4 @@
-"""What an answer says: addresses, an alias to follow, a denial, or nothing that can be used. Pure."""
+"""Interprets DNS replies: addresses, an alias to follow, a negative answer, or a failure. Pure."""
 
 import re
 from collections.abc import Iterable
@@ -11,9 +11,9 @@ from gossamer.model.outcome import Failure
 from gossamer.model.units import Seconds
 
 MAX_ALIASES = 16
-"""Aliases from a host to its addresses; a longer chain counts as a loop."""
+"""Aliases between a host and its addresses; a longer chain counts as a loop."""
 MAX_ADDRESSES = 32
-"""Addresses kept of one family. An answer may hold thousands; nobody dials so many."""
+"""Addresses kept of one family. An answer may hold thousands, but only a few are ever dialled."""
 
 _SIGN_BIT = 1 << 31  # a time to live with it set means 0 (RFC 2181, 8)
 _ESCAPED = re.compile(r"\\(\d{3}|.)")
@@ -21,7 +21,7 @@ _ESCAPED = re.compile(r"\\(\d{3}|.)")
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Addresses, never empty, and the shortest time to live on the way to them."""
+    """Addresses, never empty, and the shortest time to live in the chain that led to them."""
 
     addresses: tuple[str, ...]
     ttl: Seconds
@@ -29,30 +29,30 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """The name has another name, and the answer says no more about that one."""
+    """The name is an alias, and the answer has no addresses for its target."""
 
     target: str
-    passed: frozenset[str]  # names on the way, the asked one included
+    passed: frozenset[str]  # names in the chain, including the queried one
     ttl: Seconds
 
 
 class DnsFailure(Enum):
-    """Ways a name server does not answer. None of them says anything for sure about the name."""
+    """Ways in which a name server fails to answer. None of them is conclusive about the name."""
 
     SILENT = "silent"
-    UNREACHABLE = "unreachable"  # nobody listens there
+    UNREACHABLE = "unreachable"  # no server is listening there
     SERVFAIL = "servfail"
-    REFUSED = "refused"  # it does not want to serve us
+    REFUSED = "refused"  # it refuses to serve us
     GARBLED = "garbled"
 
     @property
     def failure(self) -> Failure:
-        """As the crawl knows it: nobody at home is as good as silence, a bad answer as bad as SERVFAIL."""
+        """The failure as the crawl counts it: unreachable like a timeout, refused or garbled like SERVFAIL."""
         return Failure.DNS_TIMEOUT if self in (DnsFailure.SILENT, DnsFailure.UNREACHABLE) else Failure.DNS_SERVFAIL
 
 
 Denial = Failure
-"""`dns_nxdomain`, `dns_no_address` or `dns_cname_loop`: an answer, and it says no."""
+"""A negative answer: `dns_nxdomain`, `dns_no_address` or `dns_cname_loop`."""
 
 Reply = Found | Alias | Denial | DnsFailure
 
@@ -60,13 +60,13 @@ _PLAINEST = (
     *(DnsFailure.SERVFAIL, DnsFailure.REFUSED, DnsFailure.GARBLED),
     *(DnsFailure.SILENT, DnsFailure.UNREACHABLE),
 )
-"""Which of two troubles to report: what somebody said comes before what nobody did."""
+"""Which of two failures to report: an error reply before no reply."""
 
 
 def read_reply(name: str, kind: int, records: Iterable[pycares.DNSRecord]) -> Found | Alias | Denial:
-    """What the records of an answer to a question of this kind (A or AAAA) say about a name.
+    """What the records of a reply to a query of this kind (A or AAAA) say about a name.
 
-    Only the name itself and what its aliases lead to counts; addresses of other names are left alone.
+    Only the name itself and the targets of its aliases count; records of other names are ignored.
     """
     addresses: dict[str, list[str]] = {}
     ttls: dict[str, float] = {}
@@ -86,7 +86,7 @@ def read_reply(name: str, kind: int, records: Iterable[pycares.DNSRecord]) -> Fo
     at, ttl, passed = _plain(name), float("inf"), set[str]()
     while at not in addresses and at in aliases:
         passed.add(at)
-        ttl = min(ttl, ttls[at])  # an alias on the way may expire before the address
+        ttl = min(ttl, ttls[at])  # an alias in the chain may expire before the address
         at = aliases[at]
         if at in passed or len(passed) >= MAX_ALIASES:
             return Failure.DNS_CNAME_LOOP
@@ -99,10 +99,10 @@ def read_reply(name: str, kind: int, records: Iterable[pycares.DNSRecord]) -> Fo
 
 
 def merge_replies(four: Reply, six: Reply) -> Reply:
-    """What both families of addresses say together; IPv4 stands first.
+    """Combine the replies for both address families; IPv4 addresses come first.
 
-    Addresses win over everything, a denial of the name over what is said of one family; that there is no address is
-    believed only when both say so.
+    Addresses take precedence over everything, a negative answer about the name over an answer about one family.
+    "No address" is reported only if both replies say so.
     """
     if isinstance(four, Found) and isinstance(six, Found):
         return Found(four.addresses + six.addresses, Seconds(min(four.ttl, six.ttl)))
@@ -123,7 +123,7 @@ def merge_replies(four: Reply, six: Reply) -> Reply:
 
 
 def _plain(name: str) -> str:
-    """A name as a host key has it: c-ares escapes what a zone file would not take."""
+    """A name in the form of a host key: lower case, without the escapes that c-ares adds."""
     name = name.lower().removesuffix(".")
     return _ESCAPED.sub(_unescaped, name) if "\\" in name else name
 

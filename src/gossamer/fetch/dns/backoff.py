@@ -1,7 +1,7 @@
-"""How long to leave a name alone that gets no answer. Pure: time and chance are parameters.
+"""Exponential backoff for names that cannot be resolved. Pure: time and randomness are parameters.
 
-A name whose servers fail or are silent is skipped for a while that doubles with every failure in a row, and comes back.
-When several names of one domain fail in a row, the domain is skipped as a whole: its name servers are down.
+A name whose servers fail or do not answer is skipped for a time that doubles with each consecutive failure. If several
+names of one domain fail in a row, the whole domain is skipped: its name servers are down.
 """
 
 import random
@@ -17,13 +17,13 @@ _MAX_DOUBLINGS = 32
 class BackoffRules:
     first: Seconds = Seconds(30.0)
     longest: Seconds = Seconds(3600.0)
-    jitter: float = 0.2  # added at random, so that what failed together does not come back together
-    domain_after: int = 3  # names of a domain that failed in a row
-    names: int = 20_000  # remembered; the least recently failed goes first
+    jitter: float = 0.2  # so that names that failed together are not retried together
+    domain_after: int = 3  # names of a domain that fail in a row before the domain is skipped
+    names: int = 20_000  # remembered; the least recently failed is dropped first
 
 
 class NameBackoff:
-    """Failures in a row by host and by domain. At most `rules.names` of each are known."""
+    """Consecutive failures by host and by domain. Remembers at most `rules.names` of each."""
 
     def __init__(self, rules: BackoffRules, chance: random.Random) -> None:
         self._rules = rules
@@ -35,7 +35,7 @@ class NameBackoff:
         return len(self._hosts) + len(self._domains)
 
     def on_failure(self, host: HostKey, domain: Domain | None, now: Instant) -> Instant:
-        """Note a failure; returns when to ask for the host again."""
+        """Record a failure; returns when to look the host up again."""
         failures = self._hosts.pop(host, 0) + 1
         self._hosts[host] = failures
         if domain is not None:
@@ -44,18 +44,18 @@ class NameBackoff:
         return Instant(now + self._wait(failures))
 
     def on_success(self, host: HostKey, domain: Domain | None) -> None:
-        """An answer came: all is forgotten."""
+        """The host was resolved: reset its failures and those of its domain."""
         if self._hosts:
             self._hosts.pop(host, None)
         if self._domains and domain is not None:
             self._domains.pop(domain, None)
 
     def forgive(self, host: HostKey, domain: Domain | None) -> None:
-        """It was not their fault."""
+        """The resolver was at fault: reset the failures of the host and its domain."""
         self.on_success(host, domain)
 
     def domain_blocked_until(self, domain: Domain | None, now: Instant) -> Instant | None:
-        """When a domain may be asked about again; None: now."""
+        """When names of a domain may be looked up again; None for now."""
         if domain is None:
             return None
         _, until = self._domains.get(domain, (0, now))
@@ -63,7 +63,7 @@ class NameBackoff:
 
     def _blame(self, domain: Domain, now: Instant, *, another: bool) -> None:
         failures, until = self._domains.pop(domain, (0, now))
-        # The same host failing again is its own affair, except after a rest: then it speaks for the domain.
+        # Repeated failures of the same host do not count against the domain, except once the domain was skipped.
         failures += another or failures >= self._rules.domain_after
         beyond = failures - self._rules.domain_after
         if beyond >= 0 and until <= now:

@@ -1,13 +1,12 @@
-"""Is it the name that does not resolve, or is the resolver itself sick? Pure: time is a parameter.
+"""Circuit breaker of the resolver: is a name at fault, or DNS as a whole? Pure: time is a parameter.
 
-    CLOSED ── most names of late, or all while one waited, got no answer anywhere ──► OPEN
+    CLOSED ── most recent names, or all during one lookup, got no answer ────────────► OPEN
       ▲                                                                          pause │  ▲
       │                                                                           over │  │ no answer,
-      └──────────── an answer ──────── PROBING (one question at a time) ◄──────────────┘  │ or lost
+      └──────────── an answer ──────── PROBING (one query at a time) ◄─────────────────┘  │ or lost
                                             └─────────────────────────────────────────────┘
 
-While it is not CLOSED no new name is asked for: those who ask are told when to come back. Names that are known go on
-with what is known of them.
+While it is not CLOSED, no new name is looked up; callers get a time to try again. Cached names are still answered.
 """
 
 from collections import OrderedDict
@@ -25,21 +24,21 @@ class BreakerState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class BreakerRules:
-    names: int = 20  # the last so many different names are looked at
-    share: float = 0.6  # so many of them unanswered: the resolver is sick
-    least: int = 5  # of fewer names nothing follows,
-    quiet: Seconds = Seconds(2.0)  # unless nobody was answered for so long, or while the name waited
-    memory: Seconds = Seconds(60.0)  # older outcomes say nothing about now
-    pause: Seconds = Seconds(2.0)  # between probes; short, so that a resolver that is back is noticed at once
-    lost: Seconds = Seconds(6.0)  # a probe without a report for so long: another may be sent
-    # After a good probe the names are to blame for so long: longer than a question takes that is asked once more then.
+    names: int = 20  # how many of the most recent different names are considered
+    share: float = 0.6  # opens if this share of them is unanswered
+    least: int = 5  # the least number of names for that,
+    quiet: Seconds = Seconds(2.0)  # unless there was no answer for this long, or during the whole lookup
+    memory: Seconds = Seconds(60.0)  # older outcomes are ignored
+    pause: Seconds = Seconds(2.0)  # between probes; short, so that a recovery is noticed at once
+    lost: Seconds = Seconds(6.0)  # after this long without a report of a probe, another may be sent
+    # After a successful probe, failures count against the names for this long: longer than one more lookup takes.
     calm: Seconds = Seconds(8.0)
 
 
 class ResolverBreaker:
-    """Watches what becomes of questions.
+    """Watches the outcomes of lookups.
 
-    Invariants: at most one probe is out; `until` is when the next one may be sent, in the past while CLOSED.
+    Invariants: at most one probe is in flight; `until` is when the next one may be sent, in the past while CLOSED.
     """
 
     def __init__(self, rules: BreakerRules) -> None:
@@ -49,8 +48,8 @@ class ResolverBreaker:
         self._calm_until = Instant(0.0)
         self.state = BreakerState.CLOSED
         self.until = Instant(0.0)
-        self.recovered_at = Instant(0.0)  # when it was last seen to answer again after it had been sick
-        self._confirmed = False  # since it opened a probe or another name has failed: it was not the name
+        self.recovered_at = Instant(0.0)  # when the resolver last answered again after an outage
+        self._confirmed = False  # a probe or another name has failed since it opened: it was not the name
         self.opened = 0
 
     @property
@@ -58,7 +57,7 @@ class ResolverBreaker:
         return self.state is BreakerState.CLOSED
 
     def on_answer(self, host: HostKey, now: Instant) -> None:
-        """A name server gave an answer about this name, be it a denial. That is what closes the breaker, too."""
+        """A name server answered about this name, positively or negatively. Closes the breaker."""
         self._last_answer = now
         if not self.is_closed:
             self.recovered_at = now if self._confirmed else self.recovered_at
@@ -82,7 +81,7 @@ class ResolverBreaker:
             self.opened += 1
 
     def take_probe(self, now: Instant) -> bool:
-        """Whether the caller is to ask now, on behalf of all. It reports with `answered` or `probe_failed`."""
+        """Whether the caller is to send a probe now. It must report with `on_answer` or `on_probe_failure`."""
         if self.is_closed or now < self.until:
             return False
         self.state = BreakerState.PROBING
@@ -96,7 +95,7 @@ class ResolverBreaker:
             self.until = Instant(now + self._rules.pause)
 
     def suspects(self) -> list[HostKey]:
-        """Names that went unanswered lately: they are cleared of blame when the resolver turns out to be sick."""
+        """Names that recently got no answer; their failures are reset if the resolver turns out to be down."""
         return [host for host, (_, answered) in self._recent.items() if not answered]
 
     def _note(self, host: HostKey, now: Instant, *, answered: bool) -> None:
@@ -111,6 +110,6 @@ class ResolverBreaker:
         if now < self._calm_until:
             return False
         if self._last_answer is None or self._last_answer < max(asked, now - self._rules.quiet):
-            return True  # nobody else was answered at the end of its wait: one failure is enough to look closer
+            return True  # no other name was answered meanwhile: one failure is enough to send a probe
         bad = sum(not answered for _, answered in self._recent.values())
         return len(self._recent) >= self._rules.least and bad >= self._rules.share * len(self._recent)

@@ -1,7 +1,5 @@
-"""The last good answer for a host, as it is kept with the host's row over a restart.
-
-How long an answer holds. Pure: the time is a parameter, nothing is asked here.
-"""
+"""The DNS cache: how long an answer is valid, and the form in which one is stored with its host. Pure: time is a
+parameter, and nothing is looked up here."""
 
 import ipaddress
 from collections import OrderedDict
@@ -15,18 +13,18 @@ from gossamer.model.units import HostKey, Instant, Seconds
 
 @dataclass(frozen=True, slots=True)
 class StoredAnswer:
-    """Where a host was, and until when that holds without asking again."""
+    """The last known addresses of a host and their expiry, as stored with the host across restarts."""
 
     addresses: tuple[str, ...]
     expires: Instant
 
     def to_text(self) -> str:
-        """One line without blanks, `1700000000:192.0.2.1,2001:db8::1`: the second it expires, then the addresses."""
+        """One line without blanks, `1700000000:192.0.2.1,2001:db8::1`: expiry in seconds, then the addresses."""
         return f"{int(self.expires)}:{','.join(self.addresses)}"
 
     @classmethod
     def from_text(cls, text: str) -> Self | None:
-        """The answer again; None for what was not written by `to_text`. Never raises: a bad row costs one question."""
+        """The inverse of `to_text`; None for other text. Never raises: an invalid row costs one query."""
         expires, _, addresses = text.partition(":")
         if not (expires.isascii() and expires.isdigit() and len(expires) <= 12):
             return None
@@ -39,18 +37,18 @@ class StoredAnswer:
 
 @dataclass(frozen=True, slots=True)
 class CacheLimits:
-    """The defaults are the project's: answers 30 s to 1 h, absence 300 s."""
+    """Lifetimes and size of the cache. By default answers live 30 s to 1 h, negative answers 300 s."""
 
     floor: Seconds = Seconds(30.0)
     ceiling: Seconds = Seconds(3600.0)
     absent: Seconds = Seconds(300.0)  # no such name, or no address
-    stale: Seconds = Seconds(24 * 3600.0)  # how long past its time an address may stand in while DNS is down
+    stale: Seconds = Seconds(24 * 3600.0)  # how long an expired address may be used while DNS is down
     hosts: int = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """Where a host is. Never empty, IPv4 first. `stale` marks an expired answer used for want of a better one."""
+    """The addresses of a host. Never empty, IPv4 first. `stale`: an expired answer, used because DNS failed."""
 
     addresses: tuple[str, ...]
     expires: Instant
@@ -59,20 +57,20 @@ class Addresses:
 
 @dataclass(frozen=True, slots=True)
 class Absence:
-    """The remembered fact that a host could not be resolved."""
+    """A negative cache entry: the host could not be resolved."""
 
     failure: Failure
     expires: Instant
 
 
 DNS_ERRORS = frozenset((Failure.DNS_SERVFAIL, Failure.DNS_TIMEOUT))
-"""Failures of DNS itself, as against answers that say no."""
+"""Failures of DNS itself, as opposed to negative answers."""
 
 
 class DnsCache:
     """Answers by host, the least recently used dropped first.
 
-    Invariants: never more than `limits.hosts` entries; an address is handed out as fresh only before it expires.
+    Invariants: never more than `limits.hosts` entries; an address counts as fresh only before it expires.
     """
 
     def __init__(self, limits: CacheLimits) -> None:
@@ -84,7 +82,7 @@ class DnsCache:
         return len(self._entries)
 
     def look_up(self, host: HostKey, now: Instant) -> Addresses | Absence | None:
-        """What is known and still holds, or None."""
+        """The entry of a host, or None if there is none or it has expired."""
         entry = self._entries.get(host)
         if entry is None or entry.expires <= now:
             return None
@@ -92,7 +90,7 @@ class DnsCache:
         return entry
 
     def store_addresses(self, host: HostKey, addresses: tuple[str, ...], ttl: Seconds, now: Instant) -> Addresses:
-        """Remember an answer; its time to live is brought within the limits."""
+        """Store an answer, with its time to live clamped to the limits."""
         limits = self._limits
         held = min(max(ttl, limits.floor), limits.ceiling)
         entry = Addresses(addresses, Instant(now + held))
@@ -101,19 +99,19 @@ class DnsCache:
         return entry
 
     def store_absence(self, host: HostKey, failure: Failure, now: Instant) -> Absence:
-        """Remember that there is no address. The old one is no better than none."""
+        """Store a negative answer, and drop the last good one: it is no longer true."""
         self._last_good.pop(host, None)
         entry = Absence(failure, Instant(now + self._limits.absent))
         self._keep(host, entry)
         return entry
 
     def store_failure(self, host: HostKey, failure: Failure, until: Instant, now: Instant) -> Addresses | Absence:
-        """Remember that DNS failed, and do not ask before `until`. An expired answer stands in where there is one."""
+        """Store that DNS failed, until `until`. If there is an expired answer, it is stored as stale instead."""
         limits = self._limits
         stale = self.stale(host, now)
         entry: Addresses | Absence
         if stale is not None:
-            # Not for as long as a failure without a substitute: what stands in may be wrong.
+            # Not for as long as a failure without a substitute: a stale answer may be wrong.
             held = min(max(until - now, limits.floor), limits.absent)
             entry = Addresses(stale.addresses, Instant(now + held), stale=True)
         else:
@@ -122,29 +120,29 @@ class DnsCache:
         return entry
 
     def stale(self, host: HostKey, now: Instant) -> Addresses | None:
-        """The last good answer, though its time is over; None where there is none or it is too old."""
+        """The last good answer, even if expired; None if there is none or it is too old."""
         good = self._last_good.get(host)
         if good is None or now - good.expires > self._limits.stale:
             return None
         return Addresses(good.addresses, good.expires, stale=True)
 
     def forget(self, host: HostKey) -> None:
-        """Ask again next time. The last good answer stays for when that fails."""
+        """Drop the entry, so that the host is looked up again. The last good answer is kept in case that fails."""
         self._entries.pop(host, None)
 
     def last_good(self, host: HostKey) -> StoredAnswer | None:
-        """The last good answer, to be kept over a restart."""
+        """The last good answer, to be stored across restarts."""
         good = self._last_good.get(host)
         return StoredAnswer(good.addresses, good.expires) if good is not None else None
 
     def restore(self, host: HostKey, stored: StoredAnswer, now: Instant) -> None:
-        """Take back what `known` gave. It holds as long as it did; what has expired may still stand in.
+        """Restore what `last_good` returned before a restart, with its expiry. An expired one may be used as stale.
 
-        Does nothing where something newer is known.
+        Does nothing if something newer is known.
         """
         if host in self._entries or host in self._last_good or not stored.addresses:
             return
-        # A clock that was set back in between must not make an answer hold for years.
+        # If the clock was set back in between, the answer must not be valid for years.
         good = Addresses(stored.addresses, min(stored.expires, Instant(now + self._limits.ceiling)))
         if now - good.expires > self._limits.stale:
             return

@@ -1,4 +1,4 @@
-"""One name server, spoken to through c-ares on the event loop (ADR 9)."""
+"""Queries to one name server, through c-ares on the event loop (ADR 9)."""
 
 import asyncio
 from collections.abc import Callable
@@ -14,14 +14,14 @@ A, AAAA = pycares.QUERY_TYPE_A, pycares.QUERY_TYPE_AAAA
 
 OnReply = Callable[[Reply], None]
 
-# NOCHECKRESP: a SERVFAIL is told at once; without it c-ares would put the question to the same server again and again.
+# NOCHECKRESP: report SERVFAIL at once; without it c-ares would repeat the query to the same server.
 _FLAGS = pycares.ARES_FLAG_EDNS | pycares.ARES_FLAG_NOCHECKRESP
-# c-ares waits five times as long as its server usually takes, at least 250 ms, and doubles that with every try. Five
-# of them reach beyond any answer time of ours; whoever asks stops waiting when it is over.
+# c-ares waits five times the server's usual response time, at least 250 ms, and doubles that with every try. Five tries
+# take longer than any answer time of ours; the caller stops waiting when that is over.
 _TRIES = 5
-_FIRST_TRY = Seconds(0.5)  # while it does not know how long the server usually takes
+_FIRST_TRY = Seconds(0.5)  # until the server's usual response time is known
 _TICK = Seconds(0.25)
-_MAX_NAMES = 4096  # over one channel: what bounds the memory of c-ares
+_MAX_NAMES = 4096  # per channel; bounds the memory of c-ares
 _MAX_RETIRED = 16
 
 _MEANINGS: dict[int, Reply] = {
@@ -39,7 +39,7 @@ _MEANINGS: dict[int, Reply] = {
 class _Channel:
     """A c-ares channel whose sockets the event loop watches.
 
-    `users` are lookups that still care about their questions. Once retired, it closes when there are none.
+    `users` counts lookups that still wait for their queries. A retired channel is closed when there are none left.
     """
 
     def __init__(self, server: str) -> None:
@@ -56,7 +56,7 @@ class _Channel:
         )
 
     def query(self, name: str, kind: int, on_reply: OnReply) -> None:
-        """Ask one question. `on_reply` is called on this loop, perhaps at once, perhaps twice; never raises."""
+        """Send one query. `on_reply` is called on this loop, possibly at once and possibly twice. Never raises."""
 
         def callback(result: pycares.DNSResult | None, code: int | None) -> None:
             if self._closed:
@@ -68,17 +68,17 @@ class _Channel:
 
         try:
             self._ares.query(name, kind, callback=callback)
-        except pycares.AresError as error:  # it could not be sent: nobody listens, or there are no sockets
+        except pycares.AresError as error:  # could not be sent: the port is closed, or there are no sockets left
             callback(None, error.args[0])
 
     def close(self) -> None:
-        """Give up what is still under way: nobody hears of it."""
+        """Cancel pending queries without calling their callbacks."""
         if self._closed:
             return
         self._closed = True
         if self._timer is not None:
             self._timer.cancel()
-        # Before c-ares closes its sockets, which it does on a thread of its own.
+        # Before c-ares closes its sockets, which it does in a thread of its own.
         for fd in self._reading:
             self._loop.remove_reader(fd)
         for fd in self._writing:
@@ -106,7 +106,7 @@ class _Channel:
             self._timer = loop.call_later(_TICK, self._tick)
 
     def _tick(self) -> None:
-        """Let c-ares look at its clock: it sends again what was not answered."""
+        """Let c-ares check its timeouts and resend queries."""
         self._timer = None
         self._ares.process_fd(pycares.ARES_SOCKET_BAD, pycares.ARES_SOCKET_BAD)
         if self._reading and self._timer is None and not self._closed:
@@ -114,10 +114,10 @@ class _Channel:
 
 
 class Upstream:
-    """A name server. Whatever is asked here is asked of the server, never of the memory that c-ares has.
+    """A name server. Every query goes to the server, never to the cache of c-ares.
 
-    c-ares remembers answers for up to an hour, without bound, and pycares cannot switch that off. So no channel is
-    asked for a name twice, nor for more than a few thousand names: then another one takes its place.
+    c-ares caches answers for up to an hour, without bound, and pycares cannot switch that off. So no channel is used
+    twice for the same name, nor for more than a few thousand names; then it is replaced.
     """
 
     def __init__(self, server: str) -> None:
@@ -127,9 +127,9 @@ class Upstream:
         self._lone: set[_Channel] = set()
 
     def query(self, name: str, on_four: OnReply, on_six: OnReply, *, alone: bool = False) -> Callable[[], None]:
-        """Ask for both families of addresses. Call what is returned when the replies are of no more interest.
+        """Query both address families. Call the returned function when the replies are no longer needed.
 
-        `alone` asks over a socket that no other question uses.
+        `alone` uses a socket that no other query uses.
         """
         channel = self._channel_for(name) if not alone else self._lone_channel()
         channel.users += 1
@@ -148,7 +148,7 @@ class Upstream:
         channel = self._channel
         if channel is not None and (name in channel.names or len(channel.names) >= _MAX_NAMES):
             if len(self._retired) >= _MAX_RETIRED:
-                # Held open by questions that nobody answers. Rather answer from c-ares' memory than pile up sockets.
+                # Held open by unanswered queries. An answer from c-ares' cache is better than piling up sockets.
                 return channel
             channel.retired = True
             self._retired.add(channel)
@@ -178,7 +178,7 @@ class Upstream:
 
 
 def system_servers() -> list[str]:
-    """The name servers that this machine is set up to use, as c-ares reads them."""
+    """The name servers of this machine's configuration, as c-ares reads it."""
     channel = pycares.Channel(sock_state_cb=lambda _fd, _readable, _writable: None)
     try:
         return list(dict.fromkeys(channel.servers))

@@ -1,4 +1,4 @@
-"""Which addresses may be dialled. Asked for every request, about the very address that is dialled."""
+"""Which addresses may be dialled. Checked for every request, with the address that is dialled."""
 
 import ipaddress
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ Network = IPv4Network | IPv6Network
 
 _REMEMBERED = 65_536
 
-# IANA special-purpose registries, and what is routed nowhere or only within a site.
+# IANA special-purpose registries: not routed, or only within a site.
 _CLOSED_4 = tuple(
     IPv4Network(block)
     for block in (
@@ -34,7 +34,7 @@ _CLOSED_4 = tuple(
         "240.0.0.0/4",  # reserved, and broadcast
     )
 )
-_OPEN_6 = IPv6Network("2000::/3")  # all that is global unicast; everything outside is closed
+_OPEN_6 = IPv6Network("2000::/3")  # global unicast; everything outside is closed
 _CLOSED_6 = tuple(
     IPv6Network(block)
     for block in (
@@ -51,10 +51,10 @@ _NOT_A_HOST = tuple(ipaddress.ip_network(block) for block in ("0.0.0.0/8", "224.
 
 
 class AddressPolicy:
-    """Public addresses only, unless told otherwise.
+    """Permits public addresses only, by default.
 
-    `allow_private` opens every address that can be a host's; `allowed_networks` opens just those blocks, and raises
-    ConfigError for what is none.
+    `allow_private` permits every unicast address; `allowed_networks` permits these blocks in addition. Raises
+    ConfigError if one of them is not a network.
     """
 
     def __init__(self, *, allow_private: bool = False, allowed_networks: Iterable[str | Network] = ()) -> None:
@@ -63,7 +63,7 @@ class AddressPolicy:
         self._known: dict[str, bool] = {}
 
     def may_dial(self, address: str) -> bool:
-        """Whether a connection to this address may be made. False for what is no address at all."""
+        """Whether this address may be dialled. False for text that is not an address."""
         known = self._known.get(address)
         if known is None:
             known = self._decide(address)
@@ -78,9 +78,9 @@ class AddressPolicy:
         except ValueError:
             return False
         if isinstance(address, IPv6Address) and address.scope_id is not None:
-            return False  # names an interface of this machine
+            return False  # refers to an interface of this machine
         inner = _embedded(address)
-        # It reaches the host behind the embedded address, so that one decides.
+        # Traffic goes to the embedded address, so that one decides.
         meant = address if inner is None else inner
         if self._allow_private:
             return not (meant.is_unspecified or meant.is_multicast or any(meant in block for block in _NOT_A_HOST))
@@ -90,18 +90,18 @@ class AddressPolicy:
 
 
 def parse_networks(networks: Iterable[str | Network], key: str = "allow_networks") -> tuple[Network, ...]:
-    """Blocks of addresses as written, `10.1.0.0/16` or a single address. Raises ConfigError naming the wrong one."""
+    """Parse networks such as `10.1.0.0/16`, or single addresses. Raises ConfigError with the invalid one."""
     parsed: list[Network] = []
     for network in networks:
         try:
             parsed.append(ipaddress.ip_network(network))
         except ValueError as error:
-            raise ConfigError(key, f"{network!r} is not a network of addresses ({error})") from None
+            raise ConfigError(key, f"{network!r} is not a network ({error})") from None
     return tuple(parsed)
 
 
 def is_public(address: IPv4Address | IPv6Address) -> bool:
-    """Whether an address is meant to be reached from everywhere."""
+    """Whether an address is globally reachable."""
     if isinstance(address, IPv4Address):
         return not any(address in block for block in _CLOSED_4)
     if address not in _OPEN_6 or any(address in block for block in _CLOSED_6):

@@ -1,17 +1,16 @@
-"""Hot: from the wire body to the document (benchmarks/bench_fetch.py measures the path around it).
+"""Hot: decodes a received body into the document, and bounds the memory of bodies (benchmarks/bench_fetch.py).
 
-Transfer coding off first, then content codings from the last applied to the first. Work is linear in the bytes
-read and written, and both are capped, so a bomb costs no more than an honest page of the largest size. `payload` does
-it in one go; bodies for which `decodes_slowly` is true go through `payload_in_slices`, which yields to the event loop.
+The transfer coding is removed first, then content codings from the last applied to the first. Work is linear in the
+bytes read and written, and both are capped, so a decompression bomb costs no more than an ordinary page of the largest
+size. `payload` decodes in one go; bodies for which `decodes_slowly` is true go through `payload_in_slices`, which
+yields to the event loop.
 
-`BodyMemory` bounds the memory of all bodies that are arriving at the same time.
+A single body is bounded by `fetch.max_body_bytes`, but hundreds may be arriving at the same time, so `BodyMemory`
+bounds all of them together. When it is full, every body that has used its free share is paused: its socket is not read,
+and TCP makes the host wait. One body may always continue, the first that found the memory full, so that memory is freed
+again. Time spent paused is not counted against the host (`deadlines`).
 
-A single body is bounded by `fetch.max_body_bytes`, but hundreds may be under way at the same time. So they share room.
-When it is full, whoever has had its free share is held: its socket is not read, and the host waits like anybody whose
-reader is slow. One body may always go on, so that the room empties: the first that found it full. Held time is not the
-host's (`deadlines`).
-
-What is in memory is at most the room, one body, and the free share of each exchange under way.
+Memory in use is at most the limit, one body, and the free share of each exchange in flight.
 """
 
 import asyncio
@@ -27,19 +26,19 @@ from gossamer.model.units import Seconds
 MAX_DECODED_BYTES = 10 * 1024 * 1024
 MAX_CODINGS = 3
 LONG_WIRE_BODY = 256 * 1024
-"""Packed bytes that can be decoded at one go: their worst case is some tens of milliseconds."""
+"""Encoded bytes that can be decoded in one go: the worst case takes some tens of milliseconds."""
 
-_TURN = Seconds(0.02)  # how long the event loop is held at a time
-_LONGEST = Seconds(2.0)  # of work on one body, pauses not counted
+_TURN = Seconds(0.02)  # how long the event loop is blocked at a time
+_LONGEST = Seconds(2.0)  # of decoding one body, pauses not counted
 
 
 class Payload(NamedTuple):
     """A body without its codings.
 
-    `body` is the document; `entity` has only the transfer coding removed, as payload digests want it. Without
-    codings both are the very bytes received. With `bad_encoding` the content coding was unknown, stacked too deep or
-    not what the header said, and `body` equals `entity`; `unknown_coding` tells that we have no decoder for it, so
-    that nothing is to be read in it. `truncated` tells that `body` is a beginning only.
+    `body` is the document; `entity` has only the transfer coding removed, as payload digests require. Without codings
+    both are the bytes received. With `bad_encoding` the content coding was unknown, nested too deeply or not what the
+    header said, and `body` equals `entity`; `unknown_coding` means that there is no decoder for it, so that the body
+    cannot be interpreted. `truncated` means that `body` is only the beginning.
     """
 
     body: bytes
@@ -50,15 +49,15 @@ class Payload(NamedTuple):
 
 
 def decodes_slowly(response: Response) -> bool:
-    """Whether opening this response may hold the event loop for long."""
+    """Whether decoding this response may block the event loop for long."""
     return len(response.wire_body) > LONG_WIRE_BODY and "content-encoding" in response.headers
 
 
 def payload(response: Response, max_bytes: int = MAX_DECODED_BYTES) -> Payload:
-    """The document in a response. Never raises on what the server sent.
+    """The document in a response. Never raises for what the server sent.
 
-    A stream that breaks off or breaks gives the part decoded before the fault, as truncated; one that gives
-    nothing at all is a bad encoding.
+    A stream that ends early or is corrupt gives the part decoded before the fault, as truncated; one that gives nothing
+    at all is a bad encoding.
     """
     headers = response.headers
     if "content-encoding" not in headers and "transfer-encoding" not in headers:
@@ -73,7 +72,7 @@ def payload(response: Response, max_bytes: int = MAX_DECODED_BYTES) -> Payload:
 
 
 async def payload_in_slices(response: Response, clock: Clock, max_bytes: int = MAX_DECODED_BYTES) -> Payload:
-    """The same without holding the event loop for more than some 20 ms at a time, nor working for more than 2 s.
+    """As `payload`, without blocking the event loop for more than about 20 ms at a time, nor working for more than 2 s.
 
     What is decoded by then is the document, truncated by `time`.
     """
@@ -84,7 +83,7 @@ async def payload_in_slices(response: Response, clock: Clock, max_bytes: int = M
         turn = 0.0
         try:
             while turn < _TURN:
-                opening.send(True if worked + turn > _LONGEST else None)  # what is sent first must be None
+                opening.send(True if worked + turn > _LONGEST else None)  # the first value sent must be None
                 turn = clock.monotonic() - began
         except StopIteration as end:
             opened: Payload = end.value
@@ -94,7 +93,7 @@ async def payload_in_slices(response: Response, clock: Clock, max_bytes: int = M
 
 
 def _opened(response: Response, max_bytes: int) -> Generator[None, bool | None, Payload]:
-    """Pauses after every piece of work. Sent True, it makes do with what there is."""
+    """Yields after every piece of work. If True is sent, it stops with what is decoded so far."""
     entity, truncated = response.wire_body, response.truncated
     headers = response.headers
     if "transfer-encoding" in headers and is_chunked(headers["transfer-encoding"]):
@@ -128,7 +127,7 @@ def _codings_of(content_encoding: str) -> list[str]:
 def _without(
     coding: str, data: bytes, max_bytes: int
 ) -> Generator[None, bool | None, tuple[bytes | None, Truncation | None]]:
-    """At most `max_bytes` of what the coding holds, and why it is not all. None if the coding does not fit."""
+    """At most `max_bytes` of the decoded data, and why it is not all. None if the data is not in this coding."""
     pieces: list[bytes] = []
     room = max_bytes
     decoder = DECODERS[coding](data)
@@ -153,29 +152,29 @@ def _without(
 
 
 def is_chunked(transfer_encoding: str) -> bool:
-    """Whether chunked is the last transfer coding, which is the only place where it frames the message."""
+    """Whether chunked is the last transfer coding; only there does it frame the message."""
     return transfer_encoding.rpartition(",")[2].strip().lower() == "chunked"
 
 
 BODY_MEMORY_BYTES: Final = 64 * 1024 * 1024
 FREE_BYTES: Final = 128 * 1024
-"""What every body may have, however full it is: most are smaller, and never held."""
+"""What every body may use however full the memory is. Most bodies are smaller and never paused."""
 _RELIEF: Final = 0.75
-"""When no more than this share is taken, all that are held go on."""
+"""When usage falls to this share, all paused bodies continue."""
 
 
 class PausableBody(Protocol):
-    """A body that can be held."""
+    """A body that can be paused."""
 
     def go_on(self) -> None:
-        """It is not held any more. Called from the event loop, never from within `must_wait`."""
+        """Continue reading. Called from the event loop, never from within `must_wait`."""
         ...
 
 
 class BodyMemory:
-    """Counts the bytes of bodies under way, and says who must wait. Belongs to one event loop.
+    """Counts the bytes of bodies in flight and decides which must pause. Belongs to one event loop.
 
-    Invariants: `taken` is the bytes of all bodies under way; whoever is in `_held` is told to go on, or leaves.
+    Invariants: `used` is the bytes of all bodies in flight; every body in `_held` is eventually continued or released.
     """
 
     __slots__ = ("_first", "_held", "_waking", "free", "limit", "used")
@@ -184,8 +183,8 @@ class BodyMemory:
         self.limit = most
         self.free = free
         self.used = 0
-        self._first: PausableBody | None = None  # may go on although the room is full
-        self._held: dict[PausableBody, None] = {}  # in the order in which they came
+        self._first: PausableBody | None = None  # may continue although the memory is full
+        self._held: dict[PausableBody, None] = {}  # in order of arrival
         self._waking = False
 
     @property
@@ -194,14 +193,14 @@ class BodyMemory:
 
     @property
     def paused(self) -> int:
-        """Bodies that wait."""
+        """Number of paused bodies."""
         return len(self._held)
 
     def depth(self, under_way: int) -> QueueDepth:
         return QueueDepth(under_way, 0, self.used, self.limit)
 
     def must_wait(self, body: PausableBody, so_far: int) -> bool:
-        """Whether a body that has come so far has to stop here until `go_on`. Ask when `taken` exceeds `most`."""
+        """Whether a body with `so_far` bytes must pause here until `go_on`. Call it when `used` exceeds `limit`."""
         if so_far <= self.free or self.used <= self.limit:
             return False
         if self._first is None:
@@ -212,7 +211,7 @@ class BodyMemory:
         return True
 
     def release(self, body: PausableBody, size: int) -> None:
-        """The body has arrived, or nobody wants it any more."""
+        """The body is complete, or no longer wanted."""
         self.used -= size
         if self._held or self._first is not None:
             self._held.pop(body, None)
@@ -223,8 +222,8 @@ class BodyMemory:
                 asyncio.get_running_loop().call_soon(self._wake)
 
     def _wake(self) -> None:
-        """Not from within `leave`: whoever goes on may be handed bytes at once, and those who leave are in the middle
-        of something."""
+        """Not from within `release`: a body that continues may receive bytes at once, while the caller of `release` is
+        still in the middle of an operation."""
         self._waking = False
         if self.used <= _RELIEF * self.limit:
             going, self._held = list(self._held), {}

@@ -1,15 +1,12 @@
-"""Hot: taking one content coding off, a bounded piece at a time (around it: benchmarks/bench_fetch.py).
+"""Hot: removes content and transfer codings, a bounded piece at a time (measured by benchmarks/bench_fetch.py).
 
-Each decoder is a generator over the packed bytes. It yields pieces of at most about `BLOCK` bytes (also an empty one
-after work that gave nothing), so whoever draws from it decides how much is ever held, and may pause between two. It
-returns how the stream ended. It never raises on what a server sent, and makes no room by a size that the stream
-declares.
+Each decoder is a generator over the encoded bytes. It yields pieces of at most about `BLOCK` bytes (an empty one after
+work without output), so the consumer decides how much is held in memory and may pause in between. It returns how the
+stream ended. It never raises for what a server sent, and allocates nothing by a size that the stream declares.
 
-The chunked transfer coding (RFC 9112, 7.1): where it ends, and what it carries.
-
-`ChunkScanner` follows a body while it arrives, because libcurl in pass-through mode hands on whatever shared
-the last read with the end of the body and would then use the connection again. `dechunk` takes the coding off a
-body at rest. Both read the same language; a test holds them to it.
+The chunked transfer coding (RFC 9112, 7.1) has two readers. `ChunkScanner` follows a body while it arrives, because
+libcurl in pass-through mode delivers whatever was read together with the end of the body and would then reuse the
+connection. `dechunk` decodes a complete body. Both accept the same language, which a test verifies.
 """
 
 import re
@@ -27,24 +24,24 @@ from gossamer.model.outcome import Failure
 BLOCK = 256 * 1024
 MAX_MEMBERS = 1000  # gzip members or zstd frames in one body; each costs a new decoder
 
-_SLICE = 64 * 1024  # packed bytes given to a decoder at a time
+_SLICE = 64 * 1024  # encoded bytes given to a decoder at a time
 _SMALL_STEP = 512
 _GZIP, _ZLIB, _RAW = 31, 15, -15  # window bits: with gzip header, with zlib header, bare
 _INFLATE_ERROR = cast(type[Exception], igzip_lib.IsalError)  # the stub calls it an instance
 _BROTLI_SLICE = 16 * 1024
-_BROTLI_BLOCK = BLOCK // 2  # a limit that brotli passes by up to half
+_BROTLI_BLOCK = BLOCK // 2  # brotli exceeds its limit by up to half
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
-_ZSTD_WINDOW = 8 * 1024 * 1024  # what RFC 8878 (3.1.1.1.2) asks every decoder to support, and we allow no more
-_ZSTD_MAX_BLOCKS = 100_000  # block headers looked at to find the end of a frame
+_ZSTD_WINDOW = 8 * 1024 * 1024  # what every decoder must support (RFC 8878, 3.1.1.1.2); we allow no more
+_ZSTD_MAX_BLOCKS = 100_000  # block headers read to find the end of a frame
 _RLE = 1
 
 
 class Ending(Enum):
-    """How a packed stream came to its end."""
+    """How an encoded stream ended."""
 
     WHOLE = "whole"
-    CUT = "cut"  # it broke off, or broke, after what was yielded
-    WRONG = "wrong"  # it is not in this coding; what was yielded, if anything, means nothing
+    CUT = "cut"  # truncated or corrupt after what was yielded
+    WRONG = "wrong"  # not in this coding; what was yielded, if anything, is meaningless
 
 
 Decoding = Generator[bytes, None, Ending]
@@ -57,7 +54,7 @@ def _gunzip(data: bytes) -> Decoding:
 
 
 def _deflate(data: bytes) -> Decoding:
-    # "deflate" means the zlib format, but servers that send the bare one are as old as the word.
+    # "deflate" means the zlib format, but some servers have always sent the raw one.
     framed = len(data) >= 2 and data[0] & 0x0F == 8 and (data[0] << 8 | data[1]) % 31 == 0
     return (yield from _inflate(data, _ZLIB if framed else _RAW))
 
@@ -73,8 +70,8 @@ def _inflate(data: bytes, window_bits: int) -> Decoding:
                 out = decoder.decompress(piece, BLOCK)
             except _INFLATE_ERROR:
                 if not some and window_bits != _RAW:
-                    # The decoder drops the output of the call that finds the fault: decode it again in small steps.
-                    # Later calls need no such care. A bare stream has no mark by which to know it: nothing is saved.
+                    # The decoder discards the output of the call that finds the fault: decode it again in small steps.
+                    # Not needed for later calls. A raw stream cannot be recognised, so nothing is salvaged.
                     for out in _salvaged(piece, window_bits):
                         some = True
                         yield out
@@ -89,12 +86,12 @@ def _inflate(data: bytes, window_bits: int) -> Decoding:
             piece = decoder.unused_data
             follows = piece[:1] or data[start + _SLICE : start + _SLICE + 1]
             if window_bits != _GZIP or follows != b"\x1f":
-                return Ending.WHOLE  # rubbish after the stream is ignored, as browsers do
+                return Ending.WHOLE  # trailing garbage is ignored, as browsers do
             members += 1
             if members > MAX_MEMBERS:
                 return Ending.CUT
             decoder = isal_zlib.decompressobj(wbits=window_bits)
-    # A window that was full at the last byte still holds output.
+    # If the window was full at the last byte, there is output left.
     while not decoder.eof and (out := decoder.decompress(b"", BLOCK)):
         some = True
         yield out
@@ -104,7 +101,7 @@ def _inflate(data: bytes, window_bits: int) -> Decoding:
 
 
 def _salvaged(data: bytes, window_bits: int) -> Generator[bytes, None, None]:
-    """What a slice gives before its fault."""
+    """The output of a slice up to its fault."""
     decoder = isal_zlib.decompressobj(wbits=window_bits)
     try:
         for start in range(0, len(data), _SMALL_STEP):
@@ -122,7 +119,7 @@ def _unbrotli(data: bytes) -> Decoding:
     some = False
     position = 0
     while True:
-        # With an empty piece the decoder goes on with what it holds.
+        # An empty piece makes the decoder continue with what it has buffered.
         piece = data[position : position + _BROTLI_SLICE] if decoder.can_accept_more_data() else b""
         try:
             out = decoder.process(piece, output_buffer_limit=_BROTLI_BLOCK)
@@ -140,9 +137,9 @@ def _unbrotli(data: bytes) -> Decoding:
 
 
 def _brotli_before_rubbish(piece: bytes) -> Decoding:
-    """A stream with something after its end, which the decoder takes for a fault and drops all output.
+    """A stream with trailing garbage, which the decoder treats as an error, discarding all output.
 
-    It has no mark to be known by, so what does not come to a proper end was no such stream.
+    Brotli has no magic number, so data that does not end properly was not such a stream.
     """
     decoder = brotli.Decompressor()
     found: list[bytes] = []
@@ -150,7 +147,7 @@ def _brotli_before_rubbish(piece: bytes) -> Decoding:
     try:
         for byte in range(len(piece)):
             if not decoder.can_accept_more_data():
-                break  # a bomb with rubbish after it
+                break  # a bomb with trailing garbage
             found.append(decoder.process(piece[byte : byte + 1], output_buffer_limit=_BROTLI_BLOCK))
             size += len(found[-1])
             if decoder.is_finished():
@@ -168,7 +165,7 @@ def _unzstd(data: bytes) -> Decoding:
     start = 0
     for _ in range(MAX_MEMBERS):
         if data[start : start + 4] != _ZSTD_MAGIC:
-            return Ending.WHOLE if start else Ending.WRONG  # rubbish after a frame is ignored
+            return Ending.WHOLE if start else Ending.WRONG  # trailing garbage after a frame is ignored
         end = _zstd_frame_end(data, start)
         decoder = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW)
         try:
@@ -187,7 +184,7 @@ def _unzstd(data: bytes) -> Decoding:
 
 
 def _zstd_frame_end(data: bytes, start: int) -> int | None:
-    """Where the frame that begins at `start` ends, or None if that is not in the data (RFC 8878, 3.1.1)."""
+    """Where the frame that begins at `start` ends, or None if its end is not in the data (RFC 8878, 3.1.1)."""
     head = data[start : start + 18]
     try:
         position = start + zstandard.frame_header_size(head)
@@ -213,12 +210,12 @@ DECODERS: Mapping[str, Callable[[bytes], Decoding]] = {
     "zstd": _unzstd,
 }
 ACCEPT_ENCODING = "gzip, deflate, br, zstd"
-"""What we ask for: exactly what `DECODERS` can take off."""
+"""The codings that `DECODERS` supports."""
 
 
 _SIZE = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,16})[ \t]*(?:;[^\n]*)?\r?\n")
 MAX_CHUNKS = 100_000
-"""Chunks read from one body: about 100 ms of work. A page in more and smaller pieces is cut there."""
+"""Chunks read from one body: about 100 ms of work. A body in more chunks is truncated there."""
 
 
 class _At(Enum):
@@ -230,10 +227,10 @@ class _At(Enum):
 
 
 class ChunkScanner:
-    """Finds the end of a chunked body in pieces of any size.
+    """Finds the end of a chunked body that arrives in pieces of any size.
 
-    `feed` returns None while the body goes on, and else how many bytes of that piece belong to the body.
-    After a `failure`, or when there are `too_many` chunks, it wants no more.
+    `feed` returns None while the body continues, else the number of bytes of that piece that belong to the body. After
+    a `failure`, or when there are `too_many` chunks, it must not be fed again.
     """
 
     __slots__ = ("_at", "_chunks_left", "_held", "_left", "_line_limit", "_trailer_fields", "_trailer_left", "failure")
@@ -241,7 +238,7 @@ class ChunkScanner:
     def __init__(self, line_limit: int, trailer_limit: int, trailer_fields: int = 256) -> None:
         self._at = _At.SIZE
         self._left = 0  # bytes of chunk data still to come
-        self._held = b""  # the beginning of a line whose end has not come
+        self._held = b""  # the beginning of an incomplete line
         self._line_limit = line_limit
         self._trailer_left = trailer_limit
         self._trailer_fields = trailer_fields
@@ -288,7 +285,7 @@ class ChunkScanner:
         return None
 
     def _skip_whole_chunks(self, piece: bytes, position: int) -> int:
-        """Past all the chunks that lie within this piece, which most do."""
+        """The position after all chunks that lie entirely within this piece, as most do."""
         chunks, limit = self._chunks_left, self._line_limit
         while chunks >= 0 and (match := _SIZE.match(piece, position)):
             start = match.end()
@@ -328,7 +325,7 @@ class ChunkScanner:
 class Dechunked:
     data: bytes
     complete: bool  # the last chunk was seen, and everything before it was well-formed
-    cut: bool = False  # more chunks than we read
+    cut: bool = False  # it had more chunks than `MAX_CHUNKS`
 
 
 def dechunk(wire: bytes) -> Dechunked:

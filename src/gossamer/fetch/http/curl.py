@@ -20,7 +20,7 @@ from gossamer.fetch.ports import ExchangeTimes, FetchLimits, Request
 from gossamer.model.outcome import Failed, Failure, FetchOutcome, Response, Truncation
 from gossamer.model.units import HostKey, Seconds
 
-# libcurl walks all connections to one address to find the host's own. Hosts spread over several pools keep
+# libcurl walks all connections to one address to find those of the host. Spreading hosts over several pools keeps
 # that walk short where thousands of hosts share an address (ADR 10).
 _POOLS: Final = 8
 _SESSION_STORES: Final = 64  # for the TLS sessions of 1,600 hosts
@@ -38,14 +38,14 @@ class _Overdue(Exception):
 
 
 MAX_CONNECTIONS: Final = 4000
-"""Connections kept open for a host's next visit."""
+"""Idle connections kept for their hosts' next visits."""
 
 
 class CurlFetcher:
     """A `Fetcher` for http and https.
 
-    Connections stay open for a host's next visit, at most about `max_connections` of them. `allow` is asked
-    about the address of every request before anything is dialled. Belongs to the event loop of its first fetch.
+    Connections stay open for the next visit to their host, at most about `max_connections` of them. `allow` is called
+    with the address of every request before anything is dialled. Belongs to the event loop of its first fetch.
     """
 
     def __init__(
@@ -60,8 +60,8 @@ class CurlFetcher:
         usual: HostOptions | None = None,
         room: BodyMemory | None = None,
     ) -> None:
-        """`ca_file` holds the trusted roots, in PEM; without it, the system's. `usual` is for hosts without options.
-        `room` is what all bodies under way share."""
+        """`ca_file` holds the trusted roots, in PEM; without it, the system's. `usual` is for requests without options.
+        `room` bounds the memory of all bodies in flight."""
         self._room = room or BodyMemory()
         self.times = ExchangeTimes()
         self._limits, self._clock, self._allow = limits, clock, allow
@@ -74,13 +74,13 @@ class CurlFetcher:
         self._idle: list[Handle] = []
         self._active: dict[Handle, asyncio.Future[int]] = {}
         self._resting = IdleSockets(4 * max_connections)
-        self._odd: dict[tuple[HostKey, int], None] = {}  # hosts whose heads libcurl cannot read; oldest first
+        self._odd: dict[tuple[HostKey, int], None] = {}  # hosts whose response heads libcurl refuses; oldest first
         self._trust: dict[bool, ssl.SSLContext] = {}
         self._interval = sweep_interval(limits)
         self._sweeping: asyncio.TimerHandle | None = None
 
     async def fetch(self, request: Request) -> FetchOutcome:
-        """One exchange; see `Fetcher.fetch`. Raises ValueError for a request that is not well-formed."""
+        """One exchange; see `Fetcher.fetch`. Raises ValueError for a malformed request."""
         address = request.address
         options = request.options or self._usual
         if not self._may_dial(address, options):
@@ -168,7 +168,7 @@ class CurlFetcher:
         return outcome
 
     async def _repeat(self, handle: Handle, pool: CurlPool, place: Place, begun: float) -> Failed | None:
-        """Once more on a new connection, because the one that was kept had come to its end unnoticed."""
+        """Repeat the request on a new connection, because the server had closed the idle one unnoticed."""
         exchange = handle.exchange
         limit = exchange.body_limit
         exchange.clear()
@@ -191,7 +191,7 @@ class CurlFetcher:
             del self._odd[next(iter(self._odd))]
 
     async def _fetch_leniently(self, request: Request, options: HostOptions) -> FetchOutcome:
-        """The same for a host whose last head libcurl refused."""
+        """As `fetch`, for a host whose last response head libcurl refused."""
         exchange = Exchange(self._limits, self._room)
         try:
             return await self._ask_leniently(request, options, exchange)
@@ -241,7 +241,7 @@ class CurlFetcher:
         return trust
 
     async def close(self) -> None:
-        """Close every connection and handle. Fetches still under way are cancelled."""
+        """Close every connection and handle. Fetches in flight are cancelled."""
         if self._sweeping is not None:
             self._sweeping.cancel()
             self._sweeping = None
@@ -253,21 +253,21 @@ class CurlFetcher:
 
     def _may_dial(self, address: str, options: HostOptions) -> bool:
         if not address:
-            return options.proxy is not None  # the operator chose who is dialled
+            return options.proxy is not None  # the operator chose the proxy
         return _is_numeric(address) and self._allow(address)
 
     def _not_an_answer(self, exchange: Exchange, request: Request, begun: float) -> Failed | None:
-        """What is wrong with a whole answer that cannot be the answer to this request."""
+        """What is wrong with a complete response that cannot be the answer to this request; None if nothing is."""
         if not exchange.head:
             return self._failed(Failure.BAD_STATUS_LINE, "no final answer", begun)
         if exchange.status == _NOT_MODIFIED and not any(name.lower() in _CONDITIONS for name, _ in request.headers):
             return self._failed(Failure.PROTOCOL_ERROR, "304 to a request without conditions", begun)
         if exchange.status == PROXY_WANTS_CREDENTIALS and (request.options or self._usual).proxy is not None:
-            return self._failed(Failure.PROXY_FAILED, "the proxy wants other credentials", begun)
+            return self._failed(Failure.PROXY_FAILED, "the proxy rejected the credentials", begun)
         return None
 
     def _after_error(self, handle: Handle, error: pycurl.error, begun: float) -> Failed | None:
-        """What a libcurl error means; None when the exchange holds an answer all the same."""
+        """What a libcurl error means; None if the exchange holds a usable response nevertheless."""
         exchange, curl = handle.exchange, handle.curl
         code, message = error.args
         if exchange.failure is not None:
@@ -297,7 +297,7 @@ class CurlFetcher:
         if handle.proxied and failure is Failure.CONNECT_TIMEOUT and not handle.curl.getinfo(pycurl.CONNECT_TIME_T):
             return self._failed(Failure.PROXY_FAILED, "no connection to the proxy", begun, contacted=False)
         if failure is Failure.TOTAL_TIMEOUT and exchange.body_bytes:
-            # Two minutes of a body that kept coming are worth keeping; asking again would end the same way.
+            # A body that kept arriving until the deadline is worth keeping; a retry would end the same way.
             exchange.truncated = Truncation.TIME
             return None
         return self._failed(failure, "deadline passed", begun)
@@ -307,7 +307,7 @@ class CurlFetcher:
         return Failed(failure, detail[:_LONGEST_DETAIL], took, contacted)
 
     def _sweep(self) -> None:
-        """End what is overdue. Runs only while something is under way."""
+        """Abort exchanges that are overdue. Runs only while something is in flight."""
         now = self._clock.monotonic()
         for handle, future in self._active.items():
             if future.done():
@@ -324,10 +324,10 @@ class CurlFetcher:
 
 
 def _was_stale(handle: Handle, error: pycurl.error) -> bool:
-    """Whether only kept connections were tried, and all had come to their end unnoticed.
+    """Whether only idle connections were tried, and the server had closed all of them unnoticed.
 
-    libcurl repeats by itself, up to five times, but takes one kept connection after the other, and in HTTP/2 does not
-    repeat at all where the end was read together with the last answer.
+    libcurl itself repeats up to five times, but tries one idle connection after the other, and for HTTP/2 does not
+    repeat at all if the end of the connection was read together with the last response.
     """
     code, message = error.args
     if code != pycurl.E_HTTP2 and not message.startswith("Connection died, tried"):
@@ -336,5 +336,5 @@ def _was_stale(handle: Handle, error: pycurl.error) -> bool:
 
 
 def _is_numeric(address: str) -> bool:
-    """Whether libcurl will take this for an address: in brackets it knows no names, and digits make none."""
+    """Whether libcurl will treat this as an address: it accepts no names in brackets, and digits are never a name."""
     return ":" in address or address.replace(".", "").isdigit()

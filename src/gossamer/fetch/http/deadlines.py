@@ -1,7 +1,7 @@
-"""Is this exchange late? One decision over all phases, taken from outside a few times a second.
+"""Deadlines of exchanges: one decision for all phases, taken a few times a second from outside.
 
-libcurl has timers for some of the phases only and charges each request for them. A sweep over the open exchanges
-costs less than a microsecond for each and tells every phase apart; the price is that a deadline is noticed up to one
+libcurl has timers for some of the phases only, and each request pays for them. A sweep over the open exchanges costs
+less than a microsecond for each and distinguishes all phases; the price is that a missed deadline is noticed up to one
 sweep late.
 """
 
@@ -18,13 +18,13 @@ _FASTEST_SWEEP = 0.01
 
 @dataclass(slots=True)
 class SweepState:
-    """What the sweep remembers of one exchange. Times are monotonic; owned by the sweep.
+    """What the sweep remembers of one exchange. Times are monotonic.
 
     Invariant: once set, `connected_at` stays; `grew_at` and `window_at` only move forward.
     """
 
     started: float
-    connected_at: float = 0.0  # 0 until TCP is seen to be connected
+    connected_at: float = 0.0  # 0 until TCP is connected
     seen_bytes: int = 0
     grew_at: float = 0.0  # 0 until the head is complete
     window_bytes: int = 0
@@ -34,17 +34,17 @@ class SweepState:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far an exchange is."""
+    """How far an exchange has progressed."""
 
     secure: bool
-    connected: bool  # TCP; libcurl gives no time for it while the handshake goes on
-    sent_after: Seconds | None  # after the start: connection and TLS are ready, the request goes out
+    connected: bool  # TCP; libcurl reports no time for it during the TLS handshake
+    sent_after: Seconds | None  # since the start: connection and TLS are ready, the request is sent
     head_complete: bool
     body_bytes: int
 
 
 def sweep_interval(limits: FetchLimits) -> Seconds:
-    """How often to look, so that no deadline is missed by more than an eighth of the shortest."""
+    """The interval between sweeps, such that no deadline is missed by more than an eighth of the shortest."""
     shortest = min(limits.connect, limits.tls, limits.head, limits.idle, limits.rate_window, limits.total)
     return Seconds(min(_SLOWEST_SWEEP, max(_FASTEST_SWEEP, shortest / _SWEEPS_PER_DEADLINE)))
 
@@ -69,7 +69,7 @@ def overdue(limits: FetchLimits, pace: SweepState, progress: Progress, now: floa
 
 
 def exclude_pause(pace: SweepState, body_bytes: int, now: float) -> None:
-    """It was we who did not read, since the last look: that time is not the host's, and no deadline counts it."""
+    """We did not read since the last sweep (the body was paused): exclude that time from all deadlines."""
     pace.started += now - max(pace.checked_at, pace.started)
     pace.checked_at = pace.grew_at = pace.window_at = now
     pace.seen_bytes = pace.window_bytes = body_bytes

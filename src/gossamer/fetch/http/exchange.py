@@ -1,8 +1,8 @@
-"""Hot: one answer while it arrives (benchmarks/bench_fetch.py).
+"""Hot: one response while it arrives (benchmarks/bench_fetch.py).
 
-libcurl calls `on_head` for each line of the head and `on_body` for each piece of the body; returning 0 ends the
-exchange and closes the connection, and HOLD makes the piece come again later. Everything that ends one early is decided
-here, on the bytes themselves.
+libcurl calls `on_head` for each line of the head and `on_body` for each piece of the body; returning 0 aborts the
+exchange and closes the connection, and HOLD makes libcurl deliver the piece again later. Everything that aborts an
+exchange early is decided here, from the bytes themselves.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,18 +13,18 @@ from gossamer.fetch.http.headers import parse_fields
 from gossamer.fetch.ports import FetchLimits
 from gossamer.model.outcome import Failure, Truncation
 
-_STOP = 0  # libcurl expects the number of bytes taken, and reads any other as an order to abort
-HOLD = 0x10000001  # CURL_WRITEFUNC_PAUSE: not now
+_STOP = 0  # libcurl expects the number of bytes consumed; any other number aborts the transfer
+HOLD = 0x10000001  # CURL_WRITEFUNC_PAUSE
 _BLANK = (b"\r\n", b"\n")
 _SWITCHING_PROTOCOLS = 101
 _PROTOCOLS = {b"HTTP/1.1": "http/1.1", b"HTTP/1.0": "http/1.0"}
 
 
 class Exchange:
-    """What has been received of one answer.
+    """What has been received of one response.
 
-    Invariants: `head` is empty until the final head is complete; `wire_body` never exceeds the body limit;
-    at most one of `failure` and `truncated` is set; `room` counts `body_bytes` of this one until `clear`.
+    Invariants: `head` is empty until the final head is complete; `wire_body` never exceeds the body limit; at most one
+    of `failure` and `truncated` is set; `room` counts `body_bytes` of this exchange until `clear`.
     """
 
     __slots__ = (
@@ -54,26 +54,26 @@ class Exchange:
     def __init__(self, limits: FetchLimits, room: BodyMemory | None = None) -> None:
         self._limits = limits
         self._room = room or BodyMemory()
-        self.resume: Callable[[], None] = lambda: None  # told when a piece that was not taken may come again
+        self.resume: Callable[[], None] = lambda: None  # called when a held piece may be delivered again
         self.body_bytes = 0
         self._lines: list[bytes] = []
         self._pieces: list[bytes] = []
-        self.wants: Callable[[int, Mapping[str, str]], bool] | None = None  # asked when the head is complete
-        self.secure = False  # over TLS, where the answer may be HTTP/2
+        self.wants: Callable[[int, Mapping[str, str]], bool] | None = None  # called when the head is complete
+        self.secure = False  # over TLS, where the response may be HTTP/2
         self.on_head: Callable[[bytes], int | None] = self._head_listener()
         self.clear()
 
     def clear(self) -> None:
-        """Ready for the next answer; lets go of the last one's bytes."""
+        """Prepare for the next response; drops the bytes of the last one."""
         self._lines.clear()
         self._pieces.clear()
         self._head_room = self._limits.head_bytes
         self._scanner: ChunkScanner | None = None
         self._room.release(self, self.body_bytes)
         self.body_bytes = 0
-        self.held = False  # for want of room: nothing is read
+        self.held = False  # paused for lack of memory: nothing is read
         self.body_limit = self._limits.body_bytes
-        self.ended = False  # the body's end was seen before the end of the bytes, or nobody wants the body
+        self.ended = False  # the body ended before the bytes did, or is not wanted
         self.failure: Failure | None = None
         self.truncated: Truncation | None = None
         self.head = b""
@@ -104,10 +104,10 @@ class Exchange:
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def _head_listener(self) -> Callable[[bytes], int | None]:
-        """The callback for head lines: the ordinary ones cost next to nothing, the others are looked at."""
+        """The callback for head lines: ordinary lines cost next to nothing, only the others are inspected."""
         lines, judge = self._lines, self._judge
         append = lines.append
-        # As many ordinary lines as this cannot break a limit, so none of them is counted.
+        # This many ordinary lines cannot exceed a limit, so they are not counted.
         ordinary_bytes = min(256, self._limits.header_bytes)
         ordinary_lines = min(self._limits.head_fields, self._limits.head_bytes // ordinary_bytes)
 
@@ -122,7 +122,7 @@ class Exchange:
     def _judge(self, line: bytes) -> int | None:
         lines, limits = self._lines, self._limits
         if self.head:
-            return None  # a trailer field that libcurl took off the body
+            return None  # a trailer field, which libcurl removed from the body
         lines.append(line)
         if line in _BLANK:
             return self._end_of_head()
@@ -149,9 +149,9 @@ class Exchange:
             return self._refuse(Failure.BAD_STATUS_LINE)
         status = int(words[1][:4])
         if status < 200:
-            if status == _SWITCHING_PROTOCOLS:  # never asked for: what follows is not HTTP
+            if status == _SWITCHING_PROTOCOLS:  # never requested: what follows is not HTTP
                 return self._refuse(Failure.PROTOCOL_ERROR)
-            self._head_room -= len(head)  # the limit is for all heads together
+            self._head_room -= len(head)  # the limit applies to all heads together
             lines.clear()
             return None
         headers, self.dropped_fields = parse_fields(head)
@@ -183,7 +183,7 @@ class Exchange:
             if self._scanner.failure is not None:
                 return self._refuse(self._scanner.failure)
             if end is not None and (end < len(piece) or self.truncated):
-                # Bytes after the end belong to nobody: stop, so that the connection is not used again.
+                # Bytes after the end belong to no response: abort, so that the connection is not reused.
                 self.body_bytes -= len(piece) - end
                 room.used -= len(piece) - end
                 piece, self.ended, self.truncated = piece[:end], True, None
@@ -193,7 +193,7 @@ class Exchange:
         return _STOP if self.truncated is not None or self.ended else None
 
     def go_on(self) -> None:
-        """There is room again."""
+        """Continue reading: there is memory again."""
         self.held = False
         self.resume()
 

@@ -1,4 +1,4 @@
-"""What libcurl reports, as one of our failures. A table, and the few codes that need a look at the context."""
+"""Maps libcurl's errors to our failures: a table, and the few codes that need more context."""
 
 import errno
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ BY_CODE: Mapping[int, Failure] = {
     pycurl.E_SEND_ERROR: Failure.CONNECTION_LOST,
     pycurl.E_RECV_ERROR: Failure.CONNECTION_LOST,
     pycurl.E_PARTIAL_FILE: Failure.INCOMPLETE_BODY,
-    pycurl.E_OPERATION_TIMEDOUT: Failure.CONNECT_TIMEOUT,  # libcurl only watches the connecting
+    pycurl.E_OPERATION_TIMEDOUT: Failure.CONNECT_TIMEOUT,  # libcurl's timeout is only for connecting
     pycurl.E_SSL_CONNECT_ERROR: Failure.TLS_PROTOCOL,
     pycurl.E_SSL_CIPHER: Failure.TLS_PROTOCOL,
     pycurl.E_SSL_CERTPROBLEM: Failure.TLS_PROTOCOL,
@@ -31,9 +31,9 @@ BY_CODE: Mapping[int, Failure] = {
     pycurl.E_BAD_CONTENT_ENCODING: Failure.BAD_CHUNK,
     E_TOO_LARGE: Failure.HEADER_TOO_LARGE,
     pycurl.E_HTTP2: Failure.PROTOCOL_ERROR,
-    E_HTTP2_STREAM: Failure.CONNECTION_LOST,  # the server gave this one stream up
+    E_HTTP2_STREAM: Failure.CONNECTION_LOST,  # the server reset this stream
     pycurl.E_COULDNT_RESOLVE_PROXY: Failure.PROXY_FAILED,
-    E_PROXY: Failure.CONNECTION_LOST,  # it could not reach the host, if `_is_the_proxys` does not know better
+    E_PROXY: Failure.CONNECTION_LOST,  # the proxy could not reach the host, unless `_is_the_proxys`
 }
 
 _BY_ERRNO: Mapping[int, Failure] = {
@@ -41,20 +41,20 @@ _BY_ERRNO: Mapping[int, Failure] = {
     errno.ECONNRESET: Failure.CONNECTION_LOST,
 }
 OUR_OWN_ERRNO = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EADDRNOTAVAIL))
-"""The machine refused us a socket: the host never saw anything."""
+"""Errors of this machine, such as no free sockets: the host saw nothing of the request."""
 
 _BEFORE_THE_HOST = frozenset((2, 4, 5, 6, 7, 8, 10, 11, 12, 14, 28, 32, 33))
-"""CURLPX codes of what a SOCKS proxy says, or does not, before it is told whom to connect to: greeting, credentials."""
+"""CURLPX codes for failures of a SOCKS proxy before it gets the target: greeting and credentials."""
 PROXY_WANTS_CREDENTIALS = 407
 
 _OUT_OF_ITS_TIME = frozenset((9, 10))  # X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_CERT_HAS_EXPIRED
-# libcurl compares names itself, after OpenSSL was content: the verify result is then "ok" or "unspecified".
+# libcurl compares host names itself, after OpenSSL has accepted the chain: the result is then "ok" or "unspecified".
 _CHAIN_IS_GOOD = frozenset((0, 1, 62))
 
 
 @dataclass(frozen=True, slots=True)
 class CurlFailure:
-    """A libcurl error with what is needed to tell its causes apart."""
+    """A libcurl error with the context needed to distinguish its causes."""
 
     code: int
     os_errno: int = 0
@@ -63,17 +63,17 @@ class CurlFailure:
     length_seen: bool = False  # a Content-Length was among the head lines received
     message: str = ""
     proxied: bool = False
-    # Where there is a proxy:
-    reached: bool = True  # there was a connection, to it or to the host
+    # With a proxy:
+    reached: bool = True  # a connection was made, to it or to the host
     proxy_error: int = 0  # CURLPX
-    tunnel_status: int = 0  # its answer to CONNECT
+    tunnel_status: int = 0  # its response to CONNECT
     proxy_verify_result: int = 0  # of its own certificate
 
 
 def _is_the_proxys(trouble: CurlFailure) -> bool:
-    """Whether the proxy failed before the host came into it. In doubt, no: a host must not be able to make others
+    """Whether the proxy failed before the host was involved. If in doubt, no: a host must not be able to make others
     wait for a proxy that works."""
-    if trouble.tunnel_status:  # it is there
+    if trouble.tunnel_status:  # it is reachable
         return trouble.tunnel_status == PROXY_WANTS_CREDENTIALS
     match trouble.code:
         case pycurl.E_COULDNT_RESOLVE_PROXY | pycurl.E_COULDNT_CONNECT:
@@ -86,7 +86,7 @@ def _is_the_proxys(trouble: CurlFailure) -> bool:
 
 
 def failure_of(trouble: CurlFailure) -> Failure:
-    """One failure for every code; what we do not know is a protocol error."""
+    """The failure for a libcurl error; unknown codes are protocol errors."""
     if trouble.proxied and _is_the_proxys(trouble):
         return Failure.PROXY_FAILED
     match trouble.code:
@@ -100,17 +100,17 @@ def failure_of(trouble: CurlFailure) -> Failure:
             if trouble.verify_result in _CHAIN_IS_GOOD:
                 return Failure.TLS_NAME_MISMATCH
             return Failure.TLS_UNTRUSTED
-        case pycurl.E_FTP_WEIRD_SERVER_REPLY:  # libcurl's "weird server reply", under its first name
+        case pycurl.E_FTP_WEIRD_SERVER_REPLY:  # CURLE_WEIRD_SERVER_REPLY under its old name
             if trouble.head_lines == 0:
                 return Failure.BAD_STATUS_LINE
-            # A second length that differs is refused with the words for a bad one.
+            # A second, different Content-Length has the same message as an invalid one.
             second_length = trouble.length_seen and "Content-Length" in trouble.message
             return Failure.CONFLICTING_LENGTH if second_length else Failure.BAD_HEADER
     return BY_CODE.get(trouble.code, Failure.PROTOCOL_ERROR)
 
 
 def contacted(trouble: CurlFailure) -> bool:
-    """Whether the host may have seen something of us. In doubt, yes."""
+    """Whether the host may have seen anything of the request. If in doubt, yes."""
     if trouble.code == pycurl.E_URL_MALFORMAT or (trouble.proxied and _is_the_proxys(trouble)):
         return False
     return not (trouble.code == pycurl.E_COULDNT_CONNECT and trouble.os_errno in OUR_OWN_ERRNO)

@@ -1,4 +1,4 @@
-"""Hot: a libcurl handle, set up once and turned to one request after another (benchmarks/bench_fetch.py; ADR 10)."""
+"""Hot: a libcurl handle, set up once and reused for one request after another (benchmarks/bench_fetch.py; ADR 10)."""
 
 from typing import Final
 
@@ -15,8 +15,8 @@ from gossamer.model.units import Seconds
 MICROSECONDS: Final = 1e6
 
 _SUPPRESS_CONNECT_HEADERS: Final = 265  # CURLOPT_SUPPRESS_CONNECT_HEADERS; pycurl has no name for it
-_IDLE_SECONDS: Final = 90  # a connection unused for longer is not used again
-# libcurl ends a header line that has no end at 100 KiB, a buffer later: together less than 128 KiB past our limit.
+_IDLE_SECONDS: Final = 90  # an idle connection is not reused after this long
+# libcurl aborts an endless header line at 100 KiB, one buffer later: less than 128 KiB beyond our limit.
 _READ_BUFFER: Final = 40 * 1024
 _ACCEPT: Final = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 
@@ -24,7 +24,7 @@ Fields = tuple[tuple[str, str], ...]
 
 
 def default_fields(user_agent: str) -> Fields:
-    """What every request carries. Raises ValueError for what is no header field."""
+    """The header fields of every request. Raises ValueError for an invalid user agent."""
     fields = (("User-Agent", user_agent), ("Accept", _ACCEPT), ("Accept-Encoding", ACCEPT_ENCODING))
     for name, value in fields:
         header_line(name, value)
@@ -32,14 +32,14 @@ def default_fields(user_agent: str) -> Fields:
 
 
 def all_fields(usual: Fields, options: HostOptions) -> list[tuple[str, str]]:
-    """What is sent to a host, its secrets included. Where both have a field, the host's own counts."""
+    """The fields sent to a host, including secrets. The host's own fields replace the default ones."""
     theirs = tuple(options.fields())
     replaced = {name.lower() for name, _ in theirs}
     return [*(field for field in usual if field[0].lower() not in replaced), *theirs]
 
 
 def session_store() -> pycurl.CurlShare:
-    """Room for the TLS sessions of 25 hosts: libcurl's own number, and not to be changed."""
+    """A store for the TLS sessions of 25 hosts, a fixed number in libcurl."""
     share = pycurl.CurlShare()
     share.setopt(pycurl.SH_SHARE, pycurl.LOCK_DATA_SSL_SESSION)
     return share
@@ -48,7 +48,7 @@ def session_store() -> pycurl.CurlShare:
 class Handle:
     """A libcurl handle with its fixed options set, and the exchange it is used for.
 
-    Invariant: what libcurl was told last is what `options` and `extra` say.
+    Invariant: libcurl's options match `options` and `extra`.
     """
 
     __slots__ = (
@@ -72,7 +72,7 @@ class Handle:
         self.exchange = Exchange(limits, room)
         self.exchange.resume = self._resume
         self.begun = 0.0
-        self.pace: SweepState | None = None  # made by the sweep, which most exchanges never meet
+        self.pace: SweepState | None = None  # created by the sweep; most exchanges end before one
         self.secure = False
         self.fresh = False
         self.proxied = False
@@ -86,16 +86,16 @@ class Handle:
         curl.setopt(pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS)
         curl.setopt(pycurl.HTTP09_ALLOWED, 0)
         curl.setopt(pycurl.FOLLOWLOCATION, 0)
-        curl.setopt(pycurl.NOPROXY, "")  # no_proxy in the environment does not count
+        curl.setopt(pycurl.NOPROXY, "")  # ignore no_proxy in the environment
         curl.setopt(_SUPPRESS_CONNECT_HEADERS, 1)
         curl.setopt(pycurl.HTTP_TRANSFER_DECODING, 0)
         curl.setopt(pycurl.HTTP_CONTENT_DECODING, 0)
         curl.setopt(pycurl.SSLVERSION, pycurl.SSLVERSION_TLSv1_2)
-        # The address is given, so there is nothing to remember; libcurl would walk its memory after each fetch.
+        # The address is given, so nothing needs caching; libcurl would walk its cache after each fetch.
         curl.setopt(pycurl.DNS_CACHE_TIMEOUT, 0)
         curl.setopt(pycurl.MAXAGE_CONN, _IDLE_SECONDS)
         curl.setopt(pycurl.BUFFERSIZE, _READ_BUFFER)
-        # A backstop for the sweep, which cannot see the second connecting of a silent repeat.
+        # A backstop for the sweep, which cannot see libcurl reconnect when it silently repeats a request.
         self._usual_patience = int(1000 * (limits.connect + limits.tls)) + 1
         self._patience = self._usual_patience
         curl.setopt(pycurl.CONNECTTIMEOUT_MS, self._patience)
@@ -106,11 +106,11 @@ class Handle:
         curl.setopt(pycurl.WRITEFUNCTION, self.exchange.on_body)
 
     def _resume(self) -> None:
-        """Take the piece that was not taken, and read on."""
+        """Take the held piece, and continue reading."""
         self.curl.pause(pycurl.PAUSE_CONT)
 
     def follow(self, options: HostOptions, usual: Fields) -> None:
-        """Ask as these options say, from now on. `usual` are the fields that every request carries."""
+        """Use these options from now on. `usual` are the fields of every request."""
         curl = self.curl
         version = pycurl.CURL_HTTP_VERSION_2TLS if options.http2 else pycurl.CURL_HTTP_VERSION_1_1
         curl.setopt(pycurl.HTTP_VERSION, version)
@@ -119,7 +119,7 @@ class Handle:
         proxy = options.proxy
         self.proxied = proxy is not None
         if proxy is None:
-            curl.setopt(pycurl.PROXY, "")  # also switches off http_proxy and its kin
+            curl.setopt(pycurl.PROXY, "")  # also disables http_proxy and similar variables
             curl.setopt(pycurl.PROXYUSERNAME, "")
             curl.setopt(pycurl.PROXYPASSWORD, "")
         else:
@@ -129,14 +129,14 @@ class Handle:
         fields = all_fields(usual, options)
         self._fields = [f"{name}: {value}" for name, value in fields]
         if self.proxied:
-            self._fields.append("Proxy-Connection:")  # without a value: libcurl is not to add its own
+            self._fields.append("Proxy-Connection:")  # without a value: keeps libcurl from adding its own
         self._tail = "".join(f"{name}: {redacted(name, value)}\r\n" for name, value in fields) + "\r\n"
         curl.setopt(pycurl.HTTPHEADER, self._fields)
         self.extra = ()
         self.options = options
 
     def resume_from(self, sessions: pycurl.CurlShare) -> None:
-        """Take TLS sessions from this store, and leave new ones there."""
+        """Use this store for TLS sessions."""
         if sessions is not self.sessions:
             if self.sessions is not None:
                 self.curl.unsetopt(pycurl.SHARE)
@@ -144,17 +144,17 @@ class Handle:
             self.sessions = sessions
 
     def turn_to(self, request: Request) -> bytes:
-        """Set what differs from the last request; returns the head as it is recorded. May raise ValueError."""
+        """Set what differs from the last request; returns the request head as it is recorded. May raise ValueError."""
         scheme, where, target = wire_parts(request.url, request.host, request.port)
         self.secure = self.exchange.secure = scheme == "https"
         curl = self.curl
-        # libcurl reads a host and a port here and nothing else. The path goes beside it, untouched.
+        # libcurl gets only a host and a port here. The path is passed separately, so that it stays untouched.
         curl.setopt(pycurl.URL, f"{scheme}://{where}/")
         if self.proxied:
             assert self.options is not None and self.options.proxy is not None
             whole = self.options.proxy.forwards and not self.secure
             curl.setopt(pycurl.REQUEST_TARGET, f"{scheme}://{where}{target}" if whole else target)
-            curl.unsetopt(pycurl.CONNECT_TO)  # an empty list would leave the last address, and a tunnel to it
+            curl.unsetopt(pycurl.CONNECT_TO)  # an empty list would keep the last address and tunnel to it
         else:
             curl.setopt(pycurl.REQUEST_TARGET, target)
             address = request.address

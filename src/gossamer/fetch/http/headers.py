@@ -1,21 +1,25 @@
-"""The fields of an answer that we act on. Pure; never raises on what a server wrote."""
+"""Parses the header fields of a response and reads those that the crawl acts on. Pure; never raises for bad input."""
 
 import re
 from collections.abc import Mapping
+
+from gossamer.model.http_dates import retry_after
+from gossamer.model.outcome import Failed, FetchOutcome
+from gossamer.model.units import Instant, Seconds
 
 _TOKEN = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
 _NAME = re.compile(_TOKEN)
 _LONGEST_KNOWN_NAME = 64
 _MAX_KNOWN_NAMES = 1024
 _names: dict[str, str] = {}
-"""A cache and nothing else: name as written -> in lower case, or "" if it is no name."""
+"""Cache: name as written -> in lower case, or "" if it is not a valid name."""
 
 
 def parse_fields(head: bytes) -> tuple[dict[str, str], int]:
-    """The fields of a head, and how many of its lines are none.
+    """The header fields of a response head, and the number of lines that are not valid fields.
 
     Names are in lower case; values of repeated fields are joined with ", ". The first line is the status line. Lines
-    without a colon, with a name that is no token or with a NUL are left out; a space before the colon is forgiven.
+    without a colon, with a name that is not a token or with a NUL are skipped; a space before the colon is tolerated.
     Linear in the size of the head.
     """
     fields: dict[str, str] = {}
@@ -44,7 +48,7 @@ def parse_fields(head: bytes) -> tuple[dict[str, str], int]:
 
 
 def _learnt(name: str) -> str:
-    """A name in lower case, or "" for what is no name. Remembered: the same few dozen come with every answer."""
+    """A field name in lower case, or "" if it is not valid. Cached: every response has the same few dozen."""
     key = name.strip().lower()
     key = key if _NAME.fullmatch(key) else ""
     if len(name) <= _LONGEST_KNOWN_NAME:
@@ -55,9 +59,9 @@ def _learnt(name: str) -> str:
 
 
 def location_of(headers: Mapping[str, str]) -> str | None:
-    """The target of a redirect as text. Raw bytes in it are UTF-8 if they can be, else each is escaped by itself.
+    """The target of a redirect as text. Raw bytes are decoded as UTF-8 if valid, else each is percent-encoded.
 
-    More than two slashes before a host are read as two, as browsers do; in links we do not believe in them.
+    More than two slashes before a host are read as two, as browsers do; in links they are taken literally.
     """
     value = headers.get("location")
     if value is not None and value.startswith("///"):
@@ -69,3 +73,10 @@ def location_of(headers: Mapping[str, str]) -> str | None:
         return raw.decode("utf-8")
     except UnicodeDecodeError:
         return "".join(chr(byte) if byte < 0x80 else f"%{byte:02X}" for byte in raw)
+
+
+def requested_wait(outcome: FetchOutcome, now: Instant) -> Seconds | None:
+    """The Retry-After of an error response; None if there is none."""
+    if isinstance(outcome, Failed) or "retry-after" not in outcome.headers or outcome.status < 400:
+        return None
+    return retry_after(outcome.headers["retry-after"], now)

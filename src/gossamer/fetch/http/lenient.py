@@ -1,8 +1,8 @@
-"""A second reader, for heads that libcurl refuses to read (ADR 10).
+"""A second HTTP/1.1 reader, for response heads that libcurl refuses (ADR 10).
 
-A header line without a colon, or with a NUL, ends a transfer inside libcurl. Browsers drop the line. So the hosts that
-were met with such a head are read here at their next visit: a connection for each page, the head taken line by line,
-and an `Exchange` that judges it as it judges libcurl's. Slower and without niceties, for a few hosts in a million.
+A header line without a colon, or with a NUL, aborts a transfer in libcurl, while browsers skip the line. So hosts that
+sent such a head are read with this reader from their next visit on: one connection per page, the head parsed line by
+line, and the same `Exchange` that checks libcurl's responses. It is slower and minimal, for a few hosts in a million.
 """
 
 import asyncio
@@ -24,7 +24,8 @@ _LONGEST_LENGTH = 19  # digits; no body is longer
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where to connect. `name` is what the certificate must be for, with `trust`; without it the talk is plain."""
+    """Where to connect. With `trust`, TLS is used and the certificate must be valid for `name`; without it, plain
+    TCP."""
 
     address: str
     port: int
@@ -33,22 +34,22 @@ class Target:
 
 
 class LenientReader:
-    """Sends one request and reads one answer into `exchange`. Use it once."""
+    """Sends one request and reads one response into `exchange`. Use it once."""
 
     def __init__(self, target: Target, exchange: Exchange, limits: FetchLimits, clock: Clock) -> None:
         self._target, self._exchange, self._limits, self._clock = target, exchange, limits, clock
         self._interval = sweep_interval(limits)
         self._pace = SweepState(clock.monotonic())
         self._asked: Seconds | None = None
-        self._line: list[bytes] = []  # a complete line and its continuations, of which the next one may be another
+        self._line: list[bytes] = []  # a complete line and its continuation lines so far
         self._line_bytes = 0
         self._rest = b""  # the beginning of a line
-        self._left: int | None = None  # bytes of the body to come, if a length says so
+        self._left: int | None = None  # remaining bytes of the body, if its length is known
         self._room = asyncio.Event()
         exchange.resume = self._room.set
 
     async def run(self, request_head: bytes) -> Failure | None:
-        """None when the exchange holds an answer, perhaps a truncated one."""
+        """Returns None if the exchange holds a response, possibly truncated."""
         try:
             async with asyncio.timeout(self._limits.connect + (self._limits.tls if self._target.trust else 0.0)):
                 reader, writer = await self._connect()
@@ -109,7 +110,7 @@ class LenientReader:
         return Progress(secure, True, self._asked, bool(exchange.head), exchange.body_bytes)
 
     def _take_head(self, piece: bytes) -> bytes:
-        """Hand on whole lines; returns what follows the head."""
+        """Pass complete lines to the exchange; returns what follows the head."""
         exchange = self._exchange
         data = self._rest + piece
         position = 0
@@ -137,14 +138,14 @@ class LenientReader:
         return data[position:]
 
     def _continue_line(self, line: bytes) -> None:
-        """Kept in parts and joined once: a line that goes on for ever must not be copied again for each of them."""
+        """Parts are collected and joined once: an endless line must not be copied for each of them."""
         self._line.append(line)
         self._line_bytes += len(line)
         if self._line_bytes > self._limits.header_bytes:
             self._exchange.failure = Failure.HEADER_TOO_LARGE
 
     def _end_line(self) -> None:
-        """Hand on the line that is complete now. Folded lines are joined with one space, as libcurl has it."""
+        """Pass on the completed line. Folded lines are joined with one space, as in libcurl."""
         if len(self._line) == 1:
             self._exchange.on_head(self._line[0])
         elif self._line:

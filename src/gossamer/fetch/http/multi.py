@@ -1,16 +1,16 @@
 """Hot: libcurl's multi handle on the event loop (benchmarks/bench_fetch.py; ADR 10).
 
-pycurl's own `AsyncCurlMulti` does the same. This one arms fewer timers, takes finished transfers in the turn in which
-they finish, and looks at a connection once more before it goes to rest, which the public interface of that one does not
-allow. It also has an epoll set of its own, of which the event loop watches only the descriptor: a socket can then stay
-in the set while its connection rests, and the kernel takes it out when libcurl closes it without a word. To tell the
-event loop of every beginning and end costs seven system calls a fetch.
+Like pycurl's `AsyncCurlMulti`, but with fewer timers; finished transfers are collected in the same turn; and a
+connection is checked once more when it becomes idle, which the public interface of pycurl's class does not allow. It
+has its own epoll set, of which the event loop watches only the descriptor: a socket can stay in the set while its
+connection is idle, and the kernel removes it when libcurl closes it. Registering every socket with the event loop would
+cost seven system calls per fetch.
 
-Which connection must not be used again because its server spoke, or hung up, while nothing was asked.
-
-libcurl looks at its idle connections at most once a second. What arrives in between would be read as the answer to the
-next request. So the socket of each kept connection is looked at here when its host's turn comes. HTTP/2 may
-speak unasked; it is not told apart, since a server can claim to speak it, and the price is a connection now and then.
+`IdleSockets` finds idle connections that must not be reused because the server sent something, or closed them. libcurl
+checks its idle connections at most once a second; what arrives in between would be read as the response to the next
+request. So the socket of a kept connection is checked before the next visit to its host. HTTP/2 servers may
+legitimately send unsolicited frames; they are not treated differently, since a server can claim to speak HTTP/2, and
+the price is a new connection now and then.
 """
 
 import asyncio
@@ -39,10 +39,10 @@ _TIMER_SLACK: Final = 0.001  # libcurl counts in milliseconds and rounds down
 
 
 class CurlPool:
-    """A set of connections and the transfers that use them. Belongs to the event loop it is made in.
+    """A set of connections and the transfers that use them. Belongs to the event loop it is created in.
 
     Invariants: a transfer is in `_running` from `start` until its future is done; a socket is in the set while libcurl
-    asks for it, and may stay there, for reading, until it is closed or something arrives that nobody asked for.
+    asks for it, and may stay there, for reading, until it is closed or unsolicited data arrives.
     """
 
     def __init__(self, max_connections: int) -> None:
@@ -56,7 +56,7 @@ class CurlPool:
         self._epoll = select.epoll()
         self._loop.add_reader(self._epoll.fileno(), self._on_events)
         self._wanted: dict[int, int] = {}  # by socket number: what the set waits for, in libcurl's bits
-        self._resting: set[int] = set()  # in the set although libcurl does not ask; the number may be stale
+        self._resting: set[int] = set()  # in the set although libcurl does not ask for it; the number may be stale
         self._due: float | None = None  # when libcurl wants to be called, by the loop's clock
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = 0.0
@@ -64,19 +64,19 @@ class CurlPool:
         self._closed = False
 
     def start(self, curl: pycurl.Curl) -> asyncio.Future[int]:
-        """Begin a transfer. The future gives the socket it ended on (-1: none is left), or raises pycurl.error."""
+        """Begin a transfer. The future gives the socket it ended on (-1 if it was closed), or raises pycurl.error."""
         future: asyncio.Future[int] = self._loop.create_future()
         self._running[curl] = future
         self._multi.add_handle(curl)
         return future
 
     def stop(self, curl: pycurl.Curl) -> None:
-        """Take a transfer out, with its connection, and leave its future alone. Does nothing when it has ended."""
+        """Abort a transfer with its connection, without completing its future. Does nothing if it has ended."""
         if self._running.pop(curl, None) is not None:
             self._multi.remove_handle(curl)
 
     def close(self) -> None:
-        """Close all connections; cancel the transfers under way."""
+        """Close all connections and cancel the transfers in flight."""
         if self._closed:
             return
         for curl, future in list(self._running.items()):
@@ -90,7 +90,7 @@ class CurlPool:
         self._multi.close()
 
     def _on_socket(self, what: int, fd: int, _multi: object, _data: object) -> None:
-        """libcurl asks for a socket to be watched, or no longer. POLL_IN and POLL_OUT are bits."""
+        """libcurl asks to watch a socket, or to stop watching it. POLL_IN and POLL_OUT are bits."""
         if self._closed:
             return
         if what == pycurl.POLL_REMOVE or what == pycurl.POLL_NONE:
@@ -104,11 +104,11 @@ class CurlPool:
             mask = _EPOLL_MASKS[what]
             try:
                 self._epoll.modify(fd, mask)
-            except FileNotFoundError:  # new, or closed and opened anew under the same number
+            except FileNotFoundError:  # new, or closed and reopened under the same number
                 self._epoll.register(fd, mask)
 
     def _leave(self, fd: int) -> None:
-        """Take a socket out of the set, if it is still there."""
+        """Remove a socket from the set, if it is still in it."""
         self._resting.discard(fd)
         if self._wanted.pop(fd, None) is not None:
             with contextlib.suppress(OSError):
@@ -117,12 +117,12 @@ class CurlPool:
     def _on_events(self) -> None:
         for fd, events in self._epoll.poll(0, _EVENTS_AT_ONCE):
             if fd in self._resting:
-                self._leave(fd)  # it spoke or hung up unasked; who wants to use the connection will look
+                self._leave(fd)  # unsolicited data or a close; `IdleSockets` will notice
             else:
                 self._drive(fd, _CURL_MASKS[events & 5] if not events & _EPOLL_TROUBLE else _EITHER)
 
     def _on_timer(self, milliseconds: int) -> None:
-        """libcurl wishes to be called then. It may not be called from here."""
+        """libcurl asks to be called at that time. It must not be called from here."""
         if milliseconds < 0:
             self._due = None
         elif milliseconds == 0:
@@ -131,8 +131,8 @@ class CurlPool:
                 self._loop.call_soon(self._wake_soon)
         else:
             self._due = due = self._loop.time() + milliseconds / 1000 + _TIMER_SLACK
-            # An armed timer that fires before is left alone: it looks again and arms the next one. Most wishes are
-            # taken back long before their time.
+            # An armed timer that fires earlier is kept: it checks again and arms the next one. Most requests are
+            # cancelled long before they are due.
             if self._timer is None or self._timer_at > due:
                 self._arm(due)
 
@@ -159,7 +159,7 @@ class CurlPool:
             self._drive(pycurl.SOCKET_TIMEOUT, 0)
 
     def _drive(self, fd: int, events: int) -> None:
-        """Let libcurl work, then hand on what has finished."""
+        """Let libcurl work, then complete what has finished."""
         _, running = self._multi.socket_action(fd, events)
         if running < len(self._running):
             self._collect()
@@ -179,23 +179,23 @@ class CurlPool:
                     future.set_exception(pycurl.error(code, message))
 
     def _finish(self, curl: pycurl.Curl) -> asyncio.Future[int] | None:
-        """Take the handle out; its future, if somebody still waits."""
+        """Remove the handle; returns its future if it is still awaited."""
         future = self._running.pop(curl, None)
         self._multi.remove_handle(curl)
         return future if future is not None and not future.done() else None
 
 
 Place = tuple[HostKey, int, str]
-"""Host, port and address: what a connection is good for."""
+"""Host, port and address: what a connection can be used for."""
 
-_CLEANED_AFTER = 1.1  # libcurl's own look is due once a second, before it picks a connection
+_CLEANED_AFTER = 1.1  # libcurl checks once a second, before it picks a connection
 
 
 class IdleSockets:
-    """The sockets that connections rest on, by place. At most `most` are remembered, the oldest forgotten first.
+    """The sockets of idle connections, by place. At most `most` are remembered, the oldest dropped first.
 
-    A number may be stale: libcurl closes idle connections without telling. Then the connection is gone, and being
-    told not to use it changes nothing.
+    A number may be stale, since libcurl closes idle connections without notice. Then the connection is gone, and
+    refusing to use it changes nothing.
     """
 
     def __init__(self, most: int) -> None:
@@ -205,7 +205,7 @@ class IdleSockets:
         self._poll = select.poll()
 
     def put(self, place: Place, socket: int) -> None:
-        """An exchange ended well on this socket; -1 when its connection was closed."""
+        """An exchange ended successfully on this socket; -1 if its connection was closed."""
         if socket < 0:
             return
         self._sockets[place] = socket
@@ -213,10 +213,10 @@ class IdleSockets:
             del self._sockets[next(iter(self._sockets))]
 
     def must_not_be_used(self, place: Place, now: float) -> bool:
-        """Whether the connection kept for this place is spoiled, by what waits on its socket."""
+        """Whether the connection kept for this place is unusable, judging by what is pending on its socket."""
         socket = self._sockets.pop(place, None)
         if socket is not None and not self._is_quiet(socket):
-            # Noted anew each time: of a host that hangs up after every answer, several connections may lie about.
+            # Recorded each time: a host that closes after every response may have several dead connections.
             self._spoiled.pop(place, None)
             self._spoiled[place] = now
             return True
@@ -230,7 +230,7 @@ class IdleSockets:
         return quiet
 
     def _recently_spoiled(self, place: Place, now: float) -> bool:
-        """Until libcurl has thrown it out, the spoiled connection could be picked instead of a newer one."""
+        """Until libcurl has dropped the dead connection, it could be picked instead of a newer one."""
         while self._spoiled:
             oldest = next(iter(self._spoiled))
             if now - self._spoiled[oldest] < _CLEANED_AFTER:

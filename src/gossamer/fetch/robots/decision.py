@@ -1,15 +1,15 @@
-"""What an answer to the request for `/robots.txt` means (RFC 9309, 2.3 and 2.4). Pure.
+"""What the response to a request for `/robots.txt` means (RFC 9309, 2.3 and 2.4). Pure.
 
-  2xx                     the file's rules hold, for 24 hours at most
-  4xx but 429             there is no file: everything is allowed
-  redirected too often    as if there were no file, and flagged
-  429, 5xx, 3xx, nothing  rules unknown: everything is closed until the file can be read
+  2xx                     the file's rules apply, for 24 hours at most
+  4xx except 429          there is no file: everything is allowed
+  too many redirects      as if there were no file, and flagged
+  429, 5xx, 3xx, nothing  rules unknown: everything is closed until the file can be fetched
 
-Rules that are known and not older than 24 hours hold on while the file cannot be had: RFC 9309, 2.4, lets a cached
-file be used for longer then, and we do not go beyond the day that it may be used for anyway. After 30 days without a
-file the host counts as having none (2.3.1.4).
+Known rules that are not older than 24 hours remain in force while the file is unavailable: RFC 9309, 2.4, permits a
+longer use of a cached file in that case, but we do not go beyond the day that is permitted anyway. After 30 days
+without a file the host counts as having none (2.3.1.4).
 
-Redirects are followed by the caller, five at most; what they end in decides for the origin that was asked first.
+Redirects are followed by the caller, up to `MAX_REDIRECTS`; the last response decides for the origin requested first.
 """
 
 import re
@@ -19,6 +19,9 @@ from typing import Final
 from gossamer.fetch.robots.parse import parse_robots
 from gossamer.fetch.robots.rules import RobotsRules, RobotsVerdict
 from gossamer.model.units import Instant, Seconds
+
+MAX_REDIRECTS: Final = 5
+"""Redirects to follow for a robots.txt (RFC 9309, 2.3.1.2)."""
 
 DENIED: Final = "robots_denied"
 UNREACHABLE: Final = "robots_unreachable"
@@ -42,8 +45,8 @@ class RobotsPolicy:
     """How long answers are kept.
 
     `absent_after`: a file that was unreachable for this long counts as absent, which RFC 9309, 2.3.1.4, permits after
-    30 days or so; None keeps the host closed for ever. 429 never counts towards it: such a host is there.
-    `forbidden_closes`: read 401 and 403 as "keep out" instead of the RFC's "no file".
+    about 30 days; None keeps the host closed for ever. 429 never counts towards it, since the host is reachable.
+    `forbidden_closes`: treat 401 and 403 as "keep out" instead of the RFC's "no file".
     """
 
     longest_kept: Seconds = Seconds(_DAY)
