@@ -285,7 +285,7 @@ def test_a_crawl_is_not_held_up_by_urls_that_were_settled_otherwise(store: Store
     scene.step()
     scene.counters.total["state:queued"] = 0
 
-    over = scene.requeue.nothing_waits()
+    over = scene.requeue.on_queue_empty()
     scene.requeue.schedule(store.now)
 
     assert not over

@@ -290,7 +290,7 @@ class Requeue(NullObserver):
             if self._waiting - lines.blocked < LOW_MARK:
                 self.next_check_at = min(self.next_check_at, self._next)
 
-    def nothing_waits(self) -> bool:
+    def on_queue_empty(self) -> bool:
         """No URL is queued any more. Whether the crawl is over; if not, what comes due next is queued."""
         if not self.is_over and not self._ordered and self._waiting:
             self._waiting = 0  # some were settled without a visit of ours
