@@ -178,7 +178,7 @@ class DocumentProcessor:
         before = document.visit.task.previous
         assert before is not None and self._planner is not None
         capture = Capture(document.response, _wire_digest(opened)) if self._settings.revisits else None
-        kept = self._planner.unchanged(document.visit, before, document.response, document.finished, capture)
+        kept = self._planner.settle_unchanged(document.visit, before, document.response, document.finished, capture)
         return ProcessedDocument(kept, [], None, Counter(), before)
 
     def duplicate(self, opened: DecodedDocument, owner: int) -> ProcessedDocument:

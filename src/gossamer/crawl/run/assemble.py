@@ -320,7 +320,7 @@ def _assemble(
         settings=config.sitemaps,
         agent=config.robots_agent,
         load_facts=queries.sitemap_facts,
-        believes=planner.believes_reports_of,
+        believes=planner.trusts_reports_of,
     )
     duplicates = _duplicate_tests_for(config, soft_404)
     large_pages = LargePages()
@@ -490,9 +490,9 @@ def _table_writer(
         domain_of,
         ordering,
         opening.clock,
-        when_reported=planner.dates.when_reported,
-        when_due=planner.dates.when_due,
-        plan_anew=planner.dates.plan_anew,
+        when_reported=planner.dates.date_of_reported,
+        when_due=planner.dates.postpone,
+        plan_anew=planner.dates.replan,
         part=opening.part,
     )
 
