@@ -109,6 +109,8 @@ KNOWN_EXCEPTIONS: frozenset[tuple[str, str]] = frozenset(
         # The composition root.
         ("crawl.run.assemble", "backends"),
         ("crawl.run.assemble", "version"),
+        # The tables in memory are SQLite's without a file.
+        ("backends.memory.tables", "backends.sqlite"),
         ("crawl.run.assemble", "reports.records"),
         # The opener: backends for reading, behind the ports of reports.
         ("crawl.run.opener", "backends"),

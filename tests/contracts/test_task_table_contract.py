@@ -1,7 +1,6 @@
-"""The task table in SQLite and its slow, obvious twin answer every question alike."""
+"""The task table of every backend and its slow, obvious twin answer every question alike."""
 
 import random
-from pathlib import Path
 
 import pytest
 
@@ -12,7 +11,7 @@ from gossamer.model.loads import FrontRequest, HostRequest, LoadRequest
 from gossamer.model.states import UrlState
 from gossamer.model.task import Task
 from gossamer.model.units import HostId, Instant, Seconds
-from tests.backends.sqlite.sqlite_store import Store, candidate, links_of, settlement
+from tests.backends.sqlite.sqlite_store import AnyTables, Store, candidate, links_of, settlement
 from tests.frontier.frontier_table import Changes, Outcome, TaskTable
 
 HOSTS = 5
@@ -77,9 +76,9 @@ def told(task: Task) -> tuple[int, int, float, float]:
 
 @pytest.mark.parametrize("by_score", [False, True])
 @pytest.mark.parametrize("seed", range(5))
-def test_both_tables_answer_alike_after_any_batches(tmp_path: Path, seed: int, by_score: bool) -> None:
+def test_both_tables_answer_alike_after_any_batches(tables: AnyTables, seed: int, by_score: bool) -> None:
     chance = random.Random(seed)
-    store = Store(tmp_path / "crawl.db", ByScore() if by_score else ByClass(), targets_at_once=1)
+    store = Store(tables, ByScore() if by_score else ByClass(), targets_at_once=1)
     table = TaskTable(by_score)
     first = [(host_id, 0) for host_id in range(1, HOSTS + 1)]  # so that both number the hosts alike
     store.writer.commit(Batch(candidates=[candidate(f"h{h}.test", h, 0) for h, _ in first]), store.now)

@@ -1,4 +1,4 @@
-"""Documents made to hurt a parser (HOSTILE_WEB, group Bodies). That they end at all is the test, and that the time
+"""Documents made to hurt a parser (docs/HOSTILE.md, Bodies). That they end at all is the test, and that the time
 grows with the size and not with its square: in CPU time, two sizes in the same run."""
 
 import random

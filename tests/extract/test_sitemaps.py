@@ -1,4 +1,4 @@
-"""Reading sitemaps and feeds: hostile ones, damaged ones, and the bounds (HOSTILE_WEB SM-03 to SM-11)."""
+"""Reading sitemaps and feeds: hostile ones, damaged ones, and the bounds (docs/HOSTILE.md, SM-03 to SM-11)."""
 
 import gzip
 import tracemalloc

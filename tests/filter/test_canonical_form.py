@@ -1,4 +1,4 @@
-"""The canonical form of single URLs: what HOSTILE_WEB.md says about URL text, one test per id, and invariants."""
+"""The canonical form of single URLs: the hostile cases of docs/HOSTILE.md (UR), one test per id, and invariants."""
 
 import pytest
 from hypothesis import example, given

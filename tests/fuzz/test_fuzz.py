@@ -23,7 +23,7 @@ _ALL_INPUTS = int(os.environ.get("GOSSAMER_FUZZ") or _SHORT_RUN)
 _LONG = _ALL_INPUTS > _SHORT_RUN
 _SHARES = sum(target.share for target in TARGETS)
 _STALL = 60.0  # CPU seconds after which one input counts as a hang
-_HOLD = 0.25  # CPU seconds for which the event loop may be held (HOSTILE_WEB, G2)
+_HOLD = 0.25  # CPU seconds for which the event loop may be held (docs/HOSTILE.md, G2)
 
 
 class Stalled(Exception):

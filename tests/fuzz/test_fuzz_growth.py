@@ -1,4 +1,4 @@
-"""Work grows with the size of an input, not with its square (HOSTILE_WEB, G12)."""
+"""Work grows with the size of an input, not with its square (docs/HOSTILE.md, G12)."""
 
 import gc
 import os

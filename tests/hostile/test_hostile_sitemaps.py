@@ -1,4 +1,4 @@
-"""HOSTILE_WEB SM: sitemaps that are endless, damaged or after something. Whole crawls, with a healthy host beside."""
+"""Hostile sitemaps (docs/HOSTILE.md, SM): endless, damaged or malicious ones. Whole crawls, with a healthy host."""
 
 import gzip
 import zlib

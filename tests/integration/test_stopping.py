@@ -17,7 +17,7 @@ from tests.integration.small_server import NOTHING, Answer, Asked, SmallServer, 
 
 pytestmark = pytest.mark.service
 
-EXIT_SECONDS = 10.0  # HOSTILE_WEB.md, ST-17
+EXIT_SECONDS = 10.0
 DELAY, FACTOR, MAX_ADAPTIVE = 0.2, 10.0, 0.5
 TOLERANCE = 0.002  # as for kills: two processes, two clocks
 TOML = f'order = "bfs"\n[politeness]\nmax_adaptive_delay = {MAX_ADAPTIVE}\n'

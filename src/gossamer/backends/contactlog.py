@@ -1,17 +1,15 @@
-"""The contact journal: which hosts did we contact that the database does not know of yet?
+"""The contact journal in files: which hosts were contacted that the database does not know of yet?
 
-The database learns of a contact when its batch is committed, a moment after it. A process killed in that moment would
-come back and contact the host too early. So every contact is noted in a small append-only file first: one record when
-a request is about to be sent, one when it is over. Writing to the page cache survives `kill -9`, costs about two
+The database learns of a contact when its batch is committed, shortly after it. A process killed in between would come
+back and contact the host too early. So every contact is recorded in a small append-only file first: one record when a
+request is about to be sent, one when it is over. Writing to the page cache survives `kill -9`, costs about two
 microseconds and needs no fsync (after a power cut the machine was away longer than a gap).
 
-`journal` writes and replays it. A journal is dropped when a batch that knows all its contacts has been committed.
-
-Fixed-size records in two memory-mapped files that take turns.
-
-Mapped rather than written to: a store into a shared mapping survives the process like a write does, and costs no system
-call (each of which would give the interpreter's lock away, twice for every fetch). For the same reason the files stay
-where they are: to make and remove them with every batch would hold the event loop whenever the disk is busy.
+Records have a fixed size and go to two memory-mapped files in turn; a file is void when a batch that knows all its
+contacts has been committed. The files are mapped because a store into a shared mapping survives the process like a
+write does, and costs no system call (each of which would release the interpreter's lock, twice for every fetch). For
+the same reason the files stay where they are: creating and removing them with every batch would block the event loop
+whenever the disk is busy.
 """
 
 import errno
@@ -82,13 +80,33 @@ class _MappedFile:
         os.close(self._fd)
 
 
-class ContactJournal:
-    """Notes contacts as they happen. `turn_over` at the start of a batch, `forget` when it is committed."""
+class ContactLog:
+    """`ContactJournal` in two files of a directory."""
 
     def __init__(self, directory: Path) -> None:
         self._paths = (directory / "contacts.0", directory / "contacts.1")
         self._files: list[_MappedFile] = []
         self._turns = 0
+        self._file: _MappedFile  # from `begin` on
+
+    def last_contacts(self) -> dict[HostId, LastContact]:
+        """What the files know, by host. A torn last record is ignored: its contact did not begin, because the request
+        is sent only after its record was complete."""
+        found: dict[HostId, LastContact] = {}
+        for records in sorted(map(_read, self._paths)):
+            for kind, host, time, took, raw in records:
+                host_id = HostId(host)
+                address = raw.rstrip(b"\0").decode("ascii", "replace")
+                before = found.get(host_id)
+                next_contact = before.next_contact if before else Instant(0.0)
+                if kind == _STARTED:
+                    found[host_id] = LastContact(Instant(time), next_contact, took, address)
+                elif kind == _FINISHED:
+                    found[host_id] = LastContact(None, max(next_contact, Instant(time)), took, address)
+        return found
+
+    def begin(self) -> None:
+        self.clear()
         self._file = self._begun(0)
 
     def _begun(self, turn: int) -> _MappedFile:
@@ -99,23 +117,18 @@ class ContactJournal:
         return file
 
     def started(self, host_id: HostId, at: Instant, last_took: float, address: str) -> None:
-        """About to contact the host. After this returns, a crash cannot make us forget it. Raises StoreFailed."""
         self._file.add(_STARTED, host_id, at, last_took, address.encode())
 
     def finished(self, host_id: HostId, next_contact: Instant, took: float, address: str) -> None:
-        """The contact is over; the host may be contacted again at `next_contact`."""
         self._file.add(_FINISHED, host_id, next_contact, took, address.encode())
 
     def turn_over(self, still_open: list[tuple[HostId, Instant, float, str]]) -> None:
-        """Write to the other file from now on, beginning with the contacts that are still open: the batch
-        about to be committed knows of all finished ones in this file. Raises StoreFailed; then nothing has changed."""
         self._file = self._begun(self._turns + 1)
         self._turns += 1
         for host_id, at, last_took, address in still_open:
             self.started(host_id, at, last_took, address)
 
     def forget(self) -> None:
-        """The batch is committed: the file before the last `turn_over` says nothing any more."""
         for file in self._files:
             if file is not self._file:
                 file.forget()
@@ -123,23 +136,11 @@ class ContactJournal:
     def close(self) -> None:
         for file in self._files:
             file.close()
+        self._files.clear()
 
-
-def replay(directory: Path) -> dict[HostId, LastContact]:
-    """What the journals in the directory know, by host. A torn last record is ignored: its contact did not begin,
-    because the request is sent only after its record was complete."""
-    found: dict[HostId, LastContact] = {}
-    for records in sorted(_read(path) for path in (directory / "contacts.0", directory / "contacts.1")):
-        for kind, host, time, took, raw in records:
-            host_id = HostId(host)
-            address = raw.rstrip(b"\0").decode("ascii", "replace")
-            before = found.get(host_id)
-            next_contact = before.next_contact if before else Instant(0.0)
-            if kind == _STARTED:
-                found[host_id] = LastContact(Instant(time), next_contact, took, address)
-            elif kind == _FINISHED:
-                found[host_id] = LastContact(None, max(next_contact, Instant(time)), took, address)
-    return found
+    def clear(self) -> None:
+        for path in self._paths:
+            path.unlink(missing_ok=True)
 
 
 def _read(path: Path) -> list[tuple[int, int, float, float, bytes]]:
@@ -159,9 +160,3 @@ def _read(path: Path) -> list[tuple[int, int, float, float, bytes]]:
 def _failure(error: OSError, path: Path) -> StoreFailed:
     kind = DiskFull if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) else StoreFailed
     return kind(f"{path}: {error.strerror or error}")
-
-
-def clear(directory: Path) -> None:
-    """Drop the journals: what they knew is committed."""
-    for path in (directory / "contacts.0", directory / "contacts.1"):
-        path.unlink(missing_ok=True)

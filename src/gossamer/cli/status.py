@@ -10,7 +10,7 @@ from gossamer.cli import argparse_types as given
 from gossamer.cli.open_crawl import add_location_options, location_of
 from gossamer.clock import clock_of
 from gossamer.config.load import Config, known_shape, shape_of
-from gossamer.crawl.run.directory import holder_of, parts_of, read_layout
+from gossamer.crawl.run.directory import STATUS, holder_of, parts_of, read_layout
 from gossamer.crawl.run.opener import open_crawl
 from gossamer.crawl.visit.host_settings import ORDERS, is_paused
 from gossamer.model.facts import HostOverrides
@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
         freshenings = [stored_freshness_metrics(**reader.recrawl_report(now)._asdict(), now=now) for reader in readers]
         outbox = sum(reader.count_outbox() for reader in readers)
     lives = [
-        None if process is None else read_live(part, process, now)
+        None if process is None else read_live(part / STATUS, process, now)
         for part, process in zip(crawl.parts, holders, strict=True)
     ]
     found = join_totals(totals, outbox)

@@ -3,7 +3,7 @@
 The order and the prescan follow the HTML standard ("determining the character encoding"); the guess is UTF-8 if the
 bytes are valid UTF-8, else that of a detector. The result is always one of the encodings of the WHATWG Encoding
 Standard, whose labels are the table below. A label never reaches Python's codec registry, which knows many more names
-(`rot13`, `zlib`, `idna`, `undefined` …) that a hostile page could use.
+(`rot13`, `zlib`, `idna`, `undefined` …) that no page may use (docs/HOSTILE.md, BD-11).
 """
 
 import codecs

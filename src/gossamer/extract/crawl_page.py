@@ -46,7 +46,7 @@ MAX_HREF = 16_384
 """Characters. A longer link is a data: URI or an accident, and is dropped before it is copied anywhere."""
 
 MAX_LINKS = 5_000
-"""Links of one page that are kept, repetitions included: a page may consist of nothing but links."""
+"""Links of one page that are kept, repetitions included (docs/HOSTILE.md, BD-18)."""
 
 LARGE_BODY = 1 << 18
 """Bytes. The slowest page of this size that we could construct takes about 45 ms (ADR 15)."""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 from gossamer.model.batch import Batch, Committed
 from gossamer.model.facts import QueuePosition, UrlFacts
-from gossamer.model.loads import HostLoaded, Loaded, LoadRequest, SitemapFacts
+from gossamer.model.loads import HostLoaded, LastContact, Loaded, LoadRequest, SitemapFacts
 from gossamer.model.requeue import DueUrl, Postponement, ReportedChange
 from gossamer.model.settlement import Capture
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant
@@ -18,7 +18,7 @@ from gossamer.model.units import Fingerprint, HostId, HostKey, Instant
 
 class Database(Protocol):
     """One connection to the tables of a crawl. Every access is a statement with a name, which the backend keeps in its
-    own dialect; `backends/sqlite/*.sql` says what each of them does.
+    own dialect: its `.sql` files say what each of them does.
 
     Used from one thread at a time. Outside a transaction every call commits by itself. Values are None, bool, int,
     float, str and bytes; a list of them is one value. Every method raises StoreFailed (DiskFull) in place of the errors
@@ -68,6 +68,18 @@ class Database(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+class Tables(Protocol):
+    """The tables of one crawl. Opens connections to them; all of them see what one has committed."""
+
+    def open_writer(self) -> Database:
+        """The connection of the writer. Creates the tables, or migrates them. Raises NotThisCrawl, StoreFailed."""
+        ...
+
+    def open_reader(self) -> Database:
+        """A connection that only reads, to tables that exist. Raises StoreFailed."""
+        ...
 
 
 class PartitionOwner(Protocol):
@@ -136,18 +148,18 @@ class Contacts(Protocol):
         """The contact is over; the host may be contacted again at `next_contact`."""
         ...
 
-    def turn_over(self, still_open: list[tuple[HostId, Instant, float, str]]) -> None:
-        """A batch that knows of every finished contact is about to be committed; these contacts are in flight. Raises
-        StoreFailed; then nothing has changed."""
-        ...
-
-    def forget(self) -> None:
-        """That batch is committed: contacts that had finished at the last `turn_over` may be dropped."""
-        ...
-
 
 class ContactJournal(Contacts, Protocol):
-    """The contacts that no commit knows of yet. `turn_over` before a batch is committed, `forget` after it."""
+    """The contacts that no commit knows of yet. `last_contacts` before a crawl starts, then `begin`; `turn_over` before
+    a batch is committed and `forget` after it."""
+
+    def last_contacts(self) -> dict[HostId, LastContact]:
+        """What the last process left: the last contact of each host that is not known to be committed."""
+        ...
+
+    def begin(self) -> None:
+        """Start recording, with an empty journal. Raises StoreFailed."""
+        ...
 
     def turn_over(self, still_open: list[tuple[HostId, Instant, float, str]]) -> None:
         """Begin another volume with the contacts that are still open: the batch about to be committed knows all
@@ -158,7 +170,13 @@ class ContactJournal(Contacts, Protocol):
         """The batch is committed: the volumes before the last `turn_over` are void."""
         ...
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Stop recording. What no commit knows of stays."""
+        ...
+
+    def clear(self) -> None:
+        """Everything is committed: leave nothing behind."""
+        ...
 
 
 WhenReported = Callable[[ReportedChange], Instant | None]

@@ -6,13 +6,24 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.backends.contactlog import _RECORD, ContactJournal, clear, replay
+from gossamer.backends.contactlog import _RECORD, ContactLog
 from gossamer.errors import DiskFull, StoreFailed
 from gossamer.model.loads import LastContact
 from gossamer.model.units import HostId, Instant
 
 A, B, C = HostId(1), HostId(2), HostId(3)
 V4, V6 = "192.0.2.7", "2001:0db8:0000:0000:0000:ff00:0042:8329"
+
+
+def begun(directory: Path) -> ContactLog:
+    journal = ContactLog(directory)
+    journal.begin()
+    return journal
+
+
+def replay(directory: Path) -> dict[HostId, LastContact]:
+    """What another process finds."""
+    return ContactLog(directory).last_contacts()
 
 
 def started(at: float, took: float = 0.5, address: str = V4, after: float = 0.0) -> LastContact:
@@ -28,7 +39,7 @@ def test_an_empty_directory_knows_of_no_contact(tmp_path: Path) -> None:
 
 
 def test_contacts_are_remembered_open_or_ended(tmp_path: Path) -> None:
-    journal = ContactJournal(tmp_path)
+    journal = begun(tmp_path)
     journal.started(A, Instant(10.0), 0.5, V4)
     journal.started(B, Instant(11.0), 0.1, V6)
     journal.finished(A, Instant(16.0), 0.6, V4)
@@ -38,7 +49,7 @@ def test_contacts_are_remembered_open_or_ended(tmp_path: Path) -> None:
 
 
 def test_a_new_contact_is_open_and_does_not_forget_the_last_rest(tmp_path: Path) -> None:
-    journal = ContactJournal(tmp_path)
+    journal = begun(tmp_path)
     journal.started(A, Instant(10.0), 0.5, V4)
     journal.finished(A, Instant(16.0), 0.6, V4)
     journal.started(A, Instant(16.0), 0.6, V4)
@@ -48,7 +59,7 @@ def test_a_new_contact_is_open_and_does_not_forget_the_last_rest(tmp_path: Path)
 
 
 def test_nothing_needs_to_be_closed_or_flushed_to_be_remembered(tmp_path: Path) -> None:
-    journal = ContactJournal(tmp_path)
+    journal = begun(tmp_path)
     journal.started(A, Instant(10.0), 0.5, V4)
     pid = os.fork()
     if pid == 0:
@@ -61,7 +72,7 @@ def test_nothing_needs_to_be_closed_or_flushed_to_be_remembered(tmp_path: Path) 
 
 
 def test_after_turning_over_open_contacts_are_in_the_new_file_too(tmp_path: Path) -> None:
-    journal = ContactJournal(tmp_path)
+    journal = begun(tmp_path)
     journal.started(A, Instant(10.0), 0.5, V4)
     journal.started(B, Instant(11.0), 0.5, V4)
     journal.finished(A, Instant(16.0), 0.6, V4)
@@ -77,7 +88,7 @@ def test_after_turning_over_open_contacts_are_in_the_new_file_too(tmp_path: Path
 
 
 def test_of_two_files_the_newer_has_the_last_word(tmp_path: Path) -> None:
-    journal = ContactJournal(tmp_path)
+    journal = begun(tmp_path)
     for turn in range(5):
         journal.started(A, Instant(10.0 * turn), 0.5, V4)
         journal.turn_over([(A, Instant(10.0 * turn), 0.5, V4)])
@@ -92,7 +103,7 @@ def test_of_two_files_the_newer_has_the_last_word(tmp_path: Path) -> None:
 
 def test_a_finished_contact_that_the_database_does_not_know_yet_is_not_forgotten(tmp_path: Path) -> None:
     """It ended between the turn-over and the commit: its batch is the next one."""
-    journal = ContactJournal(tmp_path)
+    journal = begun(tmp_path)
     journal.started(A, Instant(10.0), 0.5, V4)
     journal.turn_over([(A, Instant(10.0), 0.5, V4)])
     journal.finished(A, Instant(16.0), 0.5, V4)
@@ -104,7 +115,7 @@ def test_a_finished_contact_that_the_database_does_not_know_yet_is_not_forgotten
 
 def life_of(directory: Path) -> list[tuple[Path, dict[HostId, LastContact]]]:
     """A journal's life: after each record, the file it went to and what must be known from then on."""
-    journal = ContactJournal(directory)
+    journal = begun(directory)
     files = (directory / "contacts.0", directory / "contacts.1")
     marks = [(files[0], replay(directory))]
     for at, host in enumerate((A, B, A, C)):
@@ -168,7 +179,7 @@ def test_a_record_that_was_being_written_does_not_count(tmp_path: Path, number: 
 
 
 def test_a_file_grows_with_its_records(tmp_path: Path) -> None:
-    journal = ContactJournal(tmp_path)
+    journal = begun(tmp_path)
     for number in range(1, 5001):
         journal.started(HostId(number), Instant(float(number)), 0.5, V4)
 
@@ -177,7 +188,7 @@ def test_a_file_grows_with_its_records(tmp_path: Path) -> None:
 
 
 def test_of_files_that_are_used_again_only_the_latest_records_count(tmp_path: Path) -> None:
-    journal = ContactJournal(tmp_path)
+    journal = begun(tmp_path)
     for turn, records in enumerate([2000, 7, 300, 1, 5, 0]):
         for number in range(records):
             journal.started(HostId(1000 * turn + number), Instant(1.0), 0.5, V4)
@@ -192,7 +203,7 @@ def test_of_files_that_are_used_again_only_the_latest_records_count(tmp_path: Pa
 
 
 def test_a_crash_in_the_middle_of_a_turn_over_forgets_nothing(tmp_path: Path) -> None:
-    journal = ContactJournal(tmp_path)
+    journal = begun(tmp_path)
     for host in range(1, 6):
         journal.started(HostId(host), Instant(float(host)), 0.5, V4)
     known = replay(tmp_path)
@@ -209,9 +220,9 @@ def test_a_crash_in_the_middle_of_a_turn_over_forgets_nothing(tmp_path: Path) ->
 def test_a_restart_begins_a_journal_of_its_own(tmp_path: Path) -> None:
     life_of(tmp_path)
 
-    clear(tmp_path)
+    ContactLog(tmp_path).clear()
     assert list(tmp_path.iterdir()) == []
-    journal = ContactJournal(tmp_path)
+    journal = begun(tmp_path)
     assert replay(tmp_path) == {}
     journal.started(A, Instant(1.0), 0.5, V4)
     assert replay(tmp_path) == {A: started(1.0)}
@@ -228,7 +239,7 @@ def no_room(monkeypatch: pytest.MonkeyPatch, number: int = errno.ENOSPC) -> None
 def test_a_record_that_does_not_fit_on_the_disk_stops_its_contact_and_spoils_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    journal = ContactJournal(tmp_path)
+    journal = begun(tmp_path)
     fits = (tmp_path / "contacts.0").stat().st_size // _RECORD.size - 1  # one is the file's own
     for number in range(1, fits + 1):
         journal.started(HostId(number), Instant(1.0), 0.5, V4)
@@ -246,7 +257,7 @@ def test_a_record_that_does_not_fit_on_the_disk_stops_its_contact_and_spoils_no_
 def test_a_journal_that_cannot_be_turned_over_goes_on_as_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    journal = ContactJournal(tmp_path)
+    journal = begun(tmp_path)
     journal.started(A, Instant(1.0), 0.5, V4)
     no_room(monkeypatch)
     with pytest.raises(DiskFull, match=r"contacts\.1"):
@@ -264,16 +275,16 @@ def test_a_journal_that_cannot_be_turned_over_goes_on_as_it_was(
 def test_other_trouble_with_the_disk_is_told_from_a_full_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     no_room(monkeypatch, errno.EIO)
     with pytest.raises(StoreFailed, match=r"contacts\.0") as raised:
-        ContactJournal(tmp_path)
+        begun(tmp_path)
     assert not isinstance(raised.value, DiskFull)
 
     with pytest.raises(StoreFailed):
-        ContactJournal(tmp_path / "nowhere")
+        begun(tmp_path / "nowhere")
 
 
 def test_the_longest_address_fits_a_record(tmp_path: Path) -> None:
     longest = "ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255"
-    journal = ContactJournal(tmp_path)
+    journal = begun(tmp_path)
     journal.started(A, Instant(1.0), 0.5, longest)
 
     assert replay(tmp_path) == {A: started(1.0, address=longest)}

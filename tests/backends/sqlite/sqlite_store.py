@@ -1,10 +1,11 @@
-"""A store on a file of the test's own, and short words for what goes into it."""
+"""A store of the test's own, and short names for what goes into it."""
 
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
 
-from gossamer.backends.sqlite.driver import open_reader, open_writer
+from gossamer.backends.memory import MemoryTables
+from gossamer.backends.sqlite.driver import SqliteTables, open_writer
 from gossamer.clock import VirtualClock
 from gossamer.errors import DiskFull
 from gossamer.frontier.orderings import Ordering
@@ -22,6 +23,7 @@ from gossamer.store.table.priorities import reorder
 from gossamer.store.table.writer import TableWriter
 
 START = 1_700_000_000.0
+AnyTables = SqliteTables | MemoryTables
 FILE = "one.warc.gz"
 
 
@@ -84,12 +86,13 @@ class Store:
 
     def __init__(
         self,
-        path: Path,
+        tables: Path | AnyTables,
         ordering: Ordering | None = None,
         targets_at_once: int = TARGETS_AT_ONCE,
         part: WorkerShare | None = None,
     ) -> None:
-        self.path = path
+        """In these tables, or in SQLite's of a path."""
+        self.tables = SqliteTables(tables) if isinstance(tables, Path) else tables
         self.clock = VirtualClock(START)
         self.captures = CapturesInMemory()
         self.ordering = ordering or FrontInUrl()
@@ -98,7 +101,7 @@ class Store:
         self.open()
 
     def open(self) -> None:
-        self.database = open_writer(self.path)
+        self.database = self.tables.open_writer()
         self.writer_db = self.database.connection  # for changing rows
         self.writer = TableWriter(
             self.database,
@@ -109,9 +112,15 @@ class Store:
             targets_at_once=self.targets_at_once,
             part=self.part,
         )
-        self.reading = open_reader(self.path)
+        self.reading = self.tables.open_reader()
         self.loader = TableLoader(self.reading)
         self.db = self.reading.connection  # for looking at rows
+
+    @property
+    def path(self) -> Path:
+        """Of SQLite's file."""
+        assert isinstance(self.tables, SqliteTables)
+        return self.tables.path
 
     @property
     def now(self) -> Instant:

@@ -14,7 +14,7 @@ from tests.conformance import shared_data
 
 pytestmark = pytest.mark.service
 
-# ../shared/SCIENCE.md, section 2.3, at 5, 10, 25 and 50 % of the pages; no politeness.
+# Reference values for cnr-2000 at 5, 10, 25 and 50 % of the pages, without politeness.
 POINTS = (5.0, 10.0, 25.0, 50.0)
 ALL_SORTED = (54.7, 61.9, 76.1, 87.5)
 IMPORTANCE = (25.7, 32.2, 50.7, 73.0)

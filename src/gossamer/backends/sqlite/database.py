@@ -60,18 +60,25 @@ sqlite3.register_adapter(UrlState, int)
 sqlite3.register_adapter(Via, int)
 
 
-def connect(path: Path, *, read_only: bool = False, cache_kib: int = 16_384) -> sqlite3.Connection:
-    """A connection in autocommit mode, usable from any one thread at a time."""
-    mode = "ro" if read_only else "rwc"
-    db = sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None, check_same_thread=False, timeout=30.0
-    )
+Place = Path | str
+"""Where a database is: a file, or the name of a database in memory."""
+
+
+def connect(place: Place, *, read_only: bool = False, cache_kib: int = 16_384) -> sqlite3.Connection:
+    """A connection in autocommit mode, usable from any one thread at a time.
+
+    All connections of this process to one name in memory see the same database; it is gone with the last of them."""
+    if isinstance(place, Path):
+        uri = f"{place.absolute().as_uri()}?mode={'ro' if read_only else 'rwc'}"
+    else:
+        uri = f"file:/{place}?vfs=memdb"
+    db = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, timeout=30.0)
     db.execute(f"PRAGMA cache_size = -{cache_kib}")
     db.execute("PRAGMA temp_store = MEMORY")
     return db
 
 
-def open_for_writing(path: Path) -> sqlite3.Connection:
+def open_for_writing(path: Place) -> sqlite3.Connection:
     """Open the database, creating it or bringing it up to date as needed. Raises NotThisCrawl for a file that is not
     ours."""
     with _refusing(path):
@@ -97,7 +104,7 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
 
 
 @contextmanager
-def _refusing(path: Path) -> Iterator[None]:
+def _refusing(path: Place) -> Iterator[None]:
     """The driver's errors as ours: a file that is no database is not this crawl's."""
     try:
         yield
@@ -113,10 +120,10 @@ def _is_blank(db: sqlite3.Connection) -> bool:
     return not marks and db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
 
 
-def open_for_reading(path: Path) -> sqlite3.Connection:
+def open_for_reading(path: Place) -> sqlite3.Connection:
     """Open an existing database for reports. Raises NotThisCrawl as above; OldSchema for one that `open_for_writing`
     brings up to date; StoreFailed if it cannot be read now."""
-    if not path.exists():
+    if isinstance(path, Path) and not path.exists():
         raise NotThisCrawl(f"there is no crawl here: {path} does not exist")
     with _refusing(path):
         db = connect(path, read_only=True)
@@ -133,7 +140,7 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
     return db
 
 
-def check_ours(db: sqlite3.Connection, path: Path) -> int:
+def check_ours(db: sqlite3.Connection, path: Place) -> int:
     """The version of its schema. Raises NotThisCrawl for one that is not ours, or that we do not know."""
     found = db.execute("PRAGMA application_id").fetchone()[0]
     if found != APPLICATION_ID:
@@ -146,7 +153,7 @@ def check_ours(db: sqlite3.Connection, path: Path) -> int:
     return version
 
 
-def translated(error: sqlite3.Error, path: Path) -> StoreFailed:
+def translated(error: sqlite3.Error, path: Place) -> StoreFailed:
     """A driver's error as one of ours."""
     if getattr(error, "sqlite_errorname", "") == "SQLITE_FULL" or "disk is full" in str(error):
         return DiskFull(f"no space left for {path}")

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from gossamer.backends.sqlite.database import (
+    Place,
     connect,
     named_queries,
     open_for_writing,
@@ -63,7 +64,7 @@ def _translating(
 class SqliteDatabase:
     """One connection and the named statements. `connection` is for the readers of this backend."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path | None = None) -> None:
+    def __init__(self, connection: sqlite3.Connection, path: Place | None = None) -> None:
         """`path` is for messages; by default the connection knows it."""
         self.connection = connection
         self.path = path or Path(connection.execute("PRAGMA database_list").fetchone()[2])
@@ -132,12 +133,25 @@ class SqliteDatabase:
         self.connection.close()
 
 
-def open_writer(path: Path) -> SqliteDatabase:
+class SqliteTables:
+    """`Tables` in one file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def open_writer(self) -> SqliteDatabase:
+        return open_writer(self.path)
+
+    def open_reader(self) -> SqliteDatabase:
+        return open_reader(self.path)
+
+
+def open_writer(path: Place) -> SqliteDatabase:
     """The connection that writes. Creates the database or migrates it. Raises NotThisCrawl, StoreFailed."""
     return SqliteDatabase(open_for_writing(path), path)
 
 
-def open_reader(path: Path) -> SqliteDatabase:
+def open_reader(path: Place) -> SqliteDatabase:
     """A connection for the loader of a running crawl, whose database exists. Raises StoreFailed."""
     try:
         db = connect(path)

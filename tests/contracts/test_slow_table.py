@@ -1,7 +1,6 @@
 """Any batches, failures, restarts and crashes: the tables and the reports are those of the slow and obvious twin."""
 
 import random
-from pathlib import Path
 
 import pytest
 
@@ -14,8 +13,8 @@ from gossamer.model.settlement import PageLinks
 from gossamer.model.states import UrlState
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Seconds
 from gossamer.store.row_formats import unpack_numbers
-from tests.backends.sqlite.slow_table import SlowTable
-from tests.backends.sqlite.sqlite_store import Store, candidate, domain_of, settlement
+from tests.backends.sqlite.sqlite_store import AnyTables, Store, candidate, domain_of, settlement
+from tests.contracts.slow_table import SlowTable
 
 HOSTS = ["a.x.test", "b.x.test", "y.test", "www.z.org", "z.org"]
 STRANGERS = ["never.known.test", "c.x.test", "later.test"]  # of which the second is of a domain that will be known
@@ -100,9 +99,9 @@ def check_tables(store: Store, table: SlowTable) -> None:
 
 @pytest.mark.parametrize("ordering", ORDERINGS, ids=lambda kind: kind.name)
 @pytest.mark.parametrize("seed", range(3))
-def test_both_tables_are_alike_after_every_commit(tmp_path: Path, ordering: type[Ordering], seed: int) -> None:
+def test_both_tables_are_alike_after_every_commit(tables: AnyTables, ordering: type[Ordering], seed: int) -> None:
     chance = random.Random(seed)
-    store = Store(tmp_path / "crawl.db", ordering(), targets_at_once=ENOUGH)
+    store = Store(tables, ordering(), targets_at_once=ENOUGH)
     table = SlowTable(ordering(), ENOUGH, store.now)
     for _ in range(45):
         store.clock.advance(Seconds(chance.choice((0.0, 0.01, 1.0, 4.0))))
