@@ -155,7 +155,7 @@ def test_an_answer_without_seeds_says_what_it_was_instead(status: int, body: byt
 @pytest.mark.parametrize(
     ("answer", "why", "words"),
     [
-        (NoAnswer("robots_denied", "line 3: Disallow: /html"), "denied", "robots.txt asks .*line 3: Disallow"),
+        (NoAnswer("robots_denied", "line 3: Disallow: /html"), "denied", "robots.txt disallows .*line 3: Disallow"),
         (NoAnswer("dns_nxdomain"), "unreachable", "no answer: dns_nxdomain"),
         (NoAnswer("read_timeout", "deadline passed"), "unreachable", r"read_timeout \(deadline passed\)"),
     ],
