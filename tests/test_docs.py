@@ -1,6 +1,6 @@
-"""The documents tell the truth: every option, key, reason, state and event is in them, and every link leads somewhere.
+"""The documents agree with the code: every option, key, reason, state and event is documented, and every link works.
 
-Run as a script (`make docs`) it writes docs/REFERENCE.md, and the state diagram in docs/ARCHITECTURE.md.
+Run as a script (`make docs`), it writes docs/REFERENCE.md and the state diagram in docs/ARCHITECTURE.md.
 """
 
 import ast
@@ -124,7 +124,7 @@ BEGIN, END = "<!-- made by `make docs` from model/states.py -->", "<!-- end -->"
 
 
 def sections(text: str) -> dict[str, str]:
-    """Heading (without its marks) -> what stands below it, up to the next heading of any level."""
+    """Heading (without its marks) -> the text below it, up to the next heading of any level."""
     parts = re.split(r"^#+ (.+)$", text, flags=re.MULTILINE)
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
@@ -136,7 +136,7 @@ def rows(text: str) -> list[list[str]]:
 
 
 def unquoted(cell: str) -> str:
-    """The first code span of a cell."""
+    """The code span at the start of a cell."""
     found = re.match(r"`([^`]*)`", cell)
     assert found is not None, cell
     return found.group(1)
@@ -156,7 +156,7 @@ def test_every_key_and_every_option_has_a_description() -> None:
     for section in key_sections().values():
         usual = {field.name: field.default for field in msgspec.structs.fields(section)}
         below = {name for name, default in usual.items() if isinstance(default, Section)}
-        elsewhere = {"rehearse", "host"} if section is Config else set()  # hidden, and below a heading of its own
+        elsewhere = {"rehearse", "host"} if section is Config else set()  # hidden, and documented under its own heading
         assert {name for name, _, _, meaning in keys(section) if meaning} == usual.keys() - below - elsewhere
 
     assert all(action.help for command in COMMANDS for action in documented(command))
@@ -179,7 +179,7 @@ def test_every_command_in_an_example_exists_with_its_options() -> None:
         assert set(re.findall(r"(?<=\s)--[a-z-]+", rest)) <= options_of(command), (command, rest)
 
 
-def test_every_configuration_shown_can_be_used() -> None:
+def test_every_configuration_in_an_example_is_valid() -> None:
     blocks = []
     for page in PAGES:
         blocks += re.findall(r"```toml\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
@@ -189,11 +189,11 @@ def test_every_configuration_shown_can_be_used() -> None:
         assert make_config(underscored(tomllib.loads(block)), {}) != Config()
 
 
-# --- words that a crawl uses -------------------------------------------------------------------------------
+# --- reasons and events ------------------------------------------------------------------------------------
 
 
 def strings_of(folder: str) -> set[str]:
-    """All string literals in the modules of a package."""
+    """All string literals in a package."""
     found = set()
     for path in (ROOT / "src" / "gossamer" / folder).rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -214,7 +214,7 @@ def test_every_failure_is_documented_and_every_documented_reason_is_given_by_the
 
 
 def reasons_in_calls() -> set[str]:
-    """Reasons that the crawl gives when it settles a URL: what is passed where a reason is expected."""
+    """The reasons that the crawl passes when it settles a URL."""
     found = set()
     for path in (ROOT / "src" / "gossamer" / "crawl").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -228,7 +228,7 @@ def reasons_in_calls() -> set[str]:
 
 
 def reasons_of_the_filter() -> set[str]:
-    """What the filter's docstrings promise as reasons, and what it returns as one."""
+    """The reasons listed in the docstrings of the filter."""
     rules = (ROOT / "src" / "gossamer" / "filter" / "rules.py").read_text(encoding="utf-8")
     story = (ROOT / "src" / "gossamer" / "filter" / "__init__.py").read_text(encoding="utf-8")
     promised = re.search(r"the reason: (.*?)\"\"\"", rules, flags=re.DOTALL)
@@ -259,7 +259,7 @@ def test_every_event_is_documented() -> None:
 
 
 def state_diagram() -> str:
-    """Which state may follow which, drawn from the transition table."""
+    """The permitted transitions, from the transition table."""
     states = list(UrlState)
     width = max(len(state.word) for state in states)
     lines = ["```"]
@@ -282,22 +282,22 @@ def test_the_state_diagram_is_the_transition_table() -> None:
 
 
 def test_every_state_is_explained() -> None:
-    told = sections(ARCHITECTURE.read_text(encoding="utf-8"))["States of a URL"]
+    section = sections(ARCHITECTURE.read_text(encoding="utf-8"))["States of a URL"]
 
-    assert {unquoted(row[0]) for row in rows(told)} == {state.word for state in UrlState}
+    assert {unquoted(row[0]) for row in rows(section)} == {state.word for state in UrlState}
 
 
 # --- the documents themselves -------------------------------------------------------------------------------
 
 
 def anchors(text: str) -> set[str]:
-    """The anchors that a page's headings make."""
+    """The anchors of a page's headings."""
     headings = re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_every_link_within_the_project_leads_somewhere(page: Path) -> None:
+def test_every_link_within_the_project_works(page: Path) -> None:
     for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
         if "://" in target or target.startswith("mailto:"):
             continue
@@ -325,7 +325,7 @@ GLOSSARY = (DOCS / "GLOSSARY.md").read_text(encoding="utf-8")
 TERMS = re.findall(r"^\*\*(.+?)\*\*", GLOSSARY, flags=re.MULTILINE)
 
 
-def test_the_glossary_has_every_word_of_the_literature_that_we_use() -> None:
+def test_the_glossary_has_the_terms_of_the_literature_in_order() -> None:
     assert set(TERMS) >= WORDS
     assert not GONE & set(TERMS)
     assert sorted(TERMS, key=str.casefold) == TERMS
@@ -343,7 +343,7 @@ def test_the_name_of_every_module_is_explained() -> None:
     assert unknown == [], "define these names in docs/GLOSSARY.md (with the path), or find better names"
 
 
-def test_the_documents_name_no_place_of_the_machine_they_were_written_on() -> None:
+def test_the_documents_contain_no_local_paths() -> None:
     for page in PAGES:
         found = re.search(r"(?<![\w.])/(?:work|home|root|Users|tmp)/", page.read_text(encoding="utf-8"))
         assert found is None, page

@@ -1,4 +1,4 @@
-"""docs/REQUIREMENTS.md is complete and names only what exists."""
+"""docs/REQUIREMENTS.md is complete, and its modules and tests exist."""
 
 import ast
 import re
@@ -35,25 +35,25 @@ def read_page(text: str) -> list[Requirement]:
 
 
 def problems(requirement: Requirement, root: Path) -> list[str]:
-    """What is untrue about one line of the page, as far as a program can tell."""
+    """The errors in one row of the page, as far as a program can find them."""
     found = []
     if requirement.status not in STATUSES:
-        found.append(f"{requirement.status!r} is no status")
+        found.append(f"unknown status {requirement.status!r}")
     if requirement.status != "open" and not (requirement.modules and requirement.tests):
-        found.append(f"{requirement.status}, but by which module and held by which test?")
+        found.append(f"{requirement.status}, but a module or a test is missing")
     if requirement.status == "open" and (requirement.modules or requirement.tests):
-        found.append("open, but there is something")
+        found.append("open, but has modules or tests")
     if requirement.status == "partly" and not requirement.missing:
-        found.append("partly, but what is missing?")
+        found.append("partly, but nothing is listed as missing")
     if requirement.status == "works" and requirement.missing:
-        found.append("works, but something is missing")
+        found.append("works, but something is listed as missing")
     found += [f"no module {name}" for name in requirement.modules if not (root / "src" / "gossamer" / name).is_file()]
     found += [f"no test {name}" for name in requirement.tests if not is_a_test(name, root)]
     return found
 
 
 def is_a_test(name: str, root: Path) -> bool:
-    """Whether `path::function` is a test function of a file under tests/."""
+    """Whether `path::function` is a test function under tests/."""
     path, _, function = name.partition("::")
     file = root / "tests" / path
     if not (function.startswith("test_") and file.name.startswith("test_") and file.is_file()):
@@ -74,17 +74,17 @@ def test_every_id_is_listed_exactly_once() -> None:
 
 
 @pytest.mark.parametrize("requirement", REQUIREMENTS, ids=lambda requirement: requirement.id)
-def test_what_is_said_of_a_requirement_is_true(requirement: Requirement) -> None:
+def test_every_row_is_correct(requirement: Requirement) -> None:
     assert problems(requirement, ROOT) == []
 
 
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("| F9 | the end | works | `crawl/engine.py` |  |  |", "held by which test"),
+        ("| F9 | the end | works | `crawl/engine.py` |  |  |", "a module or a test is missing"),
         (
             "| F9 | the end | works |  | `test_requirements.py::test_every_id_is_listed_exactly_once` |  |",
-            "which module",
+            "a module or a test is missing",
         ),
         (
             "| F9 | the end | works | `crawl/nowhere.py` | `test_requirements.py::test_x` |  |",
@@ -93,13 +93,13 @@ def test_what_is_said_of_a_requirement_is_true(requirement: Requirement) -> None
         ("| F9 | the end | works | `cli/main.py` | `test_requirements.py::test_x` |  |", "no test"),
         ("| F9 | the end | works | `cli/main.py` | `test_requirements.py::problems` |  |", "no test"),
         ("| F9 | the end | works | `cli/main.py` | `nowhere/test_x.py::test_x` |  |", "no test"),
-        ("| F9 | the end | partly | `cli/main.py` | `test_x.py::test_x` |  |", "what is missing"),
-        ("| F9 | the end | works | `cli/main.py` | `test_x.py::test_x` | a lot |", "something is missing"),
-        ("| F9 | the end | open | `cli/main.py` |  |  |", "there is something"),
-        ("| F9 | the end | nearly |  |  |  |", "no status"),
+        ("| F9 | the end | partly | `cli/main.py` | `test_x.py::test_x` |  |", "nothing is listed as missing"),
+        ("| F9 | the end | works | `cli/main.py` | `test_x.py::test_x` | a lot |", "something is listed as missing"),
+        ("| F9 | the end | open | `cli/main.py` |  |  |", "open, but has modules or tests"),
+        ("| F9 | the end | nearly |  |  |  |", "unknown status"),
     ],
 )
-def test_an_untrue_line_is_found(line: str, problem: str) -> None:
+def test_every_kind_of_error_is_found(line: str, problem: str) -> None:
     (requirement,) = read_page(line)
 
     assert any(problem in found for found in problems(requirement, ROOT))

@@ -61,7 +61,7 @@ def show_much(opened: Dashboard) -> None:
     expect(opened["story"]).to_contain_text("Found", ignore_case=True)
     opened.page.evaluate("scrollTo(0, 0)")
     opened["doing"].hover()
-    expect(opened["visits-note"]).to_contain_text("The last ones")
+    expect(opened["visits-note"]).to_contain_text("Most recent visits")
 
 
 def keep(path: Path, png: bytes) -> None:

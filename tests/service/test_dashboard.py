@@ -61,7 +61,7 @@ def test_every_field_has_a_label_and_every_table_its_headings() -> None:
 
 
 def test_every_word_for_what_the_crawl_does_has_a_tone_that_the_style_knows() -> None:
-    (table,) = re.findall(r"const TONES = \{(.*?)\};", SCRIPTS["/page/figures.js"], flags=re.DOTALL)
+    (table,) = re.findall(r"const TONES = \{(.*?)\};", SCRIPTS["/page/metrics.js"], flags=re.DOTALL)
     tones = {first or second: tone for first, second, tone in re.findall(r'(?:"([^"]+)"|(\w+)): "(\w+)"', table)}
 
     assert set(tones) == set(get_args(StateOfCrawl))

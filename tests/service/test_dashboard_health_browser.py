@@ -35,7 +35,7 @@ def test_a_store_that_is_held_up_is_told_first_until_it_goes_on(
 ) -> None:
     with watched(tmp_path, web.dns_address) as service, dashboard(browser, service) as opened:
         service.post("/seed/urls", {"urls": web.seeds})
-        expect(opened["doing"]).to_contain_text("All is well.")
+        expect(opened["doing"]).to_contain_text("No problems.")
         expect(opened["health"]).to_be_empty()
         holder = sqlite3.connect(service.directory / "crawl.db", isolation_level=None, timeout=60)
         holder.execute("BEGIN IMMEDIATE")
@@ -43,7 +43,7 @@ def test_a_store_that_is_held_up_is_told_first_until_it_goes_on(
 
         expect(trouble).to_contain_text("nothing is fetched")
         expect(opened.page).to_have_title(re.compile("^⚠ store "))
-        expect(opened["doing"]).not_to_contain_text("All is well.")
+        expect(opened["doing"]).not_to_contain_text("No problems.")
         assert findings(opened.page) == []
         trouble.get_by_role("link").click()
         assert opened.page.url.endswith("#engine-part")
@@ -51,7 +51,7 @@ def test_a_store_that_is_held_up_is_told_first_until_it_goes_on(
         holder.rollback()
         holder.close()
         expect(opened["health"]).to_be_empty()
-        expect(opened["doing"]).to_contain_text("All is well.")
+        expect(opened["doing"]).to_contain_text("No problems.")
 
 
 def test_name_servers_that_do_not_answer_are_told(browser: Browser, tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_many_failures_are_told_with_their_reason(browser: Browser, web: SimwebP
         service.post("/seed/urls", {"urls": [f"http://nobody{n}.test/" for n in range(15)]})
 
         expect(opened["health"]).to_contain_text(
-            "of the visits of the last minute failed, most of them for: dns nxdomain."
+            "of visits in the last minute failed. Most frequent reason: dns nxdomain."
         )
         expect(opened.page.locator("#throughput .line.bad")).to_have_attribute("d", re.compile("L"))
 
@@ -87,7 +87,7 @@ def test_silence_is_told_while_visits_wait_for_an_answer(browser: Browser, web: 
     with SmallServer(slow) as site, served as service, dashboard(browser, service) as opened:
         service.post("/seed/urls", {"urls": [f"{site.base}/slow"]})
 
-        expect(opened["health"]).to_contain_text(re.compile(r"No answer has come for .+, with 1 visit in flight\."))
+        expect(opened["health"]).to_contain_text(re.compile(r"No response for .+, with 1 visit in flight\."))
         answers.set()
         expect(opened["health"]).to_be_empty()
 
@@ -99,8 +99,8 @@ def test_the_title_says_how_it_goes(browser: Browser, web: SimwebProcess, tmp_pa
         expect(opened.page).to_have_title(re.compile(r"^\d[\d.]*/s · Gossamer$"))
         service.post("/crawl", {"action": "pause"})
         expect(opened.page).to_have_title("paused · Gossamer")
-        expect(opened["doing"]).to_have_text("No visits are started until it is resumed.")
+        expect(opened["doing"]).to_have_text("Paused: no visits are started until the crawl is resumed.")
         service.kill()
         expect(opened.page).to_have_title("⚠ not connected · Gossamer")
-        expect(opened["banner"]).to_contain_text("The figures are those of ")
+        expect(opened["banner"]).to_contain_text("The data shown is from ")
         expect(opened["doing"]).to_be_empty()

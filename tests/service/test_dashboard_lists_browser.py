@@ -84,7 +84,7 @@ def test_a_host_is_opened_paused_given_a_gap_and_left(shown: Dashboard, service:
     expect(shown["host-drop"]).to_be_visible()
     assert service.get("/hosts/portal.test").json["paused"] is False
 
-    gap = shown.page.get_by_label("Least gap after an answer")
+    gap = shown.page.get_by_label("Minimum gap after a response")
     gap.fill("0.1")
     shown.press("Set gap")
     expect(shown["host-delay"]).to_contain_text("seconds: the configuration asks for at least 0.5, not 0.1")
@@ -92,7 +92,7 @@ def test_a_host_is_opened_paused_given_a_gap_and_left(shown: Dashboard, service:
     shown.press("Set gap")
     expect(shown["host-facts"]).to_contain_text("7.0 s")
     assert service.get("/hosts/portal.test").json["ordered_delay"] == 7
-    shown.press("As configured")
+    shown.press("Use configured gap")
     expect(shown["host-usual"]).to_be_hidden()
     assert service.get("/hosts/portal.test").json["ordered_delay"] is None
 
@@ -107,14 +107,14 @@ def test_from_a_story_one_goes_on_to_the_host_and_from_there_to_its_pages(
     shown: Dashboard, service: Service, web: SimwebProcess
 ) -> None:
     wait_for(service, web.seeds[0], "stored")
-    shown.page.get_by_label("Address", exact=True).fill(web.seeds[0])
+    shown.page.get_by_label("URL", exact=True).fill(web.seeds[0])
     shown["explain"].get_by_role("button").click()
     shown["story"].get_by_role("button", name="portal.test", exact=True).click()
     expect(shown["h-host"]).to_have_text("portal.test")
-    shown.press("Its pages")
+    shown.press("Pages")
 
     expect(shown["host-dialog"]).to_be_hidden()
-    expect(shown["visits-host"]).to_contain_text("of portal.test")
+    expect(shown["visits-host"]).to_contain_text("on portal.test")
     urls = shown.page.locator("#visits .url")
     expect(urls.first).to_contain_text("//portal.test")
     assert {url.split("/")[2].split(":")[0] for url in urls.all_inner_texts()} == {"portal.test"}
@@ -133,7 +133,7 @@ def test_visits_are_sought_as_they_come(shown: Dashboard) -> None:
 
     assert [url for url in urls.all_inner_texts() if "cluster" not in url] == []
     shown["visits-q"].fill("no page is called this")
-    expect(shown["visits"]).to_contain_text("None of the last visits")
+    expect(shown["visits"]).to_contain_text("No recent visit")
 
 
 def test_pages_on_record_are_sought_by_state_and_turned_over(shown: Dashboard, service: Service) -> None:
@@ -145,12 +145,12 @@ def test_pages_on_record_are_sought_by_state_and_turned_over(shown: Dashboard, s
     urls = shown.page.locator("#visits .url")
     wait_until(lambda: all("portal.test" in url for url in urls.all_inner_texts()), "pages of the portal")
     shown["visits-q"].fill("no page is called this")
-    expect(shown["visits"]).to_contain_text("None on record.")
+    expect(shown["visits"]).to_contain_text("No matching pages.")
     shown["visits-q"].fill("")
     shown["visits-kind"].select_option("all")
     expect(shown["visits-on"]).to_be_hidden()
     shown["doing"].hover()
-    expect(shown["visits-note"]).to_contain_text("The last ones")
+    expect(shown["visits-note"]).to_contain_text("Most recent visits")
 
 
 @contextmanager
@@ -182,13 +182,13 @@ def test_a_story_lets_its_address_be_copied_opened_and_followed_to_where_it_was_
     shown.page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=shown.address)
     wait_until(lambda: service.get("/pages?state=stored&limit=40").json["next"] is not None, "more pages")
     found = next(page for page in service.get("/pages?limit=100").json["pages"] if page["depth"] == 1)
-    shown.page.get_by_label("Address", exact=True).fill(found["url"])
+    shown.page.get_by_label("URL", exact=True).fill(found["url"])
     shown["explain"].get_by_role("button").click()
-    shown.press("Copy address")
+    shown.press("Copy URL")
 
     expect(shown["notices"]).to_contain_text("copied")
     assert shown.page.evaluate("navigator.clipboard.readText()") == found["url"]
-    link = shown["story"].get_by_role("link", name="Open the page")
+    link = shown["story"].get_by_role("link", name="Open page")
     assert link.get_attribute("href") == found["url"]
     assert link.get_attribute("rel") == "noopener noreferrer"
     shown["story"].get_by_role("button", name=f"explain {found['found_on']}", exact=True).first.click()
@@ -209,11 +209,11 @@ def test_dead_letters_of_a_reason_are_requeued_and_the_others_stay(
     shown["dead-reason"].select_option("server_error")
     expect(shown.page.locator(f'#dead tr[data-url="{nobody}"]')).to_have_count(0)
     shown.press("Requeue all")
-    expect(shown["sure-text"]).to_contain_text("that died of: server error")
+    expect(shown["sure-text"]).to_contain_text('with reason "server error"')
     shown["sure-dialog"].get_by_role("button", name="Requeue all").click()
 
     wait_for(service, broken, "stored")
-    expect(shown["dead"]).to_contain_text("None of these.")
+    expect(shown["dead"]).to_contain_text("No matching dead letters.")
     assert service.get(f"/explain?url={nobody}").json["state"] == "dead"
     shown["dead-reason"].select_option("")
     shown.page.locator(f'#dead tr[data-url="{nobody}"]').get_by_role("button", name="Drop").click()
@@ -226,9 +226,9 @@ def test_a_host_leads_to_its_dead_letters(shown: Dashboard, service: Service, si
     for url in (lost, broken):
         wait_for(service, url, "dead")
     shown.host_row("lost.test").get_by_role("button", name="lost.test", exact=True).click()
-    shown.press("Its dead letters")
+    shown.press("Dead letters")
 
-    expect(shown["dead-host"]).to_contain_text("of lost.test")
+    expect(shown["dead-host"]).to_contain_text("on lost.test")
     expect(shown.page.locator("#dead tr[data-url]")).to_have_count(1)
     shown["dead-host"].click()
     expect(shown.page.locator(f'#dead tr[data-url="{broken}"]')).to_be_visible()

@@ -42,7 +42,7 @@ from gossamer.version import __version__
 FOLDER = Path(__file__).parent / "page"
 KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 MODULES = (
-    "main", "api", "charts", "dead", "dom", "figures", "forms", "health", "host", "hosts", "machine", "pages", "story",
+    "main", "api", "charts", "dead", "dom", "engine", "explain", "forms", "health", "host", "hosts", "metrics", "pages",
     "stream", "text", "theme",
 )  # fmt: skip
 NAMES = ("icon.svg", "style.css", *(f"{module}.js" for module in MODULES))

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from gossamer.backends.sqlite import pages, reports
-from gossamer.backends.sqlite.database import fact, last_url, open_for_reading, open_for_writing
+from gossamer.backends.sqlite.database import fact, last_url, open_for_reading, open_for_writing, our_errors
 from gossamer.backends.sqlite.driver import SqliteDatabase
 from gossamer.backends.sqlite.explain_reader import SqliteUrlReader
 from gossamer.backends.sqlite.export_reader import SqliteLinkReader
@@ -28,6 +28,7 @@ from gossamer.reports.records import (
     RecrawlReport,
     Window,
 )
+from gossamer.store.ports import Database
 from gossamer.store.table import bulk_changes
 
 
@@ -96,8 +97,9 @@ class SqliteHostReader:
 class SqliteDeadLetterReader:
     """`reports.ports.DeadLetterReader`."""
 
-    def __init__(self, db: sqlite3.Connection) -> None:
+    def __init__(self, db: sqlite3.Connection, database: Database) -> None:
         self._db = db
+        self._database = database
 
     def stream(self, wanted: DeadFilter) -> Iterator[DeadLetter]:
         return pages.dead_letters(self._db, wanted)
@@ -112,18 +114,20 @@ class SqliteDeadLetterReader:
         return pages.ids_of(self._db, urls)
 
     def excluded(self, reasons: Sequence[str], host: str | None = None) -> Iterator[list[ExcludedUrl]]:
-        return bulk_changes.excluded_urls(SqliteDatabase(self._db), reasons, host)
+        return bulk_changes.excluded_urls(self._database, reasons, host)
 
 
 class SqliteCrawlReader:
     """`reports.ports.CrawlReader`. Owns its connection."""
 
-    def __init__(self, db: sqlite3.Connection) -> None:
+    def __init__(self, db: sqlite3.Connection, path: Path | None = None) -> None:
+        """`path` is for messages; by default the connection knows it."""
         self._db = db
+        self._database = SqliteDatabase(db, path)
         self.status = SqliteStatusReader(db)
         self.pages = SqlitePageReader(db)
         self.hosts = SqliteHostReader(db)
-        self.dead_letters = SqliteDeadLetterReader(db)
+        self.dead_letters = SqliteDeadLetterReader(db, self._database)
         self.urls = SqliteUrlReader(db)
         self.links = SqliteLinkReader(db)
         self.audit = SqliteAuditReader(db)
@@ -136,15 +140,13 @@ class SqliteCrawlEditor(SqliteCrawlReader):
     """`reports.ports.CrawlEditor`. The caller holds the lock of the directory."""
 
     def requeue_dead(self, wanted: DeadFilter, now: Instant, position: PositionOf) -> int:
-        return bulk_changes.requeue_dead(
-            SqliteDatabase(self._db), now, position, host=wanted.host, reason=wanted.reason
-        )
+        return bulk_changes.requeue_dead(self._database, now, position, host=wanted.host, reason=wanted.reason)
 
     def drop_dead(self, wanted: DeadFilter, now: Instant, position: PositionOf) -> int:
-        return bulk_changes.drop_dead(SqliteDatabase(self._db), now, position, host=wanted.host, reason=wanted.reason)
+        return bulk_changes.drop_dead(self._database, now, position, host=wanted.host, reason=wanted.reason)
 
     def repair(self, now: Instant, position: PositionOf) -> AbstractContextManager[Repair]:
-        return SqliteRepair(self._db, now, position)
+        return SqliteRepair(self._db, self._database, now, position)
 
 
 def open_reader(path: Path, *, cache_kib: int | None = None) -> SqliteCrawlReader:
@@ -152,10 +154,11 @@ def open_reader(path: Path, *, cache_kib: int | None = None) -> SqliteCrawlReade
     cannot be read now."""
     db = open_for_reading(path)
     if cache_kib is not None:
-        db.execute(f"PRAGMA cache_size = -{cache_kib}")
-    return SqliteCrawlReader(db)
+        with our_errors(db):
+            db.execute(f"PRAGMA cache_size = -{cache_kib}")
+    return SqliteCrawlReader(db, path)
 
 
 def open_editor(path: Path) -> SqliteCrawlEditor:
     """Migrates the database if its schema is an older one. Raises NotThisCrawl or StoreFailed."""
-    return SqliteCrawlEditor(open_for_writing(path))
+    return SqliteCrawlEditor(open_for_writing(path), path)

@@ -9,11 +9,11 @@ from itertools import chain
 from typing import Any
 
 from gossamer.backends.sqlite.database import named_queries, one_moment, our_errors
-from gossamer.backends.sqlite.driver import SqliteDatabase
 from gossamer.model.batch import BulkChange
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant
 from gossamer.reports.records import CaptureRow, OrphanRecord, PositionOf, Progress, WrongCounter
+from gossamer.store.ports import Database
 from gossamer.store.table.bulk_changes import carry_out_at_rest
 
 WINDOW = 5_000
@@ -117,8 +117,9 @@ class SqliteAuditReader:
 class SqliteRepair:
     """`reports.ports.Repair`, and the `with` block that commits it. Raises StoreFailed; then nothing is changed."""
 
-    def __init__(self, db: sqlite3.Connection, now: Instant, position: PositionOf) -> None:
+    def __init__(self, db: sqlite3.Connection, database: Database, now: Instant, position: PositionOf) -> None:
         self._db = db
+        self._database = database
         self._sql = named_queries("auditing.sql")
         self._now = now
         self._position = position
@@ -146,7 +147,7 @@ class SqliteRepair:
                 if url_id not in self._queued:
                     of_state.setdefault(UrlState(state), []).append(url_id)
             orders = [BulkChange(tuple(ids), state, UrlState.QUEUED) for state, ids in of_state.items()]
-            queued = carry_out_at_rest(SqliteDatabase(self._db), orders, self._position, self._now)
+            queued = carry_out_at_rest(self._database, orders, self._position, self._now)
         for url_id in chain.from_iterable(of_state.values()):
             self._queued.add(url_id)
             self._do("forget_place", url_id)

@@ -1,44 +1,44 @@
-// Calls to the service, and the token that changes need.
+// Requests to the service, and the token that changes require.
 import { $, put, say } from "./dom.js";
 
-const PATIENCE = 20_000;
+const TIMEOUT = 20_000; // milliseconds
 let token = sessionStorage.getItem("token") ?? "";
 
 export class Refused extends Error {
   constructor(status, message) { super(message); this.status = status; }
 }
 
-async function ask(path, body, shown = token) {
+async function request(path, body, withToken = token) {
   const headers = {};
-  if (shown) headers.Authorization = `Bearer ${shown}`;
-  const options = { headers, signal: AbortSignal.timeout(PATIENCE) };
+  if (withToken) headers.Authorization = `Bearer ${withToken}`;
+  const options = { headers, signal: AbortSignal.timeout(TIMEOUT) };
   if (body !== undefined) {
     headers["Content-Type"] = "application/json";
     Object.assign(options, { method: "POST", body: JSON.stringify(body) });
   }
-  let answer, told;
-  try { answer = await fetch(path, options); told = await answer.json(); } catch { throw new Refused(0, "the service does not answer"); }
-  if (!answer.ok) throw new Refused(answer.status, told.error);
-  return told;
+  let response, data;
+  try { response = await fetch(path, options); data = await response.json(); } catch { throw new Refused(0, "The service does not respond."); }
+  if (!response.ok) throw new Refused(response.status, data.error);
+  return data;
 }
 
-export const read = (path) => ask(path);
+export const read = (path) => request(path);
 
-// A change. Without the right token it asks for it, and goes on when it has it. Raises Refused.
+// Sends a change. Asks for the token if it is missing or wrong, then repeats the request. Throws Refused.
 export async function change(path, body) {
-  try { return await ask(path, body); } catch (error) {
+  try { return await request(path, body); } catch (error) {
     if (error.status !== 401) throw error;
-    if (!(await unlock(token ? "This token is not the right one." : ""))) throw new Refused(401, "Nothing was changed: it needs the token.");
-    return ask(path, body);
+    if (!(await unlock(token ? "Wrong token." : ""))) throw new Refused(401, "Nothing was changed: the token is required.");
+    return request(path, body);
   }
 }
 
-// A change that somebody has pressed a button for: what came of it is said. Whether it was made.
-export async function attempt(path, body, told) {
-  try { say(told(await change(path, body))); return true; } catch (error) { say(error.message, true); return false; }
+// Sends a change and shows a notice: `message` of the response, or the error. Returns whether it succeeded.
+export async function attempt(path, body, message) {
+  try { say(message(await change(path, body))); return true; } catch (error) { say(error.message, true); return false; }
 }
 
-// --- the token -------------------------------------------------------------------------------------------
+// --- token -----------------------------------------------------------------------------------------------
 
 function keep(found) {
   token = found;
@@ -50,16 +50,16 @@ function keep(found) {
   $("token-forget").hidden = !found;
 }
 
-// A change that says nothing is refused for what it lacks if the token is right, and for the token if it is not.
-async function opens(shown) {
-  try { await ask("/crawl", {}, shown); return true; } catch (error) {
+// Sends an empty change: it is answered 422 if the token is right and 401 if it is not.
+async function isValid(candidate) {
+  try { await request("/crawl", {}, candidate); return true; } catch (error) {
     if (error.status === 401) return false;
     if (error.status === 422) return true;
     throw error;
   }
 }
 
-// Ask for the token. Whether there is one afterwards that opens.
+// Asks for the token. Resolves to whether a valid one was entered.
 export function unlock(why = "") {
   const dialog = $("token-dialog"), field = $("token");
   if (dialog.open) return Promise.resolve(false);
@@ -79,10 +79,10 @@ export function handleToken() {
   $("token-forget").addEventListener("click", () => { keep(""); dialog.close(""); });
   $("token-form").addEventListener("submit", async (event) => {
     event.preventDefault();
-    const shown = $("token").value.trim();
+    const candidate = $("token").value.trim();
     try {
-      if (await opens(shown)) { keep(shown); $("token").value = ""; dialog.close("unlocked"); }
-      else put($("token-told"), "This token is not the right one.");
+      if (await isValid(candidate)) { keep(candidate); $("token").value = ""; dialog.close("unlocked"); }
+      else put($("token-told"), "Wrong token.");
     } catch (error) { put($("token-told"), error.message); }
   });
 }

@@ -1,4 +1,4 @@
-// A chart of the last minutes: lines over time in one SVG, whose few nodes are made once and only moved.
+// A line chart of the last minutes in one SVG. Its nodes are created once and then only moved.
 import { made, put } from "./dom.js";
 import { clock } from "./text.js";
 
@@ -7,7 +7,7 @@ const LEFT = 46, RIGHT = 8, TOP = 10, BOTTOM = 22;
 const LINES = 3; // above the base line
 export const SPAN = 300; // seconds, at most
 const LEAST_SPAN = 60;
-const STEPS = [15, 30, 60, 120]; // seconds between two times below
+const STEPS = [15, 30, 60, 120]; // seconds between two labels of the time axis
 const MOST_TIMES = 6, TIME_WIDTH = 70;
 
 function node(tag, fields, parent) {
@@ -17,7 +17,7 @@ function node(tag, fields, parent) {
   return found;
 }
 
-// The smallest number that is large enough and whose thirds are round.
+// The smallest number that is at least `top` and whose thirds are round.
 function ceiling(top) {
   const power = 10 ** Math.floor(Math.log10(top));
   return [1.5, 3, 4.5, 6, 9, 15].find((n) => n * power >= top) * power;
@@ -63,13 +63,13 @@ export class Chart {
       this.paths[i].setAttribute("d", d.line);
       if (i === 0) this.area.setAttribute("d", d.area);
     });
-    this._point(this.pointed ?? null); // what is pointed at has moved on
+    this._point(this.pointed ?? null); // the sample under the pointer has changed
   }
 
   _frame(tops, end, span, y) {
     const { width, right, height } = this;
     this._scale(tops, y);
-    // Round times of the day, as many as there is room for. They wander with the lines.
+    // Labels at round times of day, as many as fit. They move with the lines.
     const most = Math.min(MOST_TIMES, Math.max(2, Math.floor((width - LEFT - right) / TIME_WIDTH)));
     const step = STEPS.find((each) => span / each < most) ?? SPAN;
     const first = Math.ceil((end - span) / step) * step;
@@ -85,7 +85,7 @@ export class Chart {
     });
   }
 
-  // Lines and figures at the sides change with the largest value and the size alone.
+  // Grid lines and axis labels change only with the largest value and the size.
   _scale(tops, y) {
     const { width, right, height } = this, of = [width, height, ...tops].join();
     if (this.scaled === of) return;
@@ -102,7 +102,7 @@ export class Chart {
     }
   }
 
-  // The line, broken where nothing was measured for a while, and the area below it.
+  // The line, interrupted where there are no samples, and the area below it.
   _trace(place, y) {
     let line = "", area = "", last = null, begun = null;
     const base = this.height - BOTTOM;

@@ -1,11 +1,11 @@
-// Dead letters: those of a reason, of a host, or all; tried again or dropped.
+// The table of dead letters, by reason or host, with requeue and drop.
 import { attempt, read } from "./api.js";
 import { $, address, button, made, put, Rows, say, showPart, sure } from "./dom.js";
 import { count, instant, plural, reasons } from "./text.js";
 
 const MOST = 8;
-const LEAST_PAUSE = 1_000; // milliseconds between two looks, however fast they die
-let after = 0, next = null, known = -1, host = "", lookedAt = -LEAST_PAUSE, waiting = 0, asked = 0;
+const LEAST_PAUSE = 1_000; // milliseconds between two queries
+let after = 0, next = null, known = -1, host = "", queriedAt = -LEAST_PAUSE, waiting = 0, latest = 0;
 
 const rows = new Rows($("dead"), {
   key: (letter) => letter.url,
@@ -16,7 +16,7 @@ const rows = new Rows($("dead"), {
   update: (row, letter) => {
     const badge = row.cells[1].firstElementChild;
     put(badge, reasons(letter.reason ?? "unknown"));
-    badge.title = `${plural(letter.tries, "try", "tries")}, the last at ${instant(letter.failed_at)}`;
+    badge.title = `${plural(letter.tries, "attempt", "attempts")}, the last at ${instant(letter.failed_at)}`;
   },
 });
 
@@ -24,25 +24,25 @@ const chosen = () => ({ ...($("dead-reason").value && { reason: $("dead-reason")
 
 async function handle(act, url) {
   const body = { action: act.toLowerCase(), ...(url ? { urls: [url] } : chosen()) };
-  await attempt("/dead", body, (told) => `${plural(told.done, "dead letter", "dead letters")} ${act === "Drop" ? "dropped" : "queued again"}`);
+  await attempt("/dead", body, (answer) => `${plural(answer.done, "dead letter", "dead letters")} ${act === "Drop" ? "dropped" : "requeued"}`);
   await load(true);
 }
 
 async function handleAll(act) {
   const { reason, host: of } = chosen();
-  const which = `All dead letters${of ? ` of ${of}` : ""}${reason ? ` that died of: ${reasons(reason)}` : ""}`;
-  const text = act === "Drop" ? `${which} will be excluded for good.` : `${which} will be tried again from the start.`;
+  const which = `All dead letters${of ? ` on ${of}` : ""}${reason ? ` with reason "${reasons(reason)}"` : ""}`;
+  const text = act === "Drop" ? `${which} will be excluded permanently.` : `${which} will be requeued with all their retries.`;
   if (await sure(text, `${act} all`)) { after = 0; await handle(act); }
 }
 
 async function load(now = false) {
-  const mine = (asked += 1);
-  lookedAt = performance.now();
+  const mine = (latest += 1);
+  queriedAt = performance.now();
   try {
     const found = await read(`/dead?${new URLSearchParams({ after, limit: MOST, ...chosen() })}`);
-    if (mine !== asked) return;
+    if (mine !== latest) return; // superseded by a newer query
     if (!found.dead.length && after) { after = 0; await load(now); return; }
-    rows.show(found.dead, { now, empty: known > 0 ? "None of these." : "No dead letters." });
+    rows.show(found.dead, { now, empty: known > 0 ? "No matching dead letters." : "No dead letters." });
     next = found.next;
     $("dead-on").disabled = next === null;
     $("dead-back").disabled = after === 0;
@@ -50,39 +50,39 @@ async function load(now = false) {
   } catch (error) { if (error.status) say(error.message, true); }
 }
 
-function begin() {
+function restart() {
   after = 0;
   $("dead-host").hidden = !host;
-  put($("dead-host"), `of ${host} ×`);
-  $("dead-host").setAttribute("aria-label", `of ${host}: show those of all hosts`);
+  put($("dead-host"), `on ${host} ×`);
+  $("dead-host").setAttribute("aria-label", `on ${host}: show all hosts`);
   load(true);
 }
 
-// A picture came: dead letters are asked for only when their number has changed, and reasons offered that there are.
-export function heardDead(status) {
+// A new snapshot: offer its reasons for filtering, and query dead letters if their number has changed.
+export function onStatus(status) {
   const offered = $("dead-reason");
   for (const reason of Object.keys(status.errors)) {
     if (![...offered.options].some((option) => option.value === reason)) offered.append(made("option", { value: reason }, reasons(reason)));
   }
-  put($("dead-shown"), status.dead ? `${count(status.dead)} in all: their tries are used up.` : "");
+  put($("dead-shown"), status.dead ? `${count(status.dead)} in total; retries exhausted.` : "");
   if (status.dead === known || waiting) return;
   known = status.dead;
-  waiting = setTimeout(() => { waiting = 0; load(); }, Math.max(0, lookedAt + LEAST_PAUSE - performance.now()));
+  waiting = setTimeout(() => { waiting = 0; load(); }, Math.max(0, queriedAt + LEAST_PAUSE - performance.now()));
 }
 
 // Show the dead letters of a host.
-export function deadOf(name) {
+export function showDeadOf(name) {
   host = name;
   $("dead-reason").value = "";
-  begin();
+  restart();
   showPart("dead-part");
 }
 
 export const reloadDead = () => { known = -1; };
 
 export function handleDead() {
-  $("dead-reason").addEventListener("change", begin);
-  $("dead-host").addEventListener("click", () => { host = ""; begin(); $("dead-reason").focus(); });
+  $("dead-reason").addEventListener("change", restart);
+  $("dead-host").addEventListener("click", () => { host = ""; restart(); $("dead-reason").focus(); });
   $("dead-on").addEventListener("click", () => { after = next ?? 0; load(true); });
   $("dead-back").addEventListener("click", () => { after = 0; load(true); });
   $("dead-requeue").addEventListener("click", () => handleAll("Requeue"));

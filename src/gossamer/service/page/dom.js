@@ -1,9 +1,9 @@
-// The few ways in which this page touches its document. Text is only ever set as text.
+// Helpers for the DOM. Text is always set as text, never as markup.
 export const $ = (id) => document.getElementById(id);
 
 export function put(node, text) {
-  const said = String(text);
-  if (node.textContent !== said) node.textContent = said;
+  const value = String(text);
+  if (node.textContent !== value) node.textContent = value;
 }
 
 export function made(tag, fields = {}, ...children) {
@@ -21,7 +21,7 @@ export function button(text, label, act, kind = "") {
   return made("button", { type: "button", class: kind, "aria-label": label, "data-act": text.toLowerCase(), on: { click: act } }, text);
 }
 
-// An address that explains itself when it is pressed (story.js), and a name of a host that opens it (host.js).
+// A URL that is explained when it is clicked (explain.js), and a host name that opens its dialog (host.js).
 export function address(url, title) {
   const lines = [...(title ? [made("span", { class: "title" }, title)] : []), made("span", { class: "url" }, url)];
   return made("button", { type: "button", class: "address", "data-act": "explain", title: url, "aria-label": `explain ${url}` }, ...lines);
@@ -31,7 +31,7 @@ export function hostName(host) {
   return made("button", { type: "button", class: "name", "data-act": "open", title: host }, host);
 }
 
-// Bring a part of the page into view, and whoever uses the keyboard with it.
+// Scroll to a section and move the keyboard focus there.
 export function showPart(id) {
   const heading = $(id).querySelector("h2");
   heading.tabIndex = -1;
@@ -39,15 +39,15 @@ export function showPart(id) {
   $(id).scrollIntoView({ block: "start" });
 }
 
-// As many children as there are items: those that are there are filled anew, so nothing flickers and nothing piles up.
+// One child per item. Existing children are updated in place, so nothing flickers.
 export function fill(parent, items, make, update) {
   while (parent.childElementCount > items.length) parent.lastElementChild.remove();
   while (parent.childElementCount < items.length) parent.append(make());
   items.forEach((item, at) => update(parent.children[at], item, at));
 }
 
-// Rows of a table by their key. A row keeps its node as long as its key is shown. While somebody points at the rows or
-// is among them with the keyboard, none moves, so that nobody hits the wrong one; `now` shows the new order at once.
+// Rows of a table by key. A row keeps its node as long as its key is shown. While the pointer or the keyboard focus is on
+// the rows, they do not move, so that a click hits the intended row; `now` applies the new order at once.
 export class Rows {
   constructor(body, { key, make, update, most }) {
     Object.assign(this, { body, key, make, update, most });
@@ -88,7 +88,7 @@ export class Rows {
     return { active, act: active.dataset.act, at: [...this.body.rows].indexOf(row) };
   }
 
-  // Whoever is among the rows with the keyboard stays there: on the same button, or on that of the row that came up.
+  // Keep the keyboard focus in the table: on the same button, or on that of the row that took its place.
   _refocus(focused) {
     if (!focused || document.activeElement === focused.active) return;
     if (focused.active.isConnected) { focused.active.focus(); return; }
@@ -106,7 +106,7 @@ export function tell(form, text, bad = false) {
   form.elements.told.className = bad ? "error" : "";
 }
 
-// Sends a form. While it is on its way it cannot be sent again.
+// Handles the submission of a form. It cannot be submitted again until the request has ended.
 export function onSubmit(id, act) {
   $(id).addEventListener("submit", async (event) => {
     event.preventDefault();
@@ -119,7 +119,7 @@ export function onSubmit(id, act) {
   });
 }
 
-// --- what is said to people ------------------------------------------------------------------------------
+// --- notices and confirmation ----------------------------------------------------------------------------
 
 const MOST_NOTICES = 4;
 

@@ -1,4 +1,4 @@
-// Seeds and limits.
+// The forms for seeds and limits.
 import { change, read } from "./api.js";
 import { $, onSubmit, tell } from "./dom.js";
 import { count, plural } from "./text.js";
@@ -8,21 +8,21 @@ const words = (text) => text.split(/[\s,]+/).filter(Boolean);
 
 async function addSeeds(form) {
   const urls = words(form.elements.urls.value);
-  if (!urls.length) throw new Error("There is no address.");
-  const told = await change("/seed/urls", { urls });
-  const refused = told.results.filter((result) => result.status === "refused");
+  if (!urls.length) throw new Error("Enter at least one URL.");
+  const answer = await change("/seed/urls", { urls });
+  const refused = answer.results.filter((result) => result.status === "refused");
   form.elements.urls.value = refused.map((result) => result.given).join("\n");
   const why = refused.slice(0, MOST_REFUSALS).map((result) => `${result.given}: ${(result.meaning ?? result.reason).replaceAll("`", "")}`);
-  return [`${count(told.accepted)} accepted, ${count(told.known)} known, ${count(told.refused)} refused.`, ...why].join("\n");
+  return [`${count(answer.accepted)} accepted, ${count(answer.known)} already known, ${count(answer.refused)} refused.`, ...why].join("\n");
 }
 
 async function setLimits(form) {
   const { depthLimit, urlLengthLimit, excludedDomains } = form.elements;
-  const told = await change("/url/limit", {
+  const answer = await change("/url/limit", {
     depthLimit: Number(depthLimit.value), urlLengthLimit: Number(urlLengthLimit.value), excludedDomains: words(excludedDomains.value),
   });
-  showLimits(told);
-  return `The limits hold from now on${told.returned ? `; ${plural(told.returned, "URL", "URLs")} came back` : ""}.`;
+  showLimits(answer);
+  return `Limits set${answer.returned ? `; ${plural(answer.returned, "URL", "URLs")} requeued` : ""}.`;
 }
 
 function showLimits(limits) {
@@ -32,14 +32,14 @@ function showLimits(limits) {
   excludedDomains.value = limits.excludedDomains.join("\n");
 }
 
-// Not while somebody is at it.
+// Does not overwrite a form that is being edited.
 export async function loadLimits() {
   if ($("limits").contains(document.activeElement)) return;
   try { showLimits(await read("/url/limit")); } catch (error) { tell($("limits"), error.message, true); }
 }
 
 export function handleForms() {
-  $("begin").addEventListener("click", (event) => { event.preventDefault(); $("seeds").elements.urls.focus(); }); // it scrolls there, too
+  $("begin").addEventListener("click", (event) => { event.preventDefault(); $("seeds").elements.urls.focus(); }); // also scrolls there
   onSubmit("seeds", addSeeds);
   onSubmit("limits", setLimits);
 }

@@ -1,24 +1,25 @@
-// What is wrong, first of all and in words: for whoever is woken by it. Each trouble stands until it has been gone a while.
+// Problems in plain text at the top of the page, for the operator on call, and what the crawl is doing. A problem stays
+// visible for a few seconds after it ends.
 import { $, fill, made, put } from "./dom.js";
 import { percent, plural, rate, seconds } from "./text.js";
 
-const LINGERS = 5; // seconds: what comes and goes is not to flicker
-const SILENT = 10, FULL = 30, LATE = 1; // seconds without an answer, with a full queue, that the event loop is late
-const FAILING_SHARE = 0.25, FEW = 10; // of the last minute's visits
-const HOLDING = ["bodies", "documents", "batch", "listeners"]; // fetching waits for these, from 80 % on
+const LINGER = 5; // seconds that a problem stays visible, against flicker
+const SILENT = 10, FULL = 30, LATE = 1; // seconds without a response, with a full queue, of event loop delay
+const FAILING_SHARE = 0.25, FEW = 10; // of the visits of the last minute
+const HOLDING = ["bodies", "documents", "batch", "listeners"]; // queues that hold back fetching when 80 % full
 
-export const ANSWERED = ["server_error", "rate_limited"]; // failures that are answers as well
+export const ANSWERED = ["server_error", "rate_limited"]; // failures for which there was a response
 
-// What a picture has to be compared with: earlier ones of the same run.
-let trail = []; // [seconds of the run, answers, failures by reason], of the last minute
-let heard = { fetched: -1, at: 0 }; // since when there has been no answer
+// Earlier snapshots of the same run, for comparison.
+let trail = []; // [seconds of the run, responses, failures by reason], of the last minute
+let lastResponse = { fetched: -1, at: 0 };
 let fullSince = new Map();
-let shown = new Map(); // trouble -> {tone, text, part, until}
+let shown = new Map(); // problem -> {tone, text, part, until}
 
 function remember(s) {
-  if (trail.length && trail.at(-1)[0] > s.seconds) { trail = []; fullSince = new Map(); heard = { fetched: -1, at: 0 }; } // started anew
+  if (trail.length && trail.at(-1)[0] > s.seconds) { trail = []; fullSince = new Map(); lastResponse = { fetched: -1, at: 0 }; } // restarted
   trail = [...trail.filter(([at]) => s.seconds - at <= 60), [s.seconds, s.fetched, s.errors]];
-  if (s.fetched !== heard.fetched || !s.in_flight || s.state !== "running") heard = { fetched: s.fetched, at: s.seconds };
+  if (s.fetched !== lastResponse.fetched || !s.in_flight || s.state !== "running") lastResponse = { fetched: s.fetched, at: s.seconds };
 }
 
 function failures(s) {
@@ -27,7 +28,7 @@ function failures(s) {
   const bad = failed.reduce((n, [, m]) => n + m, 0);
   const visits = failed.reduce((n, [reason, m]) => (ANSWERED.includes(reason) ? n : n + m), s.fetched - fetched);
   if (bad < FEW || bad < FAILING_SHARE * visits) return null;
-  return `${percent((100 * bad) / visits)} of the visits of the last minute failed, most of them for: ${failed[0][0].replaceAll("_", " ")}.`;
+  return `${percent((100 * bad) / visits)} of visits in the last minute failed. Most frequent reason: ${failed[0][0].replaceAll("_", " ")}.`;
 }
 
 function fullest(s, queues) {
@@ -36,54 +37,54 @@ function fullest(s, queues) {
     else if (!fullSince.has(name)) fullSince.set(name, s.seconds);
   }
   const [name] = [...fullSince].find(([, since]) => s.seconds - since >= FULL) ?? [];
-  return name ? `The queue of ${name} is nearly full: fetching is held back until there is room.` : null;
+  return name ? `The queue "${name}" is nearly full; no visits are started until there is room.` : null;
 }
 
-function troubles(s, moment) {
-  const silent = Math.floor((s.seconds - heard.at) / 10) * 10;
+function problems(s, moment) {
+  const silent = Math.floor((s.seconds - lastResponse.at) / 10) * 10;
   const all = [
-    ["store", "bad", "engine-part", s.store_failing && "The store fails: nothing is fetched until a commit succeeds."],
-    ["names", "bad", "engine-part", s.dns_failing && "The name servers do not answer: hosts whose address is not known wait."],
-    ["proxy", "bad", "engine-part", s.proxy_failing && "A proxy cannot be used: its hosts wait."],
-    ["polite", "bad", "overview", s.politeness_violations > 0 && `${plural(s.politeness_violations, "gap", "gaps")} between two contacts of a host ${s.politeness_violations === 1 ? "was" : "were"} too short.`],
-    ["slow", "warn", "engine-part", s.store_slow && "The store is slow: nothing is fetched until its commit ends."],
-    ["silent", "warn", "hosts-part", silent >= SILENT && `No answer has come for ${seconds(silent)}, with ${plural(s.in_flight, "visit", "visits")} in flight.`],
+    ["store", "bad", "engine-part", s.store_failing && "The store is failing; nothing is fetched until a commit succeeds."],
+    ["names", "bad", "engine-part", s.dns_failing && "The name servers do not answer; hosts with unknown addresses are waiting."],
+    ["proxy", "bad", "engine-part", s.proxy_failing && "A proxy is unavailable; its hosts are waiting."],
+    ["polite", "bad", "overview", s.politeness_violations > 0 && `${plural(s.politeness_violations, "politeness violation", "politeness violations")}: requests were sent before the host's gap had passed.`],
+    ["slow", "warn", "engine-part", s.store_slow && "The store is slow; nothing is fetched until the current commit ends."],
+    ["silent", "warn", "hosts-part", silent >= SILENT && `No response for ${seconds(silent)}, with ${plural(s.in_flight, "visit", "visits")} in flight.`],
     ["failures", "warn", "answers-part", failures(s)],
     ["full", "warn", "queues-part", fullest(s, moment?.queues ?? [])],
-    ["late", "warn", "engine-part", s.loop_lag > LATE && `The event loop is late by ${seconds(s.loop_lag)}: the machine is overloaded.`],
+    ["late", "warn", "engine-part", s.loop_lag > LATE && `The event loop is delayed by ${seconds(s.loop_lag)}; the machine is overloaded.`],
   ];
   return all.filter(([, , , text]) => text);
 }
 
 function doing(s, slow) {
   if (s.discovered === 0) return "Nothing to crawl yet:";
-  if (s.state === "paused") return "No visits are started until it is resumed.";
-  if (s.state === "stopping") return "It stops: visits in flight are being finished.";
-  if (s.state === "idle") return `Nothing is left to do now${s.recrawl?.scheduled ? `; ${plural(s.recrawl.scheduled, "page has", "pages have")} the date of another visit` : ""}.`;
-  if (slow && s.waiting_for && !shown.size) return `Waits for ${s.waiting_for}.`;
-  const well = shown.size ? "" : "All is well. ";
-  return `${well}Up for ${seconds(s.seconds)}; ${plural(s.in_flight, "visit", "visits")} in flight, ${plural(s.hosts_waiting, "host", "hosts")} left alone for a while.`;
+  if (s.state === "paused") return "Paused: no visits are started until the crawl is resumed.";
+  if (s.state === "stopping") return "Stopping: finishing visits in flight.";
+  if (s.state === "idle") return `Nothing pending${s.recrawl?.scheduled ? `; ${plural(s.recrawl.scheduled, "recrawl", "recrawls")} scheduled` : ""}.`;
+  if (slow && s.waiting_for && !shown.size) return `Waiting for ${s.waiting_for}.`;
+  const healthy = shown.size ? "" : "No problems. ";
+  return `${healthy}Up for ${seconds(s.seconds)}; ${plural(s.in_flight, "visit", "visits")} in flight, ${plural(s.hosts_waiting, "host", "hosts")} cooling down.`;
 }
 
-// `pace`: pages a second, lately.
-export function drawHealth(s, moment, pace) {
+// `pagesPerSecond`: over the last few seconds.
+export function drawHealth(s, moment, pagesPerSecond) {
   remember(s);
   const now = performance.now() / 1000;
-  for (const [name, tone, part, text] of troubles(s, moment)) shown.set(name, { tone, part, text, until: now + LINGERS });
-  for (const [name, trouble] of shown) if (trouble.until < now) shown.delete(name);
+  for (const [name, tone, part, text] of problems(s, moment)) shown.set(name, { tone, part, text, until: now + LINGER });
+  for (const [name, problem] of shown) if (problem.until < now) shown.delete(name);
   fill($("health"), [...shown.values()], () => made("p", {}, made("span"), made("a", {}, "Show")), (row, { tone, part, text }) => {
     row.className = tone;
     put(row.children[0], text);
-    if (row.children[1].hash !== `#${part}`) { row.children[1].href = `#${part}`; row.children[1].setAttribute("aria-label", `Show where: ${text}`); }
+    if (row.children[1].hash !== `#${part}`) { row.children[1].href = `#${part}`; row.children[1].setAttribute("aria-label", `Show details: ${text}`); }
   });
-  put($("doing"), doing(s, pace < 1)); // otherwise a polite crawl would flicker between the two
+  put($("doing"), doing(s, pagesPerSecond < 1)); // a faster crawl would flicker between the two texts
   $("begin").hidden = s.discovered > 0;
-  // For whoever has this page among many: how it goes, without looking at it.
-  const title = `${shown.size ? "⚠ " : ""}${s.state === "running" ? `${rate(pace)}/s` : s.state} · Gossamer`;
+  // The title shows the state when the tab is in the background.
+  const title = `${shown.size ? "⚠ " : ""}${s.state === "running" ? `${rate(pagesPerSecond)}/s` : s.state} · Gossamer`;
   if (document.title !== title) document.title = title;
 }
 
-// The figures are old: what was wrong is no news any more.
+// The connection was lost, so the known problems are out of date.
 export function forgetHealth() {
   shown = new Map();
   trail = [];

@@ -1,32 +1,32 @@
-// One host: everything that is known of it, and what can be ordered for it.
+// The dialog of one host: what is known about it, and the actions on it.
 import { change, read } from "./api.js";
 import { $, fill, made, put, say } from "./dom.js";
-import { deadOf } from "./dead.js";
-import { standing, steer } from "./hosts.js";
-import { recordOf } from "./pages.js";
+import { showDeadOf } from "./dead.js";
+import { act, hostState } from "./hosts.js";
+import { showPagesOf } from "./pages.js";
 import { count, instant, reasons, seconds } from "./text.js";
 
-const AGAIN = 3_000;
+const REFRESH = 3_000; // milliseconds
 let host = "", timer = 0;
 const path = () => `/hosts/${encodeURIComponent(host)}`;
 
 function show(found) {
   if (found.host !== host || !$("host-dialog").open) return;
-  const [state, tone] = standing(found);
+  const [state, tone] = hostState(found);
   put($("host-state"), state);
   $("host-state").className = `badge ${tone}`;
-  put($("host-why"), found.trouble ? `Trouble: ${reasons(found.trouble)}.` : found.wait > 0 && found.rest_reason ? `It is left alone for ${seconds(found.wait)}: ${reasons(found.rest_reason)}.` : "");
+  put($("host-why"), found.trouble ? `Problem: ${reasons(found.trouble)}.` : found.wait > 0 && found.rest_reason ? `Cooling down for ${seconds(found.wait)}: ${reasons(found.rest_reason)}.` : "");
   const facts = [
     ["known pages", count(found.known)], ["queued", count(found.queued)], ["fetched", count(found.fetched)], ["stored", count(found.stored)],
     ...Object.entries(found.excluded).map(([reason, n]) => [`excluded: ${reasons(reason)}`, count(n)]),
-    ["address", found.address ?? "not known yet"], ["gap after an answer", seconds(found.delay)], ["last answer took", found.fetched ? seconds(found.last_took) : "–"],
-    ["next contact", found.queued === 0 ? "nothing is queued" : found.wait > 0 ? `${instant(found.next_contact)}, in ${seconds(found.wait)}` : "now"],
+    ["address", found.address ?? "unknown"], ["gap after a response", seconds(found.delay)], ["last response time", found.fetched ? seconds(found.last_took) : "–"],
+    ["next contact", found.queued === 0 ? "nothing queued" : found.wait > 0 ? `${instant(found.next_contact)}, in ${seconds(found.wait)}` : "now"],
   ];
   fill($("host-facts"), facts, () => made("div", {}, made("dt"), made("dd")), (row, [name, value]) => { put(row.children[0], name); put(row.children[1], value); });
   fill($("host-cuts"), found.cuts, () => made("p", { class: "hint" }), (row, cut) => put(row, `Cut as a trap: ${Object.values(cut).join(", ")}`));
-  const rests = found.dropped || found.paused, { seconds: field } = $("host-delay").elements;
-  put($("host-pause"), rests ? "Resume" : "Pause");
-  $("host-drop").hidden = rests;
+  const suspended = found.dropped || found.paused, { seconds: field } = $("host-delay").elements;
+  put($("host-pause"), suspended ? "Resume" : "Pause");
+  $("host-drop").hidden = suspended;
   if (document.activeElement !== field) field.value = found.ordered_delay ?? found.delay;
   $("host-usual").hidden = found.ordered_delay === null;
 }
@@ -35,10 +35,10 @@ async function load() {
   clearTimeout(timer);
   if (!$("host-dialog").open) return;
   try { show(await read(path())); } catch (error) { put($("host-why"), error.message); }
-  if ($("host-dialog").open) timer = setTimeout(load, AGAIN);
+  if ($("host-dialog").open) timer = setTimeout(load, REFRESH);
 }
 
-// Show a host, over everything else.
+// Open the dialog.
 async function openHost(name) {
   const dialog = $("host-dialog");
   host = name;
@@ -53,35 +53,35 @@ async function openHost(name) {
   await load();
 }
 
-async function delay(wanted) {
-  const told = $("host-delay").elements.told;
+async function setDelay(wanted) {
+  const output = $("host-delay").elements.told;
   try {
     const found = await change(path(), { action: "delay", seconds: wanted });
-    say(wanted === null ? `${host} has the gap of the configuration again` : `${host} has a gap of ${seconds(found.delay)}`);
-    put(told, "");
+    say(wanted === null ? `${host}: the configured gap applies again` : `${host}: gap set to ${seconds(found.delay)}`);
+    put(output, "");
     $("host-delay").elements.seconds.blur();
     show(found);
-  } catch (error) { put(told, error.message); told.className = "error"; }
+  } catch (error) { put(output, error.message); output.className = "error"; }
 }
 
 export function handleHost() {
   const dialog = $("host-dialog");
-  // Every name of a host on this page opens it when it is pressed.
+  // Clicking any host name on this page opens the dialog.
   document.addEventListener("click", (event) => {
     const pressed = event.target.closest("[data-act=open]");
     if (pressed) openHost(pressed.title);
   });
-  const away = (act) => () => { dialog.close(); act(host); };
+  const closeAnd = (show) => () => { dialog.close(); show(host); };
   dialog.addEventListener("close", () => clearTimeout(timer));
   dialog.addEventListener("click", (event) => {
     const box = dialog.getBoundingClientRect(), { clientX: x, clientY: y } = event;
-    if (event.target === dialog && (x < box.left || x > box.right || y < box.top || y > box.bottom)) dialog.close(); // beside it
+    if (event.target === dialog && (x < box.left || x > box.right || y < box.top || y > box.bottom)) dialog.close(); // a click outside the dialog
   });
   $("host-close").addEventListener("click", () => dialog.close());
-  $("host-pages").addEventListener("click", away(recordOf));
-  $("host-dead").addEventListener("click", away(deadOf));
-  $("host-pause").addEventListener("click", async (event) => { await steer(host, event.target.textContent); await load(); });
-  $("host-drop").addEventListener("click", async () => { await steer(host, "Drop"); await load(); });
-  $("host-delay").addEventListener("submit", (event) => { event.preventDefault(); delay(Number($("host-delay").elements.seconds.value)); });
-  $("host-usual").addEventListener("click", () => delay(null));
+  $("host-pages").addEventListener("click", closeAnd(showPagesOf));
+  $("host-dead").addEventListener("click", closeAnd(showDeadOf));
+  $("host-pause").addEventListener("click", async (event) => { await act(host, event.target.textContent); await load(); });
+  $("host-drop").addEventListener("click", async () => { await act(host, "Drop"); await load(); });
+  $("host-delay").addEventListener("submit", (event) => { event.preventDefault(); setDelay(Number($("host-delay").elements.seconds.value)); });
+  $("host-usual").addEventListener("click", () => setDelay(null));
 }

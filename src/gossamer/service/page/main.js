@@ -1,21 +1,21 @@
-// The dashboard: figures by server-sent events, changes by the routes of the service. Draws at most twice a second.
+// The dashboard: metrics come as server-sent events, changes go to the API. Draws at most twice a second.
 import { attempt, handleToken } from "./api.js";
-import { handleDead, heardDead, reloadDead } from "./dead.js";
+import { handleDead, onStatus, reloadDead } from "./dead.js";
 import { $, put, say } from "./dom.js";
-import { draw, history } from "./figures.js";
+import { handleStory } from "./explain.js";
 import { handleForms, loadLimits } from "./forms.js";
 import { forgetHealth } from "./health.js";
 import { handleHost } from "./host.js";
 import { handleHosts, reloadHosts } from "./hosts.js";
-import { drawVisits, handlePages, heardVisits } from "./pages.js";
-import { handleStory } from "./story.js";
+import { addHistory, draw } from "./metrics.js";
+import { drawVisits, handlePages, onVisits } from "./pages.js";
 import { Stream } from "./stream.js";
 import { clock } from "./text.js";
 
 const LEAST_GAP = 500; // milliseconds between two drawings
 let status = null, moment = null, drawnAt = -LEAST_GAP, waiting = false;
 
-// Nobody sees a hidden page: it is drawn when it comes back, from what came last.
+// A hidden page is not drawn; it is drawn from the last snapshot when it becomes visible.
 function drawSoon() {
   if (waiting || document.hidden || status === null) return;
   waiting = true;
@@ -24,7 +24,7 @@ function drawSoon() {
     drawnAt = performance.now();
     draw(status, moment);
     drawVisits();
-    heardDead(status);
+    onStatus(status);
     put($("as-of"), `As of ${clock(Date.parse(status.at) / 1000)}.`);
   }), Math.max(0, drawnAt + LEAST_GAP - performance.now()));
 }
@@ -33,10 +33,10 @@ function connection(lost) {
   const banner = $("banner");
   document.body.classList.toggle("lost", lost);
   banner.hidden = !lost;
-  const known = status ? `The figures are those of ${clock(Date.parse(status.at) / 1000)}` : "There are no figures yet";
-  put(banner, lost ? `The connection to the service is lost. ${known}; trying again …` : "");
+  const known = status ? `The data shown is from ${clock(Date.parse(status.at) / 1000)}` : "There is no data yet";
+  put(banner, lost ? `Connection to the service lost. ${known}. Reconnecting …` : "");
   if (lost) { put($("state"), "not connected"); $("state").className = "pill bad"; $("crawl").disabled = true; forgetHealth(); return; }
-  say("Connected again.");
+  say("Reconnected.");
   reloadHosts();
   reloadDead();
   loadLimits();
@@ -44,21 +44,21 @@ function connection(lost) {
 
 function handleCrawl() {
   $("crawl").addEventListener("click", async () => {
-    const action = $("crawl").textContent.startsWith("Pause") ? "pause" : "resume"; // as the button says, not as it may have become since
-    await attempt("/crawl", { action }, () => (action === "pause" ? "The crawl is paused." : "The crawl goes on."));
+    const action = $("crawl").textContent.startsWith("Pause") ? "pause" : "resume"; // what the button says; the state may have changed since
+    await attempt("/crawl", { action }, () => (action === "pause" ? "Crawl paused." : "Crawl resumed."));
   });
 }
 
 function handleTheme() {
   const themes = ["auto", "light", "dark"], shown = $("theme");
-  const tell = () => put(shown.lastElementChild, `Theme: ${document.documentElement.dataset.theme ?? "auto"}`);
+  const show = () => put(shown.lastElementChild, `Theme: ${document.documentElement.dataset.theme ?? "auto"}`);
   shown.addEventListener("click", () => {
     const next = themes[(themes.indexOf(document.documentElement.dataset.theme ?? "auto") + 1) % themes.length];
     if (next === "auto") { delete document.documentElement.dataset.theme; localStorage.removeItem("theme"); }
     else { document.documentElement.dataset.theme = next; localStorage.setItem("theme", next); }
-    tell();
+    show();
   });
-  tell();
+  show();
 }
 
 handleToken();
@@ -74,9 +74,9 @@ reloadHosts();
 loadLimits();
 document.addEventListener("visibilitychange", drawSoon);
 new Stream("/events", {
-  history,
-  status: (told) => { status = told; },
-  moment: (told) => { moment = told; drawSoon(); },
-  visits: heardVisits,
+  history: addHistory,
+  status: (data) => { status = data; },
+  moment: (data) => { moment = data; drawSoon(); },
+  visits: onVisits,
   end: () => {},
 }, connection);

@@ -1,11 +1,11 @@
-// Pages: visits as they come, or those on record, sought for by a part of their address.
+// The table of pages: live visits, or a search in the database.
 import { read } from "./api.js";
 import { $, address, made, put, Rows, say, showPart } from "./dom.js";
 import { count, instant, reasons } from "./text.js";
 
 const MOST = 12;
-const HEARD = 200; // visits of each kind that are remembered, to seek among
-const EMPTY_WINDOWS = 20; // of a search that finds nothing for long, before it is asked whether to go on
+const KEPT = 200; // visits of each kind that are kept for searching
+const EMPTY_WINDOWS = 20; // windows without a match before the search stops and offers to continue
 
 const rows = new Rows($("visits"), {
   key: (page) => page.key,
@@ -16,21 +16,21 @@ const rows = new Rows($("visits"), {
   update: () => {},
 });
 
-// --- as they come ----------------------------------------------------------------------------------------
+// --- live ------------------------------------------------------------------------------------------------
 
 const recent = { all: [], stored: [], failed: [] };
 let numbered = 0;
 
-export function heardVisits(told) {
-  for (const visit of told) visit.key = numbered += 1;
-  const kinds = { all: told, stored: told.filter((visit) => visit.state === "stored"), failed: told.filter((visit) => ["queued", "dead", "missing", "gone"].includes(visit.state)) };
-  for (const [kind, some] of Object.entries(kinds)) recent[kind] = [...some.reverse(), ...recent[kind]].slice(0, HEARD);
+export function onVisits(visits) {
+  for (const visit of visits) visit.key = numbered += 1;
+  const kinds = { all: visits, stored: visits.filter((visit) => visit.state === "stored"), failed: visits.filter((visit) => ["queued", "dead", "missing", "gone"].includes(visit.state)) };
+  for (const [kind, some] of Object.entries(kinds)) recent[kind] = [...some.reverse(), ...recent[kind]].slice(0, KEPT);
 }
 
-const sought = () => $("visits-q").value.trim().toLowerCase();
-const onRecord = () => $("visits-kind").value.startsWith("record");
+const query = () => $("visits-q").value.trim().toLowerCase();
+const inDatabase = () => $("visits-kind").value.startsWith("record");
 
-function fitting(visits, q) {
+function matching(visits, q) {
   if (!q) return visits;
   const found = [];
   for (const visit of visits) {
@@ -41,62 +41,62 @@ function fitting(visits, q) {
 }
 
 export function drawVisits(now = false) {
-  if (onRecord()) return;
-  const q = sought();
-  rows.show(fitting(recent[$("visits-kind").value], q), { now, empty: q ? "None of the last visits has this in its address or title." : "Nothing yet, since this page was opened." });
-  put($("visits-note"), rows.held ? "Held while you look." : "The last ones; press one to have it explained.");
+  if (inDatabase()) return;
+  const q = query();
+  rows.show(matching(recent[$("visits-kind").value], q), { now, empty: q ? "No recent visit contains this text in its URL or title." : "No visits since this page was opened." });
+  put($("visits-note"), rows.held ? "Paused while you point at the table." : "Most recent visits; click one for details.");
 }
 
-// --- on record -------------------------------------------------------------------------------------------
+// --- database --------------------------------------------------------------------------------------------
 
-let after = 0, next = null, asked = 0, host = "";
+let after = 0, next = null, latest = 0, host = "";
 
 async function search(now = true) {
-  const mine = (asked += 1), state = $("visits-kind").value.split(" ")[1], q = sought();
-  put($("visits-note"), "Looking …");
+  const mine = (latest += 1), state = $("visits-kind").value.split(" ")[1], q = query();
+  put($("visits-note"), "Searching …");
   try {
     let found = { pages: [], next: after };
     for (let i = 0; i < EMPTY_WINDOWS && !found.pages.length && found.next !== null; i += 1) {
       const wanted = { after: found.next, limit: MOST, ...(q && { q }), ...(state && { state }), ...(host && { host }) };
       found = await read(`/pages?${new URLSearchParams(wanted)}`);
-      if (mine !== asked) return; // somebody has asked for something else meanwhile
+      if (mine !== latest) return; // superseded by a newer search
     }
     next = found.next;
     const pages = found.pages.map((page) => ({ ...page, key: `${page.state} ${page.url}`, at: page.fetched_at, quiet: page.status === null && !page.reason }));
-    rows.show(pages, { now, empty: next === null ? "None on record." : "None so far; press Next to look further." });
-    put($("visits-note"), pages.length ? "On record, the oldest first." : "");
-  } catch (error) { if (mine === asked) { put($("visits-note"), ""); say(error.message, true); } }
+    rows.show(pages, { now, empty: next === null ? "No matching pages." : "No match so far; click Next to continue." });
+    put($("visits-note"), pages.length ? "From the database, oldest first." : "");
+  } catch (error) { if (mine === latest) { put($("visits-note"), ""); say(error.message, true); } }
   $("visits-on").disabled = next === null;
   $("visits-back").disabled = after === 0;
 }
 
-function begin() {
-  const record = onRecord();
-  $("visits-turn").hidden = !record;
-  if (!record) { host = ""; asked += 1; }
+function restart() {
+  const stored = inDatabase();
+  $("visits-turn").hidden = !stored;
+  if (!stored) { host = ""; latest += 1; }
   $("visits-host").hidden = !host;
-  put($("visits-host"), `of ${host} ×`);
-  $("visits-host").setAttribute("aria-label", `of ${host}: show those of all hosts`);
+  put($("visits-host"), `on ${host} ×`);
+  $("visits-host").setAttribute("aria-label", `on ${host}: show all hosts`);
   after = 0;
-  if (record) search();
+  if (stored) search();
   else drawVisits(true);
 }
 
-// Show the pages of a host that are on record.
-export function recordOf(name) {
+// Show the pages of a host in the database.
+export function showPagesOf(name) {
   host = name;
   $("visits-q").value = "";
-  if (!onRecord()) $("visits-kind").value = "record";
-  begin();
+  if (!inDatabase()) $("visits-kind").value = "record";
+  restart();
   showPart("visits-part");
 }
 
 export function handlePages() {
   let typing = 0;
   $("visits-wanted").addEventListener("submit", (event) => event.preventDefault());
-  $("visits-kind").addEventListener("change", begin);
-  $("visits-q").addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(begin, onRecord() ? 250 : 0); });
-  $("visits-host").addEventListener("click", () => { host = ""; begin(); $("visits-kind").focus(); });
+  $("visits-kind").addEventListener("change", restart);
+  $("visits-q").addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(restart, inDatabase() ? 250 : 0); });
+  $("visits-host").addEventListener("click", () => { host = ""; restart(); $("visits-kind").focus(); });
   $("visits-on").addEventListener("click", () => { after = next ?? 0; search(); });
   $("visits-back").addEventListener("click", () => { after = 0; search(); });
 }

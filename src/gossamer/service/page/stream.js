@@ -1,42 +1,42 @@
-// What the service tells by server-sent events. A connection that is lost, or silent, is opened again for ever.
-const SILENCE = 10_000; // the service speaks every second
-const AGAIN = 2_000;
+// Server-sent events. A connection that is lost or silent is reopened without limit.
+const SILENCE = 10_000; // milliseconds; the service sends an event every second
+const RECONNECT = 2_000;
 
 export class Stream {
-  constructor(path, told, onState) {
-    Object.assign(this, { path, told, onState });
+  constructor(path, handlers, onState) {
+    Object.assign(this, { path, handlers, onState });
     this.lostAt = null;
     this.connect();
-    setInterval(() => this._listen(), 1_000);
+    setInterval(() => this._checkSilence(), 1_000);
   }
 
   connect() {
     this.source?.close();
-    this.heardAt = performance.now();
+    this.receivedAt = performance.now();
     this.source = new EventSource(this.path);
-    for (const [name, act] of Object.entries(this.told)) {
-      this.source.addEventListener(name, (event) => { this._heard(); act(JSON.parse(event.data)); });
+    for (const [name, handle] of Object.entries(this.handlers)) {
+      this.source.addEventListener(name, (event) => { this._onEvent(); handle(JSON.parse(event.data)); });
     }
-    this.source.addEventListener("error", () => this._lost());
+    this.source.addEventListener("error", () => this._onLost());
   }
 
-  _heard() {
-    this.heardAt = performance.now();
+  _onEvent() {
+    this.receivedAt = performance.now();
     if (this.lostAt === null) return;
     this.lostAt = null;
     this.onState(false);
   }
 
-  _lost() {
+  _onLost() {
     if (this.lostAt === null) { this.lostAt = performance.now(); this.onState(true); }
-    // A refusal (too many watch already) ends an EventSource for good; a broken connection it mends itself.
-    if (this.source.readyState === EventSource.CLOSED) { clearTimeout(this.timer); this.timer = setTimeout(() => this.connect(), AGAIN); }
+    // An EventSource reconnects by itself, but not after an error response (too many clients).
+    if (this.source.readyState === EventSource.CLOSED) { clearTimeout(this.timer); this.timer = setTimeout(() => this.connect(), RECONNECT); }
   }
 
-  // A connection that broke without a word, when the machine slept for instance.
-  _listen() {
-    if (performance.now() - this.heardAt < SILENCE || document.hidden) return;
-    this._lost();
+  // Detects a connection that broke without an error, for instance while the machine slept.
+  _checkSilence() {
+    if (performance.now() - this.receivedAt < SILENCE || document.hidden) return;
+    this._onLost();
     this.connect();
   }
 }

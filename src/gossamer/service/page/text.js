@@ -1,4 +1,4 @@
-// Figures in words for people.
+// Formats numbers, durations and dates.
 const whole = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 const compact = new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 });
 
@@ -27,7 +27,7 @@ export function seconds(s) {
   return `${Math.round(s / 86_400)} days`;
 }
 
-// Moments as the service tells them: the time of day, with the date if that is another; and both.
+// Dates from the service: `moment` gives date and time, `instant` the time if it is today and the date otherwise.
 const [day, time, both] = [{ dateStyle: "short" }, { timeStyle: "medium" }, { dateStyle: "short", timeStyle: "medium" }].map((style) => new Intl.DateTimeFormat("en-GB", style));
 export const moment = (text) => both.format(new Date(text));
 export function instant(text) {

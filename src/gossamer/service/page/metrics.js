@@ -1,7 +1,7 @@
-// Everything that is drawn from a picture of the crawl: tiles, charts, front queues, politeness, answers, engine.
+// Draws a snapshot of the crawl: state, tiles, charts, front queues, hosts by next contact, status codes, failures.
 import { Chart, SPAN } from "./charts.js";
 import { $, fill, made, put } from "./dom.js";
-import { drawMachine } from "./machine.js";
+import { drawInternals } from "./engine.js";
 import { ANSWERED, drawHealth } from "./health.js";
 import { bytes, count, percent, plural, rate, seconds, short } from "./text.js";
 
@@ -9,15 +9,15 @@ const CLASSES = ["high", "medium", "low"];
 const MOST_REASONS = 6;
 const TONES = { running: "good", idle: "calm", paused: "warn", stopping: "warn", "store slow": "warn", "store failing": "bad" };
 
-// --- the last minutes ------------------------------------------------------------------------------------
+// --- charts ----------------------------------------------------------------------------------------------
 
 let samples = [];
 let charts = null;
 
-// What the service remembers wins; what it cannot know, from before it was started, is kept.
-export function history(told) {
-  const first = told.length ? told[0][0] : Infinity;
-  samples = [...samples.filter((sample) => sample[0] < first), ...told];
+// Merge the history sent by the service. Older samples, from before the service was restarted, are kept.
+export function addHistory(history) {
+  const first = history.length ? history[0][0] : Infinity;
+  samples = [...samples.filter((sample) => sample[0] < first), ...history];
   trim();
 }
 
@@ -42,7 +42,7 @@ function drawCharts(moment) {
   put($("rate-note"), now ? `${bytes(now[2])}/s` : "");
 }
 
-// --- one picture -----------------------------------------------------------------------------------------
+// --- state and tiles -------------------------------------------------------------------------------------
 
 export function draw(status, moment) {
   drawState(status);
@@ -53,7 +53,7 @@ export function draw(status, moment) {
   if (moment) drawRests(status, moment);
   drawAnswers(status);
   drawTrouble(status);
-  drawMachine(status, moment);
+  drawInternals(status, moment);
 }
 
 function drawState(status) {
@@ -65,9 +65,9 @@ function drawState(status) {
   put(crawl, status.state === "paused" ? "Resume crawl" : "Pause crawl");
 }
 
-function tile(id, figure, note, tone = "") {
+function tile(id, value, note, tone = "") {
   const shown = $(id);
-  put(shown, figure);
+  put(shown, value);
   shown.className = tone;
   put(shown.nextElementSibling, note);
 }
@@ -75,31 +75,31 @@ function tile(id, figure, note, tone = "") {
 function drawTiles(s) {
   tile("pages", count(s.pages), `${count(s.run_pages)} in this run`);
   tile("queued", short(s.queued), `of ${short(s.discovered)} known`);
-  tile("in-flight", count(s.in_flight), `${count(s.documents_waiting)} to be read`);
+  tile("in-flight", count(s.in_flight), `${plural(s.documents_waiting, "document", "documents")} to process`);
   tile("hosts-known", short(s.hosts), `${count(s.hosts_in_memory)} in memory`);
   tile("duplicates", short(s.duplicates), plural(s.near_duplicates, "near-duplicate", "near-duplicates"));
-  tile("dead-count", count(s.dead), `${count(Object.values(s.errors).reduce((a, b) => a + b, 0))} failures in all`, s.dead ? "warn" : "");
-  const broken = s.politeness_violations;
-  tile("polite", broken ? count(broken) : "kept", broken ? "gaps were too short" : "no gap too short", broken ? "bad" : "good");
+  tile("dead-count", count(s.dead), `${count(Object.values(s.errors).reduce((a, b) => a + b, 0))} failures in total`, s.dead ? "warn" : "");
+  const violations = s.politeness_violations;
+  tile("polite", count(violations), violations === 1 ? "politeness violation" : "politeness violations", violations ? "bad" : "good");
 }
 
 // --- queues ----------------------------------------------------------------------------------------------
 
-let turns = []; // [seconds of the run, turns of each class], of the last minute
+let drawn = []; // [seconds of the run, choices of the selector by class], of the last minute
 
-// Shares of the last minute: those of the whole run would lag behind a change of load.
-function lately(s) {
-  if (turns.length && turns.at(-1)[0] > s.seconds) turns = []; // the service was started anew
-  turns = [...turns.filter(([at]) => s.seconds - at <= 60), [s.seconds, s.drawn]];
-  const dealt = s.drawn.map((n, at) => n - turns[0][1][at]), total = dealt.reduce((a, b) => a + b, 0);
-  return total ? dealt.map((n) => (100 * n) / total) : s.selector_shares;
+// Shares over the last minute: those of the whole run would lag behind a change of load.
+function recentShares(s) {
+  if (drawn.length && drawn.at(-1)[0] > s.seconds) drawn = []; // the service was restarted
+  drawn = [...drawn.filter(([at]) => s.seconds - at <= 60), [s.seconds, s.drawn]];
+  const recent = s.drawn.map((n, at) => n - drawn[0][1][at]), total = recent.reduce((a, b) => a + b, 0);
+  return total ? recent.map((n) => (100 * n) / total) : s.selector_shares;
 }
 
 function drawFronts(s, moment) {
-  const targets = moment?.targets ?? [], shares = lately(s);
+  const targets = moment?.targets ?? [], shares = recentShares(s);
   put($("load"), s.load === "high" ? "high load" : "normal load");
   $("load").className = s.load === "high" ? "badge warn" : "badge";
-  put($("load-reason"), s.load_reason ? `Last change of load: ${s.load_reason}.` : "");
+  put($("load-reason"), s.load_reason ? `Last load change: ${s.load_reason}.` : "");
   const make = () => made("li", {}, made("span", { class: "name" }), made("span", { class: "figure" }), made("span", { class: "track", "aria-hidden": "true" }, made("i"), made("u")));
   fill($("fronts"), s.urls_by_front, make, (row, urls, at) => {
     const observed = shares[at] ?? 0, target = targets[at];
@@ -114,7 +114,7 @@ function drawFronts(s, moment) {
 
 const until = (bound) => (bound < 60 ? `${bound} s` : bound < 3600 ? `${bound / 60} m` : `${bound / 3600} h`);
 
-// Hosts in memory from left to right: those that are asked now, those that may be, those that are left alone.
+// Hosts in memory: in flight, ready, cooling down (by the time left), waiting for another host of the same address.
 function drawRests(s, moment) {
   const { bounds, hosts } = moment.rests;
   const columns = [
@@ -131,7 +131,7 @@ function drawRests(s, moment) {
     li.children[1].style.height = `${column.hosts ? Math.max(2, (100 * column.hosts) / top) : 0}%`;
     put(li.children[2], column.name);
   });
-  put($("rests-note"), `${plural(s.hosts_in_memory, "host", "hosts")} in memory of ${count(s.hosts)}. Each column: how soon they may be contacted again.`);
+  put($("rests-note"), `${plural(s.hosts_in_memory, "host", "hosts")} in memory, of ${count(s.hosts)} known. Columns: time until the host may be contacted.`);
 }
 
 // --- answers ---------------------------------------------------------------------------------------------
@@ -139,12 +139,12 @@ function drawRests(s, moment) {
 function drawAnswers(s) {
   const kinds = ["2xx", "3xx", "4xx", "5xx"];
   const counts = kinds.map((kind) => s.statuses[kind] ?? 0), total = counts.reduce((a, b) => a + b, 0);
-  put($("answers-total"), plural(s.fetched, "answer", "answers"));
+  put($("answers-total"), plural(s.fetched, "response", "responses"));
   fill($("answers-bar"), kinds, () => made("i"), (bar, kind, at) => {
     bar.className = `s${kind[0]}`;
     bar.style.width = total ? `${(100 * counts[at]) / total}%` : "0";
   });
-  const rows = [...kinds.map((kind, at) => [kind, `s${kind[0]}`, counts[at]]), ["no answer", "s0", Object.entries(s.errors).reduce((n, [reason, m]) => (ANSWERED.includes(reason) ? n : n + m), 0)]];
+  const rows = [...kinds.map((kind, at) => [kind, `s${kind[0]}`, counts[at]]), ["no response", "s0", Object.entries(s.errors).reduce((n, [reason, m]) => (ANSWERED.includes(reason) ? n : n + m), 0)]];
   const make = () => made("li", {}, made("span", { class: "key" }), made("span", { class: "name" }), made("b"), made("span", { class: "hint" }));
   fill($("answers"), rows, make, (row, [kind, tone, n]) => {
     row.children[0].className = `key ${tone}`;

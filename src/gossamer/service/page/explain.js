@@ -1,9 +1,9 @@
-// The story of a URL: what became of it and why, with ways on to its host and to where it was found.
+// Explains a URL: its state and the reasons for it, with links to its host and to the pages it was found on.
 import { read } from "./api.js";
 import { $, address, button, hostName, made, onSubmit, say } from "./dom.js";
 import { moment, reasons } from "./text.js";
 
-const NAMES = { form: "address", identity: "seen before", finding: "found", verdicts: "filter", standing: "priority", place: "place in the queue", earlier_attempts: "" };
+const NAMES = { form: "URL", identity: "seen before", finding: "found", verdicts: "filter", standing: "priority", place: "place in the queue", earlier_attempts: "" };
 const OPEN = ["verdicts", "attempts", "finding"];
 
 export function explain(url) {
@@ -14,29 +14,29 @@ export function explain(url) {
 }
 
 async function copy(text) {
-  try { await navigator.clipboard.writeText(text); say("The address is copied."); } catch { say("The browser does not let this page copy.", true); }
+  try { await navigator.clipboard.writeText(text); say("URL copied."); } catch { say("The browser does not allow this page to copy.", true); }
 }
 
-async function tell(form) {
+async function showExplanation(form) {
   $("story").replaceChildren();
   const story = await read(`/explain?${new URLSearchParams({ url: form.elements.url.value })}`);
-  const { form: told, state, reason, next, ...parts } = story;
-  const verdict = told.refused ? `refused: ${reasons(told.refused)}` : state ? `${state}${reason ? ` (${reason})` : ""}` : "never seen";
+  const { form: canonical, state, reason, next, ...parts } = story;
+  const verdict = canonical.refused ? `refused: ${reasons(canonical.refused)}` : state ? `${state}${reason ? ` (${reason})` : ""}` : "never seen";
   $("story").replaceChildren(
-    made("p", { class: "verdict" }, made("b", {}, verdict), made("br"), made("span", { class: "url" }, told.url ?? told.given)),
-    ...(told.url ? [ways(told, state)] : []),
+    made("p", { class: "verdict" }, made("b", {}, verdict), made("br"), made("span", { class: "url" }, canonical.url ?? canonical.given)),
+    ...(canonical.url ? [actions(canonical, state)] : []),
     ...(next?.why ? [made("p", {}, next.due_at ? `Next: ${moment(next.due_at)}: ${next.why}` : `Next: ${next.why}`)] : []),
     ...Object.entries(parts).filter(([name, part]) => NAMES[name] !== "" && something(part)).map(([name, part]) => chapter(name, part)),
   );
   return "";
 }
 
-// What can be done with an address: look at its host, if there is one to look at, take it away, go there.
-function ways({ url, host }, state) {
+// Show the host (if it is known), copy the URL, open the page.
+function actions({ url, host }, state) {
   const web = /^https?:/.test(url);
   return made("p", { class: "ways" }, ...(state && host ? ["Host ", hostName(host)] : []),
-    button("Copy address", "Copy address", () => copy(url)),
-    ...(web ? [made("a", { href: url, target: "_blank", rel: "noopener noreferrer" }, "Open the page")] : []));
+    button("Copy URL", "Copy URL", () => copy(url)),
+    ...(web ? [made("a", { href: url, target: "_blank", rel: "noopener noreferrer" }, "Open page")] : []));
 }
 
 const something = (value) => value !== null && value !== false && value !== "" && value !== undefined && (typeof value !== "object" || Object.values(value).some(something));
@@ -53,14 +53,14 @@ function shown(value) {
   ]));
 }
 
-// An entry of a list. One that has an address can be explained in its turn.
+// An entry of a list. If it has a URL, clicking the URL explains it.
 function entry(item) {
   if (item === null || typeof item !== "object" || !item.url) return [flat(item)];
   const { url, ...rest } = item;
   return [address(url), made("span", { class: "hint" }, flat(rest))];
 }
 
-// In one line: what it says, without what it does not.
+// An object as one line, without its empty values.
 function flat(item) {
   if (item === null || typeof item !== "object") return plain("", item);
   return Object.entries(item).filter(([, value]) => something(value)).map(([name, value]) => (name === "rule" ? `${value}:` : name === "detail" ? String(value) : name === "outcome" || name === "visited_at" ? `${plain(name, value)},` : `${name.replaceAll("_", " ")} ${typeof value === "object" ? flat(value) : plain(name, value)},`)).join(" ").replace(/[,:]$/, "");
@@ -73,8 +73,8 @@ function plain(name, value) {
 }
 
 export function handleStory() {
-  onSubmit("explain", tell);
-  // Every address on this page explains itself when it is pressed.
+  onSubmit("explain", showExplanation);
+  // Clicking any URL on this page explains it.
   document.addEventListener("click", (event) => {
     const pressed = event.target.closest("[data-act=explain]");
     if (pressed) explain(pressed.title);

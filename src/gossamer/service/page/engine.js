@@ -1,14 +1,14 @@
-// How the crawler itself fares: where its time goes, how full its queues are, and the rest of the engine.
+// Internals of the crawler: time by phase, fill levels of its queues, and statistics of the engine.
 import { $, fill, made, put } from "./dom.js";
 import { bytes, count, percent, rate, seconds, short } from "./text.js";
 
-const PHASES = { dns: "DNS", connect: "connect", tls: "TLS", first_byte: "first byte", body: "body", extract: "reading", commit: "commit" };
+const PHASES = { dns: "DNS", connect: "connect", tls: "TLS", first_byte: "first byte", body: "body", extract: "parsing", commit: "commit" };
 const QUEUES = {
-  hosts: "hosts with their next URLs", names: "questions to name servers", visits: "requests under way", bodies: "answers that are arriving",
-  documents: "fetched, and not yet read", store_reads: "questions to the store", batch: "outcomes for the next commit", listeners: "pages for whoever listens", log: "events to be written",
+  hosts: "back queues in memory", names: "DNS lookups", visits: "visits in flight", bodies: "response bodies being received",
+  documents: "fetched documents to process", store_reads: "queries to the store", batch: "outcomes for the next commit", listeners: "outcomes for subscribers", log: "events to write",
 };
 
-export function drawMachine(status, moment) {
+export function drawInternals(status, moment) {
   if (moment) { drawPhases(moment.phases); drawQueues(moment.queues); }
   drawEngine(status);
 }
@@ -45,15 +45,15 @@ function drawEngine(s) {
   const full = 100 * Math.min(1, s.store_saturation);
   const rows = [
     ["open batch", percent(full), full >= 80 ? "warn" : ""],
-    ["a commit", s.commits ? seconds(s.commit_seconds / s.commits) : "–", ""],
+    ["mean commit time", s.commits ? seconds(s.commit_seconds / s.commits) : "–", ""],
     ["event loop delay", seconds(s.loop_lag), s.loop_lag > 0.25 ? "warn" : ""],
-    ["processor", percent(busy), ""],
-    ["most memory", bytes(s.max_rss_bytes), ""],
+    ["CPU", percent(busy), ""],
+    ["peak memory", bytes(s.max_rss_bytes), ""],
     ["received", bytes(s.bytes), ""],
-    ["robots.txt read", count(s.robots_fetched), ""],
-    ["visited again", s.refreshed ? `${short(s.refreshed)}, ${percent((100 * s.changed) / s.refreshed)} changed` : "0", ""],
+    ["robots.txt fetched", count(s.robots_fetched), ""],
+    ["recrawled", s.refreshed ? `${short(s.refreshed)}, ${percent((100 * s.changed) / s.refreshed)} changed` : "0", ""],
     ["recrawls scheduled", `${short(s.recrawl.scheduled)}${s.recrawl.overdue ? `, ${short(s.recrawl.overdue)} overdue` : ""}`, s.recrawl.overdue ? "warn" : ""],
-    ["thought fresh", s.recrawl.freshness === null ? "–" : percent(100 * s.recrawl.freshness), ""],
+    ["estimated freshness", s.recrawl.freshness === null ? "–" : percent(100 * s.recrawl.freshness), ""],
   ];
   fill($("engine"), rows, () => made("div", {}, made("dt"), made("dd")), (row, [name, value, tone]) => {
     put(row.children[0], name);
