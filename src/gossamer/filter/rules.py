@@ -130,7 +130,7 @@ class EntryRules:
 
     def may_enter(self, url: Url, host: HostKey, depth: int) -> str | None:
         """None if the URL may enter, else the reason: `bad_scheme`, `out_of_scope`, `excluded_domain`, `depth_limit`,
-        `url_too_long`, `extension`, `pattern`, `trap_limit` (too many segments or parameters) or the value of REPEATS."""
+        `url_too_long`, `extension`, `pattern`, `trap_limit` (too many segments or parameters) or `trap:repeats`."""
         if self.max_depth is not None and depth > self.max_depth:
             return "depth_limit"
         if not url.startswith(self._starts):  # the scheme was disabled after the URL had entered
