@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gossamer.backends.contactlog import ContactLog
+from gossamer.backends.memory import MemoryCaptures, MemoryContactJournal, MemoryTables
+from gossamer.backends.sqlite.crawl_reader import SqliteCrawlReader
 from gossamer.backends.sqlite.driver import SqliteTables
-from gossamer.backends.sqlite.reports import recrawl_report
 from gossamer.backends.warc.captures import WarcCaptures, WarcEncoder
 from gossamer.backends.warc.record import RecordIds, Warcinfo
 from gossamer.backends.warc.writer import RepairKind, WarcWriter, cut_back
@@ -47,7 +48,7 @@ from gossamer.crawl.events import OutcomeEvents
 from gossamer.crawl.observers import Observers
 from gossamer.crawl.requeue import Requeue
 from gossamer.crawl.run.directory import CrawlDirectory
-from gossamer.crawl.run.opener import archive_folder
+from gossamer.crawl.run.opener import MEMORY, archive_folder
 from gossamer.crawl.run.recovery import contacts_before_the_crash
 from gossamer.crawl.run.time_lapse import clock_for, may_dial_for
 from gossamer.crawl.trap_accounts import OutcomeFeedback, TrapAccounts
@@ -86,10 +87,11 @@ from gossamer.observe.audit import PolitenessAudit
 from gossamer.recrawl.budget import PACE, TOKENS
 from gossamer.recrawl.planner import RecrawlPlanner
 from gossamer.recrawl.price import PRICE, price_from
+from gossamer.reports.ports import CrawlReader
 from gossamer.reports.records import RecrawlReport
 from gossamer.seed.lists import Seed
 from gossamer.seen.tiers import SeenTest
-from gossamer.store.ports import ContactJournal
+from gossamer.store.ports import CaptureFiles, ContactJournal
 from gossamer.store.table.loader import TableLoader
 from gossamer.store.table.metadata import Metadata, learned_parameters, lift_cuts
 from gossamer.store.table.priorities import reorder
@@ -98,10 +100,24 @@ from gossamer.store.threads import ReaderThread, WriterThread
 from gossamer.version import __version__
 
 
+def has_files(config: Config) -> bool:
+    """Whether captures are stored in files."""
+    return config.store != MEMORY or config.blobs is not None
+
+
+def tables_for(config: Config, directory: CrawlDirectory) -> tuple[SqliteTables | MemoryTables, ContactJournal]:
+    """The store that a configuration names, and the contact journal that goes with it."""
+    if config.store == MEMORY:
+        return MemoryTables(), MemoryContactJournal()
+    return SqliteTables(directory.database), ContactLog(directory.path)
+
+
 def captures_for(
     config: Config, directory: CrawlDirectory, committed: dict[str, int], clock: Clock, ids: RecordIds
-) -> WarcCaptures:
+) -> CaptureFiles:
     """The WARC files, cut back to what was committed. Raises DirectoryError if committed records are missing."""
+    if not has_files(config):
+        return MemoryCaptures(WarcEncoder(ids).encode)
     for repair in cut_back(directory.warcs, committed):
         if repair.kind is RepairKind.DAMAGED:
             raise DirectoryError(
@@ -190,6 +206,11 @@ class Crawl:
     reads: ReaderThread
     bodies: BodyMemory
     recrawl_report: Callable[[Instant], RecrawlReport]  # for the reader thread: how fresh the copies are, by a sample
+    tables: SqliteTables | MemoryTables
+
+    def open_reader(self) -> CrawlReader:
+        """The store of this crawl, for reading while it runs. Raises StoreFailed."""
+        return SqliteCrawlReader(self.tables.open_reader().connection)
 
     def change_rules(self, config: Config) -> None:
         """Take the rules of entry from another configuration, at once and for queued URLs too, what it wishes for
@@ -209,6 +230,7 @@ class Crawl:
         await self.large_pages.close()
         self.store.close()
         self.loader.close()
+        self.tables.close()
         self.journal.close()
         # Visits that were cut off, and outcomes that could not be committed, are known to the journal alone: it stays.
         if self.store.is_idle and not self.visitor.open_contacts:
@@ -235,7 +257,7 @@ def assemble(
     check_config(config)
     hosts = host_settings_for(config, os.environ)
     seeds = list(seeds)
-    directory = CrawlDirectory(Path(config.dir), blobs=archive_folder(config.blobs))
+    directory = CrawlDirectory(Path(config.dir), archive=has_files(config), blobs=archive_folder(config.blobs))
     try:
         clock = clock or clock_for(directory, config)
         return _assemble(config, hosts, seeds, directory, clock, fetcher, add_seeds, may_be_empty, part)
@@ -258,7 +280,7 @@ def _assemble(
     nothing = NotThisCrawl(f"there is no crawl in {directory.path} to resume; give it a URL or --seeds to start one")
     if directory.is_new and not seeds and not may_be_empty:
         raise nothing
-    tables, journal = SqliteTables(directory.database), ContactLog(directory.path)
+    tables, journal = tables_for(config, directory)
     db = tables.open_writer()
     facts = Metadata(db)
     facts.settle_identity(clock.now(), secrets.token_hex(8), secrets.randbits(63))
@@ -471,5 +493,5 @@ def _assemble(
     return Crawl(
         directory, engine, frontier, visitor, store, loader, fetcher, resolver, large_pages, journal, audit, counters,
         clock, admission, hosts, scope_seeds, controls, host_contexts, reads, bodies,
-        lambda now: recrawl_report(reading.connection, now),
+        SqliteCrawlReader(reading.connection).status.recrawl_report, tables,
     )  # fmt: skip
