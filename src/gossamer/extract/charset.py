@@ -7,7 +7,7 @@ bytes are UTF-8, else that of a detector. Whatever a page says, the answer is on
 The labels by which the web names its character encodings: data, no code.
 
 The table is that of the WHATWG Encoding Standard and nothing else. Python's codec registry knows many more
-names (`rot13`, `zlib`, `idna`, `undefined` …), which no page may reach (HOSTILE_WEB BD-11).
+names (`rot13`, `zlib`, `idna`, `undefined` …), which no page may reach (docs/HOSTILE.md, BD-11).
 """
 
 import codecs

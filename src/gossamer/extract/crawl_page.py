@@ -47,7 +47,7 @@ MAX_HREF = 16_384
 """Characters. A longer link is a data: URI or an accident, and is dropped before anybody copies it about."""
 
 MAX_LINKS = 5_000
-"""Links of one page that are kept, repetitions included (HOSTILE_WEB BD-18)."""
+"""Links of one page that are kept, repetitions included (docs/HOSTILE.md, BD-18)."""
 
 LARGE_BODY = 1 << 18
 """Bytes. The slowest page of this size that we could build takes some 45 ms (ADR 15)."""

@@ -152,15 +152,6 @@ class Contacts(Protocol):
         """The contact is over; the host may be contacted again at `next_contact`."""
         ...
 
-    def turn_over(self, still_open: list[tuple[HostId, Instant, float, str]]) -> None:
-        """A batch that knows of every finished contact is about to be committed; these contacts are in flight. Raises
-        StoreFailed; then nothing has changed."""
-        ...
-
-    def forget(self) -> None:
-        """That batch is committed: contacts that had finished at the last `turn_over` may be dropped."""
-        ...
-
 
 class ContactJournal(Contacts, Protocol):
     """The contacts that no commit knows of yet. `last_contacts` before a crawl starts, then `begin`; `turn_over` before

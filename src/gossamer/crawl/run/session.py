@@ -16,13 +16,13 @@ from gossamer.crawl.status import internals_of, max_rss_bytes, queues_of
 from gossamer.errors import StoreFailed
 from gossamer.frontier.decisions import FrontierStatistics, selector_shares
 from gossamer.model.partition import WorkerShare
+from gossamer.model.requeue import REFRESHING
 from gossamer.model.units import Instant
 from gossamer.observe.freshness import FreshnessMetrics
 from gossamer.observe.log import EventLog
 from gossamer.observe.snapshot import Internals, Snapshot, Status, remove_live, write_live
 from gossamer.observe.wait_reasons import Waits, waiting_for
 from gossamer.recrawl.freshness import freshness_of
-from gossamer.recrawl.planner import REFRESHING
 from gossamer.seed.lists import Seed
 from gossamer.sketch.durations import Durations
 
@@ -201,7 +201,7 @@ class Watch:
     def _freshness(self, now: Instant) -> FreshnessMetrics:
         requeue = self._crawl.engine.requeue
         price, pace = requeue.planner.price, requeue.pace
-        discoveries, refreshes = pace.a_day(now)
+        discoveries, refreshes = pace.per_day(now)
         return FreshnessMetrics(
             fresh=self._fresh,
             price=price.price,

@@ -18,7 +18,7 @@ from typing import Final
 
 from gossamer.fetch.robots.parse import parse_robots
 from gossamer.fetch.robots.rules import RobotsRules, RobotsVerdict
-from gossamer.model.units import Instant, Seconds
+from gossamer.model.units import DAY, Instant, Seconds
 
 MAX_REDIRECTS: Final = 5
 """Redirects to follow for a robots.txt (RFC 9309, 2.3.1.2)."""
@@ -29,7 +29,6 @@ UNREACHABLE_LONG: Final = "robots_unreachable_for_long"
 NOT_TEXT: Final = "robots_not_text"
 TOO_MANY_REDIRECTS: Final = "too_many_redirects"
 
-_DAY: Final = 86_400.0
 _CLOSED_VERDICT: Final = RobotsVerdict(False)
 _NO_RULES: Final = RobotsRules()
 
@@ -49,12 +48,12 @@ class RobotsPolicy:
     `forbidden_closes`: treat 401 and 403 as "keep out" instead of the RFC's "no file".
     """
 
-    longest_kept: Seconds = Seconds(_DAY)
+    longest_kept: Seconds = Seconds(DAY)
     shortest_kept: Seconds = Seconds(300.0)  # a max-age of 0 must not mean a request for robots.txt per page
     first_retry: Seconds = Seconds(60.0)
     longest_retry: Seconds = Seconds(3_600.0)
-    longest_retry_after: Seconds = Seconds(_DAY)
-    absent_after: Seconds | None = Seconds(30 * _DAY)
+    longest_retry_after: Seconds = Seconds(DAY)
+    absent_after: Seconds | None = Seconds(30 * DAY)
     forbidden_closes: bool = False
 
 
@@ -112,7 +111,7 @@ def rules_from_answer(
     `status` is None when no answer came at all (name, connection, TLS, deadline, framing). `previous` is
     the last answer known for the origin: it carries the count of failures, and its rules when the server answers 304.
     """
-    kept = min(policy.longest_kept, max(policy.shortest_kept, max_age if max_age is not None else _DAY))
+    kept = min(policy.longest_kept, max(policy.shortest_kept, max_age if max_age is not None else DAY))
     expires = Instant(now + kept)
     if redirects_exhausted:
         return RobotsAnswer(_NO_RULES, now, expires, TOO_MANY_REDIRECTS)
