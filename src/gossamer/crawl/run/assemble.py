@@ -114,7 +114,7 @@ def store_for(config: Config, directory: CrawlDirectory) -> tuple[AnyTables, Con
     """The tables that a configuration names, and the contact journal that goes with them."""
     if config.store == MEMORY:
         return MemoryTables(), MemoryContactJournal()
-    return SqliteTables(directory.database), ContactLog(directory.path)
+    return SqliteTables(directory.database), ContactLog(directory.contacts)
 
 
 def captures_for(
