@@ -24,9 +24,9 @@ from gossamer.frontier.selector import Load
 from gossamer.model.batch import Committed, RetiredHost
 from gossamer.model.loads import Loaded
 from gossamer.model.queue_depth import QueueDepth
+from gossamer.model.requeue import REFRESHING
 from gossamer.model.task import Visit
 from gossamer.model.units import Instant, Seconds
-from gossamer.recrawl.planner import REFRESHING
 from gossamer.store.threads import StoreQueries
 
 _MAX_TIMER: Final = 3600.0  # seconds; then the engine checks again

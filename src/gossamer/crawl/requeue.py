@@ -17,17 +17,15 @@ from gossamer.crawl.counters import Counters
 from gossamer.crawl.observers import NullObserver
 from gossamer.model.batch import Batch, Committed, RobotsRecord
 from gossamer.model.document import ProcessedDocument
-from gossamer.model.requeue import DueCursor, RequeueOrder
+from gossamer.model.requeue import REFRESHING, DueCursor, RequeueOrder
 from gossamer.model.settlement import Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.task import HostRecord, Visit
 from gossamer.model.units import HostId, Instant, Seconds
 from gossamer.recrawl.budget import PACE, TOKENS, RefreshBudget, VisitRates
 from gossamer.recrawl.host_backlog import MAX_BACKLOG
-from gossamer.recrawl.planner import REFRESHING, RecrawlPlanner
+from gossamer.recrawl.planner import RecrawlPlanner
 from gossamer.store.threads import WriterThread
-
-__all__ = ["REFRESHING", "TOKENS", "Requeue"]
 
 MAX_REQUEUED: Final = 1_024
 """URLs that one commit requeues: some ten milliseconds of it."""
@@ -96,7 +94,7 @@ class Requeue(NullObserver):
 
     def change_to(self, settings: RecrawlSection, now: Instant) -> None:
         """Use other settings from now on."""
-        self._budget.change_to(settings, now)
+        self._budget.reconfigure(settings, now)
         self._apply(settings)
         self._next_due = self.next_check_at = self._next_early_check = 0.0
 
@@ -125,7 +123,7 @@ class Requeue(NullObserver):
 
     def _queue(self, now: Instant) -> None:
         most, early = MAX_REQUEUED, False
-        if self._waiting - self.planner.lines.held_up >= LOW_MARK:
+        if self._waiting - self.planner.lines.blocked >= LOW_MARK:
             if not self._is_stalled(now):
                 self.next_check_at = max(self._progress_at + STALLED_AFTER, self._next_due if self._keep_fresh else 0.0)
                 return
@@ -137,8 +135,10 @@ class Requeue(NullObserver):
             if not early:
                 self.next_check_at = min(self._next_due, self._early_at(now))
                 return
-            most = max(1, int(budget.most / 2))  # leaves budget for what is due soon
-            self._next_early_check = now + budget.lasts(most)  # if nothing is found now, do not try again soon
+            most = max(1, int(budget.capacity / 2))  # leaves budget for what is due soon
+            self._next_early_check = now + budget.seconds_to_earn(
+                most
+            )  # if nothing is found now, do not try again soon
         if budget.tokens < 1.0:
             if not self._keep_fresh:
                 self._done = True  # the rest is left to a later run
@@ -172,7 +172,7 @@ class Requeue(NullObserver):
         if self._replan_cursor is None:
             if not (self._keep_fresh and self.planner.moves_price and price.has_fallen()):
                 return
-            price.plan_anew()
+            price.start_replanning()
             self._replan_cursor = DueCursor(now, 0, 0)
         if now < self._replan_at:
             self.next_check_at = min(self.next_check_at, self._replan_at)
@@ -193,7 +193,7 @@ class Requeue(NullObserver):
 
     def _update_credit(self, with_new: bool) -> None:
         """Update how many may be requeued: no limit, unless new URLs wait too and get their share of visits."""
-        share = self.planner.share_of_refresh(self._discovery_share, self._refresh_share) if with_new else 1.0
+        share = self.planner.refresh_share(self._discovery_share, self._refresh_share) if with_new else 1.0
         if share >= 1.0:
             self._credit = float(MAX_REQUEUED)
         else:
@@ -239,10 +239,10 @@ class Requeue(NullObserver):
                 self._last_order[1] + _RETRY_SECONDS,
             )
         lines = self.planner.lines
-        lines.queued(committed.requeued_by_host)
+        lines.on_requeued(committed.requeued_by_host)
         by, at = self._last_order
-        lines.looked(self._checked_up_to(committed, by), at)
-        self.planner.put_off(committed.postponed)
+        lines.on_scanned(self._checked_up_to(committed, by), at)
+        self.planner.on_postponed(committed.postponed)
         if not self._keep_fresh:
             self._next_round(committed)
         self.next_check_at = 0.0
@@ -287,18 +287,18 @@ class Requeue(NullObserver):
             self._waiting = max(0, self._waiting - 1)
             self._visited += 1
             lines = self.planner.lines
-            lines.served(settlement.host_id, settlement.at)
+            lines.on_visited(settlement.host_id, settlement.at)
             self._counters.count(self._store.batch, "refreshed")
             if before.state is _STORED:
                 self._counters.count(self._store.batch, REFRESHING, -1)
-            if self._waiting - lines.held_up < LOW_MARK:
+            if self._waiting - lines.blocked < LOW_MARK:
                 self.next_check_at = min(self.next_check_at, self._next_due)
 
     def on_queue_empty(self) -> bool:
         """No URL is queued. Returns whether the crawl is over; if not, the next due URLs are requeued."""
         if not self.is_over and not self._order_pending and self._waiting:
             self._waiting = 0  # some were settled without a visit
-            self.planner.lines.forget()
+            self.planner.lines.clear()
             self.next_check_at = 0.0
         return self.is_over
 

@@ -48,7 +48,7 @@ class Queue:
         )
         contents: ContentSeen[int] = ContentSeen(capacity=1000)
         if owners is None:
-            contents.warmed()
+            contents.finish_warming()
         self._owners = owners or {}
         self.asked: list[list[bytes]] = []
         self.reads: list[ProcessedDocument] = []

@@ -72,7 +72,7 @@ class QueueRig:
         self.contents: ContentSeen[int] = ContentSeen(capacity=1000)
         self._owners = owners
         if owners is None:
-            self.contents.warmed()
+            self.contents.finish_warming()
         self.large = LargePages()
         canonicaliser = Canonicaliser()
         admission = Admission(

@@ -21,7 +21,7 @@ from gossamer.filter.canonical import Canonical
 from gossamer.model.document import Document, ProcessedDocument
 from gossamer.model.formats import LongLink
 from gossamer.model.outcome import Failure, Response
-from gossamer.model.settlement import Capture, PageLinks, Settlement
+from gossamer.model.settlement import MAX_VALIDATOR_CHARS, Capture, PageLinks, Settlement
 from gossamer.model.states import NEAR_DUPLICATE, UrlState
 from gossamer.model.task import Candidate
 from gossamer.model.units import Url
@@ -30,7 +30,6 @@ from gossamer.recrawl.planner import NEVER, RecrawlPlanner
 TOO_LONG_TO_READ = "parse_limit"
 # Looking up a member costs as much as a call, and these are used for every page.
 _STORED, _DUPLICATE, _EXCLUDED = UrlState.STORED, UrlState.DUPLICATE, UrlState.EXCLUDED
-_MAX_VALIDATOR = 512  # characters of an ETag or Last-Modified that is kept
 
 
 class DecodedDocument(NamedTuple):
@@ -110,7 +109,7 @@ class DocumentProcessor:
 
     def find_owner(self, decoded: DecodedDocument) -> Known[int] | Unknown:
         """The URL that has the same document, as far as is known in memory."""
-        return self._contents.look(decoded.digest)
+        return self._contents.check(decoded.digest)
 
     def is_large(self, decoded: DecodedDocument) -> bool:
         return is_large(decoded.payload.body)
@@ -178,7 +177,7 @@ class DocumentProcessor:
         before = document.visit.task.previous
         assert before is not None and self._planner is not None
         capture = Capture(document.response, _wire_digest(decoded)) if self._settings.revisits else None
-        kept = self._planner.unchanged(document.visit, before, document.response, document.finished, capture)
+        kept = self._planner.settle_unchanged(document.visit, before, document.response, document.finished, capture)
         return ProcessedDocument(kept, [], None, Counter(), before)
 
     def as_duplicate(self, decoded: DecodedDocument, owner: int) -> ProcessedDocument:
@@ -258,9 +257,9 @@ class DocumentProcessor:
         signature = page.signature if page else None
         planner, planned = self._planner, NEVER
         if planner is not None and state is _EXCLUDED:
-            planner.left_out(visit)
+            planner.plan_no_visit(visit)
         elif planner is not None:
-            planned = planner.document(visit, response, finished, mime, digest, signature, near is not None)
+            planned = planner.plan_document(visit, response, finished, mime, digest, signature, near is not None)
             signature = planned.signature or signature
         return Settlement(
             visit.host_id,
@@ -308,4 +307,4 @@ def _mime(content_type: str | None) -> str | None:
 
 
 def _validator(value: str | None) -> str | None:
-    return value if value is not None and len(value) <= _MAX_VALIDATOR else None
+    return value if value is not None and len(value) <= MAX_VALIDATOR_CHARS else None

@@ -39,6 +39,8 @@ class CrawlDirectory:
         self.database = path / DATABASE
         self.warcs = blobs or path / ARCHIVE
         self.log = path / LOG
+        self.status = path / STATUS
+        self.token = path / TOKEN
         try:
             if path.exists() and not path.is_dir():
                 raise DirectoryError(f"{path} is not a directory")

@@ -72,8 +72,8 @@ async def warm(
     prints = loader.fingerprints(_CHUNK)
     while numbers := await ask(next, prints, []):
         seen.warm(numbers)
-    contents.warmed()
-    seen.warmed()
+    contents.finish_warming()
+    seen.finish_warming()
 
 
 async def recall(loader: TaskSource, ask: Callable[..., Awaitable[Any]], near: NearDuplicates | None) -> None:

@@ -36,7 +36,7 @@ class Settler:
         """
         batch, counters = self._store.batch, self._counters
         if document is None:
-            settlement = self._planner.settled(visit, settlement)
+            settlement = self._planner.plan_settlement(visit, settlement)
         batch.settle(settlement)
         self._observers.settled(visit, settlement, document, requested or document is not None)
         if document is not None:

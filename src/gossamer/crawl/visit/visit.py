@@ -247,7 +247,7 @@ class Visitor:
             await self._redirect(visit, outcome, now)
         elif kind is StatusClass.NOT_MODIFIED and visit.task.previous is not None:
             self._counters.count(self._store.batch, "not_modified")
-            kept = self._planner.not_modified(visit, outcome, now, self._limits.revisits)
+            kept = self._planner.settle_not_modified(visit, outcome, now, self._limits.revisits)
             self._settle(visit, kept, counted=True, requested=True)
         else:
             settlement = self._disposition.bad_status(
