@@ -379,7 +379,7 @@ def _assemble(
             Seconds(config.politeness.max_crawl_delay),
         ),
         find_host=queries.find_host,
-        on_sitemaps=sitemaps.named,
+        on_sitemaps=sitemaps.on_robots_lines,
     )
     visitor = Visitor(
         state,
