@@ -26,12 +26,11 @@ from gossamer.model.requeue import RequeueOrder
 from gossamer.model.settlement import Capture
 from gossamer.model.states import UrlState
 from gossamer.model.task import HostRecord, PreviousVisit, Task, Visit
-from gossamer.model.units import Domain, Fingerprint, HostId, HostKey, Instant, Seconds, Url
+from gossamer.model.units import DAY, Domain, Fingerprint, HostId, HostKey, Instant, Seconds, Url
 from gossamer.recrawl.change_hints import HostChangeHistory, HostTrust
 from gossamer.recrawl.estimate import USUAL, HostRates
 from gossamer.recrawl.planner import RecrawlPlanner
 from gossamer.recrawl.policies import RECRAWL_POLICIES
-from gossamer.recrawl.policy import DAY
 from gossamer.recrawl.price import price_from
 from gossamer.recrawl.visit_value import value
 from gossamer.store.ports import Location
@@ -129,11 +128,11 @@ def answer(status: int, page: int) -> Response:
 
 
 def after_unchanged(plans: RecrawlPlanner, visit: Visit, response: Response) -> object:
-    return plans.not_modified(visit, response, NOW, False)
+    return plans.settle_not_modified(visit, response, NOW, False)
 
 
 def after_change(plans: RecrawlPlanner, visit: Visit, response: Response) -> object:
-    return plans.document(visit, response, NOW, "text/html", b"y" * 20, None)
+    return plans.plan_document(visit, response, NOW, "text/html", b"y" * 20, None)
 
 
 def decisions() -> list[tuple[str, tuple[float, float]]]:

@@ -14,8 +14,8 @@ from benchmarks.keeping import KILL, SPEED, STOP, Kept, Rehearsal, changing_web,
 from gossamer.lab.simulate.recrawl_compare import optimum
 from gossamer.lab.simulate.recrawl_world import capped
 from gossamer.lab.simulate.time_travel import travel
+from gossamer.model.units import DAY
 from gossamer.recrawl.policies import RECRAWL_POLICIES
-from gossamer.recrawl.policy import DAY
 
 MOST = 2.0  # points between measured and predicted, on average over the seeds
 OF_OPTIMUM = 91.0  # percent of the optimum under the caps, likewise

@@ -17,10 +17,10 @@ from gossamer.lab.simulate.plot import svg
 from gossamer.lab.simulate.recrawl_compare import Comparison, compare
 from gossamer.lab.simulate.recrawl_report import plot
 from gossamer.lab.simulate.recrawl_world import Drawn, World, drawn_world, recorded_world
-from gossamer.model.units import Instant, Seconds
+from gossamer.model.units import DAY, Instant, Seconds
 from gossamer.recrawl.estimate import Estimate, HostRates, changed
 from gossamer.recrawl.policies import RECRAWL_POLICIES, estimate_of
-from gossamer.recrawl.policy import DAY, Memory, RecrawlPolicy, Terms, Visited
+from gossamer.recrawl.policy import Memory, RecrawlPolicy, Terms, Visited
 from gossamer.recrawl.price import Price
 from gossamer.recrawl.visit_value import gap_until, gap_until_unflagged
 
@@ -84,10 +84,10 @@ def whole_decision(policy: RecrawlPolicy) -> Callable[[Case], object]:
         now += 0.001
         terms = terms._replace(price=price.step(now), prior=rates.prior())
         plan = policy.after(visited, memory, terms)
-        price.plan(14.0, plan.gap(visited.now) / DAY)
+        price.on_planned(14.0, plan.gap(visited.now) / DAY)
         after = estimate_of(plan.memory)
         if policy.moved_by_price and after is not None:
-            rates = rates.learnt(estimate_of(memory), after)
+            rates = rates.updated(estimate_of(memory), after)
         return plan
 
     return decide

@@ -90,8 +90,8 @@ def main() -> None:
     start = time.process_time()
     tiers.warm(known)
     warming = (time.process_time() - start) * 1e6 / len(known)
-    tiers.warmed()
-    ours = _microseconds(tiers.sort_out, batches)
+    tiers.finish_warming()
+    ours = _microseconds(tiers.classify, batches)
     plain = _microseconds(_by_set(set(known)), batches)
     after = tiers.statistics()
     links = len(batches) * _BATCH

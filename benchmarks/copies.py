@@ -10,8 +10,7 @@ from gossamer.lab.simulate.recrawl_world import World
 from gossamer.lab.simulate.time_travel import Journey
 from gossamer.lab.simweb.config import SimWebConfig
 from gossamer.lab.simweb.web import SimWeb
-from gossamer.model.units import Instant
-from gossamer.recrawl.policy import DAY
+from gossamer.model.units import DAY, Instant
 
 _SLACK = 2.0  # seconds by which the dates of a visit may differ on the two sides of it
 

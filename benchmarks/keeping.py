@@ -25,9 +25,8 @@ from gossamer.lab.simweb.config import SimWebConfig, preset
 from gossamer.lab.simweb.run import SimwebProcess
 from gossamer.lab.simweb.server import Request
 from gossamer.lab.simweb.web import SimWeb
-from gossamer.model.units import Instant, Seconds
+from gossamer.model.units import DAY, Instant, Seconds
 from gossamer.recrawl.policies import RECRAWL_POLICIES
-from gossamer.recrawl.policy import DAY
 
 SPEED = 400_000.0
 """While the crawl waits, so many times as fast as in the world. A date is then missed by 200 seconds at most."""

@@ -225,7 +225,10 @@ def test_the_file_in_the_current_directory_is_read_without_being_named(tmp_path:
         ('[host."a.test"]\ndelays = 1\n', 'gossamer.toml: host."a.test".delays: no such key'),
         ('[host."a.test"]\nauth = "magic"\nauth_env = "X"\n', 'gossamer.toml: host."a.test".auth: must be basic or'),
         ('[host."a.test"]\nauth = "basic"\n', 'gossamer.toml: host."a.test".auth_env: must be given'),
-        ('[host."a.test"]\nproxy = "http://u:hunter2@p:1"\n', 'gossamer.toml: host."a.test".proxy: must be without'),
+        (
+            '[host."a.test"]\nproxy = "http://u:hunter2@p:1"\n',
+            'gossamer.toml: host."a.test".proxy: must not contain credentials',
+        ),
         ('[host]\n"a.test" = 3\n', 'gossamer.toml: host."a.test": Expected'),
         ("host = 3\n", "gossamer.toml: host: Expected"),
         ('[fetch]\nproxy = "http://p:1"\nproxy_env = "P"\n', "gossamer.toml: fetch.proxy_env: must not be given"),

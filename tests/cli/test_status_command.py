@@ -8,7 +8,7 @@ import pytest
 
 from gossamer.cli.main import main
 from gossamer.clock import SteadyClock
-from gossamer.crawl.run.directory import CrawlDirectory
+from gossamer.crawl.run.directory import STATUS, CrawlDirectory
 from gossamer.model.units import Instant
 from gossamer.observe.snapshot import Snapshot, Status, write_live
 from tests.cli.crawl_samples import change, order, small_crawl
@@ -54,7 +54,7 @@ def tell(crawl: Path, in_flight: int, at: Instant | None = None, *, doing: str =
         store_failing=doing == "store failing",
         store_slow=doing == "store slow",
     )
-    write_live(crawl, Status(os.getpid(), moment))
+    write_live(crawl / STATUS, Status(os.getpid(), moment))
 
 
 def test_a_crawl_at_rest_waits_for_a_start(crawl: Path, capsys: Captured) -> None:

@@ -44,16 +44,14 @@ def test_without_any_settings_a_host_has_the_defaults() -> None:
 
 def test_an_ordered_delay_replaces_the_configured_one_and_nothing_else() -> None:
     configured = HostSettings(HostOptions(headers=(("X-Team", "search"),)), Seconds(7.0))
-    hosts = HostSettingsTable(USUAL, host_table({"a.test": configured}, "host"))
-    hosts.delays = {A: Seconds(3.0)}
+    hosts = HostSettingsTable(USUAL, host_table({"a.test": configured}, "host"), {A: Seconds(3.0)})
 
     assert hosts.for_host(A) == replace(configured, min_delay=Seconds(3.0))
     assert hosts.for_host(B) == USUAL
 
 
 def test_an_ordered_delay_holds_for_a_host_without_settings() -> None:
-    hosts = HostSettingsTable(USUAL)
-    hosts.delays = {B: Seconds(3.0)}
+    hosts = HostSettingsTable(USUAL, delays={B: Seconds(3.0)})
 
     assert (hosts.for_host(B).min_delay, hosts.for_host(A).min_delay) == (3.0, 1.0)
 

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -16,7 +15,7 @@ from gossamer.model.units import Domain, Fingerprint, HostId, HostKey, Instant, 
 from gossamer.reports.link_graph import StoredGraph
 from gossamer.reports.ports import CrawlEditor, CrawlReader
 from gossamer.reports.records import HOST_SORTS, DeadFilter, HostFilter, OrphanRecord, PageFilter
-from tests.backends.sqlite.sqlite_store import FILE, START, Store, candidate, links_of, settlement
+from tests.backends.sqlite.sqlite_store import FILE, START, AnyTables, Store, candidate, links_of, settlement
 
 NOW = Instant(START)
 A, B = HostKey("www.a.test"), HostKey("b.other")
@@ -28,10 +27,10 @@ def position(url: UrlFacts) -> QueuePosition:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
+def store(tables: AnyTables) -> Iterator[Store]:
     """Eight URLs on two hosts. Ids: 1 stored (a seed), 2 duplicate of 1, 3 redirect, 4 excluded, 5 queued (all on A); 6
     and 7 dead, 8 queued (on B)."""
-    made = Store(tmp_path / "crawl.db")
+    made = Store(tables)
     seed = candidate(A, 1)._replace(via=Via.SEED)
     made.writer.commit(Batch(candidates=[seed], seeds=[SeedRecord(seed.url, A, "a", "argument 1")]), NOW)
     found = [candidate(A, n, found_on=1) for n in range(2, 6)] + [candidate(B, n, found_on=1) for n in range(6, 9)]

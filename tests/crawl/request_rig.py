@@ -9,10 +9,10 @@ from pathlib import Path
 from gossamer.backends.contactlog import ContactLog
 from gossamer.clock import VirtualClock
 from gossamer.config.hosts import HostSettings, HostSettingsTable
-from gossamer.crawl.counters import Counters
+from gossamer.crawl.counters import Counters, CrawlState
 from gossamer.crawl.visit.host_context import HostContext, HostContexts, HostHealth
 from gossamer.crawl.visit.request import Requester, Route
-from gossamer.crawl.visit.robots import RobotsFetcher
+from gossamer.crawl.visit.robots import RobotsFetcher, RobotsSettings
 from gossamer.fetch.dns.address_choice import AddressChoice
 from gossamer.fetch.dns.cache import StoredAnswer
 from gossamer.fetch.dns.resolver import Resolver
@@ -75,7 +75,7 @@ class Rig:
         self.resolver = Resolver([name_server], clock)
         self.forbidden: set[str] = set()  # addresses that must not be dialled
         self.address_choice = AddressChoice(lambda address: address not in self.forbidden)
-        self.journal = ContactLog(directory)
+        self.journal = ContactLog((directory / "contacts.0", directory / "contacts.1"))
         self.journal.begin()
         self.audit = PolitenessAudit(
             min_delay=POLITENESS.min_delay,
@@ -91,18 +91,16 @@ class Rig:
         )
         self.hosts = HostSettingsTable()
         self.counters = Counters({})
+        self.state = CrawlState(self.frontier, self.store, self.counters, clock)
         self.requester = Requester(
-            frontier=self.frontier,
+            self.state,
             resolver=self.resolver,
             address_choice=self.address_choice,
             fetcher=self.fetcher,
             journal=self.journal,
             audit=self.audit,
-            store=self.store,
             politeness=POLITENESS,
-            clock=clock,
             hosts=self.hosts,
-            counters=self.counters,
         )
         self.host_contexts = HostContexts("gossamer")
         self.nothing_else_left = False
@@ -115,17 +113,12 @@ class Rig:
 
     def robots_fetcher_with(self, policy: RobotsPolicy) -> RobotsFetcher:
         return RobotsFetcher(
-            frontier=self.frontier,
-            host_contexts=self.host_contexts,
-            requester=self.requester,
-            health=self.health,
-            store=self.store,
-            counters=self.counters,
+            self.state,
+            self.host_contexts,
+            self.health,
+            self.requester,
             canonicaliser=Canonicaliser(),
-            clock=self.clock,
-            agent="gossamer",
-            policy=policy,
-            max_crawl_delay=MAX_CRAWL_DELAY,
+            settings=RobotsSettings("gossamer", policy, MAX_CRAWL_DELAY),
             find_host=self._find_host,
             on_sitemaps=lambda visit, origin, lines: self.sitemaps.append((origin, tuple(lines))),
         )
@@ -176,7 +169,7 @@ class Rig:
     @property
     def journalled(self) -> dict[HostId, LastContact]:
         """What a process that starts now would find in the contact journal."""
-        return ContactLog(self.directory).last_contacts()
+        return ContactLog((self.directory / "contacts.0", self.directory / "contacts.1")).last_contacts()
 
     def host_context(self, host_id: HostId = A_ID) -> HostContext:
         return self.host_contexts[host_id]

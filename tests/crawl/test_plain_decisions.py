@@ -14,12 +14,11 @@ from gossamer.model.http_dates import http_date
 from gossamer.model.outcome import Response
 from gossamer.model.states import UrlState
 from gossamer.model.task import PreviousVisit, Task, Visit
-from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Seconds, Url
+from gossamer.model.units import DAY, Fingerprint, HostId, HostKey, Instant, Seconds, Url
 from gossamer.recrawl.change_hints import HUB_WEIGHT, HostChangeHistory, HostTrust, reported_change, usable_modified
 from gossamer.recrawl.estimate import USUAL, WEIGHT, Estimate, changed, changed_at, flagged, not_flagged, unchanged
 from gossamer.recrawl.planner import Planned, RecrawlPlanner
 from gossamer.recrawl.policies import Optimal
-from gossamer.recrawl.policy import DAY
 from gossamer.recrawl.price import price_from
 from gossamer.recrawl.rules import prior_of
 from gossamer.recrawl.visit_value import gap_of_hub, value, value_unflagged
@@ -79,16 +78,16 @@ class Plain:
         late: Seconds | None = None
         if seen.modified is not None and page.modified is not None:
             if seen.status == 304:
-                trust = trust.moved_in_vain() if seen.modified != page.modified else trust
+                trust = trust.with_false_last_modified() if seen.modified != page.modified else trust
             else:
                 was, at = http_date(page.modified, seen.now), http_date(seen.modified, seen.now)
-                trust = trust.judged_modified(before=was, after=at, served=seen.now, changed=seen.changed)
+                trust = trust.with_last_modified(before=was, after=at, served=seen.now, changed=seen.changed)
                 usable = usable_modified(at, seen.now)
-                if believed.believes_modified and usable is not None and usable > page.at:
+                if believed.trusts_last_modified and usable is not None and usable > page.at:
                     when = usable
         if seen.lastmod is not None:
             reported = seen.lastmod <= seen.now and reported_change(seen.lastmod, page.at)
-            trust = trust.judged_report(reported=reported, listed=True, changed=seen.changed)
+            trust = trust.with_report(reported=reported, listed=True, changed=seen.changed)
             if reported and believed.recall > 0:
                 late = Seconds(seen.lastmod - page.at)
         self.trust[page.host] = trust
@@ -185,10 +184,10 @@ def test_decisions_are_those_of_the_plain_definition() -> None:
         visit = visit_to(page, seen.lastmod)
 
         if seen.changed:
-            plan = plans.document(visit, response, seen.now, "text/html", b"new", None)
+            plan = plans.plan_document(visit, response, seen.now, "text/html", b"new", None)
         else:
             assert visit.task.previous is not None
-            kept = plans.unchanged(visit, visit.task.previous, response, seen.now, None)
+            kept = plans.settle_unchanged(visit, visit.task.previous, response, seen.now, None)
             plan = Planned(kept.available_at, kept.planned_gap, kept.rate_shape, kept.rate_span)
         page.gap = plain.visit(page, seen, plans.price.price)
 
@@ -204,6 +203,6 @@ def test_decisions_are_those_of_the_plain_definition() -> None:
     assert [
         HostChangeHistory.from_text(batch.change_histories[HostId(host)]).trust for host in range(HOSTS)
     ] == plain.trust
-    assert [trust.believes_modified for trust in plain.trust] == [True, True, False, False, False, False]
+    assert [trust.trusts_last_modified for trust in plain.trust] == [True, True, False, False, False, False]
     assert [trust.recall > 0.5 for trust in plain.trust] == [False, False, False, True, True, False]
     assert between > VISITS / 2

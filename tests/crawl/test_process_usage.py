@@ -3,7 +3,6 @@
 import random
 from pathlib import Path
 
-from gossamer.crawl.document.queue import DocumentQueueLimits
 from gossamer.crawl.engine import EngineLimits
 from gossamer.crawl.status import internals_of, max_rss_bytes, own_use, rss_bytes
 from gossamer.observe.snapshot import PHASES, Internals
@@ -42,7 +41,6 @@ def test_by_default_a_crawl_has_no_page_limit_and_stops_fetching_before_a_queue_
 
     assert limits.max_pages is None
     assert 0.0 < limits.high_water < 1.0
-    assert limits.documents == DocumentQueueLimits()
 
 
 def look(crawl: ScriptedCrawl, wakings: Durations) -> Internals:

@@ -13,12 +13,11 @@ from gossamer.crawl.requeue import AT_ONCE, LOW_MARK, STANDSTILL, Requeue
 from gossamer.model.batch import Batch, Committed
 from gossamer.model.states import UrlState
 from gossamer.model.task import PreviousVisit, Task, Visit
-from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Seconds, Url
+from gossamer.model.units import DAY, Fingerprint, HostId, HostKey, Instant, Seconds, Url
 from gossamer.recrawl.budget import TOKENS
 from gossamer.recrawl.host_backlog import MAX_BACKLOG
 from gossamer.recrawl.planner import RecrawlPlanner
 from gossamer.recrawl.policies import RECRAWL_POLICIES
-from gossamer.recrawl.policy import DAY
 from gossamer.recrawl.price import price_from
 from gossamer.store.table.requeue import LOOK_AHEAD
 from gossamer.store.threads import WriterThread
@@ -286,7 +285,7 @@ def test_a_crawl_is_not_held_up_by_urls_that_were_settled_otherwise(store: Store
     scene.step()
     scene.counters.total["state:queued"] = 0
 
-    over = scene.requeue.nothing_waits()
+    over = scene.requeue.on_queue_empty()
     scene.requeue.schedule(store.now)
 
     assert not over
@@ -314,7 +313,7 @@ def queued_by_host(store: Store) -> dict[int, int]:
 
 def scene_of(store: Store, wishes: RecrawlSection, policy: str) -> Scene:
     scene = Scene(store, wishes, policy=policy)
-    store.writer._when_due = scene.requeue.planner.dates.when_due
+    store.writer._when_due = scene.requeue.planner.dates.postpone
     return scene
 
 
@@ -396,9 +395,9 @@ def test_when_the_price_has_fallen_far_everything_is_planned_anew(store: Store) 
     with_hosts(store, [[100 * DAY] * (LOOK_AHEAD + 100)])
     scene = scene_of(store, RecrawlSection(keep_fresh=True, discovery_share=0.0, budget=5000.0), "optimal")
     plans = scene.requeue.planner
-    store.writer._plan_anew = plans.dates.plan_anew
+    store.writer._plan_anew = plans.dates.replan
     for _ in range(LOOK_AHEAD + 100):
-        plans.price.plan(None, 20.0)
+        plans.price.on_planned(None, 20.0)
     scene.step()
     demand = plans.price.demand
     plans.price.step(store.now / DAY + 0.001)

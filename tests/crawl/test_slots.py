@@ -63,7 +63,7 @@ def test_there_is_a_bound_for_visits_aside() -> None:
 def test_doubtful_hosts_have_every_slot_until_visits_are_late_and_half_of_them_then() -> None:
     slots = full_of(8, 8, 16, unproven=True)
     assert not slots.has_room_for_unproven()  # there is none for anybody
-    slots.leave(7)
+    slots.release(7)
     assert slots.has_room_for_unproven()
 
     slots.take(7, NOW, 0.0, unproven=True)
@@ -104,13 +104,13 @@ def test_bounds_hold_whatever_comes(seed: int) -> None:
             slots.take(visit, later(now), chance.choice((0.0, 0.1, 1.0)), unproven=unproven)
             out.append(visit)
         if out and chance.random() < 0.3:
-            slots.leave(out.pop(chance.randrange(len(out))))
+            slots.release(out.pop(chance.randrange(len(out))))
         slots.overflow_late(later(now))
         assert sorted(slots.all) == sorted(out)
         assert slots.busy <= 1.0
         assert len(slots) <= 6 + 9
     for visit in out:
-        slots.leave(visit)
+        slots.release(visit)
     assert (len(slots), slots.busy, slots.has_room_for_unproven()) == (0, 0.0, True)
 
 
@@ -128,7 +128,7 @@ def web_in_virtual_time(
     for tick in range(seconds * 20):
         now = tick / 20
         for host in [host for host, end in ends.items() if end <= now]:
-            slots.leave(host)
+            slots.release(host)
             due[host] = max(now, due[host])
             del ends[host]
         if tick % 5 == 0:

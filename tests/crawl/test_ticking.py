@@ -6,10 +6,11 @@ import os
 from pathlib import Path
 from typing import cast
 
+from gossamer.crawl.run.directory import STATUS
 from gossamer.crawl.run.session import Watch, _tick
 from gossamer.model.units import Instant
 from gossamer.observe.log import EventLog
-from gossamer.observe.snapshot import FILE, Snapshot
+from gossamer.observe.snapshot import Snapshot
 
 
 class OneMoment:
@@ -36,12 +37,12 @@ class Shown:
 async def told(directory: Path, shown: Shown) -> dict[str, object]:
     """What the file says while it runs, once it is there."""
     log = EventLog(directory / "crawl.log")
-    ticking = asyncio.create_task(_tick(cast(Watch, OneMoment()), shown, log, directory))
+    ticking = asyncio.create_task(_tick(cast(Watch, OneMoment()), shown, log, directory / STATUS))
     for _ in range(12_000):
         await asyncio.sleep(0.01)
-        if (directory / FILE).exists() or ticking.done():
+        if (directory / STATUS).exists() or ticking.done():
             break
-    found = json.loads((directory / FILE).read_text())
+    found = json.loads((directory / STATUS).read_text())
     ticking.cancel()
     await asyncio.gather(ticking, return_exceptions=True)
     log.close()

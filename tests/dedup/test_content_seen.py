@@ -11,47 +11,47 @@ A, B, C = (payload_digest(body) for body in (b"a", b"b", b"c"))
 
 def warm_test(*, remember: int = 10) -> ContentSeen[int]:
     seen: ContentSeen[int] = ContentSeen(capacity=100, remember=remember)
-    seen.warmed()
+    seen.finish_warming()
     return seen
 
 
 def test_content_is_surely_new_until_learned_and_then_known_by_its_first_owner() -> None:
     seen = warm_test()
 
-    assert seen.look(A) is Unknown.SURELY_NEW
+    assert seen.check(A) is Unknown.SURELY_NEW
     seen.learn(A, 1)
     seen.learn(A, 2)
 
-    assert seen.look(A) == Known(1)
+    assert seen.check(A) == Known(1)
 
 
 def test_looking_alone_does_not_make_content_known() -> None:
     seen = warm_test()
-    seen.look(A)
+    seen.check(A)
 
-    assert seen.look(A) is Unknown.SURELY_NEW
+    assert seen.check(A) is Unknown.SURELY_NEW
 
 
 def test_before_the_filter_is_warm_the_store_is_asked() -> None:
     seen: ContentSeen[int] = ContentSeen(capacity=100)
     seen.warm([A])
-    assert seen.look(B) is Unknown.ASK
+    assert seen.check(B) is Unknown.ASK
 
     seen.learn(C, 3)
-    seen.warmed()
+    seen.finish_warming()
 
-    assert [seen.look(digest) for digest in (A, B, C)] == [Unknown.ASK, Unknown.SURELY_NEW, Known(3)]
+    assert [seen.check(digest) for digest in (A, B, C)] == [Unknown.ASK, Unknown.SURELY_NEW, Known(3)]
 
 
 def test_the_least_recently_used_content_is_evicted_and_asked() -> None:
     seen = warm_test(remember=2)
     seen.learn(A, 1)
     seen.learn(B, 2)
-    seen.look(A)
+    seen.check(A)
 
     seen.learn(C, 3)
 
-    assert [seen.look(digest) for digest in (A, B, C)] == [Known(1), Unknown.ASK, Known(3)]
+    assert [seen.check(digest) for digest in (A, B, C)] == [Known(1), Unknown.ASK, Known(3)]
 
 
 def test_a_memory_for_nothing_is_refused() -> None:
@@ -68,12 +68,12 @@ def test_no_document_is_ever_taken_for_another_or_for_known_when_it_is_not(
     contents: list[int], remember: int, error_rate: float
 ) -> None:
     seen: ContentSeen[int] = ContentSeen(capacity=4, error_rate=error_rate, remember=remember)
-    seen.warmed()
+    seen.finish_warming()
     store: dict[int, int] = {}
 
     for owner, content in enumerate(contents):
         digest = payload_digest(str(content).encode())
-        match seen.look(digest):
+        match seen.check(digest):
             case Known(first):
                 assert store[content] == first
             case Unknown.SURELY_NEW:

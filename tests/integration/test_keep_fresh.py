@@ -18,9 +18,8 @@ from benchmarks.keeping import KILL, STOP, Kept, Rehearsal, changing_web, rehear
 from gossamer.lab.simweb.audit import ground_truth
 from gossamer.lab.simweb.server import Request
 from gossamer.lab.simweb.web import SimWeb
-from gossamer.model.units import HostKey, Seconds
+from gossamer.model.units import DAY, HostKey, Seconds
 from gossamer.recrawl.planner import PROBE
-from gossamer.recrawl.policy import DAY
 from tests.integration.crawl_process import gossamer
 
 pytestmark = pytest.mark.service

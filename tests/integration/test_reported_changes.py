@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from gossamer.clock import CLOCK_FILE, SharedClock
-from gossamer.model.units import Seconds
+from gossamer.model.units import DAY, Seconds
 from gossamer.recrawl.change_hints import ENOUGH, HostChangeHistory, HostTrust
-from gossamer.recrawl.policy import DAY
 from tests.integration.crawl_process import Ended, gossamer
 from tests.integration.small_server import NOTHING, Answer, SmallServer, links, page
 from tests.integration.test_sitemap_crawl import LOCAL, robots, rows, urlset

@@ -47,7 +47,7 @@ class Slowed:
 def reading(opened: Session, brake: Brake) -> None:
     """On the event loop, as most pages are: whoever fetches waits for it too."""
     documents: Any = opened.crawl.engine.documents
-    documents._reader = Slowed(documents._reader, "extract", brake)
+    documents._processor = Slowed(documents._processor, "extract", brake)
 
 
 class AllLarge(Slowed):
@@ -69,7 +69,7 @@ class AllLarge(Slowed):
 
 def reading_elsewhere(opened: Session, brake: Brake) -> None:
     documents: Any = opened.crawl.engine.documents
-    documents._reader = AllLarge(documents._reader, brake)
+    documents._processor = AllLarge(documents._processor, brake)
 
 
 def archive(opened: Session, brake: Brake) -> None:

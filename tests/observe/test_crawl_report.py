@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from gossamer.cli.crawl import files_of
 from gossamer.model.units import Instant
 from gossamer.observe import formatting
 from gossamer.observe.report import print_report, report_sections
@@ -18,7 +19,7 @@ PROMISED = {
 
 def report(snapshot: Snapshot, directory: Path) -> str:
     stream = io.StringIO()
-    print_report(snapshot, directory, stream)
+    print_report(snapshot, directory, stream, files_of(directory))
     return stream.getvalue()
 
 
@@ -75,7 +76,7 @@ def test_the_report_of_an_unfinished_crawl_says_how_to_resume_it(tmp_path: Path)
 def test_the_headline_says_why_the_crawl_ended(
     snapshot: Snapshot, max_pages: int | None, headline: str, tmp_path: Path
 ) -> None:
-    assert report_sections(snapshot, tmp_path, max_pages=max_pages)[0].title == headline
+    assert report_sections(snapshot, tmp_path, files_of(tmp_path), max_pages=max_pages)[0].title == headline
 
 
 def test_single_things_are_in_the_singular(tmp_path: Path) -> None:
@@ -128,7 +129,7 @@ def test_a_terminal_gets_the_same_words_in_colour(tmp_path: Path, monkeypatch: p
     monkeypatch.delenv("NO_COLOR", raising=False)
     stream = Terminal()
 
-    print_report(busy_snapshot(), tmp_path, stream)
+    print_report(busy_snapshot(), tmp_path, stream, files_of(tmp_path))
 
     assert "\x1b[" in stream.getvalue()
     for word in ("pages stored", "connection_lost", "politeness", "gossamer pages"):

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from gossamer.crawl.run.directory import STATUS
 from gossamer.model.queue_depth import QueueDepth
 from gossamer.model.units import Instant
 from gossamer.observe.freshness import FreshnessMetrics
 from gossamer.observe.snapshot import (
-    FILE,
     STALE_AFTER,
     Internals,
     ProcessUse,
@@ -40,23 +40,23 @@ BY_AN_OLDER_VERSION = (
 
 
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
-    write_live(tmp_path, Status(77, SNAPSHOT))
+    write_live(tmp_path / STATUS, Status(77, SNAPSHOT))
 
-    assert read_live(tmp_path, 77, NOW) == SNAPSHOT
-    assert os.listdir(tmp_path) == [FILE]
+    assert read_live(tmp_path / STATUS, 77, NOW) == SNAPSHOT
+    assert os.listdir(tmp_path) == [STATUS]
 
 
 def test_what_another_process_left_is_not_believed(tmp_path: Path) -> None:
-    write_live(tmp_path, Status(77, SNAPSHOT))
+    write_live(tmp_path / STATUS, Status(77, SNAPSHOT))
 
-    assert read_live(tmp_path, 78, NOW) is None
+    assert read_live(tmp_path / STATUS, 78, NOW) is None
 
 
 def test_what_is_old_is_not_believed(tmp_path: Path) -> None:
-    write_live(tmp_path, Status(77, SNAPSHOT))
+    write_live(tmp_path / STATUS, Status(77, SNAPSHOT))
 
-    assert read_live(tmp_path, 77, Instant(SNAPSHOT.at + STALE_AFTER - 0.1)) is not None
-    assert read_live(tmp_path, 77, Instant(SNAPSHOT.at + STALE_AFTER)) is None
+    assert read_live(tmp_path / STATUS, 77, Instant(SNAPSHOT.at + STALE_AFTER - 0.1)) is not None
+    assert read_live(tmp_path / STATUS, 77, Instant(SNAPSHOT.at + STALE_AFTER)) is None
 
 
 @pytest.mark.parametrize(
@@ -68,39 +68,39 @@ def test_what_is_old_is_not_believed(tmp_path: Path) -> None:
     ids=range(10),
 )
 def test_a_file_of_anything_else_is_no_news(tmp_path: Path, text: str) -> None:
-    (tmp_path / FILE).write_text(text, encoding="latin-1")
+    (tmp_path / STATUS).write_text(text, encoding="latin-1")
 
-    assert read_live(tmp_path, 77, NOW) is None
+    assert read_live(tmp_path / STATUS, 77, NOW) is None
 
 
 def test_what_a_newer_version_adds_is_left_aside(tmp_path: Path) -> None:
-    (tmp_path / FILE).write_text('{"process": 77, "snapshot": {"at": 1.0, "in_flight": 3, "more": [1]}, "else": 1}')
+    (tmp_path / STATUS).write_text('{"process": 77, "snapshot": {"at": 1.0, "in_flight": 3, "more": [1]}, "else": 1}')
 
-    found = read_live(tmp_path, 77, Instant(2.0))
+    found = read_live(tmp_path / STATUS, 77, Instant(2.0))
 
     assert found is not None and found.in_flight == 3
 
 
 def test_a_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
-    write_live(tmp_path, Status(1, SNAPSHOT))
-    before = (tmp_path / FILE).open(encoding="ascii")
+    write_live(tmp_path / STATUS, Status(1, SNAPSHOT))
+    before = (tmp_path / STATUS).open(encoding="ascii")
 
-    write_live(tmp_path, Status(2, SNAPSHOT))
+    write_live(tmp_path / STATUS, Status(2, SNAPSHOT))
 
     assert json.load(before)["process"] == 1
     before.close()
 
 
 def test_a_directory_that_is_gone_costs_only_the_news(tmp_path: Path) -> None:
-    write_live(tmp_path / "none", Status(77, SNAPSHOT))
-    remove_live(tmp_path / "none")
+    write_live(tmp_path / "none" / STATUS, Status(77, SNAPSHOT))
+    remove_live(tmp_path / "none" / STATUS)
 
-    assert read_live(tmp_path / "none", 77, NOW) is None
+    assert read_live(tmp_path / "none" / STATUS, 77, NOW) is None
 
 
 def test_nothing_is_left_after_removal(tmp_path: Path) -> None:
-    write_live(tmp_path, Status(77, SNAPSHOT))
+    write_live(tmp_path / STATUS, Status(77, SNAPSHOT))
 
-    remove_live(tmp_path)
+    remove_live(tmp_path / STATUS)
 
     assert os.listdir(tmp_path) == []

@@ -8,16 +8,15 @@ from gossamer.model.facts import DomainFacts
 from gossamer.model.http_dates import http_date
 from gossamer.model.requeue import ReportedChange
 from gossamer.model.task import HostRecord, PreviousVisit, Visit
-from gossamer.model.units import HostId, Instant, Url
+from gossamer.model.units import DAY, HostId, Instant, Url
 from gossamer.recrawl.change_hints import ENOUGH, HUB_WEIGHT, HostChangeHistory, HostTrust, age_of, is_hub, judge
 from gossamer.recrawl.planner import RecrawlPlanner
-from gossamer.recrawl.policy import DAY
 from tests.recrawl.test_planner import HOST, NOW, TEN_DAYS, answer, past, recrawling, visit
 
 OLD, NEW = "Mon, 01 Jan 2024 10:00:00 GMT", "Tue, 02 Jan 2024 10:00:00 GMT"
 SINCE = Instant(NOW - 4 * DAY)  # between the two visits
 HONEST = HostTrust(honest=50)
-REPORTING = HostTrust(reports=40, confirmed=40, changes=50, foretold=40)
+REPORTING = HostTrust(reports=40, confirmed=40, changes=50, reported_changes=40)
 
 
 def listed(
@@ -42,7 +41,7 @@ def stored_trust(plans: RecrawlPlanner) -> HostTrust:
 
 
 def gap(plans: RecrawlPlanner, asked: Visit, digest: bytes = b"d" * 20, **headers: str) -> float:
-    found = plans.document(asked, answer(200, **headers), NOW, "text/html", digest, None).gap
+    found = plans.plan_document(asked, answer(200, **headers), NOW, "text/html", digest, None).gap
     assert found is not None
     return found
 
@@ -53,7 +52,7 @@ def gap(plans: RecrawlPlanner, asked: Visit, digest: bytes = b"d" * 20, **header
 @pytest.mark.parametrize(
     ("modified", "changed", "expected"),
     [
-        (SINCE, True, HostTrust(reports=1, confirmed=1, changes=1, foretold=1)),
+        (SINCE, True, HostTrust(reports=1, confirmed=1, changes=1, reported_changes=1)),
         (SINCE, False, HostTrust(reports=1)),
         (Instant(NOW - 2 * TEN_DAYS), True, HostTrust(changes=1)),
         (Instant(NOW - 2 * TEN_DAYS), False, HostTrust()),
@@ -68,7 +67,7 @@ def test_every_visit_to_a_listed_page_shows_whether_the_list_was_right(
     if changed:
         gap(plans, listed(past(), modified), b"y" * 20)
     else:
-        plans.unchanged(listed(past(), modified), past(), answer(), NOW, None)
+        plans.settle_unchanged(listed(past(), modified), past(), answer(), NOW, None)
 
     assert stored_trust(plans) == expected
 
@@ -78,12 +77,12 @@ def test_a_304_confirms_no_date_but_refutes_one_that_moved() -> None:
     before = past(last_modified=OLD)
     same, other = answer(304, last_modified=OLD), answer(304, last_modified=NEW)
 
-    plans.not_modified(visit(before), same, NOW, False)
+    plans.settle_not_modified(visit(before), same, NOW, False)
     assert stored_trust(plans) == HostTrust()
-    plans.not_modified(visit(before), other, NOW, False)
-    assert stored_trust(plans) == HostTrust(lying=1)
-    plans.not_modified(listed(before, SINCE), same, NOW, False)
-    assert stored_trust(plans) == HostTrust(lying=1, reports=1)
+    plans.settle_not_modified(visit(before), other, NOW, False)
+    assert stored_trust(plans) == HostTrust(dishonest=1)
+    plans.settle_not_modified(listed(before, SINCE), same, NOW, False)
+    assert stored_trust(plans) == HostTrust(dishonest=1, reports=1)
 
 
 def test_a_date_is_used_from_the_visit_after_the_one_that_proves_it() -> None:
@@ -101,9 +100,9 @@ def test_a_date_is_used_from_the_visit_after_the_one_that_proves_it() -> None:
 
 def test_a_report_brings_a_visit_forward_only_where_reports_have_proved_true() -> None:
     for trust, believed in ((HostTrust(), False), (REPORTING, True), (REPORTING._replace(confirmed=10), False)):
-        assert knowing(trust).believes_reports_of(HOST) is believed
-    assert not recrawling().believes_reports_of(HOST)
-    assert not knowing(REPORTING, RecrawlSection(policy="fixed")).believes_reports_of(HOST)
+        assert knowing(trust).trusts_reports_of(HOST) is believed
+    assert not recrawling().trusts_reports_of(HOST)
+    assert not knowing(REPORTING, RecrawlSection(policy="fixed")).trusts_reports_of(HOST)
 
 
 def test_a_host_that_has_left_memory_is_not_believed() -> None:
@@ -111,7 +110,7 @@ def test_a_host_that_has_left_memory_is_not_believed() -> None:
 
     plans.host_retired(HostId(1))
 
-    assert not plans.believes_reports_of(HOST)
+    assert not plans.trusts_reports_of(HOST)
 
 
 def reported(**more: object) -> ReportedChange:
@@ -125,19 +124,19 @@ def test_a_reported_page_is_due_when_it_changed_but_not_before_its_shortest_gap(
     visited, at = Instant(NOW - DAY), Instant(NOW - DAY + 600.0)
     plans = recrawling(RecrawlSection(shortest=3600.0))
 
-    assert plans.dates.when_reported(reported(modified=Instant(NOW - 60.0))) == NOW - 60.0
-    assert plans.dates.when_reported(reported(modified=at)) == visited + 3600.0
+    assert plans.dates.date_of_reported(reported(modified=Instant(NOW - 60.0))) == NOW - 60.0
+    assert plans.dates.date_of_reported(reported(modified=at)) == visited + 3600.0
 
 
 def test_a_rule_with_an_interval_holds_whatever_is_reported() -> None:
     plans = recrawling(RecrawlSection(rules=(RecrawlRuleSection(pattern="*/p", interval=300.0),)))
 
-    assert plans.dates.when_reported(reported()) is None
-    assert plans.dates.when_reported(reported(url=Url("http://a.test/q"))) is not None
+    assert plans.dates.date_of_reported(reported()) is None
+    assert plans.dates.date_of_reported(reported(url=Url("http://a.test/q"))) is not None
 
 
 def test_a_page_that_changes_more_often_than_it_is_worth_stays_given_up() -> None:
-    assert recrawling().dates.when_reported(reported(rate_shape=50.0, rate_span=1.0)) is None
+    assert recrawling().dates.date_of_reported(reported(rate_shape=50.0, rate_span=1.0)) is None
 
 
 def test_where_changes_are_reported_a_page_without_a_report_can_wait_longer() -> None:
@@ -155,7 +154,7 @@ def rate_after(visits: int, *, told: bool) -> float:
     for _ in range(visits):
         before = past(rate_shape=one, rate_span=two, at=Instant(NOW - TEN_DAYS))
         asked = listed(before, Instant(NOW - 3600.0) if told else None)
-        planned = knowing(REPORTING).document(asked, answer(), NOW, "text/html", b"y" * 20, None)
+        planned = knowing(REPORTING).plan_document(asked, answer(), NOW, "text/html", b"y" * 20, None)
         assert planned.rate_shape is not None and planned.rate_span is not None
         one, two = planned.rate_shape, planned.rate_span
     return one / two

@@ -8,18 +8,17 @@ from gossamer.model.facts import DomainFacts
 from gossamer.model.requeue import DueUrl, ReportedChange
 from gossamer.model.states import UrlState
 from gossamer.model.task import HostRecord
-from gossamer.model.units import HostId, Instant, Url
+from gossamer.model.units import DAY, HostId, Instant, Url
 from gossamer.recrawl.change_hints import HostChangeHistory, HostTrust
 from gossamer.recrawl.estimate import HostRates
 from gossamer.recrawl.host_backlog import MAX_BACKLOG, HostBacklogs
 from gossamer.recrawl.planner import RecrawlPlanner
-from gossamer.recrawl.policy import DAY
 from gossamer.recrawl.rules import GAPS, PageStatus
 from tests.recrawl.test_planner import HOST, NOW, PAGE, answer, past, recrawling, visit
 
 A = HostId(1)
 VISITED = Instant(NOW - 14 * DAY)
-REPORTING = HostTrust(reports=40, confirmed=40, changes=50, foretold=40)
+REPORTING = HostTrust(reports=40, confirmed=40, changes=50, reported_changes=40)
 
 
 def due(**more: object) -> DueUrl:
@@ -31,22 +30,22 @@ def due(**more: object) -> DueUrl:
 def dear(wishes: RecrawlSection | None = None, times: float = 30.0) -> RecrawlPlanner:
     """A crawl that knows a host whose visits cost so many times the price."""
     plans = recrawling(wishes)
-    plans.lines.prices.remember(A, times * plans.price.price)
+    plans.lines.prices.restore(A, times * plans.price.price)
     return plans
 
 
 def test_a_page_is_put_off_until_its_visit_is_worth_the_price_of_its_host() -> None:
     plans = dear()
-    later = plans.dates.when_due(due(), 0, NOW)
+    later = plans.dates.postpone(due(), 0, NOW)
 
     assert later is not None and later.planned_gap is not None
     assert later.until == VISITED + later.planned_gap
     assert later.planned_gap > 20 * DAY
-    assert plans.dates.when_due(due(), 0, Instant(later.until)) is None
+    assert plans.dates.postpone(due(), 0, Instant(later.until)) is None
 
 
 def test_a_page_that_is_worth_the_price_of_its_host_is_queued() -> None:
-    assert dear(times=1.0).dates.when_due(due(visited=Instant(NOW - 60 * DAY)), 0, NOW) is None
+    assert dear(times=1.0).dates.postpone(due(visited=Instant(NOW - 60 * DAY)), 0, NOW) is None
 
 
 @pytest.mark.parametrize(
@@ -64,31 +63,31 @@ def test_a_page_that_is_worth_the_price_of_its_host_is_queued() -> None:
 def test_what_no_price_decides_is_not_put_off_for_it(what: dict[str, object]) -> None:
     rule = RecrawlRuleSection(pattern="*/news", interval=60.0)
 
-    assert dear(RecrawlSection(rules=(rule,))).dates.when_due(due(**what), 0, NOW) is None
+    assert dear(RecrawlSection(rules=(rule,))).dates.postpone(due(**what), 0, NOW) is None
 
 
 def test_a_page_that_a_trusted_list_reports_is_not_put_off() -> None:
     plans = dear()
     plans._hosts[A] = HostChangeHistory(trust=REPORTING)
 
-    assert plans.dates.when_due(due(modified=Instant(NOW - DAY)), 0, NOW) is None
-    assert plans.dates.when_due(due(modified=Instant(VISITED - DAY)), 0, NOW) is not None
+    assert plans.dates.postpone(due(modified=Instant(NOW - DAY)), 0, NOW) is None
+    assert plans.dates.postpone(due(modified=Instant(VISITED - DAY)), 0, NOW) is not None
 
 
 def test_what_finds_a_full_line_comes_later_as_it_was_planned() -> None:
     dates = recrawling().dates
 
-    assert dates.when_due(due(), MAX_BACKLOG - 1, NOW) is None
-    later = dates.when_due(due(), MAX_BACKLOG, NOW)
+    assert dates.postpone(due(), MAX_BACKLOG - 1, NOW) is None
+    later = dates.postpone(due(), MAX_BACKLOG, NOW)
     assert later is not None
     assert (later.until > NOW, later.planned_gap) == (True, None)
 
 
 def test_what_is_put_off_asks_for_fewer_visits() -> None:
     plans = recrawling()
-    plans.price.plan(None, 2.0)
+    plans.price.on_planned(None, 2.0)
 
-    plans.put_off([(2 * DAY, 8 * DAY), (2 * DAY, None)])
+    plans.on_postponed([(2 * DAY, 8 * DAY), (2 * DAY, None)])
 
     assert plans.price.demand == pytest.approx(1 / 8)
 
@@ -110,8 +109,8 @@ def test_of_a_host_that_is_not_in_memory_its_row_says_whether_its_reports_are_be
         *(2.0, 20.0, 0.2, changing),
     )
 
-    assert (recrawling().dates.when_reported(page) is not None) is believed
-    assert recrawling().believes_reports_of(HOST) is None
+    assert (recrawling().dates.date_of_reported(page) is not None) is believed
+    assert recrawling().trusts_reports_of(HOST) is None
 
 
 def test_a_late_visit_to_a_dear_host_is_planned_at_its_price_and_told_with_what_is_known_of_it() -> None:
@@ -124,11 +123,11 @@ def test_a_late_visit_to_a_dear_host_is_planned_at_its_price_and_told_with_what_
 
     assert usual.gap is not None and planned.gap is not None
     assert planned.gap > 1.5 * usual.gap
-    assert HostChangeHistory.from_text(batch.change_histories[A]).price == plans.lines.prices.of(A, 0.0) > 0
+    assert HostChangeHistory.from_text(batch.change_histories[A]).price == plans.lines.prices.price_for(A, 0.0) > 0
 
 
 def test_a_first_visit_to_a_dear_host_is_planned_at_its_price() -> None:
-    first = dear().document(visit(), answer(), NOW, "text/html", b"x" * 20, None)
+    first = dear().plan_document(visit(), answer(), NOW, "text/html", b"x" * 20, None)
 
     assert first.gap is not None
     assert first.gap > 20 * DAY
@@ -140,7 +139,7 @@ def test_a_host_that_has_a_price_of_its_own_on_record_goes_on_with_it() -> None:
 
     plans.host_loaded(HostRecord(A, HOST, 1, DomainFacts(), 1, NOW, 0.1, None, change_history=text))
 
-    assert plans.lines.prices.of(A, plans.price.price) == 3 * plans.price.price
+    assert plans.lines.prices.price_for(A, plans.price.price) == 3 * plans.price.price
 
 
 def test_a_visit_that_was_tried_in_vain_before_says_nothing_of_the_line() -> None:
@@ -159,20 +158,18 @@ def test_a_visit_that_was_tried_in_vain_before_says_nothing_of_the_line() -> Non
 
 def test_a_page_that_was_planned_when_visits_were_dearer_comes_sooner() -> None:
     plans = recrawling()
-    sooner = plans.dates.plan_anew(due(planned_gap=300 * DAY))
+    sooner = plans.dates.replan(due(planned_gap=300 * DAY))
 
     assert sooner is not None and sooner.planned_gap is not None
     assert sooner.planned_gap < 100 * DAY
     assert sooner.until == VISITED + sooner.planned_gap
-    assert plans.dates.plan_anew(due(planned_gap=sooner.planned_gap)) is None  # as it is
+    assert plans.dates.replan(due(planned_gap=sooner.planned_gap)) is None  # as it is
 
 
 def test_a_host_that_is_not_in_memory_is_known_by_its_row() -> None:
     quiet = HostChangeHistory(rates=HostRates(500, 0.05)).to_text()
     of_host, usual = (
-        recrawling().dates.plan_anew(
-            due(planned_gap=360 * DAY, rate_shape=None, rate_span=None, change_history=changing)
-        )
+        recrawling().dates.replan(due(planned_gap=360 * DAY, rate_shape=None, rate_span=None, change_history=changing))
         for changing in (quiet, None)
     )
 

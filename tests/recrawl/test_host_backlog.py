@@ -2,9 +2,8 @@
 
 import pytest
 
-from gossamer.model.units import HostId, Instant
+from gossamer.model.units import DAY, HostId, Instant
 from gossamer.recrawl.host_backlog import MAX_BACKLOG, HostBacklogs
-from gossamer.recrawl.policy import DAY
 from gossamer.recrawl.price import MAX_HOSTS
 
 START = Instant(1_800_000_000.0)
@@ -15,11 +14,11 @@ GAP = 10 * DAY
 def visited(lines: HostBacklogs, date: float, now: float, host: HostId = A) -> float:
     """A page whose date was `date` is visited `now`, both in days from the start. The price; 1 is the usual one."""
     before = Instant(START + date * DAY - GAP)
-    return lines.visited(host, now=Instant(START + now * DAY), before=before, gap=GAP, usual=1.0, pages=10)
+    return lines.update_price(host, now=Instant(START + now * DAY), before=before, gap=GAP, usual=1.0, pages=10)
 
 
 def looked(lines: HostBacklogs, up_to: float, now: float) -> None:
-    lines.looked(START + up_to * DAY, Instant(START + now * DAY))
+    lines.on_scanned(START + up_to * DAY, Instant(START + now * DAY))
 
 
 def test_a_visit_that_waited_for_its_turn_makes_its_host_dearer() -> None:
@@ -57,58 +56,58 @@ def test_only_so_many_looks_are_remembered() -> None:
 
 def test_those_before_dear_hosts_are_told_apart() -> None:
     lines = HostBacklogs(START)
-    lines.queued({A: 3, B: 2})
-    before = lines.held_up
+    lines.on_requeued({A: 3, B: 2})
+    before = lines.blocked
     visited(lines, date=0.0, now=3.0)
-    dear = lines.held_up
-    lines.served(A, START)
-    lines.served(B, START)
-    lines.queued({A: 5})
+    dear = lines.blocked
+    lines.on_visited(A, START)
+    lines.on_visited(B, START)
+    lines.on_requeued({A: 5})
 
-    assert (before, dear, lines.held_up) == (0, 3, 7)
+    assert (before, dear, lines.blocked) == (0, 3, 7)
     assert lines.waiting == {A: 7, B: 1}
-    lines.left(A)
-    assert (lines.held_up, lines.waiting) == (0, {B: 1})
-    lines.forget()
+    lines.drop_host(A)
+    assert (lines.blocked, lines.waiting) == (0, {B: 1})
+    lines.clear()
     assert lines.waiting == {}
 
 
 def test_a_host_that_is_no_longer_dear_holds_nothing_up() -> None:
     lines = HostBacklogs(START)
-    lines.queued({A: 4})
+    lines.on_requeued({A: 4})
     visited(lines, date=0.0, now=0.5)
     for _ in range(20):
         visited(lines, date=1.0, now=1.0)
 
-    assert (A in lines.prices, lines.held_up) == (False, 0)
+    assert (A in lines.prices, lines.blocked) == (False, 0)
 
 
 def test_room_comes_when_those_before_have_been_visited() -> None:
     lines = HostBacklogs(START)
-    unknown = lines.room_at(A, MAX_BACKLOG, START, START)
-    lines.queued({A: 10})
+    unknown = lines.slot_free_at(A, MAX_BACKLOG, START, START)
+    lines.on_requeued({A: 10})
     for k in range(9):
-        lines.served(A, START + 3600.0 * k)  # one in an hour
+        lines.on_visited(A, START + 3600.0 * k)  # one in an hour
 
     assert START < unknown < START + 60.0
-    assert lines.room_at(A, MAX_BACKLOG, START, START) == pytest.approx(START + 0.8 * MAX_BACKLOG * 3600.0)
+    assert lines.slot_free_at(A, MAX_BACKLOG, START, START) == pytest.approx(START + 0.8 * MAX_BACKLOG * 3600.0)
 
 
 def test_a_host_before_which_nobody_waits_is_not_taken_to_be_slow() -> None:
     lines = HostBacklogs(START)
     for k in range(1, 20):
-        lines.queued({A: 2})
-        lines.served(A, START + 3600.0 * k)
-        lines.served(A, START + 3600.0 * k + 5.0)
+        lines.on_requeued({A: 2})
+        lines.on_visited(A, START + 3600.0 * k)
+        lines.on_visited(A, START + 3600.0 * k + 5.0)
 
-    assert lines.room_at(A, MAX_BACKLOG, START, START) < START + 60.0
+    assert lines.slot_free_at(A, MAX_BACKLOG, START, START) < START + 60.0
 
 
 def test_what_waits_for_a_host_of_which_nothing_is_known_is_looked_at_less_and_less_often() -> None:
     lines = HostBacklogs(START)
     looks, now = 0, START
     while now < START + 30 * DAY:
-        now, looks = Instant(lines.room_at(A, MAX_BACKLOG, now, START - 5 * DAY)), looks + 1
+        now, looks = Instant(lines.slot_free_at(A, MAX_BACKLOG, now, START - 5 * DAY)), looks + 1
 
     assert looks < 100
 
@@ -116,7 +115,7 @@ def test_what_waits_for_a_host_of_which_nothing_is_known_is_looked_at_less_and_l
 def test_only_so_many_hosts_are_remembered_as_slow() -> None:
     lines = HostBacklogs(START)
     for host in range(MAX_HOSTS + 100):
-        lines.queued({HostId(host): 2})
-        lines.served(HostId(host), START)
+        lines.on_requeued({HostId(host): 2})
+        lines.on_visited(HostId(host), START)
 
-    assert len(lines._turns) == MAX_HOSTS
+    assert len(lines._intervals) == MAX_HOSTS

@@ -17,7 +17,7 @@ def visits(prices: HostPrices, number: int, late: float, *, gap: float = 10.0) -
     """So many visits to host 1; the price after the last one."""
     price = USUAL
     for _ in range(number):
-        price = prices.visited(1, gap=gap, late=late, usual=USUAL, pages=100)
+        price = prices.update(1, gap=gap, late=late, usual=USUAL, pages=100)
     return price
 
 
@@ -25,7 +25,7 @@ def test_a_host_whose_visits_are_in_time_has_the_price_of_the_crawl_and_is_not_k
     prices = HostPrices()
 
     assert visits(prices, 50, late=LATE * 10.0) == USUAL
-    assert (len(prices), 1 in prices, prices.of(1, USUAL)) == (0, False, USUAL)
+    assert (len(prices), 1 in prices, prices.price_for(1, USUAL)) == (0, False, USUAL)
 
 
 def test_the_price_rises_by_the_stretch_within_half_as_many_visits_as_there_are_pages() -> None:
@@ -34,8 +34,8 @@ def test_the_price_rises_by_the_stretch_within_half_as_many_visits_as_there_are_
     price = visits(prices, 50, late=5.0)
 
     assert log(price / USUAL) == pytest.approx(log(1.5))
-    assert prices.of(1, USUAL) == price
-    assert prices.of(2, USUAL) == USUAL
+    assert prices.price_for(1, USUAL) == price
+    assert prices.price_for(2, USUAL) == USUAL
 
 
 def test_it_falls_back_and_is_forgotten_when_visits_come_in_time_again() -> None:
@@ -53,8 +53,8 @@ def test_it_is_never_below_that_of_the_crawl() -> None:
     prices = HostPrices()
     visits(prices, 5, late=5.0)
 
-    assert prices.of(1, 1000.0) == 1000.0
-    assert prices.visited(1, gap=10.0, late=5.0, usual=1000.0, pages=100) > 1000.0
+    assert prices.price_for(1, 1000.0) == 1000.0
+    assert prices.update(1, gap=10.0, late=5.0, usual=1000.0, pages=100) > 1000.0
 
 
 def test_pages_of_very_short_gaps_do_not_decide_it_alone() -> None:
@@ -63,9 +63,9 @@ def test_pages_of_very_short_gaps_do_not_decide_it_alone() -> None:
 
 
 def test_no_more_hosts_are_kept_than_allowed() -> None:
-    prices = HostPrices(most=3)
+    prices = HostPrices(max_hosts=3)
     for host in range(10):
-        prices.visited(host, gap=1.0, late=1.0, usual=USUAL, pages=1)
+        prices.update(host, gap=1.0, late=1.0, usual=USUAL, pages=1)
 
     assert len(prices) == 3
     assert [host for host in range(10) if host in prices] == [7, 8, 9]
@@ -73,12 +73,12 @@ def test_no_more_hosts_are_kept_than_allowed() -> None:
 
 def test_a_price_from_before_a_restart_goes_on_from_there() -> None:
     prices = HostPrices()
-    prices.remember(1, 5.0)
-    prices.remember(1, 99.0)  # it is known already
-    prices.remember(2, 0.0)  # it had none
+    prices.restore(1, 5.0)
+    prices.restore(1, 99.0)  # it is known already
+    prices.restore(2, 0.0)  # it had none
 
-    assert (prices.of(1, USUAL), len(prices)) == (5.0, 1)
-    assert prices.visited(1, gap=1.0, late=1.0, usual=USUAL, pages=1) > 5.0
+    assert (prices.price_for(1, USUAL), len(prices)) == (5.0, 1)
+    assert prices.update(1, gap=1.0, late=1.0, usual=USUAL, pages=1) > 5.0
 
 
 def test_hosts_with_caps_are_used_better_with_prices_of_their_own() -> None:

@@ -18,27 +18,27 @@ def after_visits(visits: int, *, moves: bool, changes: bool, age: float = DAY) -
         served = Instant((visit + 10) * 10 * DAY)
         after = Instant(served - age)
         before = Instant(after - 5 * DAY) if moves else after
-        trust = trust.judged_modified(before=before, after=after, served=served, changed=changes)
+        trust = trust.with_last_modified(before=before, after=after, served=served, changed=changes)
     return trust
 
 
 @pytest.mark.parametrize(("moves", "changes"), [(True, True), (False, False)])
 def test_a_date_that_moves_with_the_content_is_believed_after_enough_visits(moves: bool, changes: bool) -> None:
-    assert not after_visits(ENOUGH - 1, moves=moves, changes=changes).believes_modified
-    assert after_visits(ENOUGH, moves=moves, changes=changes).believes_modified
+    assert not after_visits(ENOUGH - 1, moves=moves, changes=changes).trusts_last_modified
+    assert after_visits(ENOUGH, moves=moves, changes=changes).trusts_last_modified
 
 
 @pytest.mark.parametrize(("moves", "changes"), [(True, False), (False, True)])
 def test_a_date_that_moves_while_the_content_stays_or_stays_while_it_changes_is_not(moves: bool, changes: bool) -> None:
-    assert not after_visits(100, moves=moves, changes=changes).believes_modified
+    assert not after_visits(100, moves=moves, changes=changes).trusts_last_modified
 
 
 def test_a_date_that_is_the_time_of_the_answer_is_not_believed_although_the_page_changes() -> None:
-    assert not after_visits(100, moves=True, changes=True, age=1.0).believes_modified
+    assert not after_visits(100, moves=True, changes=True, age=1.0).trusts_last_modified
 
 
 def test_a_page_without_dates_says_nothing_about_its_host() -> None:
-    trust = HostTrust().judged_modified(before=None, after=Instant(5.0), served=Instant(1e6), changed=True)
+    trust = HostTrust().with_last_modified(before=None, after=Instant(5.0), served=Instant(1e6), changed=True)
 
     assert trust == HostTrust()
 
@@ -53,11 +53,11 @@ def test_a_modification_a_minute_before_the_answer_is_no_date() -> None:
 def reports(*, true: int = 0, false: int = 0, missed: int = 0) -> HostTrust:
     trust = HostTrust()
     for _ in range(true):
-        trust = trust.judged_report(reported=True, listed=True, changed=True)
+        trust = trust.with_report(reported=True, listed=True, changed=True)
     for _ in range(false):
-        trust = trust.judged_report(reported=True, listed=True, changed=False)
+        trust = trust.with_report(reported=True, listed=True, changed=False)
     for _ in range(missed):
-        trust = trust.judged_report(reported=False, listed=True, changed=True)
+        trust = trust.with_report(reported=False, listed=True, changed=True)
     return trust
 
 
@@ -75,18 +75,18 @@ def test_nobody_is_taken_to_report_everything() -> None:
 
 
 def test_pages_that_no_sitemap_lists_do_not_count() -> None:
-    assert HostTrust().judged_report(reported=False, listed=False, changed=True) == HostTrust()
+    assert HostTrust().with_report(reported=False, listed=False, changed=True) == HostTrust()
 
 
 def test_a_host_that_begins_to_lie_is_found_out_however_long_it_was_honest() -> None:
     trust = reports(true=10_000)
     for _ in range(600):
-        trust = trust.judged_report(reported=True, listed=True, changed=False)
+        trust = trust.with_report(reported=True, listed=True, changed=False)
     dated = after_visits(10_000, moves=False, changes=False)
     for _ in range(200):
-        dated = dated.moved_in_vain()
+        dated = dated.with_false_last_modified()
 
-    assert (trust.recall, dated.believes_modified) == (0.0, False)
+    assert (trust.recall, dated.trusts_last_modified) == (0.0, False)
 
 
 def test_a_date_after_our_visit_reports_a_change() -> None:

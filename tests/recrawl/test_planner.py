@@ -12,12 +12,11 @@ from gossamer.model.outcome import Response
 from gossamer.model.settlement import Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.task import HostRecord, PreviousVisit, Task, Visit
-from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Seconds, Url
+from gossamer.model.units import DAY, Fingerprint, HostId, HostKey, Instant, Seconds, Url
 from gossamer.recrawl.change_hints import HostChangeHistory
 from gossamer.recrawl.estimate import USUAL
 from gossamer.recrawl.planner import PROBE, RecrawlPlanner
 from gossamer.recrawl.policies import RECRAWL_POLICIES
-from gossamer.recrawl.policy import DAY
 from gossamer.recrawl.price import price_from, price_text
 from gossamer.recrawl.rules import PageStatus
 from gossamer.recrawl.visit_value import value
@@ -53,7 +52,7 @@ def answer(status: int = 200, **headers: str) -> Response:
 
 
 def test_a_first_visit_is_followed_by_another_after_two_weeks() -> None:
-    planned = recrawling().document(visit(), answer(), NOW, "text/html", b"x" * 20, None)
+    planned = recrawling().plan_document(visit(), answer(), NOW, "text/html", b"x" * 20, None)
 
     assert planned.gap == pytest.approx(14 * DAY, rel=0.01)
     assert planned.at == NOW + (planned.gap or 0.0)
@@ -107,7 +106,7 @@ def test_a_host_whose_validator_stays_when_its_document_changes_is_not_asked_by_
     plans = recrawling()
     before = past(etag='"1"')
 
-    plans.document(visit(before), answer(etag='"1"'), NOW, "text/html", b"y" * 20, None)
+    plans.plan_document(visit(before), answer(etag='"1"'), NOW, "text/html", b"y" * 20, None)
 
     assert plans.conditions(visit(before)) == ()
     batch = Batch()
@@ -125,8 +124,8 @@ def test_a_page_of_which_only_a_clock_differs_has_not_changed() -> None:
     one, other = recrawling(), recrawling()
     before = past(signature=b"s" * 64)
 
-    noise = one.document(visit(before), answer(), NOW, "text/html", b"y" * 20, b"s" * 63 + b"t")
-    changed = other.document(visit(before), answer(), NOW, "text/html", b"y" * 20, b"t" * 64)
+    noise = one.plan_document(visit(before), answer(), NOW, "text/html", b"y" * 20, b"s" * 63 + b"t")
+    changed = other.plan_document(visit(before), answer(), NOW, "text/html", b"y" * 20, b"t" * 64)
 
     assert noise.gap is not None and changed.gap is not None
     assert noise.gap > changed.gap
@@ -148,7 +147,7 @@ def settlement(state: UrlState, **more: object) -> Settlement:
 
 @pytest.mark.parametrize(("status", "days"), [(301, 90), (302, 14)])
 def test_a_redirect_is_followed_again_later_the_more_final_it_is(status: int, days: float) -> None:
-    settled = recrawling().settled(visit(), settlement(UrlState.REDIRECT, status=status))
+    settled = recrawling().plan_settlement(visit(), settlement(UrlState.REDIRECT, status=status))
 
     assert settled.available_at == NOW + days * DAY
 
@@ -156,20 +155,20 @@ def test_a_redirect_is_followed_again_later_the_more_final_it_is(status: int, da
 def test_what_is_missing_has_the_date_of_the_retry_policy_and_what_is_gone_none_unless_a_rule_says_so() -> None:
     later = Instant(NOW + 77.0)
 
-    missing = recrawling().settled(visit(), settlement(UrlState.MISSING, status=404, available_at=later))
+    missing = recrawling().plan_settlement(visit(), settlement(UrlState.MISSING, status=404, available_at=later))
     gone = settlement(UrlState.GONE, status=410)
     by_rule = recrawling(RecrawlSection(rules=(RecrawlRuleSection(state="gone", interval=99.0),)))
 
     assert (missing.available_at, missing.planned_gap) == (later, 77.0)
-    assert recrawling().settled(visit(), gone).available_at is None
-    assert by_rule.settled(visit(), gone).available_at == NOW + 99.0
+    assert recrawling().plan_settlement(visit(), gone).available_at is None
+    assert by_rule.plan_settlement(visit(), gone).available_at == NOW + 99.0
 
 
 def test_a_page_that_cannot_be_had_stays_what_it_was_and_is_asked_for_later_each_time() -> None:
     dead = settlement(UrlState.DEAD, reason="conn_refused", tries=3)
 
-    first = recrawling().settled(visit(past()), dead)
-    second = recrawling().settled(visit(past(planned_gap=first.planned_gap)), dead)
+    first = recrawling().plan_settlement(visit(past()), dead)
+    second = recrawling().plan_settlement(visit(past(planned_gap=first.planned_gap)), dead)
 
     assert (first.state, first.kept, first.tries) == (UrlState.STORED, True, 0)
     assert first.planned_gap == 2 * TEN_DAYS
@@ -179,14 +178,14 @@ def test_a_page_that_cannot_be_had_stays_what_it_was_and_is_asked_for_later_each
 def test_a_url_that_was_never_had_dies_as_before() -> None:
     dead = settlement(UrlState.DEAD, reason="conn_refused", tries=3)
 
-    assert recrawling().settled(visit(), dead) == dead
-    assert recrawling().settled(visit(past(digest=None, state=UrlState.QUEUED)), dead) == dead
+    assert recrawling().plan_settlement(visit(), dead) == dead
+    assert recrawling().plan_settlement(visit(past(digest=None, state=UrlState.QUEUED)), dead) == dead
 
 
 def test_a_page_that_a_rule_forbids_is_excluded_even_if_we_have_it() -> None:
     denied = settlement(UrlState.EXCLUDED, reason="robots_denied")
 
-    assert recrawling().settled(visit(past()), denied) == denied
+    assert recrawling().plan_settlement(visit(past()), denied) == denied
 
 
 def test_the_demand_is_always_the_sum_over_what_is_planned() -> None:
@@ -200,11 +199,11 @@ def test_the_demand_is_always_the_sum_over_what_is_planned() -> None:
         before = pages.get(number)
         asked = visit(before)
         if before is not None and chance.random() < 0.05:
-            plans.settled(asked, settlement(UrlState.EXCLUDED, reason="robots_denied"))
+            plans.plan_settlement(asked, settlement(UrlState.EXCLUDED, reason="robots_denied"))
             del pages[number]
             continue
         digest = chance.choice([b"x" * 20, b"y" * 20])
-        planned = plans.document(asked, answer(), now, "text/html", digest, None)
+        planned = plans.plan_document(asked, answer(), now, "text/html", digest, None)
         visits = 1 if before is None else before.visits + 1
         pages[number] = past(
             visits=visits,
@@ -231,7 +230,7 @@ def test_with_a_budget_the_price_moves_until_no_more_is_asked_for() -> None:
         at, number = due.pop(0)
         now = Instant(max(now, at))
         before = known.get(number)
-        planned = plans.document(visit(before), answer(), now, "text/html", b"x" * 20, None)
+        planned = plans.plan_document(visit(before), answer(), now, "text/html", b"x" * 20, None)
         assert planned.at is not None
         known[number] = past(
             at=now,
@@ -248,7 +247,7 @@ def test_with_a_budget_the_price_moves_until_no_more_is_asked_for() -> None:
 
 def test_the_price_survives_a_restart_and_is_the_opening_one_without_a_budget() -> None:
     price = price_from(None, RecrawlSection(budget=10.0), 3.0, NOW)
-    price.plan(None, 2.0)
+    price.on_planned(None, 2.0)
     price.price = 4.5
 
     again = price_from(price_text(price), RecrawlSection(budget=10.0), 3.0, NOW)
@@ -276,9 +275,9 @@ def test_other_wishes_hold_for_what_is_planned_from_then_on() -> None:
     wishes = RecrawlSection(interval=2 * DAY)
     ruled = RecrawlSection(rules=(RecrawlRuleSection(pattern="*", interval=300.0),))
 
-    plans.change_to(wishes, recrawl_rules_for(wishes), value(USUAL, 1.0, 2.0))
+    plans.reconfigure(wishes, recrawl_rules_for(wishes), value(USUAL, 1.0, 2.0))
     shorter = plans.plan(visit(), PAGE, NOW, "text/html").gap
-    plans.change_to(ruled, recrawl_rules_for(ruled), 1.0)
+    plans.reconfigure(ruled, recrawl_rules_for(ruled), 1.0)
 
     assert before == pytest.approx(14 * DAY, rel=0.01)
     assert shorter == pytest.approx(2 * DAY, rel=0.01)
@@ -290,7 +289,7 @@ def test_a_new_budget_moves_the_price_from_where_it_is() -> None:
     plans.price.price = 7.0
     wishes = RecrawlSection(budget=50.0)
 
-    plans.change_to(wishes, recrawl_rules_for(wishes), 1.0)
+    plans.reconfigure(wishes, recrawl_rules_for(wishes), 1.0)
     assert (plans.price.price, plans.price.budget) == (7.0, 50.0)
-    plans.change_to(RecrawlSection(), recrawl_rules_for(RecrawlSection()), 1.0)
+    plans.reconfigure(RecrawlSection(), recrawl_rules_for(RecrawlSection()), 1.0)
     assert plans.price.price == 1.0

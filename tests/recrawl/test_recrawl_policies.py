@@ -7,7 +7,7 @@ import pytest
 
 from gossamer.config import plugins
 from gossamer.errors import UsageError
-from gossamer.model.units import Instant, Seconds
+from gossamer.model.units import DAY, Instant, Seconds
 from gossamer.recrawl.estimate import USUAL, Estimate, changed, unchanged
 from gossamer.recrawl.policies import (
     RECRAWL_POLICIES,
@@ -17,7 +17,7 @@ from gossamer.recrawl.policies import (
     StormCrawlerAdaptive,
     estimate_of,
 )
-from gossamer.recrawl.policy import DAY, EMPTY_MEMORY, Memory, Plan, Terms, Visited, Why
+from gossamer.recrawl.policy import EMPTY_MEMORY, Memory, Plan, Terms, Visited, Why
 from gossamer.recrawl.visit_value import value
 from tests.aged_crawls import aged
 
@@ -193,7 +193,7 @@ def test_optimal_learns_from_an_unchanged_page_what_the_estimator_says() -> None
         gap = 10 ** chance.uniform(-4, 3)
         terms = Terms(prior=Estimate(0.5, 20.0), recall=chance.choice([0.0, 0.7]))
 
-        learnt = policy.learnt(Visited(Instant(1e9), Seconds(gap * DAY)), memory, terms)
+        learnt = policy.updated_estimate(Visited(Instant(1e9), Seconds(gap * DAY)), memory, terms)
 
         assert learnt == pytest.approx(
             unchanged(aged(Estimate(memory.rate_shape, memory.rate_span), gap, 50.0, terms.prior), gap)

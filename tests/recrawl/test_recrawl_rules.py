@@ -5,10 +5,10 @@ from math import inf
 
 import pytest
 
-from gossamer.model.units import Instant, Seconds
+from gossamer.model.units import DAY, Instant, Seconds
 from gossamer.recrawl.estimate import USUAL, Estimate
 from gossamer.recrawl.policies import RECRAWL_POLICIES
-from gossamer.recrawl.policy import DAY, EMPTY_MEMORY, Visited, Why
+from gossamer.recrawl.policy import EMPTY_MEMORY, Visited, Why
 from gossamer.recrawl.price import share_of_refresh
 from gossamer.recrawl.rules import GAPS, PageFacts, PageStatus, RecrawlRule, RecrawlRules, prior_of
 
@@ -27,7 +27,7 @@ RULES = RecrawlRules((NEWS, IMAGES, DAILY))
         (PageFacts("x.test", "http://x.test/i", "image/PNG"), "images"),
         (PageFacts("x.test", "http://x.test/today/i", "image/png"), "images"),
         (PageFacts("x.test", "http://x.test/today/", "text/html"), "daily"),
-        (PageFacts("x.test", "http://x.test/", standing=PageStatus.GONE), "gone"),
+        (PageFacts("x.test", "http://x.test/", status=PageStatus.GONE), "gone"),
     ],
 )
 def test_the_first_rule_that_fits_decides(page: PageFacts, rule: str | None) -> None:
@@ -35,9 +35,9 @@ def test_the_first_rule_that_fits_decides(page: PageFacts, rule: str | None) -> 
 
 
 def test_a_rule_by_standing_fits_only_what_stands_so() -> None:
-    rules = RecrawlRules((RecrawlRule("missing", standing=PageStatus.NOT_FOUND, gap=Seconds(5 * DAY)),))
+    rules = RecrawlRules((RecrawlRule("missing", status=PageStatus.NOT_FOUND, gap=Seconds(5 * DAY)),))
 
-    assert rules.ruling(PageFacts("x.test", "", standing=PageStatus.NOT_FOUND)).fixed == 5 * DAY
+    assert rules.ruling(PageFacts("x.test", "", status=PageStatus.NOT_FOUND)).fixed == 5 * DAY
     assert rules.ruling(PageFacts("x.test", "")).fixed is None
 
 
@@ -46,7 +46,7 @@ def test_everything_that_is_no_page_has_a_gap_and_a_page_has_none() -> None:
 
 
 def test_a_rule_with_limits_leaves_a_missing_page_its_own_gap() -> None:
-    ruling = RULES.ruling(PageFacts("x.test", "http://x.test/today/", standing=PageStatus.NOT_FOUND))
+    ruling = RULES.ruling(PageFacts("x.test", "http://x.test/today/", status=PageStatus.NOT_FOUND))
 
     assert ruling.fixed == GAPS[PageStatus.NOT_FOUND]
 
@@ -88,7 +88,7 @@ def test_visits_go_to_those_that_are_worth_more_but_for_the_floor_of_the_others(
 def test_how_often_pages_are_wanted_says_nothing_of_what_is_not_there(standing: PageStatus) -> None:
     absent = PageFacts("news.test", "http://news.test/a", "text/html", standing)
     news = RecrawlRule("news", host="news.test", gap=Seconds(300.0))
-    named = RecrawlRule("named", host="news.test", standing=standing, gap=Seconds(600.0))
+    named = RecrawlRule("named", host="news.test", status=standing, gap=Seconds(600.0))
     never = RecrawlRule("never", host="news.test", gap=Seconds(inf))
 
     assert RecrawlRules([news]).ruling(absent).rule == standing.value

@@ -29,7 +29,7 @@ def test_one_that_keeps_fresh_saves_an_hours_worth_and_one_that_runs_once_a_days
     keeping = RefreshBudget(KEEPING, START)
     once = RefreshBudget(RecrawlSection(budget=2400.0), START)
 
-    assert (keeping.most, once.most) == (100.0, 2400.0)
+    assert (keeping.capacity, once.capacity) == (100.0, 2400.0)
     keeping.spend(100)
     assert keeping.next_at(START) == after(36.0)
     assert keeping.full_at(START) == after(3600.0)
@@ -48,6 +48,6 @@ def test_what_is_left_survives_a_restart() -> None:
 
 def test_of_a_budget_that_is_new_nothing_is_saved_yet() -> None:
     allowance = RefreshBudget(RecrawlSection(keep_fresh=True), START)
-    allowance.change_to(KEEPING, after(5.0))
+    allowance.reconfigure(KEEPING, after(5.0))
 
     assert (allowance.budget, allowance.tokens) == (2400.0, 0.0)

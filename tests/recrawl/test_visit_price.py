@@ -32,7 +32,7 @@ def test_demand_comes_to_the_budget_from_any_price(start: float) -> None:
     for visit in range(20_000):
         page = chance.randrange(len(pages)) if visit >= len(pages) else visit
         gap = gap_until(pages[page], 1.0, price.step(visit / 50.0), 365.0)
-        price.plan(gaps[page], gap)
+        price.on_planned(gaps[page], gap)
         gaps[page] = gap
 
     assert price.demand == pytest.approx(50.0, rel=0.05)
@@ -60,10 +60,10 @@ def test_pages_that_wait_for_their_first_visit_are_planned_for() -> None:
 def test_the_price_stays_a_number_whatever_is_asked_for() -> None:
     price = Price(1e-3, 1.0)
     for step in range(3_000):
-        price.plan(None, 1e-9)
+        price.on_planned(None, 1e-9)
         assert MIN_PRICE <= price.step(float(step)) <= MAX_PRICE
     for step in range(3_000, 9_000):
-        price.plan(1e-9, None)
+        price.on_planned(1e-9, None)
         assert isfinite(price.step(float(step)))
 
 
@@ -83,18 +83,18 @@ def test_the_prior_of_a_host_goes_from_the_usual_rate_to_that_of_its_pages() -> 
     assert rates.prior() == Estimate(0.5, 5.0)
 
     for _ in range(int(WEIGHT)):
-        rates = rates.learnt(None, Estimate(1.0, 1000.0))
+        rates = rates.updated(None, Estimate(1.0, 1000.0))
     assert rates.prior().rate == pytest.approx((0.1 * 0.001) ** 0.5)
 
     for _ in range(5_000):
-        rates = rates.learnt(None, Estimate(1.0, 1000.0))
+        rates = rates.updated(None, Estimate(1.0, 1000.0))
     assert rates.prior().rate == pytest.approx(0.001, rel=0.02)
 
 
 def test_a_page_that_is_visited_again_counts_once_in_the_prior() -> None:
-    once = HostRates().learnt(None, Estimate(1.0, 10.0))
+    once = HostRates().updated(None, Estimate(1.0, 10.0))
 
-    again = once.learnt(Estimate(1.0, 10.0), Estimate(2.0, 40.0))
+    again = once.updated(Estimate(1.0, 10.0), Estimate(2.0, 40.0))
 
     assert again == pytest.approx((1, 0.05))
 
@@ -102,13 +102,13 @@ def test_a_page_that_is_visited_again_counts_once_in_the_prior() -> None:
 def test_a_price_that_has_fallen_far_while_little_is_asked_for_says_so_until_all_is_planned_anew() -> None:
     price = Price(100.0, 1.0)
     for _ in range(50):
-        price.plan(None, 10.0)
+        price.on_planned(None, 10.0)
     day = 0.0
     while not price.has_fallen():
         day += 0.01
         price.step(day)
     fallen = price.price
-    price.plan_anew()
+    price.start_replanning()
 
     assert fallen == pytest.approx(0.25, rel=0.2)
     assert not price.has_fallen()
@@ -117,7 +117,7 @@ def test_a_price_that_has_fallen_far_while_little_is_asked_for_says_so_until_all
 def test_a_price_that_falls_while_most_of_the_budget_is_asked_for_says_nothing() -> None:
     price = Price(100.0, 1.0)
     for _ in range(60):
-        price.plan(None, 1.0)
+        price.on_planned(None, 1.0)
     for k in range(1, 2000):
         price.step(k / 100)
 

@@ -27,13 +27,13 @@ def steady(days: float, *, refreshes: int, discoveries: int, every: float = 600.
 def test_an_even_pace_is_told_whatever_the_age_of_the_crawl(days: float) -> None:
     pace, now = steady(days, refreshes=3, discoveries=1)
 
-    assert pace.a_day(now) == pytest.approx((144.0, 432.0), rel=0.2 if days < 1 else 0.02)
+    assert pace.per_day(now) == pytest.approx((144.0, 432.0), rel=0.2 if days < 1 else 0.02)
 
 
 def test_what_lies_days_back_counts_no_more() -> None:
     pace, now = steady(5.0, refreshes=3, discoveries=0)
 
-    assert pace.a_day(Instant(now + 10 * DAY))[1] < 1.0
+    assert pace.per_day(Instant(now + 10 * DAY))[1] < 1.0
 
 
 def test_a_restart_changes_nothing() -> None:
@@ -42,7 +42,7 @@ def test_a_restart_changes_nothing() -> None:
 
     again = VisitRates(Instant(now + 60.0), pace.to_text())
 
-    assert again.a_day(now) == pace.a_day(now)
+    assert again.per_day(now) == pace.per_day(now)
     assert again.budget == 500.0
     assert VisitRates(now, VisitRates(now).to_text()).budget is None
 
@@ -53,7 +53,7 @@ def test_a_clock_that_stands_still_or_goes_back_gives_numbers_all_the_same() -> 
     pace.fold(START)
     pace.fold(Instant(START - DAY))
 
-    assert pace.a_day(START) == pytest.approx((0.0, 5 * DAY))
+    assert pace.per_day(START) == pytest.approx((0.0, 5 * DAY))
 
 
 def test_a_page_is_fresh_with_the_chance_that_its_estimate_gives() -> None:

@@ -13,55 +13,55 @@ from tests.examples import examples
 
 def warm_test(*, capacity: int = 1_000, error_rate: float = 0.001, remember: int = 100) -> SeenTest:
     test = SeenTest(capacity=capacity, error_rate=error_rate, remember=remember)
-    test.warmed()
+    test.finish_warming()
     return test
 
 
 def test_a_fingerprint_is_new_once_and_seen_ever_after() -> None:
     test = warm_test()
 
-    assert test.sort_out([10, 20, 10]) == Classified(seen=[2], new=[0, 1], ask=[])
-    assert test.sort_out([20, 30]) == Classified(seen=[0], new=[1], ask=[])
+    assert test.classify([10, 20, 10]) == Classified(seen=[2], new=[0, 1], unsure=[])
+    assert test.classify([20, 30]) == Classified(seen=[0], new=[1], unsure=[])
 
 
 def test_before_the_filter_is_warm_the_store_is_asked_about_everything_once() -> None:
     test = SeenTest(capacity=1_000, remember=100)
 
-    assert test.sort_out([10, 20, 10]) == Classified(seen=[2], new=[], ask=[0, 1])
-    assert test.sort_out([10]) == Classified(seen=[0], new=[], ask=[])
+    assert test.classify([10, 20, 10]) == Classified(seen=[2], new=[], unsure=[0, 1])
+    assert test.classify([10]) == Classified(seen=[0], new=[], unsure=[])
 
 
 def test_what_came_from_the_store_is_asked_and_the_rest_is_new_once_warm() -> None:
     test = SeenTest(capacity=1_000, remember=100)
     test.warm([10, 20])
-    test.sort_out([30])
-    test.warmed()
+    test.classify([30])
+    test.finish_warming()
 
-    assert test.sort_out([10, 30, 40]) == Classified(seen=[1], new=[2], ask=[0])
+    assert test.classify([10, 30, 40]) == Classified(seen=[1], new=[2], unsure=[0])
 
 
 def test_what_is_learned_is_seen() -> None:
     test = warm_test()
 
-    test.learn([10])
+    test.add_known([10])
 
-    assert test.sort_out([10, 11]) == Classified(seen=[0], new=[1], ask=[])
+    assert test.classify([10, 11]) == Classified(seen=[0], new=[1], unsure=[])
 
 
 def test_what_the_exact_memory_has_evicted_is_asked() -> None:
     test = warm_test(remember=10)
-    test.sort_out([1])
+    test.classify([1])
     for value in range(100, 200):
-        test.sort_out([value])
+        test.classify([value])
 
-    assert test.sort_out([1]) == Classified(seen=[], new=[], ask=[0])
+    assert test.classify([1]) == Classified(seen=[], new=[], unsure=[0])
 
 
 def test_statistics_count_the_answers_of_each_tier() -> None:
     test = SeenTest(capacity=1_000, error_rate=0.01, remember=100)
     test.warm([10, 20])
-    test.warmed()
-    test.sort_out([10, 10, 30, 40])
+    test.finish_warming()
+    test.classify([10, 10, 30, 40])
 
     statistics = test.statistics()
 
@@ -79,9 +79,9 @@ def test_a_filter_wrong_half_of_the_time_asks_more_and_loses_nothing() -> None:
     for _ in range(400):
         batch = [rng.randrange(3_000) for _ in range(20)]
         offered.update(batch)
-        verdict = test.sort_out(batch)
+        verdict = test.classify(batch)
         assert not store.intersection(batch[index] for index in verdict.new)
-        store.update(batch[index] for index in verdict.new + verdict.ask)
+        store.update(batch[index] for index in verdict.new + verdict.unsure)
 
     assert store == offered
 
@@ -108,14 +108,14 @@ class Crawl(RuleBasedStateMachine):
     @rule(batch=st.lists(st.integers(-40, 40), max_size=8))
     def offer(self, batch: list[int]) -> None:
         self.offered.update(batch)
-        verdict = self.test.sort_out(batch)
+        verdict = self.test.classify(batch)
         on_its_way = {fingerprint for _, inserts in self.in_flight for fingerprint in inserts}
         entered = self.store | on_its_way
 
-        assert sorted(verdict.seen + verdict.new + verdict.ask) == list(range(len(batch)))
+        assert sorted(verdict.seen + verdict.new + verdict.unsure) == list(range(len(batch)))
         assert all(batch[index] in entered or batch[index] in batch[:index] for index in verdict.seen)
         assert entered.isdisjoint(batch[index] for index in verdict.new)
-        inserts = [batch[index] for index in verdict.new + verdict.ask]
+        inserts = [batch[index] for index in verdict.new + verdict.unsure]
         assert len(set(inserts)) == len(inserts)
         self.in_flight.append((batch, inserts))
 
@@ -140,7 +140,7 @@ class Crawl(RuleBasedStateMachine):
             self.test.warm(chunk)
             self.cursor = chunk[-1]
         else:
-            self.test.warmed()
+            self.test.finish_warming()
             self.cursor = None
 
     @rule()

@@ -132,9 +132,9 @@ def test_loopback_is_what_only_this_machine_can_reach(host: str, only_here: bool
 
 
 def test_a_token_is_made_once_for_its_owner_only(tmp_path: Path) -> None:
-    token = token_in(tmp_path)
+    token = token_in(tmp_path / "service.token")
 
-    assert token_in(tmp_path) == token and len(token) >= 32
+    assert token_in(tmp_path / "service.token") == token and len(token) >= 32
     assert (tmp_path / "service.token").stat().st_mode & 0o777 == 0o600
     assert (
         token_matches(token, f"Bearer {token}")
@@ -151,7 +151,7 @@ def test_a_token_that_protects_nothing_is_refused(tmp_path: Path, text: str, mod
     os.chmod(path, mode)
 
     with pytest.raises(DirectoryError, match=r"service\.token"):
-        token_in(tmp_path)
+        token_in(tmp_path / "service.token")
 
 
 def test_a_token_that_cannot_be_made_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,7 +161,7 @@ def test_a_token_that_cannot_be_made_leaves_nothing_behind(tmp_path: Path, monke
     with monkeypatch.context() as disk:
         disk.setattr(os, "fsync", full)
         with pytest.raises(DirectoryError, match=r"service\.token: No space left"):
-            token_in(tmp_path)
+            token_in(tmp_path / "service.token")
 
     assert [*tmp_path.iterdir()] == []
-    assert len(token_in(tmp_path)) >= 32
+    assert len(token_in(tmp_path / "service.token")) >= 32

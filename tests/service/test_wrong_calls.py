@@ -40,7 +40,12 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         ("/seed/urls", b'{"urls": " , "}', "urls", 'no URL in " , "'),
         ("/seed/urls", b'{"urls": ["http://a.test/\\u0007"]}', "urls.0", "http://a.test/\\u0007"),
         ("/crawl", b'{"action": "halt"}', "action", 'not "halt"'),
-        (f"/hosts/{HOST}", b'{"action": "delay", "seconds": 0.001}', "seconds", "0.001 is less than the configured minimum of 0.02"),
+        (
+            f"/hosts/{HOST}",
+            b'{"action": "delay", "seconds": 0.001}',
+            "seconds",
+            "0.001 is less than the configured minimum of 0.02",
+        ),
         (f"/hosts/{HOST}", b'{"action": "delay"}', "seconds", "seconds: missing"),
         (f"/hosts/{HOST}", b'{"action": "pause", "seconds": 5}', "seconds", "not with pause"),
         (

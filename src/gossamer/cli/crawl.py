@@ -11,14 +11,14 @@ from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import add_options, config_from
 from gossamer.cli.open_crawl import remembered_by_crawl
 from gossamer.config.load import Config
-from gossamer.crawl.run.directory import holds_crawl, parts_of, read_layout, refuse_worker_share
-from gossamer.crawl.run.opener import CrawlLocation, open_crawl
+from gossamer.crawl.run.directory import ARCHIVE, DATABASE, LOG, holds_crawl, parts_of, read_layout, refuse_worker_share
+from gossamer.crawl.run.opener import CrawlLocation, archive_folder, open_crawl
 from gossamer.crawl.visit.host_settings import ORDERS
 from gossamer.errors import NotThisCrawl, UsageError
 from gossamer.model.facts import HostOverrides
 from gossamer.observe.display import choose_display
 from gossamer.observe.formatting import number_of, printable
-from gossamer.observe.report import print_report
+from gossamer.observe.report import CrawlFiles, print_report
 from gossamer.observe.snapshot import Snapshot, to_contract
 from gossamer.seed.lists import Seed
 
@@ -130,7 +130,7 @@ def crawl_and_report(
     finally:
         display.close()
     print_results(config, last, sys.stdout, sys.stderr)
-    if last.queued and not config.quiet:
+    if last.queued and not config.quiet and holds_crawl(Path(config.dir)):
         _tell_of_paused(Path(config.dir), sys.stderr)
     return code
 
@@ -152,7 +152,14 @@ def print_results(config: Config, last: Snapshot, out: TextIO, err: TextIO) -> N
     """The report, and with --json the contract's object as the last line of `out`."""
     if not config.quiet:
         directory = Path(config.dir)
-        parts = parts_of(directory) if config.workers > 1 else ()
-        print_report(last, directory, err if config.json else out, parts, max_pages=config.max_pages)
+        files = files_of(directory, archive_folder(config.blobs))
+        print_report(last, directory, err if config.json else out, files, max_pages=config.max_pages)
     if config.json:
         print(json.dumps(to_contract(last)), file=out, flush=True)
+
+
+def files_of(directory: Path, blobs: Path | None = None) -> CrawlFiles:
+    """Where the results of a crawl are. `blobs`: its archive, if that is not in the directory."""
+    parts = parts_of(directory)
+    archives = [part / ARCHIVE for part in parts] if blobs is None else [blobs]
+    return CrawlFiles(archives, [part / DATABASE for part in parts], directory / LOG)

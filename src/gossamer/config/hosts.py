@@ -40,16 +40,22 @@ class HostSettingsTable:
     A crawl has one table. Callers look a host up for each request and keep nothing, because a reload or the service
     may change the settings while the crawl runs."""
 
-    def __init__(self, default: HostSettings | None = None, single: HostTable[HostSettings] | None = None) -> None:
+    def __init__(
+        self,
+        default: HostSettings | None = None,
+        single: HostTable[HostSettings] | None = None,
+        delays: Mapping[HostKey, Seconds] | None = None,
+    ) -> None:
+        """`delays` are set through the service and may change; they have precedence, and `replace_with` keeps them."""
         self.default = default or HostSettings()
         self._single = single or HostTable()
-        self.delays: Mapping[HostKey, Seconds] = {}  # set through the service; a reload does not change them
+        self._delays: Mapping[HostKey, Seconds] = {} if delays is None else delays
 
     def for_host(self, host: HostKey) -> HostSettings:
-        if not self._single.entries and not self.delays:  # called several times a page
+        if not self._single.entries and not self._delays:  # called several times a page
             return self.default
         settings = self._single.for_host(host) or self.default
-        return replace(settings, min_delay=self.delays[host]) if self.delays and host in self.delays else settings
+        return replace(settings, min_delay=self._delays[host]) if self._delays and host in self._delays else settings
 
     def replace_with(self, others: "HostSettingsTable") -> None:
         """Use these settings from the next request to each host on."""
@@ -59,8 +65,11 @@ class HostSettingsTable:
 Fields = tuple[tuple[str, str], ...]
 
 
-def host_settings_for(config: Config, environ: Mapping[str, str]) -> HostSettingsTable:
-    """The settings of all hosts. Raises ConfigError with the key and, unless it is a secret, the value."""
+def host_settings_for(
+    config: Config, environ: Mapping[str, str], delays: Mapping[HostKey, Seconds] | None = None
+) -> HostSettingsTable:
+    """The settings of all hosts; `delays` as in `HostSettingsTable`. Raises ConfigError, with the key and, unless it is
+    a secret, the value."""
     fetch = config.fetch
     headers = dict(fetch.headers)
     if fetch.accept_language is not None:
@@ -75,7 +84,7 @@ def host_settings_for(config: Config, environ: Mapping[str, str]) -> HostSetting
         Kinds(fetch.kinds),
     )
     single = {name: _host_settings(own, default, f'host."{name}"', environ) for name, own in config.host.items()}
-    return HostSettingsTable(default, host_table(single, "host"))
+    return HostSettingsTable(default, host_table(single, "host"), delays)
 
 
 def _host_settings(section: HostSection, default: HostSettings, key: str, environ: Mapping[str, str]) -> HostSettings:

@@ -29,10 +29,10 @@ from gossamer.frontier.orderings.mercator import Mercator
 from gossamer.frontier.politeness import PolitenessPolicy
 from gossamer.frontier.retries import RetryPolicy
 from gossamer.model.partition import PARTITIONS
-from gossamer.model.units import Domain, HostKey, Seconds
+from gossamer.model.units import DAY, Domain, HostKey, Seconds
 from gossamer.recrawl.estimate import USUAL
 from gossamer.recrawl.policies import RECRAWL_POLICIES
-from gossamer.recrawl.policy import DAY, RecrawlPolicy
+from gossamer.recrawl.policy import RecrawlPolicy
 from gossamer.recrawl.rules import NEVER_AGAIN, PageFacts, PageStatus, RecrawlRule, RecrawlRules
 from gossamer.recrawl.visit_value import value
 

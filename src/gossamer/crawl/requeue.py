@@ -17,14 +17,14 @@ from gossamer.crawl.counters import Counters
 from gossamer.crawl.observers import NullObserver
 from gossamer.model.batch import Batch, Committed, RobotsRecord
 from gossamer.model.document import ProcessedDocument
-from gossamer.model.requeue import DueCursor, RequeueOrder
+from gossamer.model.requeue import REFRESHING, DueCursor, RequeueOrder
 from gossamer.model.settlement import Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.task import HostRecord, Visit
 from gossamer.model.units import HostId, Instant, Seconds
 from gossamer.recrawl.budget import PACE, TOKENS, RefreshBudget, VisitRates
 from gossamer.recrawl.host_backlog import MAX_BACKLOG
-from gossamer.recrawl.planner import REFRESHING, RecrawlPlanner
+from gossamer.recrawl.planner import RecrawlPlanner
 from gossamer.store.threads import WriterThread
 
 __all__ = ["REFRESHING", "TOKENS", "Requeue"]
@@ -96,7 +96,7 @@ class Requeue(NullObserver):
 
     def change_to(self, wishes: RecrawlSection, now: Instant) -> None:
         """Queue by other wishes from now on."""
-        self._allowance.change_to(wishes, now)
+        self._allowance.reconfigure(wishes, now)
         self._apply(wishes)
         self._next = self.next_check_at = self._not_early = 0.0
 
@@ -125,7 +125,7 @@ class Requeue(NullObserver):
 
     def _queue(self, now: Instant) -> None:
         most, early = AT_ONCE, False
-        if self._waiting - self.planner.lines.held_up >= LOW_MARK:
+        if self._waiting - self.planner.lines.blocked >= LOW_MARK:
             if not self._stands_still(now):
                 self.next_check_at = max(self._stood + STANDSTILL, self._next if self._keep else 0.0)
                 return
@@ -137,8 +137,8 @@ class Requeue(NullObserver):
             if not early:
                 self.next_check_at = min(self._next, self._may_be_early_at(now))
                 return
-            most = max(1, int(allowance.most / 2))  # what comes due in a moment is still paid for
-            self._not_early = now + allowance.lasts(most)  # if there is nothing now, there will be none soon
+            most = max(1, int(allowance.capacity / 2))  # what comes due in a moment is still paid for
+            self._not_early = now + allowance.seconds_to_earn(most)  # if there is nothing now, there will be none soon
         if allowance.tokens < 1.0:
             if not self._keep:
                 self._done = True  # the rest of what is due is left to another day
@@ -172,7 +172,7 @@ class Requeue(NullObserver):
         if self._walk is None:
             if not (self._keep and self.planner.moves_price and price.has_fallen()):
                 return
-            price.plan_anew()
+            price.start_replanning()
             self._walk = DueCursor(now, 0, 0)
         if now < self._walk_at:
             self.next_check_at = min(self.next_check_at, self._walk_at)
@@ -193,7 +193,7 @@ class Requeue(NullObserver):
 
     def _take_credit(self, beside_new: bool) -> None:
         """How many may be queued: without limit, unless new URLs wait too and are to get their share."""
-        share = self.planner.share_of_refresh(self._discovery, self._refresh) if beside_new else 1.0
+        share = self.planner.refresh_share(self._discovery, self._refresh) if beside_new else 1.0
         if share >= 1.0:
             self._credit = float(AT_ONCE)
         else:
@@ -235,10 +235,10 @@ class Requeue(NullObserver):
         if self._walks:
             self._walks, self._walk, self._walk_at = False, committed.replanned_to, self._looked[1] + _SOON
         lines = self.planner.lines
-        lines.queued(committed.requeued_by_host)
+        lines.on_requeued(committed.requeued_by_host)
         by, at = self._looked
-        lines.looked(self._looked_up_to(committed, by), at)
-        self.planner.put_off(committed.postponed)
+        lines.on_scanned(self._looked_up_to(committed, by), at)
+        self.planner.on_postponed(committed.postponed)
         if not self._keep:
             self._next_round(committed)
         self.next_check_at = 0.0
@@ -283,18 +283,18 @@ class Requeue(NullObserver):
             self._waiting = max(0, self._waiting - 1)
             self._moved += 1
             lines = self.planner.lines
-            lines.served(settlement.host_id, settlement.at)
+            lines.on_visited(settlement.host_id, settlement.at)
             self._counters.count(self._store.batch, "refreshed")
             if before.state is _STORED:
                 self._counters.count(self._store.batch, REFRESHING, -1)
-            if self._waiting - lines.held_up < LOW_MARK:
+            if self._waiting - lines.blocked < LOW_MARK:
                 self.next_check_at = min(self.next_check_at, self._next)
 
-    def nothing_waits(self) -> bool:
+    def on_queue_empty(self) -> bool:
         """No URL is queued any more. Whether the crawl is over; if not, what comes due next is queued."""
         if not self.is_over and not self._ordered and self._waiting:
             self._waiting = 0  # some were settled without a visit of ours
-            self.planner.lines.forget()
+            self.planner.lines.clear()
             self.next_check_at = 0.0
         return self.is_over
 

@@ -27,7 +27,7 @@ BETWEEN: Final = Seconds(0.005)
 
 
 class Slots(Generic[V]):
-    """The visits that are out. Hot: `take` and `leave` are called for each.
+    """The visits that are out. Hot: `take` and `release` are called for each.
 
     Invariants: at most `most` are in slots and at most `room_aside` aside, each in one of the two; of those in slots
     `_doubtful` are of doubtful hosts.
@@ -81,7 +81,7 @@ class Slots(Generic[V]):
         self._in[visit] = (now + patience, unproven)
         self._unproven += unproven
 
-    def leave(self, visit: V) -> None:
+    def release(self, visit: V) -> None:
         """It has ended."""
         slot = self._in.pop(visit, None)
         if slot is None:

@@ -1,4 +1,4 @@
-"""Every bounded queue of a running crawl, by name, and how full it is (X1). docs/ARCHITECTURE.md says what slows when
+"""Every bounded queue of a running crawl, by name, and how full it is. docs/ARCHITECTURE.md says what slows when
 one fills.
 
 One look at what goes on inside a crawl.

@@ -60,7 +60,7 @@ class ContentSeen(Generic[Owner]):
         self._owners: dict[bytes, Owner] = {}  # least recently used first
         self._filter = Bloom(capacity, error_rate)
 
-    def look(self, digest: bytes) -> Known[Owner] | Unknown:
+    def check(self, digest: bytes) -> Known[Owner] | Unknown:
         """What is known about this content. Changes nothing but the order of forgetting."""
         owners = self._owners
         if digest in owners:
@@ -82,7 +82,7 @@ class ContentSeen(Generic[Owner]):
         """A chunk of all digests that the store holds, in any order."""
         self._filter.update([_key(digest) for digest in digests])
 
-    def warmed(self) -> None:
+    def finish_warming(self) -> None:
         """The store holds nothing that was not passed to `warm` or `learn`. Also said of an empty store."""
         self._filter.declare_complete()
 

@@ -2,8 +2,8 @@
 
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Protocol
 
+from gossamer.frontier.ports import OtherWorkers
 from gossamer.model.units import HostId, Instant
 
 
@@ -21,22 +21,6 @@ class AddressGate:
 
     def is_open(self, now: Instant) -> bool:
         return self.busy_with is None and self.not_before <= now
-
-
-class OtherWorkers(Protocol):
-    """Whoever else contacts the same addresses."""
-
-    def acquire(self, address: str, now: Instant) -> Instant | None:
-        """Ask for an address. None: it is ours until `leave`. Otherwise it is busy or at rest: when to ask again."""
-        ...
-
-    def release(self, address: str, until: Instant) -> None:
-        """Ours no longer; nobody is to contact it before then."""
-        ...
-
-    def close_until(self, address: str, until: Instant, now: Instant) -> None:
-        """Nobody is to contact an address before then."""
-        ...
 
 
 class AddressGates:

@@ -1,128 +1,69 @@
-"""Who is first, when what each has to offer may fall behind our back. Hot: benchmarks/bench_frontier.py.
+"""A priority queue whose priorities may fall without notice. Hot: benchmarks/bench_frontier.py, bench_orderings.py.
 
-A rise is told at once, a fall is found out at the top: so a term that all URLs of a domain share, and that falls with
-every visit, costs one entry in a heap and not one for each of them.
-
-Hot: who is best, when what each is worth may fall behind our back (benchmarks/bench_orderings.py).
-
-A worth is a *place*: one whole number, `entry - score * 2**40`. The smallest is the highest score, and among equals the
-oldest entry. Scores are whole numbers too, so that sums are exact and equals are equal.
+A rise is reported at once with `raise_to`; a fall is noticed when the entry reaches the top. A term that all URLs of a
+domain share, and that falls with every visit, therefore costs one heap entry and not one for each URL.
 """
 
 from collections.abc import Callable
 from heapq import heapify, heappop, heappush, heapreplace
+from typing import Generic, TypeVar
 
-Key = tuple[float, int]
-"""(minus the total score, url_id): the smallest is first."""
+K = TypeVar("K", tuple[float, int], int)
+"""A key; the smallest is first."""
 
 _SLACK = 64  # stale entries that are not worth a sweep
 
 
-class LazyHeap:
-    """Bidders by what they offer, smallest key first.
+class LazyHeap(Generic[K]):
+    """Items ordered by key, smallest first.
 
-    Invariant: a bidder with something to offer has exactly one valid entry, the one in `_promised`, which is at least
-    as good as what it has. So when the first entry is true, nothing better is hidden behind it.
+    Invariant: an item that has a key has exactly one valid entry, the one in `_bounds`, which is at most its current
+    key. So when the first entry is up to date, no smaller key is hidden behind it.
     """
 
-    __slots__ = ("_heap", "_promised", "_true")
+    __slots__ = ("_bounds", "_heap", "_key_of")
 
-    def __init__(self, true: Callable[[int], Key | None]) -> None:
-        """`true` says what a bidder has to offer now; None is nothing."""
-        self._true = true
-        self._heap: list[tuple[Key, int]] = []
-        self._promised: dict[int, Key] = {}
+    def __init__(self, key_of: Callable[[int], K | None]) -> None:
+        """`key_of` returns the current key of an item, or None if it has none."""
+        self._key_of: Callable[[int], K | None] = key_of
+        self._heap: list[tuple[K, int]] = []
+        self._bounds: dict[int, K] = {}
 
     def __len__(self) -> int:
-        """Entries, stale ones among them."""
+        """Entries, including stale ones."""
         return len(self._heap)
 
-    def raise_to(self, who: int, key: Key) -> None:
-        """The bidder may have as much as `key` to offer."""
-        promised = self._promised.get(who)
-        if promised is None or key < promised:
-            self._promised[who] = key
-            if len(self._heap) >= 2 * len(self._promised) + _SLACK:
-                self._heap = [(promise, bidder) for bidder, promise in self._promised.items()]
+    def raise_to(self, item: int, key: K) -> None:
+        """The key of the item may now be as small as `key`."""
+        bound = self._bounds.get(item)
+        if bound is None or key < bound:
+            self._bounds[item] = key
+            if len(self._heap) >= 2 * len(self._bounds) + _SLACK:
+                self._heap = [(bound, item) for item, bound in self._bounds.items()]
                 heapify(self._heap)
             else:
-                heappush(self._heap, (key, who))
+                heappush(self._heap, (key, item))
 
-    def first(self) -> tuple[Key, int] | None:
-        """The best that is really offered, and by whom. None if nobody has anything."""
-        heap, promised = self._heap, self._promised
+    def withdraw(self, item: int) -> None:
+        """The item has no key until it is raised again."""
+        self._bounds.pop(item, None)
+
+    def first(self) -> tuple[K, int] | None:
+        """The smallest current key and its item; None if no item has a key."""
+        heap, bounds = self._heap, self._bounds
         while heap:
             entry = heap[0]
-            key, who = entry
-            if promised.get(who) != key:
+            bound, item = entry
+            if bounds.get(item) != bound:
                 heappop(heap)
                 continue
-            true = self._true(who)
-            if true == key:
+            key = self._key_of(item)
+            if key == bound:
                 return entry
-            if true is None:
+            if key is None:
                 heappop(heap)
-                del promised[who]
+                del bounds[item]
             else:
-                heapreplace(heap, (true, who))
-                promised[who] = true
-        return None
-
-
-_ENTRY_BITS = 40
-_ENTRY = (1 << _ENTRY_BITS) - 1
-
-LAST = 1 << _ENTRY_BITS
-"""Behind every place whose score is not negative."""
-
-
-def place_of(score: int, entry: int) -> int:
-    return entry - (score << _ENTRY_BITS)
-
-
-def entry_of(place: int) -> int:
-    return place & _ENTRY
-
-
-class PromiseHeap:
-    """A heap of bidders with lazy correction: a rise is told at once, a fall is found out at the top.
-
-    Invariant: a bidder with something to offer has exactly one valid entry, that in `_promised`, which is at least as
-    good as what it has. So when the first entry is true, nothing better is hidden behind it.
-    """
-
-    def __init__(self, true: Callable[[int], int | None]) -> None:
-        """`true` says what a bidder has to offer now; None is nothing."""
-        self._true = true
-        self._heap: list[tuple[int, int]] = []
-        self._promised: dict[int, int] = {}
-
-    def raise_to(self, who: int, place: int) -> None:
-        """The bidder may have as much as `place` to offer."""
-        promised = self._promised.get(who)
-        if promised is None or place < promised:
-            self._promised[who] = place
-            heappush(self._heap, (place, who))
-
-    def withdraw(self, who: int) -> None:
-        """The bidder has nothing to offer until it rises again."""
-        self._promised.pop(who, None)
-
-    def first(self) -> tuple[int, int] | None:
-        """The best place that is really offered, and by whom. None if nobody has anything."""
-        heap = self._heap
-        while heap:
-            place, who = heap[0]
-            if self._promised.get(who) != place:
-                heappop(heap)
-                continue
-            true = self._true(who)
-            if true == place:
-                return place, who
-            if true is None:
-                heappop(heap)
-                del self._promised[who]
-            else:
-                heapreplace(heap, (true, who))
-                self._promised[who] = true
+                heapreplace(heap, (key, item))
+                bounds[item] = key
         return None

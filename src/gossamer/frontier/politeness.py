@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
-from gossamer.model.units import Instant, Seconds
+from gossamer.model.units import DAY, Instant, Seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,7 +12,7 @@ class PolitenessPolicy:
     min_delay: Seconds = Seconds(1.0)
     load_factor: float = 10.0  # wait this many times as long as the host took to answer ...
     max_adaptive_delay: Seconds = Seconds(30.0)  # ... but not longer than this
-    max_retry_after: Seconds = Seconds(86_400.0)  # a host may not ask to be forgotten for ever
+    max_retry_after: Seconds = Seconds(DAY)  # a host may not ask to be forgotten for ever
 
 
 class GapReason(Enum):

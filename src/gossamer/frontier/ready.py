@@ -14,9 +14,9 @@ concerns: O(log n). Hot: benchmarks/bench_frontier.py.
 from collections.abc import Callable
 from heapq import heapify, heappop, heappush
 
-from gossamer.frontier.back_queue import READY, HostQueue
+from gossamer.frontier.back_queue import READY, HostQueue, Key
 from gossamer.frontier.domain_counts import DomainTable
-from gossamer.frontier.lazy_heap import Key, LazyHeap
+from gossamer.frontier.lazy_heap import LazyHeap
 from gossamer.frontier.orderings.ordering import Ordering
 from gossamer.frontier.selector import Selector
 
@@ -107,8 +107,8 @@ class ReadyScores:
         self._has_domains = kind.domain_term is not Ordering.domain_term
         self._has_suffixes = kind.suffix_term is not Ordering.suffix_term
         self._hosts: dict[int, HostQueue] = {}
-        self._domain_heaps: dict[int, LazyHeap] = {}  # of hosts, by domain
-        self._suffix_heaps: dict[int, LazyHeap] = {}  # of domains, by suffix
+        self._domain_heaps: dict[int, LazyHeap[Key]] = {}  # of hosts, by domain
+        self._suffix_heaps: dict[int, LazyHeap[Key]] = {}  # of domains, by suffix
         self._suffix_of: dict[int, int] = {}  # domain -> suffix
         self._heap = LazyHeap(self._suffix_offer)
         self._stay_at = 0

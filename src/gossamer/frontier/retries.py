@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from gossamer.model.outcome import Failure
-from gossamer.model.units import Seconds
+from gossamer.model.units import DAY, Seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class RetryPolicy:
     base_scale: float = 1.0  # multiplies every base delay
     status_base: Seconds = Seconds(10.0)  # first delay after 408, 425, 5xx
     max_delay: Seconds = Seconds(3600.0)
-    missing_delay: Seconds = Seconds(86_400.0)  # until a 4xx is asked again
+    missing_delay: Seconds = Seconds(DAY)  # until a 4xx is asked again
     missing_tries: int = 3  # then it is gone
 
 

@@ -1,4 +1,4 @@
-"""The router: which hosts have a back queue (document 004's table T), and what of the task table is in memory.
+"""The router: which hosts have a back queue, and what of the task table is in memory.
 
 The task table holds everything; the router decides what is read from it and when a host gives its back queue up. It
 knows nothing of turns: the frontier tells it how to place a host (`HostPlacer`).
@@ -174,7 +174,7 @@ class Router:
         retired, self._retired = self._retired, []
         return retired
 
-    # --- refill: document 004's steps ------------------------------------------------------
+    # --- refill -------------------------------------------------------------------------------
 
     def _refill(self) -> None:
         """While a back queue is free: draw a front queue by the bias, take the host at its head; if that host has a

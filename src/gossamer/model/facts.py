@@ -5,7 +5,7 @@ import json
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from gossamer.model.units import HostKey, Seconds, Url
+from gossamer.model.units import HostKey, Instant, Seconds, Url
 
 CREDIT_UNIT = 10**9
 """One credit of online importance. Counted in whole numbers, so that the order is the same on every machine."""
@@ -40,6 +40,10 @@ class DomainFacts:
     visits: int = 0  # page requests
     links: int = 0  # links found to any of its URLs, from anywhere
     links_from_others: int = 0  # of these, from other domains
+
+
+CopySample = tuple[float | None, float | None, Instant, str | None]
+"""A stored page: shape and span of its rate estimate, time of its last visit, change history of its host."""
 
 
 class QueuePosition(NamedTuple):

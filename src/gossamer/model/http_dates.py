@@ -4,9 +4,9 @@ import re
 from datetime import UTC, datetime
 from functools import lru_cache
 
-from gossamer.model.units import Instant, Seconds
+from gossamer.model.units import DAY, Instant, Seconds
 
-RETRY_AFTER_CAP = Seconds(24 * 3600.0)
+RETRY_AFTER_CAP = Seconds(DAY)
 
 
 _MONTH_NAMES = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")

@@ -2,10 +2,13 @@
 
 from collections.abc import Container, Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostId, HostKey, Instant, Seconds, Url
+
+REFRESHING: Final = "refreshing"
+"""Counter of URLs that are queued again and have a stored document."""
 
 
 class ReportedChange(NamedTuple):

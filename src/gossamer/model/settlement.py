@@ -1,11 +1,14 @@
 """The result of one visit, as it is committed."""
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from gossamer.model.formats import LongLink
 from gossamer.model.outcome import Response
 from gossamer.model.states import UrlState
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Url
+
+MAX_VALIDATOR_CHARS: Final = 512
+"""Longer ETag and Last-Modified values are not stored."""
 
 
 class Original(NamedTuple):

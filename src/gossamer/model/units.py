@@ -1,12 +1,15 @@
 """Units and identities as types, so that one is never passed for another."""
 
-from typing import NewType
+from typing import Final, NewType
 
 Instant = NewType("Instant", float)
 """A point of wall-clock time: seconds since the epoch, UTC."""
 
 Seconds = NewType("Seconds", float)
 """A duration."""
+
+DAY: Final = 86_400.0
+"""Seconds."""
 
 Url = NewType("Url", str)
 """An absolute http(s) URL in canonical form, without fragment and userinfo."""

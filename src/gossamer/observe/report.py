@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 from rich.console import Console
 from rich.table import Table
@@ -16,18 +16,21 @@ from gossamer.observe.snapshot import Snapshot
 _REASONS_SHOWN = 12
 
 
+class CrawlFiles(NamedTuple):
+    """Where a crawl stores its results; with several workers, each has an archive and a database."""
+
+    archives: Sequence[Path]
+    databases: Sequence[Path]
+    log: Path
+
+
 def print_report(
-    snapshot: Snapshot,
-    directory: Path,
-    stream: TextIO,
-    parts: Sequence[Path] = (),
-    *,
-    max_pages: int | None = None,
+    snapshot: Snapshot, directory: Path, stream: TextIO, files: CrawlFiles, *, max_pages: int | None = None
 ) -> None:
-    """Coloured tables on a terminal, the same text in aligned columns elsewhere. `parts` are the directories of several
-    workers, `max_pages` is the page limit of the crawl."""
+    """Coloured tables on a terminal, the same text in aligned columns elsewhere. `max_pages` is the page limit of the
+    crawl."""
     console = Terminal(stream)
-    sections = report_sections(snapshot, directory, parts, max_pages=max_pages)
+    sections = report_sections(snapshot, directory, files, max_pages=max_pages)
     if console.is_interactive_terminal:
         _print_tables(console, sections, snapshot)
     else:
@@ -36,7 +39,7 @@ def print_report(
 
 
 def report_sections(
-    snapshot: Snapshot, directory: Path, parts: Sequence[Path] = (), *, max_pages: int | None = None
+    snapshot: Snapshot, directory: Path, files: CrawlFiles, *, max_pages: int | None = None
 ) -> list[Section]:
     """The content of the report, without empty sections."""
     sections = [
@@ -45,7 +48,7 @@ def report_sections(
         Section("Errors by reason", _reasons(snapshot.errors)),
         Section("Excluded by reason", _reasons(snapshot.excluded)),
         Section("Politeness", tuple(_politeness(snapshot))),
-        Section("Files", tuple(_files(directory, parts))),
+        Section("Files", tuple(_files(files))),
         Section("Next steps", tuple(_next(snapshot, directory))),
     ]
     return [section for section in sections if section.rows]
@@ -127,23 +130,14 @@ def _politeness(snapshot: Snapshot) -> list[tuple[str, str, str]]:
     return [("violations", formatting.count(violations), "a bug: please report it")] if violations else []
 
 
-def _files(directory: Path, parts: Sequence[Path]) -> list[tuple[str, str, str]]:
-    archives = [file for part in parts or (directory,) for file in part.glob("warc/*.warc.gz")]
-    total = sum(file.stat().st_size for file in archives)
-    size = f"{formatting.number_of(len(archives), 'file')}, {formatting.size(total)}"
-    if parts:
-        rows = [
-            ("documents", str(part / "warc"), "" if number else f"{size} in total") for number, part in enumerate(parts)
-        ]
-        rows += [("database", str(part / "crawl.db"), "") for part in parts if (part / "crawl.db").exists()]
-    else:
-        rows = [("documents", str(directory / "warc"), size)]
-    rows += [
-        (label, str(directory / name), "")
-        for label, name in (("database", "crawl.db"), ("log", "crawl.log"))
-        if (directory / name).exists()
-    ]
-    return [(label, formatting.printable(path), remark) for label, path, remark in rows]
+def _files(files: CrawlFiles) -> list[tuple[str, str, str]]:
+    archived = [file for folder in files.archives for file in folder.glob("*.warc.gz")]
+    size = f"{formatting.number_of(len(archived), 'file')}, {formatting.size(sum(f.stat().st_size for f in archived))}"
+    total = f"{size} in total" if len(files.archives) > 1 else size
+    rows = [("documents", folder, "" if number else total) for number, folder in enumerate(files.archives)]
+    rows += [("database", path, "") for path in files.databases if path.exists()]
+    rows += [("log", files.log, "")] if files.log.exists() else []
+    return [(label, formatting.printable(str(path)), remark) for label, path, remark in rows]
 
 
 def _next(snapshot: Snapshot, directory: Path) -> list[tuple[str, str, str]]:

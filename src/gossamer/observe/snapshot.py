@@ -195,7 +195,6 @@ def to_contract(snapshot: Snapshot) -> dict[str, object]:
     }
 
 
-FILE = "status.json"
 STALE_AFTER = 10.0  # seconds; a process that has not written for longer hangs
 
 
@@ -207,25 +206,29 @@ class Status:
     snapshot: Snapshot
 
 
-def write_live(directory: Path, status: Status) -> None:
+def write_live(path: Path, status: Status) -> None:
     """Replace the file. Errors are ignored: the crawl does not depend on it."""
-    draft = directory / f".{FILE}.new"
+    draft = _draft_of(path)
     with suppress(OSError):
         draft.write_bytes(msgspec.json.encode(status) + b"\n")
-        os.replace(draft, directory / FILE)
+        os.replace(draft, path)
 
 
-def remove_live(directory: Path) -> None:
+def remove_live(path: Path) -> None:
     """Remove the file at the end of a run."""
-    for name in (f".{FILE}.new", FILE):
+    for file in (_draft_of(path), path):
         with suppress(OSError):
-            (directory / name).unlink()
+            file.unlink()
 
 
-def read_live(directory: Path, process: int, now: Instant) -> Snapshot | None:
+def _draft_of(path: Path) -> Path:
+    return path.with_name(f".{path.name}.new")
+
+
+def read_live(path: Path, process: int, now: Instant) -> Snapshot | None:
     """The last snapshot written by `process`; None if there is none or it is stale."""
     try:
-        status = msgspec.json.decode((directory / FILE).read_bytes(), type=Status)
+        status = msgspec.json.decode(path.read_bytes(), type=Status)
     except (OSError, ValueError, RecursionError, msgspec.MsgspecError):
         return None
     is_good = status.process == process and now - status.snapshot.at < STALE_AFTER

@@ -9,13 +9,11 @@ import math
 from math import exp
 from typing import Final
 
-from gossamer.model.units import Instant
+from gossamer.model.units import DAY, Instant
 from gossamer.recrawl.policy import RecrawlSettings
 
 TOKENS: Final = "recrawl_tokens"
 """The fact that has what may be spent, and since when that is so."""
-
-_DAY = 86_400.0
 
 
 class RefreshBudget:
@@ -24,23 +22,23 @@ class RefreshBudget:
     Always true: `tokens` is between 0 and `most`, which is infinite where there is no budget.
     """
 
-    def __init__(self, wishes: RecrawlSettings, now: Instant, text: str | None = None) -> None:
+    def __init__(self, settings: RecrawlSettings, now: Instant, text: str | None = None) -> None:
         """`text`: what the crawl remembers of it."""
-        self._wish(wishes)
-        held, since = (float(part) for part in text.split()) if text else (self.most, now)
-        self.tokens, self._since = min(held, self.most), float(since)
+        self._configure(settings)
+        held, since = (float(part) for part in text.split()) if text else (self.capacity, now)
+        self.tokens, self._since = min(held, self.capacity), float(since)
 
-    def _wish(self, wishes: RecrawlSettings) -> None:
-        self.budget = wishes.budget  # visits a day; None: no limit
-        self.most = math.inf if self.budget is None else max(1.0, self.budget / (24 if wishes.keep_fresh else 1))
+    def _configure(self, settings: RecrawlSettings) -> None:
+        self.budget = settings.budget  # visits a day; None: no limit
+        self.capacity = math.inf if self.budget is None else max(1.0, self.budget / (24 if settings.keep_fresh else 1))
 
-    def change_to(self, wishes: RecrawlSettings, now: Instant) -> None:
+    def reconfigure(self, settings: RecrawlSettings, now: Instant) -> None:
         """Spend by other wishes from now on. A crawl that goes on has saved nothing of a budget that is new."""
         self.refill(now)
         before = self.budget
-        self._wish(wishes)
-        is_new = before is None and wishes.keep_fresh and self.budget is not None
-        self.tokens = 0.0 if is_new else min(self.tokens, self.most)
+        self._configure(settings)
+        is_new = before is None and settings.keep_fresh and self.budget is not None
+        self.tokens = 0.0 if is_new else min(self.tokens, self.capacity)
         self._since = now
 
     def refill(self, now: Instant) -> None:
@@ -48,25 +46,25 @@ class RefreshBudget:
         if self.budget is None:
             self.tokens = math.inf
         else:
-            self.tokens = min(self.tokens + max(0.0, now - self._since) * self.budget / _DAY, self.most)
+            self.tokens = min(self.tokens + max(0.0, now - self._since) * self.budget / DAY, self.capacity)
             self._since = now
 
     def spend(self, visits: int) -> None:
         if self.budget is not None:
             self.tokens = max(0.0, self.tokens - visits)
 
-    def lasts(self, visits: float) -> float:
+    def seconds_to_earn(self, visits: float) -> float:
         """Seconds in which so many are earned."""
-        return math.inf if self.budget is None else visits * _DAY / self.budget
+        return math.inf if self.budget is None else visits * DAY / self.budget
 
     def next_at(self, now: Instant) -> float:
         """When there is one to be had."""
-        return now + self.lasts(1.0 - self.tokens)
+        return now + self.seconds_to_earn(1.0 - self.tokens)
 
     def full_at(self, now: Instant) -> float:
         """When no more can be saved."""
-        missing = self.most - self.tokens
-        return now if missing < 1e-6 else now + self.lasts(missing)
+        missing = self.capacity - self.tokens
+        return now if missing < 1e-6 else now + self.seconds_to_earn(missing)
 
     def to_text(self) -> str | None:
         """What must survive of it; None where there is no budget."""
@@ -92,7 +90,7 @@ class VisitRates:
 
     def fold(self, now: Instant) -> None:
         """Add what has come since the last call, which fades from now on."""
-        passed = max(0.0, now - self._since) / _DAY
+        passed = max(0.0, now - self._since) / DAY
         kept = exp(-passed)
         self._discovered = self._discovered * kept + self.discoveries
         self._refreshed = self._refreshed * kept + self.refreshes
@@ -100,11 +98,11 @@ class VisitRates:
         self._since = Instant(max(now, self._since))
         self.discoveries = self.refreshes = 0
 
-    def a_day(self, now: Instant) -> tuple[float, float]:
+    def per_day(self, now: Instant) -> tuple[float, float]:
         """Discoveries and refreshes a day. A crawl younger than a day is reckoned as if it went on like that."""
-        passed = max(0.0, now - self._since) / _DAY
+        passed = max(0.0, now - self._since) / DAY
         kept = exp(-passed)
-        weight = max(self._weight * kept + (1 - kept), 1 / _DAY)  # at least a second
+        weight = max(self._weight * kept + (1 - kept), 1 / DAY)  # at least a second
         discovered = self._discovered * kept + self.discoveries
         return discovered / weight, (self._refreshed * kept + self.refreshes) / weight
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from gossamer.model.http_dates import http_date
+from gossamer.model.settlement import MAX_VALIDATOR_CHARS
 from gossamer.model.task import PreviousVisit, Task
 from gossamer.model.units import Instant, Seconds
 from gossamer.recrawl.estimate import HostRates
@@ -36,16 +37,16 @@ class HostTrust(NamedTuple):
     """What one host has said and what was found. A value: it lives in the host's row."""
 
     honest: int = 0  # Last-Modified stayed while the content did, or moved when it changed
-    lying: int = 0
+    dishonest: int = 0
     reports: int = 0  # reports of changes that a visit has looked into
     confirmed: int = 0  # of which the page had changed indeed
     changes: int = 0  # changes found on pages that a sitemap or feed lists
-    foretold: int = 0  # of which were reported before the visit
+    reported_changes: int = 0  # of which were reported before the visit
 
     @property
-    def believes_modified(self) -> bool:
+    def trusts_last_modified(self) -> bool:
         """Last-Modified tells when a page of this host changed."""
-        judged = self.honest + self.lying
+        judged = self.honest + self.dishonest
         return judged >= ENOUGH and self.honest >= MIN_TRUTH * judged
 
     @property
@@ -58,7 +59,7 @@ class HostTrust(NamedTuple):
         share = foretold / changes
         return share if share < MAX_RECALL else MAX_RECALL
 
-    def judged_modified(
+    def with_last_modified(
         self, *, before: Instant | None, after: Instant | None, served: Instant, changed: bool
     ) -> "HostTrust":
         """A second visit saw Last-Modified `after` where the first saw `before`; `served` is the answer's Date."""
@@ -73,11 +74,11 @@ class HostTrust(NamedTuple):
             honest, lying = honest // 2, lying // 2
         return HostTrust(honest, lying, reports, confirmed, changes, foretold)
 
-    def moved_in_vain(self) -> "HostTrust":
+    def with_false_last_modified(self) -> "HostTrust":
         """The server says that nothing has changed, and yet its Last-Modified is another."""
-        return self._replace(lying=self.lying + 1)
+        return self._replace(dishonest=self.dishonest + 1)
 
-    def judged_report(self, *, reported: bool, listed: bool, changed: bool) -> "HostTrust":
+    def with_report(self, *, reported: bool, listed: bool, changed: bool) -> "HostTrust":
         """A visit found the page changed or not, which had been `reported` since the last one or not.
 
         `listed`: a sitemap or feed knows the page, so that it could have reported it.
@@ -122,7 +123,7 @@ class HostChangeHistory:
 
     rates: HostRates = HostRates()
     trust: HostTrust = HostTrust()
-    lies: int = 0  # documents that changed under a validator that did not
+    stale_validators: int = 0  # documents that changed under a validator that did not
     recall: float = 0.0  # of the trust, which is asked for it at every visit
     price: float = 0.0  # of a visit when it was written down, if it was above that of the crawl
 
@@ -135,7 +136,7 @@ class HostChangeHistory:
         honest, lying, reports, confirmed, changes, foretold = self.trust
         trust = f"[{honest}, {lying}, {reports}, {confirmed}, {changes}, {foretold}]"
         own = f", {price!r}" if price else ""
-        return f"[{self.lies}, [{pages}, {rates!r}], {trust}{own}]"
+        return f"[{self.stale_validators}, [{pages}, {rates!r}], {trust}{own}]"
 
     @staticmethod
     def from_text(text: str) -> "HostChangeHistory":
@@ -172,8 +173,8 @@ def judge(
         at = was = http_date(last_modified, now)
         if had_modified != last_modified:
             was = http_date(had_modified, now)
-        known.trust = trust.judged_modified(before=was, after=at, served=now, changed=changed)
-        if changed and trust.believes_modified:
+        known.trust = trust.with_last_modified(before=was, after=at, served=now, changed=changed)
+        if changed and trust.trusts_last_modified:
             at = usable_modified(at, now)
             modified = at if at is not None and at > before.at else None
     flagged: Seconds | None = None
@@ -191,7 +192,7 @@ def judge_not_modified(
     """The server says that nothing has changed. It answers so by its Last-Modified, so that this proves nothing of it,
     unless it is another than before."""
     if last_modified is not None and before.last_modified is not None and last_modified != before.last_modified:
-        known.trust = known.trust.moved_in_vain()
+        known.trust = known.trust.with_false_last_modified()
     if task.modified is not None:
         _judge_report(known, task.modified, before.at, now, changed=False)
 
@@ -200,7 +201,7 @@ def _judge_report(known: HostChangeHistory, lastmod: Instant, seen: Instant, now
     """Whether a list says that the page has changed since it was `seen`; whether that is so is to its credit or not."""
     reported = lastmod <= now and reported_change(lastmod, seen)
     if reported or changed:
-        trust = known.trust = known.trust.judged_report(reported=reported, listed=True, changed=changed)
+        trust = known.trust = known.trust.with_report(reported=reported, listed=True, changed=changed)
         known.recall = trust.recall
     return reported
 
@@ -208,7 +209,7 @@ def _judge_report(known: HostChangeHistory, lastmod: Instant, seen: Instant, now
 def age_of(known: HostChangeHistory, task: Task, last_modified: str | None, now: Instant) -> Instant | None:
     """When a page changed last that is new to us, if somebody says so who can be believed."""
     trust = known.trust
-    if last_modified is not None and trust.believes_modified:
+    if last_modified is not None and trust.trusts_last_modified:
         at = usable_modified(http_date(last_modified, now), now)
         if at is not None:
             return at
@@ -224,4 +225,4 @@ def is_hub(task: Task, mime: str | None) -> bool:
 
 def kept_field(value: str | None) -> str | None:
     """A validator as it is written down; None for one that is too long to be one."""
-    return value if value is not None and len(value) <= 512 else None
+    return value if value is not None and len(value) <= MAX_VALIDATOR_CHARS else None

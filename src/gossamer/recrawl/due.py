@@ -42,44 +42,44 @@ class DueDates:
         self._importance = importance
         self._hosts = hosts
 
-    def when_reported(self, page: ReportedChange) -> Instant | None:
+    def date_of_reported(self, page: ReportedChange) -> Instant | None:
         """When a page is due of which a trusted list says that it has changed; None: as it was planned."""
-        if page.change_history is not None and not self._believes(page.host_id, page.change_history):
+        if page.change_history is not None and not self._trusts_reports(page.host_id, page.change_history):
             return None
         ruling = self.rules.ruling(PageFacts(page.host, page.url, page.mime or ""))
         if ruling.fixed is not None:
             return None
         known = Estimate(page.rate_shape, page.rate_span) if page.rate_shape and page.rate_span else USUAL
-        price = self._lines.prices.of(page.host_id, self._price.price)
+        price = self._lines.prices.price_for(page.host_id, self._price.price)
         if value_when_flagged(known, self._importance(page.priority)) < price:
             return None  # it changes so often that not even a visit at the right time is worth it
         return Instant(max(page.modified, page.visited + ruling.shortest))
 
-    def _believes(self, host_id: HostId, changing: str) -> bool:
+    def _trusts_reports(self, host_id: HostId, changing: str) -> bool:
         known = self._hosts.get(host_id)
         if known is None and changing:
             known = HostChangeHistory.from_text(changing)
         return known is not None and known.recall > 0
 
-    def when_due(self, page: DueUrl, before: int, now: Instant) -> Postponement | None:
+    def postpone(self, page: DueUrl, before: int, now: Instant) -> Postponement | None:
         """A URL whose date has come: None, and it is queued; otherwise until when it is put off. `before` it there are
         so many in the line of its host."""
-        gap = self._gap_anew(page) if page.host_id in self._lines.prices else None
+        gap = self._replanned_gap(page) if page.host_id in self._lines.prices else None
         if gap is not None and page.visited is not None and page.visited + gap > now + _LEAST:
             return Postponement(Instant(page.visited + gap), gap)
         if before >= MAX_BACKLOG:
             date = now if page.visited is None or page.planned_gap is None else page.visited + page.planned_gap
-            return Postponement(Instant(self._lines.room_at(page.host_id, before, now, date)))
+            return Postponement(Instant(self._lines.slot_free_at(page.host_id, before, now, date)))
         return None
 
-    def plan_anew(self, page: DueUrl) -> Postponement | None:
+    def replan(self, page: DueUrl) -> Postponement | None:
         """The date of a page at the price of today, where it is sooner; None: it stays what it was."""
-        gap = self._gap_anew(page)
+        gap = self._replanned_gap(page)
         if gap is None or page.visited is None or page.planned_gap is None or gap + _LEAST > page.planned_gap:
             return None
         return Postponement(Instant(page.visited + gap), gap)
 
-    def _gap_anew(self, page: DueUrl) -> Seconds | None:
+    def _replanned_gap(self, page: DueUrl) -> Seconds | None:
         """The gap of a page at the price of its host; None where that does not decide it."""
         if page.state is not UrlState.STORED or page.visited is None:
             return None
@@ -101,8 +101,8 @@ class DueDates:
         terms = self.rules.terms(
             ruling,
             importance=self._importance(page.priority),
-            price=self._lines.prices.of(page.host_id, self._price.price),
+            price=self._lines.prices.price_for(page.host_id, self._price.price),
             prior=prior_of(page.changefreq, known.rates.prior()),
             recall=recall,
         )
-        return self._policy.anew(Memory(page.rate_shape or 0.0, page.rate_span or 0.0), terms)
+        return self._policy.replanned_gap(Memory(page.rate_shape or 0.0, page.rate_span or 0.0), terms)

@@ -153,7 +153,7 @@ class HostRates(NamedTuple):
     pages: int = 0
     rates: float = 0.0
 
-    def learnt(self, before: tuple[float, float] | None, after: tuple[float, float]) -> "HostRates":
+    def updated(self, before: tuple[float, float] | None, after: tuple[float, float]) -> "HostRates":
         """A page is estimated at `after`, and was at `before`; None if there was no estimate of it."""
         pages, rates = self
         if before is None:

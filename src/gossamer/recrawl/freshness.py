@@ -2,18 +2,15 @@
 
 from collections.abc import Iterable
 
-from gossamer.model.units import Instant
+from gossamer.model.facts import CopySample
+from gossamer.model.units import DAY, Instant
 from gossamer.observe.freshness import FreshnessMetrics
 from gossamer.recrawl.budget import VisitRates
 from gossamer.recrawl.change_hints import HostChangeHistory
 from gossamer.recrawl.estimate import USUAL, Estimate
-from gossamer.recrawl.policy import DAY
-
-Copied = tuple[float | None, float | None, Instant, str | None]
-"""A page that we have: the two numbers of its estimate, when it was visited, how its host's pages change."""
 
 
-def freshness_of(sample: Iterable[Copied], now: Instant) -> float | None:
+def freshness_of(sample: Iterable[CopySample], now: Instant) -> float | None:
     """The share of these pages that is still what we have, by their estimates or else by those of their hosts. None of
     no page. A page whose rate is Gamma(a, b) has not changed for g days with probability (b / (b + g))^a."""
     fresh, pages = 0.0, 0
@@ -27,12 +24,12 @@ def freshness_of(sample: Iterable[Copied], now: Instant) -> float | None:
 
 
 def stored_freshness_metrics(
-    *, sample: Iterable[Copied], price: str | None, pace: str | None, overdue: int, waiting: int, now: Instant
+    *, sample: Iterable[CopySample], price: str | None, pace: str | None, overdue: int, waiting: int, now: Instant
 ) -> FreshnessMetrics:
     """What a crawl's store tells. `price` and `pace` are facts, as `recrawling.PRICE` and `pace.PACE` have them."""
     value, asked, scheduled, dear = price.split() if price else (None, "0", "0", "0")
     known = VisitRates(now, pace)
-    discoveries, refreshes = known.a_day(now)
+    discoveries, refreshes = known.per_day(now)
     return FreshnessMetrics(
         fresh=freshness_of(sample, now),
         price=None if value is None else float(value),

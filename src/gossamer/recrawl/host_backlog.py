@@ -12,8 +12,7 @@ from bisect import bisect_left
 from collections.abc import Mapping
 from typing import Final
 
-from gossamer.model.units import HostId, Instant
-from gossamer.recrawl.policy import DAY
+from gossamer.model.units import DAY, HostId, Instant
 from gossamer.recrawl.price import MAX_HOSTS, HostPrices
 
 MAX_BACKLOG: Final = 32
@@ -23,7 +22,7 @@ _ORDERS = 64  # looks at what is due that are remembered: of what was due before
 _LEAST_BETWEEN = 1.0  # seconds between visits of a host of which nothing is known
 _SMOOTH = 0.1  # the share of the latest visit in the mean time between them
 _PATIENCE = 0.5  # of how late a URL is already: where nothing is known of its host, it is not looked at again sooner
-_DAY_LONG = 86_400.0  # seconds: how late counts at most
+_MAX_LATENESS = DAY
 _SURE = 0.8  # of the time that a line should take: better to look a little too soon than to let a host be idle
 _SOON = 1.0
 
@@ -34,92 +33,94 @@ class HostBacklogs:
     def __init__(self, now: Instant) -> None:
         self.prices = HostPrices()
         self.waiting: dict[HostId, int] = {}  # as many stand in line there
-        self.held_up = 0  # of all that wait, those before hosts with a price of their own
-        self._turns: dict[
+        self.blocked = 0  # of all that wait, those before hosts with a price of their own
+        self._intervals: dict[
             HostId, tuple[float, float]
         ] = {}  # the last visit to a line, 0 if none waits; seconds between
         self._start = now
-        self._looked_up_to: list[float] = []
-        self._looked_at: list[float] = []  # 0: in time
+        self._scanned_up_to: list[float] = []
+        self._scanned_at: list[float] = []  # 0: in time
 
-    def visited(self, host_id: HostId, *, now: Instant, before: Instant, gap: float, usual: float, pages: int) -> float:
+    def update_price(
+        self, host_id: HostId, *, now: Instant, before: Instant, gap: float, usual: float, pages: int
+    ) -> float:
         """The visit `gap` seconds after that of `before` takes place now. The price of the host's visits from now on,
         where that of the crawl is `usual`. `pages`: as many of it were visited twice or more."""
         date = before + gap
         late = max(0.0, now - max(date, self._since(date)))
         prices = self.prices
         was = host_id in prices
-        price = prices.visited(host_id, gap=gap / DAY, late=late / DAY, usual=usual, pages=pages)
+        price = prices.update(host_id, gap=gap / DAY, late=late / DAY, usual=usual, pages=pages)
         if (host_id in prices) is not was:
             n = self.waiting.get(host_id, 0)
-            self.held_up = max(0, self.held_up + (-n if was else n))
+            self.blocked = max(0, self.blocked + (-n if was else n))
         return price
 
     def _since(self, date: float) -> float:
         """Since when what is due at this date can have been in line; what was queued before we began, since then."""
-        at = bisect_left(self._looked_up_to, date)
-        return max(self._start, self._looked_at[at]) if at < len(self._looked_at) else self._start
+        at = bisect_left(self._scanned_up_to, date)
+        return max(self._start, self._scanned_at[at]) if at < len(self._scanned_at) else self._start
 
-    def looked(self, up_to: float, now: Instant) -> None:
+    def on_scanned(self, up_to: float, now: Instant) -> None:
         """All dates until then have been looked at, and what is due was queued or put off."""
-        if self._looked_up_to and up_to <= self._looked_up_to[-1]:
+        if self._scanned_up_to and up_to <= self._scanned_up_to[-1]:
             return
         at = 0.0 if now - up_to < _SOON else now
-        if not at and self._looked_at and not self._looked_at[-1]:
-            self._looked_up_to[-1] = up_to  # as before, we are in time
+        if not at and self._scanned_at and not self._scanned_at[-1]:
+            self._scanned_up_to[-1] = up_to  # as before, we are in time
             return
-        self._looked_up_to.append(up_to)
-        self._looked_at.append(at)
-        del self._looked_up_to[:-_ORDERS], self._looked_at[:-_ORDERS]
+        self._scanned_up_to.append(up_to)
+        self._scanned_at.append(at)
+        del self._scanned_up_to[:-_ORDERS], self._scanned_at[:-_ORDERS]
 
-    def queued(self, hosts: Mapping[HostId, int]) -> None:
+    def on_requeued(self, hosts: Mapping[HostId, int]) -> None:
         """So many more stand in line."""
         for host_id, n in hosts.items():
             self.waiting[host_id] = self.waiting.get(host_id, 0) + n
             if host_id in self.prices:
-                self.held_up += n
+                self.blocked += n
 
-    def served(self, host_id: HostId, now: float) -> None:
+    def on_visited(self, host_id: HostId, now: float) -> None:
         """One of them has been visited."""
         n = self.waiting.get(host_id, 0)
         if n > 1:
             self.waiting[host_id] = n - 1
-            self._turn(host_id, now)
+            self._update_interval(host_id, now)
         elif n:
             del self.waiting[host_id]
-            if host_id in self._turns:
-                self._turns[host_id] = (0.0, self._turns[host_id][1])
-        if n and self.held_up and host_id in self.prices:
-            self.held_up -= 1
+            if host_id in self._intervals:
+                self._intervals[host_id] = (0.0, self._intervals[host_id][1])
+        if n and self.blocked and host_id in self.prices:
+            self.blocked -= 1
 
-    def _turn(self, host_id: HostId, now: float) -> None:
+    def _update_interval(self, host_id: HostId, now: float) -> None:
         """Others wait there still: how long from visit to visit?"""
-        last, between = self._turns.get(host_id, (0.0, 0.0))
+        last, between = self._intervals.get(host_id, (0.0, 0.0))
         if last and now > last:
             between += (now - last - between) * (_SMOOTH if between else 1.0)
-        elif not last and host_id not in self._turns and len(self._turns) >= MAX_HOSTS:
-            del self._turns[next(iter(self._turns))]
-        self._turns[host_id] = (now, between)
+        elif not last and host_id not in self._intervals and len(self._intervals) >= MAX_HOSTS:
+            del self._intervals[next(iter(self._intervals))]
+        self._intervals[host_id] = (now, between)
 
-    def left(self, host_id: HostId) -> None:
+    def drop_host(self, host_id: HostId) -> None:
         """The host has no back queue any more: nobody stands in line there that we know of."""
         n = self.waiting.pop(host_id, 0)
-        if n and host_id in self._turns:
-            self._turns[host_id] = (0.0, self._turns[host_id][1])
+        if n and host_id in self._intervals:
+            self._intervals[host_id] = (0.0, self._intervals[host_id][1])
         if n and host_id in self.prices:
-            self.held_up = max(0, self.held_up - n)
+            self.blocked = max(0, self.blocked - n)
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Nothing waits anywhere."""
         self.waiting.clear()
-        self._turns.clear()
-        self.held_up = 0
+        self._intervals.clear()
+        self.blocked = 0
 
-    def room_at(self, host_id: HostId, before: int, now: float, date: float) -> float:
+    def slot_free_at(self, host_id: HostId, before: int, now: float, date: float) -> float:
         """When there is room in line for a URL that has so many before it, and was due at `date`."""
-        between = self._turns.get(host_id, (0.0, 0.0))[1]
+        between = self._intervals.get(host_id, (0.0, 0.0))[1]
         if between:
             return now + max(_SOON, _SURE * before * between)
         # How slow the host is will be known after two visits. Until then what is put off must not come up all the time.
-        late = min(now - max(date, self._start), _DAY_LONG)
+        late = min(now - max(date, self._start), _MAX_LATENESS)
         return now + max(_SOON, _SURE * before * _LEAST_BETWEEN, _PATIENCE * late)

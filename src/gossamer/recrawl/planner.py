@@ -13,10 +13,10 @@ from typing import Final, NamedTuple
 from gossamer.model.batch import Batch
 from gossamer.model.http_dates import http_date
 from gossamer.model.outcome import Response
-from gossamer.model.settlement import Capture, Settlement
+from gossamer.model.settlement import MAX_VALIDATOR_CHARS, Capture, Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.task import HostRecord, PreviousVisit, Visit
-from gossamer.model.units import HostId, HostKey, Instant, Seconds
+from gossamer.model.units import DAY, HostId, HostKey, Instant, Seconds
 from gossamer.recrawl.change_hints import (
     HUB_WEIGHT,
     NO_HINT,
@@ -32,7 +32,7 @@ from gossamer.recrawl.due import DueDates
 from gossamer.recrawl.estimate import USUAL, Estimate, Verdict, verdict_on
 from gossamer.recrawl.host_backlog import HostBacklogs
 from gossamer.recrawl.policies import Optimal
-from gossamer.recrawl.policy import DAY, EMPTY_MEMORY, Memory, RecrawlPolicy, RecrawlSettings, Visited
+from gossamer.recrawl.policy import EMPTY_MEMORY, Memory, RecrawlPolicy, RecrawlSettings, Visited
 from gossamer.recrawl.price import LATE, PRICE, Price, price_text, share_of_refresh
 from gossamer.recrawl.rules import NEVER_AGAIN, PageFacts, PageStatus, RecrawlRules, Ruling, page_status, prior_of
 from gossamer.recrawl.visit_value import value_of_new
@@ -40,7 +40,7 @@ from gossamer.recrawl.visit_value import value_of_new
 PROBE: Final = 10
 """Every so many visits a page is asked for without conditions: a server that always says 304 is found out."""
 
-_PLAIN = re.compile(r"[ -~]{1,512}").fullmatch
+_PLAIN = re.compile(rf"[ -~]{{1,{MAX_VALIDATOR_CHARS}}}").fullmatch
 
 
 def conditions_for(before: PreviousVisit | None, *, lies: bool) -> tuple[tuple[str, str], ...]:
@@ -64,9 +64,6 @@ def has_same_validators(before: PreviousVisit, etag: str | None, modified: str |
         return etag == before.etag
     return etag is None and before.etag is None and modified is not None and modified == before.last_modified
 
-
-REFRESHING: Final = "refreshing"
-"""The counter of URLs that are queued again and of which a document is stored."""
 
 _MOST_FIRST = 10_000
 _LATE = 1 + LATE
@@ -93,7 +90,7 @@ class RecrawlPlanner:
 
     def __init__(
         self,
-        wishes: RecrawlSettings,
+        settings: RecrawlSettings,
         policy: RecrawlPolicy,
         rules: RecrawlRules,
         price: Price,
@@ -105,29 +102,29 @@ class RecrawlPlanner:
         self._importance = importance
         self._hosts: dict[HostId, HostChangeHistory] = {}
         self.lines = HostBacklogs(Instant(price.stepped * DAY))
-        self._dear = self.lines.prices.hosts
+        self._priced_hosts = self.lines.prices.hosts
         self.dates = DueDates(policy, rules, price, self.lines, importance, self._hosts)
-        self._wish(wishes, rules)
+        self._configure(settings, rules)
         self._changed: dict[HostId, HostChangeHistory] = {}
         self._ids: dict[HostKey, HostId] = {}  # of the hosts that have back queues
         self._names: dict[HostId, HostKey] = {}
         self._first: dict[tuple[Estimate, float], float] = {}  # gaps after a first visit, at this price
         self.price = price
-        self._told = ""
+        self._saved_price = ""
 
-    def _wish(self, wishes: RecrawlSettings, rules: RecrawlRules) -> None:
+    def _configure(self, settings: RecrawlSettings, rules: RecrawlRules) -> None:
         self._rules = self.dates.rules = rules
-        self._usual_ruling = None if rules.rules else rules.ruling(PageFacts("", ""))  # of a page, without rules
-        self._usual = Seconds(wishes.interval)
-        self._moves = wishes.budget is not None and self._policy.moved_by_price
+        self._default_ruling = None if rules.rules else rules.ruling(PageFacts("", ""))  # of a page, without rules
+        self._default_gap = Seconds(settings.interval)
+        self._moves_price = settings.budget is not None and self._policy.moved_by_price
 
-    def change_to(self, wishes: RecrawlSettings, rules: RecrawlRules, opening: float) -> None:
+    def reconfigure(self, settings: RecrawlSettings, rules: RecrawlRules, opening: float) -> None:
         """Plan by other wishes from now on. The policy stays, and so does what is planned already. `opening` is the
         price without a budget."""
-        self._wish(wishes, rules)
-        if wishes.budget is None:
+        self._configure(settings, rules)
+        if settings.budget is None:
             self.price.price = opening
-        self.price.change_budget(wishes.budget or self.price.budget)
+        self.price.change_budget(settings.budget or self.price.budget)
         self._first.clear()
 
     # --- hosts ------------------------------------------------------------------------------------
@@ -138,23 +135,23 @@ class RecrawlPlanner:
         self._names[record.host_id] = record.host
         if record.change_history:
             known = self._hosts[record.host_id] = HostChangeHistory.from_text(record.change_history)
-            self.lines.prices.remember(record.host_id, known.price)
+            self.lines.prices.restore(record.host_id, known.price)
 
     def host_retired(self, host_id: HostId) -> None:
         """It has given that up, and everything of it is committed."""
         self._hosts.pop(host_id, None)
-        self.lines.left(host_id)
+        self.lines.drop_host(host_id)
         if (host := self._names.pop(host_id, None)) is not None:
             self._ids.pop(host, None)
 
-    def believes_reports_of(self, host: HostKey) -> bool | None:
+    def trusts_reports_of(self, host: HostKey) -> bool | None:
         """Whether a page of this host has changed if a sitemap or a feed that may speak for it says so. None: the host
         is not in memory, and its row has to be asked (`dates`)."""
         if not self._is_optimal or (host_id := self._ids.get(host)) is None:
             return None if self._is_optimal else False
         return host_id in self._hosts and self._hosts[host_id].recall > 0
 
-    def share_of_refresh(self, discovery_floor: float, refresh_floor: float) -> float:
+    def refresh_share(self, discovery_floor: float, refresh_floor: float) -> float:
         """The share of visits for what is due, while new URLs wait too. A policy that does not reckon with what visits
         are worth takes what it may."""
         new = value_of_new(USUAL, 1.0) if self._is_optimal else 0.0
@@ -174,50 +171,50 @@ class RecrawlPlanner:
         """Whether plans depend on the price of a visit."""
         return self._policy.moved_by_price
 
-    def put_off(self, gaps: Sequence[tuple[float | None, float | None]]) -> None:
+    def on_postponed(self, gaps: Sequence[tuple[float | None, float | None]]) -> None:
         """The store has put visits off. `gaps`: seconds, before and after; None where it is planned as it was."""
         for before, after in gaps:
             if before and after:
-                self.price.replan(before / DAY, after / DAY)
+                self.price.on_replanned(before / DAY, after / DAY)
 
     @property
     def moves_price(self) -> bool:
         """Whether the price of a visit follows a budget."""
-        return self._moves
+        return self._moves_price
 
     def before_commit(self, batch: Batch, now: Instant, waiting: int) -> None:
         """Put what was learnt into a batch that is about to be committed. `waiting`: URLs never visited so far."""
         if self._changed:
-            own = self.lines.prices.of
+            own = self.lines.prices.price_for
             batch.change_histories = {
                 host_id: known.to_text(own(host_id, 0.0)) for host_id, known in self._changed.items()
             }
             self._changed.clear()
-        if self._moves and batch.settlements:
+        if self._moves_price and batch.settlements:
             before = self.price.price
             if self.price.step(now / DAY, 1.0 + max(0, waiting) / max(1, self.price.pages)) != before:
                 self._first.clear()
         told = price_text(self.price, len(self.lines.prices))
-        if told != self._told:
-            self._told = batch.facts[PRICE] = told
+        if told != self._saved_price:
+            self._saved_price = batch.facts[PRICE] = told
 
     # --- asking -----------------------------------------------------------------------------------
 
     def conditions(self, visit: Visit) -> tuple[tuple[str, str], ...]:
         """The fields by which a server may answer that nothing has changed."""
         known = self._hosts.get(visit.host_id)
-        return conditions_for(visit.task.previous, lies=known is not None and known.lies > 0)
+        return conditions_for(visit.task.previous, lies=known is not None and known.stale_validators > 0)
 
     # --- what has come of it ----------------------------------------------------------------------
 
-    def not_modified(self, visit: Visit, response: Response, now: Instant, revisits: bool) -> Settlement:
+    def settle_not_modified(self, visit: Visit, response: Response, now: Instant, revisits: bool) -> Settlement:
         """The server says that nothing has changed: what is on record stays."""
         before = visit.task.previous
         assert before is not None  # or it would not have been asked so
         capture = Capture(response, b"") if revisits else None
-        return self.unchanged(visit, before, response, now, capture)
+        return self.settle_unchanged(visit, before, response, now, capture)
 
-    def unchanged(
+    def settle_unchanged(
         self, visit: Visit, before: PreviousVisit, response: Response, now: Instant, capture: Capture | None
     ) -> Settlement:
         """The document is what it was."""
@@ -248,7 +245,7 @@ class RecrawlPlanner:
             kept=True,
         )
 
-    def document(
+    def plan_document(
         self,
         visit: Visit,
         response: Response,
@@ -272,45 +269,45 @@ class RecrawlPlanner:
         headers, known = response.headers, self._host(visit.host_id)
         modified = headers.get("last-modified")
         if changed and has_same_validators(before, headers.get("etag"), modified):
-            known.lies += 1
+            known.stale_validators += 1
         said = judge(known, visit.task, before, modified, now, changed=changed)
         planned = self.plan(visit, standing, now, mime, changed=changed, said=said)
         return planned._replace(signature=before.signature, noise=True) if verdict is Verdict.NOISE else planned
 
-    def settled(self, visit: Visit, settlement: Settlement) -> Settlement:
+    def plan_settlement(self, visit: Visit, settlement: Settlement) -> Settlement:
         """What came of any other visit, with the date of the next one."""
         state, before = settlement.state, visit.task.previous
         if settlement.kept or state is UrlState.QUEUED:
             return settlement
         if before is not None and before.has_document and state in (UrlState.DEAD, UrlState.EXCLUDED):
-            return self._stays(visit, before, settlement)
+            return self._keep_previous(visit, before, settlement)
         if state is UrlState.REDIRECT or state is UrlState.MISSING or state is UrlState.GONE:
             standing = page_status(state, settlement.status, near_duplicate=False)
             planned = self._without_document(visit, standing, settlement)
             return settlement._replace(available_at=planned.at, planned_gap=planned.gap)
-        self._demand(before, None)
+        self._update_demand(before, None)
         return settlement
 
-    def left_out(self, visit: Visit) -> Planned:
+    def plan_no_visit(self, visit: Visit) -> Planned:
         """It is not visited again."""
-        self._demand(visit.task.previous, None)
+        self._update_demand(visit.task.previous, None)
         return NEVER
 
-    def _stays(self, visit: Visit, before: PreviousVisit, settlement: Settlement) -> Settlement:
+    def _keep_previous(self, visit: Visit, before: PreviousVisit, settlement: Settlement) -> Settlement:
         """A page that we have could not be asked for. What we have stays; if it is not forbidden, it is asked for again
         later, and later each time."""
         if settlement.state is UrlState.EXCLUDED and settlement.reason != "domain_limit":
-            self._demand(before, None)
+            self._update_demand(before, None)
             return settlement
         if settlement.reason in _RETURN_LATER:
-            self._demand(before, None)
+            self._update_demand(before, None)
             return settlement
         longest = self._ruling(visit, before.mime, _PAGE).longest
-        gap = min(max(2 * (before.planned_gap or 0.0), self._usual), longest)
+        gap = min(max(2 * (before.planned_gap or 0.0), self._default_gap), longest)
         at: Instant | None = Instant(settlement.at + gap)
         if settlement.state is UrlState.EXCLUDED:
             at, gap = None, 0.0
-        self._demand(before, gap or None)
+        self._update_demand(before, gap or None)
         return settlement._replace(
             state=before.state, available_at=at, planned_gap=gap or None, tries=0, status=None, kept=True
         )
@@ -330,16 +327,16 @@ class RecrawlPlanner:
         """When a page is visited next. `changed` is None where there is nothing to compare with."""
         task = visit.task
         before = task.previous
-        ruling = self._usual_ruling
+        ruling = self._default_ruling
         if ruling is None or standing is not _PAGE:
             ruling = self._ruling(visit, mime, standing)
         if ruling.fixed == NEVER_AGAIN:
-            return self.left_out(visit)
+            return self.plan_no_visit(visit)
         if changed is None or before is None:
             return self._after_first(visit, ruling, now, mime, said.modified)
         known = self._host(visit.host_id)
         price, gap = self.price.price, before.planned_gap
-        if gap and (now - before.at > _LATE * gap or visit.host_id in self._dear):
+        if gap and (now - before.at > _LATE * gap or visit.host_id in self._priced_hosts):
             price = self._price_at(visit, before, gap, now, known.rates.pages)
         prior = known.rates.prior()
         if task.changefreq is not None:
@@ -362,17 +359,17 @@ class RecrawlPlanner:
         )
         one, two, _, _ = memory
         if self._is_optimal and one > 0:
-            known.rates = known.rates.learnt((had_one, had_two) if had_one > 0 else None, (one, two))
+            known.rates = known.rates.updated((had_one, had_two) if had_one > 0 else None, (one, two))
         gap = next_visit - now
-        self._demand(before, gap)
+        self._update_demand(before, gap)
         return Planned(next_visit, gap, one or None, two or None)
 
     def _price_at(self, visit: Visit, before: PreviousVisit, gap: float, now: Instant, pages: int) -> float:
         """The price of a visit to this host. What was tried in vain before is late for another reason than its line."""
         usual, host_id = self.price.price, visit.host_id
         if visit.task.tries or not self.by_price:
-            return self.lines.prices.of(host_id, usual)
-        return self.lines.visited(host_id, now=now, before=before.at, gap=gap, usual=usual, pages=pages)
+            return self.lines.prices.price_for(host_id, usual)
+        return self.lines.update_price(host_id, now=now, before=before.at, gap=gap, usual=usual, pages=pages)
 
     def _ruling(self, visit: Visit, mime: str | None, standing: PageStatus) -> Ruling:
         return self._rules.ruling(PageFacts(visit.host, visit.task.url, mime or "", standing))
@@ -388,23 +385,23 @@ class RecrawlPlanner:
             prior = prior_of(task.changefreq, prior)
         hub = is_hub(task, mime)
         importance = HUB_WEIGHT if hub else round(self._importance(task.priority), 2)
-        shared = ruling is self._usual_ruling and self._is_optimal and changed_at is None
-        shared = shared and not hub and host_id not in self._dear
+        shared = ruling is self._default_ruling and self._is_optimal and changed_at is None
+        shared = shared and not hub and host_id not in self._priced_hosts
         gap = self._first.get((prior, importance)) if shared else None
         one = two = None
         if gap is None:
-            price = self.lines.prices.of(host_id, self.price.price)
+            price = self.lines.prices.price_for(host_id, self.price.price)
             terms = self._rules.terms(ruling, importance=importance, price=price, prior=prior, hub=hub)
             plan = self._policy.after(Visited(now, changed_at=changed_at), EMPTY_MEMORY, terms)
             gap, one, two = plan.gap(now), plan.memory.rate_shape or None, plan.memory.rate_span or None
             if changed_at is not None and self._is_optimal and one and two:
                 learning = self._host(host_id)
-                learning.rates = learning.rates.learnt(None, Estimate(one, two))
+                learning.rates = learning.rates.updated(None, Estimate(one, two))
             if shared:
                 if len(self._first) > _MOST_FIRST:
                     self._first.clear()
                 self._first[prior, importance] = gap
-        self._demand(task.previous, gap)
+        self._update_demand(task.previous, gap)
         return Planned(Instant(now + gap), gap, one, two)
 
     def _without_document(self, visit: Visit, standing: PageStatus, settlement: Settlement) -> Planned:
@@ -416,10 +413,10 @@ class RecrawlPlanner:
         elif ruling.rule == standing.value and standing is PageStatus.GONE:
             gap = None  # its state says that it is not asked for; a rule of the user's may say otherwise
         if gap is None or gap == NEVER_AGAIN:
-            return self.left_out(visit)
-        self._demand(visit.task.previous, gap)
+            return self.plan_no_visit(visit)
+        self._update_demand(visit.task.previous, gap)
         return Planned(Instant(settlement.at + gap), gap)
 
-    def _demand(self, before: PreviousVisit | None, gap: float | None) -> None:
+    def _update_demand(self, before: PreviousVisit | None, gap: float | None) -> None:
         was = None if before is None else before.planned_gap
-        self.price.plan(None if was is None else was / DAY, None if gap is None else gap / DAY)
+        self.price.on_planned(None if was is None else was / DAY, None if gap is None else gap / DAY)

@@ -11,20 +11,9 @@ from collections.abc import Callable, Mapping
 from math import exp, sqrt
 from typing import ClassVar
 
-from gossamer.model.units import Instant, Seconds
+from gossamer.model.units import DAY, Instant, Seconds
 from gossamer.recrawl.estimate import Estimate, bounded, changed, changed_at, flagged, not_flagged, unchanged
-from gossamer.recrawl.policy import (
-    DAY,
-    Memory,
-    Plan,
-    RecrawlPolicy,
-    Terms,
-    Visited,
-    Why,
-    counted,
-    format_duration,
-    planned,
-)
+from gossamer.recrawl.policy import Memory, Plan, RecrawlPolicy, Terms, Visited, Why, counted, format_duration, planned
 from gossamer.recrawl.visit_value import gap_of_hub, gap_until, gap_until_unflagged, value_unflagged
 
 NUTCH_FIRST = 30 * DAY
@@ -103,16 +92,16 @@ class Optimal(RecrawlPolicy):
         self._memory_days = memory_days
 
     def after(self, visited: Visited, memory: Memory, terms: Terms) -> Plan:
-        known = self.learnt(visited, memory, terms)
+        known = self.updated_estimate(visited, memory, terms)
         gap = DAY * _gap(known or terms.prior, terms)
         shape, span = known or (0.0, 0.0)
         return planned(visited.now, gap, counted(memory, visited, shape, span), terms, Why.WORTH)
 
-    def anew(self, memory: Memory, terms: Terms) -> Seconds | None:
+    def replanned_gap(self, memory: Memory, terms: Terms) -> Seconds | None:
         gap = DAY * _gap(estimate_of(memory) or terms.prior, terms)
         return Seconds(min(max(gap, terms.shortest), terms.longest))
 
-    def learnt(self, visited: Visited, memory: Memory, terms: Terms) -> Estimate | None:
+    def updated_estimate(self, visited: Visited, memory: Memory, terms: Terms) -> Estimate | None:
         """The estimate after a visit; None while there is nothing but the prior, which may be a better one later."""
         now, since, is_changed, dated, flagged_after = visited
         a, b, _, _ = memory

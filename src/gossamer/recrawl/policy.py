@@ -8,11 +8,8 @@ nothing: all that it knows of a page stands in the page's row, so a restart chan
 from enum import StrEnum
 from typing import ClassVar, NamedTuple, Protocol
 
-from gossamer.model.units import Instant, Seconds
+from gossamer.model.units import DAY, Instant, Seconds
 from gossamer.recrawl.estimate import USUAL, Estimate
-
-DAY = 86_400.0
-"""Seconds. Policies reckon in days, the crawl in seconds."""
 
 
 class RecrawlSettings(Protocol):
@@ -107,7 +104,7 @@ class RecrawlPolicy:
             Why.RULE,
         )
 
-    def anew(self, memory: Memory, terms: Terms) -> Seconds | None:
+    def replanned_gap(self, memory: Memory, terms: Terms) -> Seconds | None:
         """The gap after the last visit if it were planned at these terms: a host may have become dearer since. None:
         terms do not matter, and it stays what it was."""
         return None

@@ -37,9 +37,9 @@ from collections.abc import Collection, Sequence
 from math import exp, log, log1p
 from typing import Final
 
-from gossamer.model.units import Instant
+from gossamer.model.units import DAY, Instant
 from gossamer.recrawl.estimate import USUAL, Estimate
-from gossamer.recrawl.policy import DAY, RecrawlSettings
+from gossamer.recrawl.policy import RecrawlSettings
 from gossamer.recrawl.visit_value import gap_until
 
 MIN_PRICE: Final = 1e-30
@@ -76,7 +76,7 @@ class Price:
     budget that is used in fact.
     """
 
-    __slots__ = ("_asked", "_high", "budget", "demand", "made", "pages", "price", "stepped")
+    __slots__ = ("_asked", "_high", "budget", "demand", "pages", "price", "stepped", "visit_rate")
 
     def __init__(self, budget: float, price: float, *, now: float = 0.0, demand: float = 0.0, pages: int = 0) -> None:
         if not budget > 0:
@@ -86,16 +86,16 @@ class Price:
         self.demand = demand
         self.pages = pages
         self.stepped = now
-        self.made = budget  # visits a day of late
+        self.visit_rate = budget  # visits a day of late
         self._high = self.price  # the highest since all were planned anew
         self._asked = budget  # at the last step, all pages together
 
     def change_budget(self, budget: float) -> None:
         """From now on so many visits a day. The price stays, and moves from where it is."""
-        self.made *= budget / self.budget  # the share that is used of it is not known to be another
+        self.visit_rate *= budget / self.budget  # the share that is used of it is not known to be another
         self.budget = budget
 
-    def plan(self, before: float | None, after: float | None) -> None:
+    def on_planned(self, before: float | None, after: float | None) -> None:
         """A page was visited: its gap (days) was `before` and is `after`. None where it was, or is, not planned."""
         demand, pages = self.demand, self.pages
         if before is not None:
@@ -107,9 +107,9 @@ class Price:
             demand += 1 / after
             pages += 1
         self.demand, self.pages = demand, pages
-        self.made += self.budget / (_LAG * (pages if pages > _FEW else _FEW))
+        self.visit_rate += self.budget / (_LAG * (pages if pages > _FEW else _FEW))
 
-    def replan(self, before: float, after: float) -> None:
+    def on_replanned(self, before: float, after: float) -> None:
         """A page that was not visited has a gap of `after` days now instead of `before`."""
         self.demand = max(self.demand - 1 / before, 0.0) + 1 / after
 
@@ -124,8 +124,8 @@ class Price:
             return self.price
         self.stepped = now
         lag = _LAG * max(self.pages, _FEW) / self.budget
-        used = min(max(self.made / self.budget, _LEAST_USED), 1.0)
-        self.made *= exp(-passed / lag)
+        used = min(max(self.visit_rate / self.budget, _LEAST_USED), 1.0)
+        self.visit_rate *= exp(-passed / lag)
         self._asked = self.demand * growth
         moved = log(max(self._asked * used, 1e-12) / self.budget) * min(passed / (lag * growth), 1.0)
         self.price = min(max(self.price * exp(min(max(moved, -_MOST), _MOST)), MIN_PRICE), MAX_PRICE)
@@ -136,7 +136,7 @@ class Price:
         """Whether it is far below that at which pages were planned, and little is asked for: `plan_anew` is due."""
         return self.price <= _CHEAPER * self._high and self._asked < _LITTLE * self.budget
 
-    def plan_anew(self) -> None:
+    def start_replanning(self) -> None:
         """All pages are being planned anew at this price (`replan`)."""
         self._high = self.price
 
@@ -150,14 +150,14 @@ def price_text(price: Price, dear: int = 0) -> str:
     return f"{price.price!r} {price.demand!r} {price.pages} {dear}"
 
 
-def price_from(text: str | None, wishes: RecrawlSettings, opening: float, now: Instant) -> Price:
+def price_from(text: str | None, settings: RecrawlSettings, opening: float, now: Instant) -> Price:
     """The price as it was, or the one to begin with. Without a budget it stays that one."""
     value, demand, pages = opening, 0.0, 0
     if text:
         before, asked, planned = text.split()[:3]
         demand, pages = float(asked), int(planned)
-        value = float(before) if wishes.budget is not None else opening
-    return Price(wishes.budget or 1.0, value, now=now / DAY, demand=demand, pages=pages)
+        value = float(before) if settings.budget is not None else opening
+    return Price(settings.budget or 1.0, value, now=now / DAY, demand=demand, pages=pages)
 
 
 def share_of_refresh(*, new: float, due: float, discovery_floor: float, refresh_floor: float) -> float:
@@ -184,13 +184,13 @@ class HostPrices:
     Always true: `of` is never below the usual price, and no more than `most` hosts are kept. Another thread may ask.
     """
 
-    __slots__ = ("_most", "_own", "hosts")
+    __slots__ = ("_max_hosts", "_own", "hosts")
 
-    def __init__(self, most: int = MAX_HOSTS) -> None:
+    def __init__(self, max_hosts: int = MAX_HOSTS) -> None:
         """`most` is at least one."""
         self._own: dict[int, float] = {}
         self.hosts: Collection[int] = self._own.keys()  # those that have one: asked at every visit
-        self._most = most
+        self._max_hosts = max_hosts
 
     def __len__(self) -> int:
         return len(self._own)
@@ -198,17 +198,17 @@ class HostPrices:
     def __contains__(self, host: object) -> bool:
         return host in self._own
 
-    def of(self, host: int, usual: float) -> float:
+    def price_for(self, host: int, usual: float) -> float:
         """The price of a visit to this host; `usual` is that of the crawl."""
         own = self._own.get(host)
         return usual if own is None or own < usual else own
 
-    def remember(self, host: int, price: float) -> None:
+    def restore(self, host: int, price: float) -> None:
         """A host had this price before a restart. What is known already stays."""
         if price > 0 and host not in self._own:
             self._keep(host, price)
 
-    def visited(self, host: int, *, gap: float, late: float, usual: float, pages: int) -> float:
+    def update(self, host: int, *, gap: float, late: float, usual: float, pages: int) -> float:
         """A page that was to be visited after `gap` days was, and has had to wait for its turn on this host for another
         `late` days. The price of the host from now on. `pages`: as many of the host were visited twice or more."""
         own = self._own.get(host)
@@ -228,6 +228,6 @@ class HostPrices:
         return price
 
     def _keep(self, host: int, price: float) -> None:
-        if host not in self._own and len(self._own) >= self._most:
+        if host not in self._own and len(self._own) >= self._max_hosts:
             del self._own[next(iter(self._own))]
         self._own[host] = price

@@ -16,9 +16,9 @@ from re import Pattern
 from types import MappingProxyType
 
 from gossamer.model.states import UrlState
-from gossamer.model.units import Seconds
+from gossamer.model.units import DAY, Seconds
 from gossamer.recrawl.estimate import USUAL, Estimate
-from gossamer.recrawl.policy import DAY, Terms
+from gossamer.recrawl.policy import Terms
 
 
 class PageStatus(StrEnum):
@@ -74,7 +74,7 @@ class PageFacts:
     host: str
     url: str
     media_type: str = ""  # `text/html`, without parameters
-    standing: PageStatus = PageStatus.PAGE
+    status: PageStatus = PageStatus.PAGE
     changefreq: str | None = None  # as its sitemap says
 
 
@@ -86,20 +86,20 @@ class RecrawlRule:
     host: str | None = None  # `news.example.org`, or `*.example.org` for it and all below
     pattern: Pattern[str] | None = None  # found anywhere in the URL
     media_type: str | None = None  # `text/html`, or `image/*`
-    standing: PageStatus | None = None
+    status: PageStatus | None = None
     gap: Seconds | None = None  # fixed
     shortest: Seconds | None = None
     longest: Seconds | None = None
 
     def fits(self, page: PageFacts) -> bool:
         return (
-            (self.standing is page.standing or (self.standing is None and self._means(page.standing)))
+            (self.status is page.status or (self.status is None and self._applies_to(page.status)))
             and (self.host is None or _host_fits(self.host, page.host))
             and (self.media_type is None or fnmatchcase(page.media_type.lower(), self.media_type.lower()))
             and (self.pattern is None or self.pattern.search(page.url) is not None)
         )
 
-    def _means(self, standing: PageStatus) -> bool:
+    def _applies_to(self, standing: PageStatus) -> bool:
         """Whether a rule that names no standing is about this one. What is never visited again is not when it is gone
         either."""
         return standing not in ABSENT or self.gap == inf
@@ -120,7 +120,7 @@ class RecrawlRules:
     """All rules of a crawl."""
 
     rules: Sequence[RecrawlRule] = ()
-    usual: Seconds = Seconds(14 * DAY)
+    default_gap: Seconds = Seconds(14 * DAY)
     shortest: Seconds = Seconds(300.0)
     longest: Seconds = Seconds(365 * DAY)
     gaps: Mapping[PageStatus, Seconds] = field(default_factory=lambda: GAPS)
@@ -131,10 +131,10 @@ class RecrawlRules:
             if rule.fits(page):
                 shortest = self.shortest if rule.shortest is None else rule.shortest
                 longest = max(self.longest if rule.longest is None else rule.longest, shortest)
-                fixed = rule.gap if rule.gap is not None else self.gaps.get(page.standing)
+                fixed = rule.gap if rule.gap is not None else self.gaps.get(page.status)
                 return Ruling(shortest, longest, fixed, rule.name)
-        fixed = self.gaps.get(page.standing)
-        return Ruling(self.shortest, self.longest, fixed, None if fixed is None else page.standing.value)
+        fixed = self.gaps.get(page.status)
+        return Ruling(self.shortest, self.longest, fixed, None if fixed is None else page.status.value)
 
     def terms(
         self,
@@ -150,7 +150,7 @@ class RecrawlRules:
         shortest, longest = ruling.shortest, ruling.longest
         if ruling.fixed is not None:
             shortest = longest = ruling.fixed
-        return Terms(importance, price, prior, recall, self.usual, shortest, longest, hub)
+        return Terms(importance, price, prior, recall, self.default_gap, shortest, longest, hub)
 
 
 def prior_of(changefreq: str | None, host_prior: Estimate = USUAL) -> Estimate:

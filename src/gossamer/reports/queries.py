@@ -157,7 +157,7 @@ def _basis(book: PolicyCache, known: UrlFact, facts: Facts) -> Basis:
         hub=hub,
     )
     fixed = None if ruling.fixed in (None, NEVER_AGAIN) else ruling.fixed
-    return Basis(terms, fixed, ruling.rule, not changing.lies, changing.rates, changing.trust, price)
+    return Basis(terms, fixed, ruling.rule, not changing.stale_validators, changing.rates, changing.trust, price)
 
 
 def _checked_record(archive: Archive, visit: VisitFact) -> RecordCheck | None:

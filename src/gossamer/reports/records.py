@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 
-from gossamer.model.facts import QueuePosition, UrlFacts
+from gossamer.model.facts import CopySample, QueuePosition, UrlFacts
 from gossamer.model.formats import iso_timestamp, sha1_text
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostKey, Instant, Url
@@ -227,16 +227,13 @@ HOST_SORTS: dict[str, Callable[[HostRow], float | str]] = {
 
 # --- recrawls --------------------------------------------------------------------------------------------
 
-Copied = tuple[float | None, float | None, Instant, str | None]
-"""A stored page: the two numbers of its change estimate, the time of its visit, the change history of its host."""
-
 
 class RecrawlReport(NamedTuple):
     overdue: int  # MOST_OVERDUE means that many or more
     price: str | None  # as `recrawl.planner` writes it
     pace: str | None  # as `recrawl.budget` writes it
     waiting: int  # pages that are queued for another visit
-    sample: list[Copied]
+    sample: list[CopySample]
 
 
 # --- links -----------------------------------------------------------------------------------------------

@@ -50,11 +50,11 @@ class Recent:
 
     def add(self, fingerprint: int) -> None:
         self._young.add(fingerprint)
-        self._turn_when_full()
+        self._rotate_when_full()
 
     def update(self, fingerprints: Iterable[int]) -> None:
         self._young.update(fingerprints)
-        self._turn_when_full()
+        self._rotate_when_full()
 
     def clear(self) -> None:
         self._young.clear()
@@ -78,10 +78,10 @@ class Recent:
                 held.append(index)
             else:
                 fresh.append(index)
-        self._turn_when_full()
+        self._rotate_when_full()
         return held, fresh
 
-    def _turn_when_full(self) -> None:
+    def _rotate_when_full(self) -> None:
         # Only between batches, never inside one: a batch then cannot forget what it has just added.
         if len(self._young) >= self._generation:
             self._old = self._young
@@ -93,7 +93,7 @@ class Classified(NamedTuple):
 
     seen: list[int]  # entered before: at most a reference to count
     new: list[int]  # never met: insert without asking
-    ask: list[int]  # perhaps: insert unless it is there
+    unsure: list[int]  # perhaps: insert unless it is there
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class SeenTest:
         self._new = 0
         self._asked = 0
 
-    def sort_out(self, fingerprints: Sequence[int]) -> Classified:
+    def classify(self, fingerprints: Sequence[int]) -> Classified:
         """Sort a batch of links. What is new or to be asked is called seen from now on, also within the batch."""
         seen, fresh = self._recent.admit(fingerprints)
         new: list[int] = []
@@ -143,7 +143,7 @@ class SeenTest:
         self._asked += len(ask)
         return Classified(seen, new, ask)
 
-    def learn(self, fingerprints: Sequence[int]) -> None:
+    def add_known(self, fingerprints: Sequence[int]) -> None:
         """These are in the store, as we happen to know: seeds, or rows loaded for another reason."""
         self._filter.add_each(fingerprints)
         self._recent.update(fingerprints)
@@ -156,7 +156,7 @@ class SeenTest:
         """A chunk of all that the store holds, in any order."""
         self._filter.update(fingerprints)
 
-    def warmed(self) -> None:
+    def finish_warming(self) -> None:
         """The store holds nothing that was not passed to `warm`, `learn` or `sort_out`. Also said of an empty store."""
         self._filter.declare_complete()
 

@@ -20,13 +20,10 @@ from gossamer.clock import Clock
 from gossamer.errors import DirectoryError
 from gossamer.service.schemas import quote
 
-FILE = "service.token"
 
-
-def token_in(directory: Path) -> str:
-    """The token of a crawl's directory; made if there is none. Raises DirectoryError for one that others may read, or
-    that is none, or if it cannot be made."""
-    path = directory / FILE
+def token_in(path: Path) -> str:
+    """The token in a file, which is created if it does not exist. Raises DirectoryError for a file that others may
+    read, or that has no token, or if it cannot be created."""
     if not os.path.lexists(path):
         try:
             _make(path)
@@ -37,7 +34,7 @@ def token_in(directory: Path) -> str:
 
 def _make(path: Path) -> None:
     """Create the file atomically, with a complete token."""
-    unnamed = path.with_name(f".{FILE}.{os.getpid()}")
+    unnamed = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         descriptor = os.open(unnamed, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "w", encoding="ascii") as file:

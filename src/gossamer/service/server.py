@@ -105,7 +105,7 @@ async def _run(
     crawl = opened.crawl
     crawl.engine.keep_open = True
     crawl.store.patience, crawl.store.outlasts_full_disk = STORE_PATIENCE, True
-    policy = policy_for(config.service, token_in(crawl.directory.path))
+    policy = policy_for(config.service, token_in(crawl.directory.token))
     control = Control(opened, config, overrides, patience=COMMIT_PATIENCE)
     stream.open(crawl.engine.events, opened.watch.snapshot, lambda: crawl.store.commits, make_probes(opened, config))
     stream.update(opened.watch.snapshot())

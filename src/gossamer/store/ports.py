@@ -18,7 +18,7 @@ from gossamer.model.units import Fingerprint, HostId, HostKey, Instant
 
 class Database(Protocol):
     """One connection to the tables of a crawl. Every access is a statement with a name, which the backend keeps in its
-    own dialect; `backends/sqlite/*.sql` says what each of them does.
+    own dialect: its `.sql` files say what each of them does.
 
     Used from one thread at a time. Outside a transaction every call commits by itself. Values are None, bool, int,
     float, str and bytes; a list of them is one value. Every method raises StoreFailed (DiskFull) in place of the errors
@@ -79,6 +79,10 @@ class Tables(Protocol):
 
     def open_reader(self) -> Database:
         """A connection that only reads, to tables that exist. Raises StoreFailed."""
+        ...
+
+    def close(self) -> None:
+        """After all connections have been closed."""
         ...
 
 
@@ -146,15 +150,6 @@ class Contacts(Protocol):
 
     def finished(self, host_id: HostId, next_contact: Instant, took: float, address: str) -> None:
         """The contact is over; the host may be contacted again at `next_contact`."""
-        ...
-
-    def turn_over(self, still_open: list[tuple[HostId, Instant, float, str]]) -> None:
-        """A batch that knows of every finished contact is about to be committed; these contacts are in flight. Raises
-        StoreFailed; then nothing has changed."""
-        ...
-
-    def forget(self) -> None:
-        """That batch is committed: contacts that had finished at the last `turn_over` may be dropped."""
         ...
 
 

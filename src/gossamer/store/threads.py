@@ -14,9 +14,11 @@ from typing import TypeVar
 from gossamer.clock import Clock
 from gossamer.errors import DiskFull, StoreFailed
 from gossamer.model.batch import Batch, Committed
+from gossamer.model.loads import HostLoaded, Loaded, LoadRequest, SitemapFacts
 from gossamer.model.queue_depth import QueueDepth
+from gossamer.model.units import Fingerprint, HostId, HostKey
 from gossamer.sketch.durations import Durations
-from gossamer.store.ports import BatchWriter
+from gossamer.store.ports import BatchWriter, TaskSource
 
 T = TypeVar("T")
 
@@ -47,6 +49,41 @@ class ReaderThread:
     def close(self) -> None:
         """Wait for the last answer and end the thread."""
         self._thread.shutdown()
+
+
+class StoreQueries:
+    """The queries of `TaskSource` as futures. They raise StoreFailed. Owned by the event loop."""
+
+    def __init__(self, source: TaskSource, thread: ReaderThread) -> None:
+        self.source = source
+        self.thread = thread
+        self.is_loading = False  # a load request has no answer yet
+
+    def load(self, request: LoadRequest) -> "asyncio.Future[Loaded]":
+        """Not to be called while `is_loading`."""
+        self.is_loading = True
+        future = self.thread.ask(self.source.load, request)
+        future.add_done_callback(self._end_load)
+        return future
+
+    def _end_load(self, _: "asyncio.Future[Loaded]") -> None:
+        self.is_loading = False
+
+    def find_host(self, host: HostKey) -> "asyncio.Future[HostLoaded | None]":
+        return self.thread.ask(self.source.find_host, host)
+
+    def redirects_to(self, url_id: int, most: int) -> "asyncio.Future[list[Fingerprint]]":
+        return self.thread.ask(self.source.redirects_to, url_id, most)
+
+    def sitemap_facts(self, url_id: int, host_id: HostId) -> "asyncio.Future[SitemapFacts]":
+        return self.thread.ask(self.source.sitemap_facts, url_id, host_id)
+
+    def content_owners(self, digests: list[bytes]) -> "asyncio.Future[list[int | None]]":
+        return self.thread.ask(self.source.content_owners, digests)
+
+    def close(self) -> None:
+        """Wait for the last answer and end the thread."""
+        self.thread.close()
 
 
 FIRST_RETRY, LONGEST_RETRY = 0.25, 5.0

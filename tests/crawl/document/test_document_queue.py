@@ -6,7 +6,7 @@ from collections.abc import Awaitable
 
 from gossamer.clock import VirtualClock
 from gossamer.crawl.document.admission import Admission
-from gossamer.crawl.document.processor import DocumentProcessor
+from gossamer.crawl.document.processor import DocumentProcessor, DocumentSettings, DuplicateTests
 from gossamer.crawl.document.queue import BATCH_DOCUMENTS, DocumentQueue, DocumentQueueLimits
 from gossamer.dedup.exact import ContentSeen
 from gossamer.extract.large_pages import LargePages
@@ -48,21 +48,18 @@ class Queue:
         )
         contents: ContentSeen[int] = ContentSeen(capacity=1000)
         if owners is None:
-            contents.warmed()
+            contents.finish_warming()
         self._owners = owners or {}
         self.asked: list[list[bytes]] = []
         self.reads: list[ProcessedDocument] = []
         self.batches: list[int] = []  # documents that were done at the end of each batch
-        self.failures: list[BaseException] = []
         self._empty = asyncio.Event()
         self.queue = DocumentQueue(
-            DocumentProcessor(admission, contents, LargePages(), 1_000_000),
+            DocumentProcessor(admission, DuplicateTests(contents), LargePages(), DocumentSettings(1_000_000)),
             VirtualClock(),
             limits=limits or DocumentQueueLimits(),
             settle=lambda visit, settlement, document: self.reads.append(document),
-            on_pause=self._batch_done,
             find_owners=self._ask,
-            on_failure=self.failures.append,
         )
 
     def _batch_done(self) -> None:
@@ -75,7 +72,7 @@ class Queue:
         return [self._owners.get(digest) for digest in digests]
 
     async def drain(self, first: Awaitable[None] | None = None) -> None:
-        running = asyncio.create_task(self.queue.run(first))
+        running = asyncio.create_task(self.queue.run(self._batch_done, first))
         async with asyncio.timeout(30.0):
             await self._empty.wait()
         running.cancel()

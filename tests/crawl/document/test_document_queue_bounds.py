@@ -12,7 +12,7 @@ import pytest
 
 from gossamer.clock import SteadyClock
 from gossamer.crawl.document.admission import Admission
-from gossamer.crawl.document.processor import DecodedDocument, DocumentProcessor
+from gossamer.crawl.document.processor import DecodedDocument, DocumentProcessor, DocumentSettings, DuplicateTests
 from gossamer.crawl.document.queue import DocumentQueue, DocumentQueueLimits
 from gossamer.crawl.document.sitemaps import ListRead
 from gossamer.dedup.exact import ContentSeen
@@ -67,15 +67,15 @@ class QueueRig:
 
     def __init__(self, owners: dict[bytes, int] | None = None, near: NearDuplicates | None = None) -> None:
         self.reads: list[ProcessedDocument] = []
-        self.failures: list[BaseException] = []
+        self.failure: BaseException | None = None  # that processing ended with
         self.pauses = 0
         self.contents: ContentSeen[int] = ContentSeen(capacity=1000)
         self._owners = owners
         if owners is None:
-            self.contents.warmed()
+            self.contents.finish_warming()
         self.large = LargePages()
         canonicaliser = Canonicaliser()
-        intake = Admission(
+        admission = Admission(
             rules=EntryRules(),
             canonicaliser=canonicaliser,
             resolver=LinkResolver(canonicaliser),
@@ -83,16 +83,14 @@ class QueueRig:
             key=1,
         )
         self.reader = DocumentProcessor(
-            intake, self.contents, self.large, 10_000_000, near=near, soft=Soft404Detector()
+            admission, DuplicateTests(self.contents, near, Soft404Detector()), self.large, DocumentSettings(10_000_000)
         )
         self.queue = DocumentQueue(
             self.reader,
             SlowClock(),
             limits=DocumentQueueLimits(),
             settle=lambda visit, settlement, document: self.reads.append(document),
-            on_pause=self._paused,
             find_owners=self._ask,
-            on_failure=self.failures.append,
         )
 
     def _paused(self) -> None:
@@ -107,13 +105,15 @@ class QueueRig:
         turns = 0
         for each in documents:
             self.queue.put(each)
-        running = asyncio.create_task(self.queue.run())
+        running = asyncio.create_task(self.queue.run(self._paused))
         async with asyncio.timeout(60):
-            while len(self.queue) and not self.failures:
+            while len(self.queue) and not running.done():
                 turns += 1
                 await asyncio.sleep(0)
         running.cancel()
-        await asyncio.gather(running, return_exceptions=True)
+        (ended,) = await asyncio.gather(running, return_exceptions=True)
+        if not isinstance(ended, asyncio.CancelledError):
+            self.failure = ended
         await self.large.close()
         return turns
 
@@ -232,7 +232,7 @@ def test_plain_html_behind_a_wrong_coding_is_read_all_the_same(body: bytes) -> N
     assert len(queue.reads[0].candidates) == 1
 
 
-def test_a_fault_of_ours_while_a_long_body_is_read_is_told() -> None:
+def test_a_bug_while_a_long_body_is_processed_ends_the_queue() -> None:
     class Broken(Exception):
         pass
 
@@ -245,13 +245,13 @@ def test_a_fault_of_ours_while_a_long_body_is_read_is_told() -> None:
 
     queue = on_queue(read)
 
-    assert [type(failure) for failure in queue.failures] == [Broken]
+    assert isinstance(queue.failure, Broken)
 
 
-def test_a_desk_that_is_stopped_lets_go_of_long_bodies() -> None:
+def test_a_queue_that_is_stopped_lets_go_of_long_bodies() -> None:
     async def stop(queue: QueueRig) -> None:
         queue.queue.put(long_document())
-        running = asyncio.create_task(queue.queue.run())
+        running = asyncio.create_task(queue.queue.run(lambda: None))
         for _ in range(3):
             await asyncio.sleep(0)
         running.cancel()

@@ -84,9 +84,9 @@ class Stage:
             admission=self.admission,
             store=self.store,
             counters=Counters({}),
-            wishes=wishes or SitemapsSection(),
+            settings=wishes or SitemapsSection(),
             agent="gossamer",
-            ask=self._facts,
+            load_facts=self._facts,
         )
 
     async def _facts(self, url_id: int, host_id: HostId) -> SitemapFacts:

@@ -51,15 +51,15 @@ def warmed(rows: StoredRows) -> tuple[ContentSeen[int], SeenTest]:
 def test_before_the_start_the_store_must_be_asked_about_everything() -> None:
     contents: ContentSeen[int] = ContentSeen(capacity=100)
 
-    assert contents.look(b"x" * 20) is Unknown.ASK
-    assert SeenTest(capacity=100).sort_out([1]).ask == [0]
+    assert contents.check(b"x" * 20) is Unknown.ASK
+    assert SeenTest(capacity=100).classify([1]).unsure == [0]
 
 
 def test_with_an_empty_store_everything_is_new() -> None:
     contents, seen = warmed(StoredRows())
 
-    assert contents.look(b"x" * 20) is Unknown.SURELY_NEW
-    assert seen.sort_out([1, 2]).new == [0, 1]
+    assert contents.check(b"x" * 20) is Unknown.SURELY_NEW
+    assert seen.classify([1, 2]).new == [0, 1]
 
 
 def test_stored_documents_and_urls_are_recognised_however_many_chunks_they_came_in() -> None:
@@ -68,9 +68,9 @@ def test_stored_documents_and_urls_are_recognised_however_many_chunks_they_came_
     contents, seen = warmed(rows)
 
     assert all(chunk < 9000 for chunk in rows.chunks)
-    assert contents.look(bytes([0, 0]) * 10) is Unknown.ASK
-    assert contents.look(bytes([8999 % 256, 8999 // 256]) * 10) is Unknown.ASK
-    assert seen.sort_out([1, 9000, 1_000_000_007]) == ([], [2], [0, 1])
+    assert contents.check(bytes([0, 0]) * 10) is Unknown.ASK
+    assert contents.check(bytes([8999 % 256, 8999 // 256]) * 10) is Unknown.ASK
+    assert seen.classify([1, 9000, 1_000_000_007]) == ([], [2], [0, 1])
 
 
 def test_the_latest_originals_are_found_again_as_near_duplicates() -> None:

@@ -228,7 +228,7 @@ def test_rules_on_record_are_known_by_origin() -> None:
 def test_rules_are_read_for_our_own_name() -> None:
     file = robots("http://1.test", b"User-agent: gossamer\nDisallow: /x\n\nUser-agent: *\nDisallow: /")
 
-    answer = HostContexts("gossamer").remembered(file)
+    answer = HostContexts("gossamer").restored_answer(file)
 
     assert not answer.verdict("/x").allowed
     assert answer.verdict("/y").allowed
@@ -237,7 +237,7 @@ def test_rules_are_read_for_our_own_name() -> None:
 def test_a_file_that_was_out_of_reach_keeps_the_host_closed_after_a_restart() -> None:
     unreachable = robots("http://1.test", b"", status=None)._replace(unreachable_since=NOW)
 
-    answer = HostContexts("gossamer").remembered(unreachable)
+    answer = HostContexts("gossamer").restored_answer(unreachable)
 
     assert answer.closed
     assert answer.unreachable_since == NOW

@@ -15,14 +15,14 @@ def robots(status: int, body: bytes = b"") -> RobotsRecord:
 
 @pytest.mark.parametrize("status", [200, 301, 308, 404])
 def test_an_answer_that_opened_a_host_opens_it_after_a_restart(status: int) -> None:
-    answer = HostContexts("gossamer").remembered(robots(status))
+    answer = HostContexts("gossamer").restored_answer(robots(status))
 
     assert not answer.closed
     assert answer.verdict("/page").allowed
 
 
 def test_rules_that_were_stored_hold_after_a_restart_until_they_expire() -> None:
-    answer = HostContexts("gossamer").remembered(robots(200, b"User-agent: *\nDisallow: /x"))
+    answer = HostContexts("gossamer").restored_answer(robots(200, b"User-agent: *\nDisallow: /x"))
 
     assert not answer.verdict("/x/y").allowed
     assert is_current(answer, Instant(899.0))

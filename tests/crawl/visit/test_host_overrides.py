@@ -26,8 +26,7 @@ def test_where_nothing_was_kept_nothing_is_ordered() -> None:
 
 
 def test_an_ordered_delay_outlasts_other_wishes_and_leaves_other_hosts_alone() -> None:
-    hosts = HostSettingsTable(HostSettings(min_delay=None))
-    hosts.delays = {A: Seconds(5.0)}
+    hosts = HostSettingsTable(HostSettings(min_delay=None), delays={A: Seconds(5.0)})
 
     hosts.replace_with(HostSettingsTable(HostSettings(min_delay=Seconds(1.0))))
 

@@ -39,7 +39,7 @@ def rig(tmp_path: Path) -> Iterator[Rig]:
 
 async def send(rig: Rig, visit: Visit, **more: object) -> tuple[Route, FetchOutcome]:
     route = await rig.route_to(visit)
-    outcome = await rig.requester.ask(
+    outcome = await rig.requester.send(
         visit.host_id,
         visit.host,
         visit.last_took,
@@ -57,7 +57,7 @@ async def fetch_page(rig: Rig, crawl_delay: float | None = None, *, again: bool 
     route, outcome = await send(rig, visit)
     delay = None if crawl_delay is None else Seconds(crawl_delay)
     wait = requested_wait(outcome, rig.now)
-    rig.requester.ended(visit, rig.host_context(), route, outcome, rig.now, delay, wait, again=again)
+    rig.requester.finish(visit, rig.host_context(), route, outcome, rig.now, delay, wait, again=again)
     return visit
 
 
@@ -250,7 +250,7 @@ def test_only_a_host_with_other_addresses_gets_little_time_to_connect(rig: Rig) 
     async def send_twice() -> None:
         route = await rig.route_to(visit)
         for found in (route.found, several):
-            await rig.requester.ask(A_ID, A, 0.0, Route(found, A_ADDRESS), visit.task.url, ORIGIN)
+            await rig.requester.send(A_ID, A, 0.0, Route(found, A_ADDRESS), visit.task.url, ORIGIN)
 
     run_travelling(send_twice())
 
@@ -290,17 +290,17 @@ def test_the_port_is_that_of_the_origin(origin: str, port: int) -> None:
 # --- robots.txt ------------------------------------------------------------------------------------
 
 
-async def send_for_robots(rig: Rig) -> FetchOutcome:
+async def send_robots_request(rig: Rig) -> FetchOutcome:
     visit = rig.wait_for_visit()
     route = await rig.route_to(visit)
-    return await rig.requester.send_for_robots(A_ID, A, 0.0, route, visit.task.url, ORIGIN)
+    return await rig.requester.send_robots_request(A_ID, A, 0.0, route, visit.task.url, ORIGIN)
 
 
 def test_a_robots_txt_that_never_ends_is_a_timeout(rig: Rig) -> None:
     rig.load(A)
     rig.fetcher.on("http://a.test/0", HANG)
 
-    outcome = run_travelling(send_for_robots(rig))
+    outcome = run_travelling(send_robots_request(rig))
 
     assert isinstance(outcome, Failed)
     assert (outcome.failure, outcome.took, outcome.contacted) == (Failure.TOTAL_TIMEOUT, ROBOTS_TIMEOUT, True)
@@ -310,7 +310,7 @@ def test_of_a_robots_txt_no_more_is_fetched_than_is_read(rig: Rig) -> None:
     rig.load(A)
     rig.fetcher.on("http://a.test/0", response(body=b"x"))
 
-    outcome = run_travelling(send_for_robots(rig))
+    outcome = run_travelling(send_robots_request(rig))
 
     assert not isinstance(outcome, Failed)
     assert rig.fetcher.requests[0].body_bytes is not None
@@ -386,7 +386,7 @@ def test_a_rest_that_is_longer_than_the_gap_is_explained_by_the_state_of_the_hos
         route, outcome = await send(rig, visit)
         rig.host_context().trouble = HostFailures(5, rig.now, until, "server_error")
         rig.frontier.delay(A_ID, until)
-        rig.requester.ended(visit, rig.host_context(), route, outcome, rig.now, None, None)
+        rig.requester.finish(visit, rig.host_context(), route, outcome, rig.now, None, None)
 
     run_travelling(fail())
 
@@ -430,8 +430,8 @@ def test_an_expired_answer_of_the_name_server_is_not_recorded(rig: Rig) -> None:
     async def visit_by_stale_answer() -> None:
         await rig.route_to(visit)
         route = Route(Addresses((A_ADDRESS,), rig.now, stale=True), A_ADDRESS)
-        outcome = await rig.requester.ask(A_ID, A, 0.0, route, visit.task.url, ORIGIN)
-        rig.requester.ended(visit, rig.host_context(), route, outcome, rig.now, None, None)
+        outcome = await rig.requester.send(A_ID, A, 0.0, route, visit.task.url, ORIGIN)
+        rig.requester.finish(visit, rig.host_context(), route, outcome, rig.now, None, None)
 
     run_travelling(visit_by_stale_answer())
 
@@ -494,9 +494,9 @@ def test_the_five_slowest_hosts_are_remembered(rig: Rig) -> None:
         url, address = Url(f"http://{host}/"), f"192.0.2.{host_id}"
         rig.fetcher.on(url, response(took=took))
         route = Route(Addresses((address,), rig.now), address)
-        outcome = await rig.requester.ask(host_id, host, 0.0, route, url, Origin(f"http://{host}"))
-        ended = rig.requester.contact(host_id, host, outcome, rig.now, None, None)
-        rig.requester.note(host_id, host, route, ended, rig.now, None)
+        outcome = await rig.requester.send(host_id, host, 0.0, route, url, Origin(f"http://{host}"))
+        ended = rig.requester.contact_ended(host_id, host, outcome, rig.now, None, None)
+        rig.requester.record_end(host_id, host, route, ended, rig.now, None)
 
     for number, (name, took) in enumerate(durations.items(), 10):
         run_travelling(contact(HostId(number), HostKey(name), took))
@@ -516,9 +516,9 @@ def test_if_an_address_cannot_be_reached_the_next_one_is_tried_at_once(rig: Rig,
 
     async def try_first() -> bool:
         route = await rig.route_to(visit)
-        outcome = await rig.requester.ask(A_ID, A, 0.3, Route(both, route.address), visit.task.url, ORIGIN)
+        outcome = await rig.requester.send(A_ID, A, 0.3, Route(both, route.address), visit.task.url, ORIGIN)
         elsewhere = rig.requester.try_other_address(A, Route(both, route.address), outcome, rig.now)
-        rig.requester.unreached(visit, route, rig.now)
+        rig.requester.finish_unreached(visit, route, rig.now)
         return elsewhere
 
     assert run_travelling(try_first())

@@ -58,7 +58,7 @@ async def visit_robots(rig: Rig, robots_fetcher: RobotsFetcher | None = None) ->
     hop = context.hops.get(ORIGIN)
     if hop is not None and hop.host != visit.host:
         return visit, await robots_fetcher.fetch_redirected(visit, context, ORIGIN, hop)
-    return visit, await robots_fetcher.ask(visit, context, ORIGIN, await rig.route_to(visit))
+    return visit, await robots_fetcher.fetch(visit, context, ORIGIN, await rig.route_to(visit))
 
 
 def ask(rig: Rig, *steps: Step, robots_fetcher: RobotsFetcher | None = None) -> str | None:
@@ -638,7 +638,7 @@ def test_a_busy_address_of_the_other_host_is_waited_for(rig: Rig) -> None:
 
     async def both() -> None:
         route = await rig.route_to(of_a)
-        await rig.robots_fetcher.ask(of_a, rig.host_context(), ORIGIN, route)
+        await rig.robots_fetcher.fetch(of_a, rig.host_context(), ORIGIN, route)
         await rig.route_to(of_b)  # b.test is being visited at the address of c.test
         await visit_robots(rig)
         assert rig.fetcher.urls == [FILE]

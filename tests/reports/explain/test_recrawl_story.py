@@ -8,11 +8,10 @@ from gossamer.config.load import Config
 from gossamer.config.policies import PolicyCache, recrawl_policy_for
 from gossamer.config.sections import RecrawlRuleSection, RecrawlSection
 from gossamer.model.states import UrlState
-from gossamer.model.units import Instant, Seconds
+from gossamer.model.units import DAY, Instant, Seconds
 from gossamer.model.url_record import Facts, ListingFact, RecrawlFact
 from gossamer.recrawl.change_hints import HostChangeHistory, HostTrust
 from gossamer.recrawl.estimate import HostRates
-from gossamer.recrawl.policy import DAY
 from gossamer.recrawl.price import Price, price_text
 from gossamer.reports.explain.build import build_story
 from gossamer.reports.explain.recrawl import RecrawlTerms
@@ -21,7 +20,7 @@ from gossamer.reports.explain.story import Recrawl, Story
 from gossamer.reports.queries import _basis
 from tests.reports.explain.stories import NOW, RULES, VISIT, form, known
 
-TRUSTED = HostTrust(honest=48, lying=2, reports=40, confirmed=38, changes=50, foretold=40)
+TRUSTED = HostTrust(honest=48, dishonest=2, reports=40, confirmed=38, changes=50, reported_changes=40)
 WEEK = Seconds(7 * DAY)
 
 
@@ -78,7 +77,9 @@ def test_without_an_estimate_the_pages_of_its_host_are_what_it_rests_on() -> Non
 
 def test_dates_and_reports_are_told_with_whether_they_are_used() -> None:
     used = text_of(story_of(TRUSTED))
-    unused = text_of(story_of(HostTrust(honest=1, lying=9, reports=20, confirmed=3, changes=20, foretold=3)))
+    unused = text_of(
+        story_of(HostTrust(honest=1, dishonest=9, reports=20, confirmed=3, changes=20, reported_changes=3))
+    )
 
     assert "Last-Modified of its host is used: 48 of 50 were right" in used
     assert "on its host is used: 38 of 40 were right, and 80 % of the changes are reported" in used

@@ -131,7 +131,7 @@ def test_of_an_unknown_domain_the_visits_of_its_suffix_are_known(reader: SqliteU
 
 
 def test_counting_ends_at_the_limit(reader: SqliteUrlReader, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(story_module, "MOST_COUNTED", 4)
+    monkeypatch.setattr(story_module, "MAX_COUNTED", 4)
 
     queue = facts(reader, 31).queue
 

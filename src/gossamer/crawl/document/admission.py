@@ -97,7 +97,7 @@ class Admission:
             if urls:
                 excluded["depth_limit"] += len(urls)
             return [], links
-        _, new, ask = self._seen.sort_out(prints)
+        _, new, ask = self._seen.classify(prints)
         fresh = sorted(new + ask) if new and ask else new or ask
         if self._trap_observer is not None:
             self._trap_observer.looked(visit, urls, hosts, fresh)
@@ -150,9 +150,9 @@ class Admission:
         if rules.max_depth is not None and depth > rules.max_depth:  # before the seen test, as in `links`
             excluded["depth_limit"] += len(targets)
             return prints, []
-        order = self._seen.sort_out(prints)
+        order = self._seen.classify(prints)
         entering = []
-        for i in sorted(order.new + order.ask):
+        for i in sorted(order.new + order.unsure):
             url, host = targets[i].url, targets[i].host
             reason = rules.may_enter(url, host, depth)
             if reason is not None:
@@ -168,9 +168,9 @@ class Admission:
         prints = fingerprints(
             self._identities.identities_of([o.url for o, _ in known], [host for _, host in known]), self._key
         )
-        order = self._seen.sort_out(prints)
+        order = self._seen.classify(prints)
         entering = []
-        for i in sorted(order.new + order.ask):
+        for i in sorted(order.new + order.unsure):
             o, host = known[i]
             reason = (self.file_rules if o.sitemap else self.rules).may_enter(o.url, host, o.depth)
             if reason is not None:
@@ -233,12 +233,12 @@ class Admission:
     def seed(self, url: Url, host: HostKey) -> Candidate:
         """A seed always enters, if only to be refused on the record; the store knows whether it is new."""
         fp = self.fingerprint_of(url, host)
-        self._seen.learn([fp])
+        self._seen.add_known([fp])
         return Candidate(url, host, fp, 0, 0, Via.SEED, 0)
 
     def _one(self, target: Canonical, depth: int, hops: int, via: Via, found_on: int) -> Candidate | None:
         fp = self.fingerprint_of(target.url, target.host)
-        if self._seen.sort_out([fp]).seen:
+        if self._seen.classify([fp]).seen:
             return None
         return Candidate(target.url, target.host, fp, depth, hops, via, found_on)
 

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from gossamer.clock import Clock
@@ -20,7 +21,7 @@ from gossamer.filter.canonical import Canonical
 from gossamer.model.document import Document, ProcessedDocument
 from gossamer.model.formats import LongLink
 from gossamer.model.outcome import Failure, Response
-from gossamer.model.settlement import Capture, PageLinks, Settlement
+from gossamer.model.settlement import MAX_VALIDATOR_CHARS, Capture, PageLinks, Settlement
 from gossamer.model.states import NEAR_DUPLICATE, UrlState
 from gossamer.model.task import Candidate
 from gossamer.model.units import Url
@@ -29,7 +30,6 @@ from gossamer.recrawl.planner import NEVER, RecrawlPlanner
 TOO_LONG_TO_READ = "parse_limit"
 # Looking a member up costs as much as a call, and these are asked for with every page.
 _STORED, _DUPLICATE, _EXCLUDED = UrlState.STORED, UrlState.DUPLICATE, UrlState.EXCLUDED
-_MAX_VALIDATOR = 512  # characters of an ETag or Last-Modified worth keeping
 
 
 class DecodedDocument(NamedTuple):
@@ -40,7 +40,7 @@ class DecodedDocument(NamedTuple):
     digest: bytes
 
 
-class Archiving(Protocol):
+class CaptureEncoder(Protocol):
     """Makes a capture of a response and the digest of its body as received; with what it links to, if that is kept."""
 
     def __call__(
@@ -53,53 +53,63 @@ def without_records(response: Response, payload_digest: bytes, outlinks: Sequenc
     return Capture(response, payload_digest)
 
 
+@dataclass(frozen=True, slots=True)
+class DocumentSettings:
+    """What is read of documents, and what is archived."""
+
+    max_body_bytes: int
+    revisits: bool = False  # write a record for a document that has not changed
+    outlinks: bool = False  # write a record of the links of each page
+    agent: str = OUR_NAME  # the name by which robots meta elements address us
+
+
+@dataclass(frozen=True, slots=True)
+class DuplicateTests:
+    """What a document is compared with."""
+
+    contents: ContentSeen[int]
+    near: NearDuplicates | None = None
+    soft_404: Soft404Detector | None = None
+
+
 class DocumentProcessor:
     """Opens, compares and reads documents. Everything but `large` ones fits on the event loop."""
 
     def __init__(
         self,
         admission: Admission,
-        contents: ContentSeen[int],
+        duplicates: DuplicateTests,
         large_pages: LargePages,
-        max_body_bytes: int,
-        archived: Archiving = without_records,
-        hosts: HostSettingsTable | None = None,
+        settings: DocumentSettings,
         *,
-        revisits: bool = False,
-        outlinks: bool = False,
-        near: NearDuplicates | None = None,
-        soft: Soft404Detector | None = None,
-        agent: str = OUR_NAME,
+        capture: CaptureEncoder = without_records,
+        hosts: HostSettingsTable | None = None,
         planner: RecrawlPlanner | None = None,
     ) -> None:
-        """`hosts` say what is kept of each; `revisits` and `outlinks`, whether there are records of these; `near` and
-        `soft` look for near-duplicates and soft 404s, if they are to be found; `agent` is the name under which pages
-        may address us; `recrawling` says when they are visited again."""
+        """`hosts` has the content types that are kept of each host; `planner` the date of the next visit."""
         self._admission = admission
-        self._contents = contents
+        self._contents = duplicates.contents
+        self.near = duplicates.near
+        self._soft = duplicates.soft_404
         self._large_pages = large_pages
-        self._max_body_bytes = max_body_bytes
-        self._archived = archived
+        self._settings = settings
+        self._agent = settings.agent
+        self._capture = capture
         self._hosts = hosts or HostSettingsTable()
-        self._revisits = revisits
-        self._outlinks = outlinks
-        self.near = near
-        self._soft = soft
-        self._agent = agent
         self._planner = planner
 
     def open(self, document: Document) -> DecodedDocument:
-        found = payload(document.response, self._max_body_bytes)
+        found = payload(document.response, self._settings.max_body_bytes)
         return DecodedDocument(document, found, payload_digest(found.body))
 
     async def open_in_slices(self, document: Document, clock: Clock) -> DecodedDocument:
         """The same, letting the event loop work in between, for bodies that take long."""
-        found = await payload_in_slices(document.response, clock, self._max_body_bytes)
+        found = await payload_in_slices(document.response, clock, self._settings.max_body_bytes)
         return DecodedDocument(document, found, payload_digest(found.body))
 
     def owner_of(self, opened: DecodedDocument) -> Known[int] | Unknown:
         """The URL whose document this is already, as far as memory knows."""
-        return self._contents.look(opened.digest)
+        return self._contents.check(opened.digest)
 
     def is_large(self, opened: DecodedDocument) -> bool:
         return is_large(opened.payload.body)
@@ -167,14 +177,14 @@ class DocumentProcessor:
         document = opened.document
         before = document.visit.task.previous
         assert before is not None and self._planner is not None
-        capture = Capture(document.response, _wire_digest(opened)) if self._revisits else None
-        kept = self._planner.unchanged(document.visit, before, document.response, document.finished, capture)
+        capture = Capture(document.response, _wire_digest(opened)) if self._settings.revisits else None
+        kept = self._planner.settle_unchanged(document.visit, before, document.response, document.finished, capture)
         return ProcessedDocument(kept, [], None, Counter(), before)
 
     def duplicate(self, opened: DecodedDocument, owner: int) -> ProcessedDocument:
         """Fetched, but stored already under another URL: neither stored nor read again."""
         self._contents.learn(opened.digest, owner)
-        capture = Capture(opened.document.response, _wire_digest(opened)) if self._revisits else None
+        capture = Capture(opened.document.response, _wire_digest(opened)) if self._settings.revisits else None
         reason = self._soft_404(opened, None, owner)
         settlement = self._settlement_of(opened, UrlState.DUPLICATE, capture, None, owner, reason)
         return ProcessedDocument(settlement, [], None, Counter(), opened.document.visit.task.previous)
@@ -208,7 +218,7 @@ class DocumentProcessor:
         excluded: Counter[str] = Counter()
         candidates: list[Candidate] = []
         links: PageLinks | None = None
-        outlinks: list[Url] | None = [] if self._outlinks and page is not None else None
+        outlinks: list[Url] | None = [] if self._settings.outlinks and page is not None else None
         if page is not None and not page.nofollow:
             candidates, links = self._admission.links(visit, page, excluded, outlinks)
         elif page is not None and outlinks is not None:
@@ -216,7 +226,7 @@ class DocumentProcessor:
         response, cut = document.response, found.truncated
         if cut is not response.truncated:  # all was received, but not all of it was unpacked
             response = response._replace(truncated=cut)
-        capture = self._archived(response, _wire_digest(opened), outlinks)
+        capture = self._capture(response, _wire_digest(opened), outlinks)
         too_long = self._admission.too_long(visit, page) if page is not None and TOO_LONG in excluded else ()
         settlement = self._settlement_of(opened, _STORED, capture, page, None, soft, near, too_long)
         return ProcessedDocument(settlement, candidates, links, excluded, before)
@@ -247,9 +257,9 @@ class DocumentProcessor:
         signature = page.signature if page else None
         planner, planned = self._planner, NEVER
         if planner is not None and state is _EXCLUDED:
-            planner.left_out(visit)
+            planner.plan_no_visit(visit)
         elif planner is not None:
-            planned = planner.document(visit, response, finished, mime, digest, signature, near is not None)
+            planned = planner.plan_document(visit, response, finished, mime, digest, signature, near is not None)
             signature = planned.signature or signature
         return Settlement(
             visit.host_id,
@@ -297,4 +307,4 @@ def _mime(content_type: str | None) -> str | None:
 
 
 def _validator(value: str | None) -> str | None:
-    return value if value is not None and len(value) <= _MAX_VALIDATOR else None
+    return value if value is not None and len(value) <= MAX_VALIDATOR_CHARS else None

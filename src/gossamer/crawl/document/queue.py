@@ -50,24 +50,20 @@ class DocumentQueue:
 
     def __init__(
         self,
-        reader: DocumentProcessor,
+        processor: DocumentProcessor,
         clock: Clock,
         *,
         limits: DocumentQueueLimits,
         settle: Callable[[Visit, Settlement, ProcessedDocument], None],
-        on_pause: Callable[[], None],
         find_owners: Callable[[list[bytes]], Awaitable[list[int | None]]],
-        on_failure: Callable[[BaseException], None],
-        lists: Sitemaps | None = None,
+        sitemaps: Sitemaps | None = None,
     ) -> None:
-        self._reader = reader
+        self._processor = processor
         self._clock = clock
         self._limits = limits
         self._settle = settle
-        self._on_pause = on_pause
         self._find_owners = find_owners
-        self._on_failure = on_failure
-        self._lists = lists
+        self._sitemaps = sitemaps
         self.times = Durations()  # of extracting, the wait for the other process included
         self._waiting: deque[Document] = deque()
         self._bytes = 0  # as they came
@@ -75,13 +71,15 @@ class DocumentQueue:
         self._in_hand = 0
         self._ready = asyncio.Event()
         self._aside: set[asyncio.Task[None]] = set()  # reading what would hold up a handful
+        self._finished_aside = False  # one of these has ended ...
+        self._failure: BaseException | None = None  # ... with this
         self._long = asyncio.Semaphore(LONG_IN_HAND)
         self._unpacking = asyncio.Lock()
 
     @property
     def near(self) -> NearDuplicates | None:
         """Where near-duplicates are found, if they are looked for."""
-        return self._reader.near
+        return self._processor.near
 
     def __len__(self) -> int:
         """Documents that were put down and are not read yet."""
@@ -100,20 +98,26 @@ class DocumentQueue:
         self._bytes += len(document.response.wire_body)
         self._ready.set()
 
-    async def run(self, first: Awaitable[None] | None = None) -> None:
-        """Wait for `first`, then read for ever; cancel to stop."""
+    async def run(self, on_batch: Callable[[], None], first: Awaitable[None] | None = None) -> None:
+        """Wait for `first`, then process documents until cancelled. `on_batch` is called after each batch, and after
+        documents that were processed outside of one. Raises what any of these failed with."""
         try:
             if first is not None:
                 await first
             while True:
                 await self._ready.wait()
                 self._ready.clear()
+                if self._failure is not None:
+                    raise self._failure
+                if self._finished_aside:
+                    self._finished_aside = False
+                    on_batch()
                 while self._waiting:
                     if self._unpacked > self._limits.max_bytes:  # what is packed stays so until some of it is read
                         await asyncio.sleep(0.05)
                         continue
                     await self._process_batch()
-                    self._on_pause()
+                    on_batch()
                     await asyncio.sleep(0)
         finally:
             for task in self._aside:
@@ -131,7 +135,7 @@ class DocumentQueue:
     async def _process_batch(self) -> None:
         documents = self._take_batch()
         self._in_hand += len(documents)
-        reader = self._reader
+        processor = self._processor
         opened: list[DecodedDocument] = []
         room = HANDFUL_UNPACKED
         while documents and room > 0:
@@ -139,23 +143,23 @@ class DocumentQueue:
             if decodes_slowly(document.response):
                 self._set_aside(self._read_long, document)
             else:
-                opened.append(reader.open(document))
+                opened.append(processor.open(document))
                 room -= len(opened[-1].payload.body)
         if documents:  # little to carry and much to unpack: the rest of the handful waits for the next
             self._in_hand -= len(documents)
             self._waiting.extendleft(reversed(documents))
-        owners = [reader.owner_of(each) for each in opened]
+        owners = [processor.owner_of(each) for each in opened]
         unproven = [each.digest for each, owner in zip(opened, owners, strict=True) if owner is _ASK]
         stored_as = dict(zip(unproven, await self._find_owners(unproven), strict=True)) if unproven else {}
         small = []
         for each, owner in zip(opened, owners, strict=True):
-            if each.document.visit.task.previous is not None and reader.is_unchanged(each):
-                self._done(each, reader.unchanged(each))
+            if each.document.visit.task.previous is not None and processor.is_unchanged(each):
+                self._done(each, processor.unchanged(each))
             elif _is_anothers(each, owner, stored_as.get(each.digest)):
                 self._finish(each, None, stored_as.get(each.digest))
-            elif self._lists is not None and self._lists.is_list(each):
+            elif self._sitemaps is not None and self._sitemaps.is_list(each):
                 self._set_aside(self._read_list, each)
-            elif reader.is_large(each):
+            elif processor.is_large(each):
                 self._set_aside(self._read_large, each)
             else:
                 small.append(each)
@@ -163,7 +167,7 @@ class DocumentQueue:
             self._finish(each, page, None)
 
     def _extracted(self, documents: list[DecodedDocument]) -> list[PageContent | None]:
-        extract, monotonic, note = self._reader.extract, self._clock.monotonic, self.times.note
+        extract, monotonic, note = self._processor.extract, self._clock.monotonic, self.times.note
         pages = []
         begun = monotonic()
         for opened in documents:
@@ -180,13 +184,13 @@ class DocumentQueue:
     ) -> None:
         """Store the document, or find that it is stored: asked at the last moment, since its twin may have been in
         the same handful. `owner` is what the store knows, if it was asked."""
-        known = self._reader.owner_of(opened)
+        known = self._processor.owner_of(opened)
         if isinstance(known, Known):
             owner = known.owner
         if owner is None or owner == opened.document.visit.task.url_id:
-            read = self._reader.stored(opened, page)
+            read = self._processor.stored(opened, page)
         else:
-            read = self._reader.duplicate(opened, owner)
+            read = self._processor.duplicate(opened, owner)
         if listed is not None:
             read = listed.added_to(read)
         self._done(opened, read)
@@ -197,16 +201,16 @@ class DocumentQueue:
         self._settle(opened.document.visit, read.settlement, read)
 
     async def _read_list(self, opened: DecodedDocument) -> None:
-        assert self._lists is not None
+        assert self._sitemaps is not None
         with self._lying_open(opened):
-            listed = await self._lists.read(opened)
+            listed = await self._sitemaps.read(opened)
         self._finish(opened, None, None, listed=listed)
 
     async def _read_large(self, opened: DecodedDocument) -> None:
         """In another process, one after the other."""
         with self._lying_open(opened):
             begun = self._clock.monotonic()
-            opened, page = await self._reader.extract_elsewhere(opened)
+            opened, page = await self._processor.extract_elsewhere(opened)
             self.times.note_seconds(self._clock.monotonic() - begun)
         self._finish(opened, page, None)
 
@@ -222,19 +226,19 @@ class DocumentQueue:
 
     async def _read_long(self, document: Document) -> None:
         """Everything for one document whose body takes long to unpack; the others wait their turn packed."""
-        reader = self._reader
+        processor = self._processor
         async with self._long:
             async with self._unpacking:
-                opened = await reader.open_in_slices(document, self._clock)
-            owner = reader.owner_of(opened)
+                opened = await processor.open_in_slices(document, self._clock)
+            owner = processor.owner_of(opened)
             stored_as = (await self._find_owners([opened.digest]))[0] if owner is Unknown.ASK else None
-            if document.visit.task.previous is not None and reader.is_unchanged(opened):
-                self._done(opened, reader.unchanged(opened))
+            if document.visit.task.previous is not None and processor.is_unchanged(opened):
+                self._done(opened, processor.unchanged(opened))
             elif _is_anothers(opened, owner, stored_as):
                 self._finish(opened, None, stored_as)
-            elif self._lists is not None and self._lists.is_list(opened):
+            elif self._sitemaps is not None and self._sitemaps.is_list(opened):
                 await self._read_list(opened)
-            elif reader.is_large(opened):
+            elif processor.is_large(opened):
                 await self._read_large(opened)
             else:
                 self._finish(opened, self._extracted([opened])[0], None)
@@ -247,11 +251,12 @@ class DocumentQueue:
     async def _guarded(self, read: Callable[[T], Coroutine[None, None, None]], what: T) -> None:
         try:
             await read(what)
-            self._on_pause()
         except asyncio.CancelledError:
             raise
-        except BaseException as error:  # a bug of ours: the crawl must stop, not lose a document
-            self._on_failure(error)
+        except BaseException as error:  # a bug: the crawl must stop, not lose a document
+            self._failure = error
+        self._finished_aside = True
+        self._ready.set()
 
 
 def _is_anothers(opened: DecodedDocument, known: Known[int] | Unknown, stored_as: int | None) -> bool:

@@ -56,7 +56,7 @@ _FEED_ENTRIES: Final = 5_000  # as many as a page has links
 _NO_PAGES: Final = frozenset({"self", "edit", "edit-media", "hub", "search", "image", "service.post", "service.edit"})
 
 
-AskFacts = Callable[[int, HostId], Awaitable[SitemapFacts]]
+LoadFacts = Callable[[int, HostId], Awaitable[SitemapFacts]]
 """By the sitemap and its host."""
 
 
@@ -110,19 +110,19 @@ class Sitemaps:
         admission: Admission,
         store: WriterThread,
         counters: Counters,
-        wishes: SitemapsSection,
+        settings: SitemapsSection,
         agent: str,
-        ask: AskFacts,
+        load_facts: LoadFacts,
         believes: Callable[[HostKey], bool | None] = lambda host: False,
     ) -> None:
         """`believes`: whether a page of a host has changed if a list says so."""
         self._admission = admission
         self._store = store
         self._counters = counters
-        self._wishes = wishes
+        self._settings = settings
         self._limits = ReadLimits()
         self._agent = agent
-        self._ask = ask
+        self._load_facts = load_facts
         self._believes = believes
         self._one_at_a_time = asyncio.Lock()
 
@@ -131,9 +131,9 @@ class Sitemaps:
     def named(self, visit: Visit, origin: Origin, lines: Sequence[str]) -> None:
         """The robots.txt of an origin is known; these are its `Sitemap:` lines. They stand at the depth of the URL for
         which it was asked: where the host begins."""
-        if not self._wishes.enabled:
+        if not self._settings.enabled:
             return
-        if not lines and self._wishes.well_known:
+        if not lines and self._settings.well_known:
             lines = ("/sitemap.xml",)
         batch = self._store.batch
         for line in lines[:MAX_FILES]:
@@ -169,7 +169,7 @@ class Sitemaps:
         if content_type is None or ("xml" not in content_type and "rss" not in content_type):
             return False
         start = opened.payload.body
-        return is_feed(content_type, start) or (self._wishes.enabled and is_sitemap(content_type, start))
+        return is_feed(content_type, start) or (self._settings.enabled and is_sitemap(content_type, start))
 
     async def read(self, opened: DecodedDocument) -> ListRead:
         """Read a list and let in what it lists, all but the last lot: that is the caller's, to be committed with the
@@ -186,7 +186,7 @@ class Sitemaps:
                 # One after the other, and when all is committed: or the counts of a host would not be what they are.
                 await stack.enter_async_context(self._one_at_a_time)
                 await self._store.until_committed()
-                facts = await self._ask(visit.task.url_id, visit.host_id)
+                facts = await self._load_facts(visit.task.url_id, visit.host_id)
             room = _FEED_ENTRIES if feed else max(0, MAX_URLS - facts.listed)
             course = _Course(opened, self._base(visit.task.url, headers.get("content-location")), facts, room)
             outcome = await self._read(course)

@@ -1,18 +1,19 @@
-"""Parts of a crawl that take some making, from its configuration and what is on record.
-
-Putting a crawl together: plain code that chooses backends and calls constructors. The only place that does.
-"""
+"""The composition root: opens the store, chooses the backends and builds the objects of a crawl. The only place that
+does."""
 
 import os
 import random
 import secrets
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from gossamer.backends.contactlog import ContactLog
+from gossamer.backends.memory import MemoryCaptures, MemoryContactJournal, MemoryTables
+from gossamer.backends.sqlite.crawl_reader import SqliteCrawlReader
 from gossamer.backends.sqlite.driver import SqliteTables
-from gossamer.backends.sqlite.reports import recrawl_report
 from gossamer.backends.warc.captures import WarcCaptures, WarcEncoder
 from gossamer.backends.warc.record import RecordIds, Warcinfo
 from gossamer.backends.warc.writer import RepairKind, WarcWriter, cut_back
@@ -38,26 +39,27 @@ from gossamer.config.policies import (
     trap_exemption,
     trap_policy_for,
 )
-from gossamer.crawl.counters import Counters
+from gossamer.crawl.counters import Counters, CrawlState
 from gossamer.crawl.document.admission import Admission
-from gossamer.crawl.document.processor import DocumentProcessor
+from gossamer.crawl.document.processor import DocumentProcessor, DocumentSettings, DuplicateTests
+from gossamer.crawl.document.queue import DocumentQueue, DocumentQueueLimits
 from gossamer.crawl.document.sitemaps import Sitemaps
-from gossamer.crawl.engine import Engine, EngineLimits
+from gossamer.crawl.engine import Engine, EngineLimits, EngineStages
 from gossamer.crawl.events import OutcomeEvents
 from gossamer.crawl.observers import Observers
 from gossamer.crawl.requeue import Requeue
 from gossamer.crawl.run.directory import CrawlDirectory
-from gossamer.crawl.run.opener import archive_folder
-from gossamer.crawl.run.recovery import contacts_before_the_crash
+from gossamer.crawl.run.opener import MEMORY, archive_folder
+from gossamer.crawl.run.recovery import RecoveredContacts, WarmUp, contacts_before_the_crash
 from gossamer.crawl.run.time_lapse import clock_for, may_dial_for
 from gossamer.crawl.trap_accounts import OutcomeFeedback, TrapAccounts
 from gossamer.crawl.visit.disposition import Disposition
-from gossamer.crawl.visit.host_context import HostContexts, HostHealth
+from gossamer.crawl.visit.host_context import HostContexts, HostHealth, only_silent_hosts_left
 from gossamer.crawl.visit.host_settings import ORDERS, HostControls
 from gossamer.crawl.visit.request import Requester
-from gossamer.crawl.visit.robots import RobotsFetcher
+from gossamer.crawl.visit.robots import RobotsFetcher, RobotsSettings
 from gossamer.crawl.visit.settle import Settler
-from gossamer.crawl.visit.visit import VisitLimits, Visitor
+from gossamer.crawl.visit.visit import VisitLimits, Visitor, VisitOutcomes, VisitRules
 from gossamer.dedup.exact import ContentSeen
 from gossamer.dedup.near import NearDuplicates, NearMode
 from gossamer.dedup.soft404 import Soft404Detector
@@ -78,6 +80,8 @@ from gossamer.filter.parameter_learner import LearningPolicy, ParameterLearner
 from gossamer.filter.scope import parse_scope
 from gossamer.frontier.decisions import FrontierLimits
 from gossamer.frontier.frontier import Frontier
+from gossamer.frontier.orderings.ordering import Ordering
+from gossamer.frontier.politeness import PolitenessPolicy
 from gossamer.frontier.selector import SelectorRatios
 from gossamer.model.batch import Batch, LearntParameter, SeedRecord
 from gossamer.model.partition import WorkerShare
@@ -86,22 +90,39 @@ from gossamer.observe.audit import PolitenessAudit
 from gossamer.recrawl.budget import PACE, TOKENS
 from gossamer.recrawl.planner import RecrawlPlanner
 from gossamer.recrawl.price import PRICE, price_from
+from gossamer.reports.ports import CrawlReader
 from gossamer.reports.records import RecrawlReport
 from gossamer.seed.lists import Seed
 from gossamer.seen.tiers import SeenTest
-from gossamer.store.ports import ContactJournal
+from gossamer.store.ports import CaptureFiles, ContactJournal, Database
 from gossamer.store.table.loader import TableLoader
 from gossamer.store.table.metadata import Metadata, learned_parameters, lift_cuts
 from gossamer.store.table.priorities import reorder
 from gossamer.store.table.writer import TableWriter
-from gossamer.store.threads import ReaderThread, WriterThread
+from gossamer.store.threads import ReaderThread, StoreQueries, WriterThread
 from gossamer.version import __version__
+
+AnyTables = SqliteTables | MemoryTables
+
+
+def has_files(config: Config) -> bool:
+    """Whether captures are stored in files."""
+    return config.store != MEMORY or config.blobs is not None
+
+
+def store_for(config: Config, directory: CrawlDirectory) -> tuple[AnyTables, ContactJournal]:
+    """The tables that a configuration names, and the contact journal that goes with them."""
+    if config.store == MEMORY:
+        return MemoryTables(), MemoryContactJournal()
+    return SqliteTables(directory.database), ContactLog(directory.contacts)
 
 
 def captures_for(
     config: Config, directory: CrawlDirectory, committed: dict[str, int], clock: Clock, ids: RecordIds
-) -> WarcCaptures:
+) -> CaptureFiles:
     """The WARC files, cut back to what was committed. Raises DirectoryError if committed records are missing."""
+    if not has_files(config):
+        return MemoryCaptures(WarcEncoder(ids).encode)
     for repair in cut_back(directory.warcs, committed):
         if repair.kind is RepairKind.DAMAGED:
             raise DirectoryError(
@@ -190,6 +211,11 @@ class Crawl:
     reads: ReaderThread
     bodies: BodyMemory
     recrawl_report: Callable[[Instant], RecrawlReport]  # for the reader thread: how fresh the copies are, by a sample
+    tables: AnyTables
+
+    def open_reader(self) -> CrawlReader:
+        """The store of this crawl, for reading while it runs. Raises StoreFailed."""
+        return SqliteCrawlReader(self.tables.open_reader().connection)
 
     def change_rules(self, config: Config) -> None:
         """Take the rules of entry from another configuration, at once and for queued URLs too, what it wishes for
@@ -198,7 +224,7 @@ class Crawl:
         self.admission.change_rules(rules_for(config, parse_scope(config.scope).with_seeds(self.scope_seeds)))
         self.hosts.replace_with(hosts)
         requeue = self.engine.requeue
-        requeue.planner.change_to(config.recrawl, recrawls, opening_price_for(config))
+        requeue.planner.reconfigure(config.recrawl, recrawls, opening_price_for(config))
         requeue.change_to(config.recrawl, self.clock.now())
         self.engine.pump_soon()
 
@@ -209,6 +235,7 @@ class Crawl:
         await self.large_pages.close()
         self.store.close()
         self.loader.close()
+        self.tables.close()
         self.journal.close()
         # Visits that were cut off, and outcomes that could not be committed, are known to the journal alone: it stays.
         if self.store.is_idle and not self.visitor.open_contacts:
@@ -226,57 +253,230 @@ def assemble(
     clock: Clock | None = None,
     fetcher: SchemeFetcher | None = None,
 ) -> Crawl:
-    """A crawl in its directory, with its seeds committed and its politeness clocks restored. Without a seed there is
-    none, unless it `may_be_empty`. As one `part` of a crawl it owns that part's domains alone. `clock` and `fetcher`
-    replace those that the configuration asks for.
+    """Open or create the crawl in its directory, with its seeds committed and its politeness clocks restored.
 
-    Must be called on the event loop. Raises UsageError or DirectoryError; then nothing was changed.
+    Without a seed there is no crawl, unless it `may_be_empty`. A worker with a `part` owns the domains of that share
+    only. `clock` and `fetcher` replace those of the configuration. Must be called on the event loop. Raises UsageError
+    or DirectoryError; then nothing was changed.
     """
     check_config(config)
-    hosts = host_settings_for(config, os.environ)
-    seeds = list(seeds)
-    directory = CrawlDirectory(Path(config.dir), blobs=archive_folder(config.blobs))
+    controls = HostControls()
+    hosts = host_settings_for(config, os.environ, controls.delays)
+    directory = CrawlDirectory(Path(config.dir), archive=has_files(config), blobs=archive_folder(config.blobs))
     try:
-        clock = clock or clock_for(directory, config)
-        return _assemble(config, hosts, seeds, directory, clock, fetcher, add_seeds, may_be_empty, part)
+        opening = _Opening(
+            config,
+            list(seeds),
+            add_seeds,
+            may_be_empty,
+            part,
+            directory,
+            *store_for(config, directory),
+            clock or clock_for(directory, config),
+        )
+        return _assemble(opening, hosts, controls, fetcher)
     except BaseException:
         directory.close()
         raise
 
 
+class _Opening(NamedTuple):
+    """What a crawl is opened with."""
+
+    config: Config
+    seeds: list[Seed]
+    add_seeds: bool
+    may_be_empty: bool
+    part: WorkerShare | None
+    directory: CrawlDirectory
+    tables: AnyTables
+    journal: ContactJournal
+    clock: Clock
+
+
 def _assemble(
-    config: Config,
-    hosts: HostSettingsTable,
-    seeds: list[Seed],
-    directory: CrawlDirectory,
-    clock: Clock,
-    fetcher: SchemeFetcher | None,
-    add_seeds: bool,
-    may_be_empty: bool,
-    part: WorkerShare | None,
+    opening: _Opening, hosts: HostSettingsTable, controls: HostControls, fetcher: SchemeFetcher | None
 ) -> Crawl:
+    config, directory, clock = opening.config, opening.directory, opening.clock
+    politeness = politeness_for(config)
+    db = _open_database(opening)
+    known = _read_metadata(opening, db, hosts, controls, politeness)
+    planner = recrawl_planner_for(config, known.price, clock.now())
+    ids = RecordIds(random.Random(secrets.randbits(128)))
+    captures, ordering = captures_for(config, directory, known.warc_lengths, clock, ids), ordering_for(config)
+    writer = _table_writer(opening, db, captures, planner, ordering)
+    reading = opening.tables.open_reader()
+    loader = TableLoader(reading)
+    queries = StoreQueries(loader, ReaderThread())
+
+    canonicaliser = canonicaliser_for(config)
+    scope_seeds = {*hosts_of(known.seeds, canonicaliser), *(seed.host for seed in opening.seeds)}
+    seen, soft_404 = SeenTest(capacity=1_000_000), Soft404Detector()
+    feedback, identities = outcome_feedback_for(config, known.parameters, soft_404)
+    admission = Admission(
+        rules=rules_for(config, parse_scope(config.scope).with_seeds(scope_seeds)),
+        canonicaliser=canonicaliser,
+        resolver=LinkResolver(canonicaliser),
+        seen=seen,
+        key=known.fingerprint_key,
+        identities=identities,
+        trap_observer=feedback.trap_accounts,
+    )
+    _commit_seeds(opening, writer, admission, known.recovered)
+    opening.journal.begin()
+
+    observers, counters = Observers(clock), Counters(loader.counters())
+    store = WriterThread(writer, clock, before_commit=observers.before_commit, on_commit=observers.committed)
+    resting = _resting_addresses(loader, known.recovered, politeness, clock.now())
+    state = CrawlState(_frontier_for(config, ordering, politeness, loader, resting), store, counters, clock)
+    chance = random.Random(known.fingerprint_key)
+    network = _network_for(opening, politeness, hosts, state, resting, chance, fetcher)
+    host_contexts = HostContexts(config.robots_agent, partial(recall, network.resolver))
+    settler, events = Settler(state, planner, observers), OutcomeEvents()
+    requeue = Requeue(config.recrawl, planner, store, counters, clock.now(), known.tokens, known.pace)
+    observers.subscribe(network.requester, counters, host_contexts, feedback, requeue, events)
+
+    sitemaps = Sitemaps(
+        admission=admission,
+        store=store,
+        counters=counters,
+        settings=config.sitemaps,
+        agent=config.robots_agent,
+        load_facts=queries.sitemap_facts,
+        believes=planner.trusts_reports_of,
+    )
+    duplicates = _duplicate_tests_for(config, soft_404)
+    large_pages = LargePages()
+    documents = DocumentQueue(
+        DocumentProcessor(
+            admission,
+            duplicates,
+            large_pages,
+            _document_settings_for(config),
+            capture=WarcEncoder(ids).capture,
+            hosts=hosts,
+            planner=planner,
+        ),
+        clock,
+        limits=DocumentQueueLimits(),
+        settle=settler.settle,
+        find_owners=queries.content_owners,
+        sitemaps=sitemaps,
+    )
+
+    breaker, max_hosts = breaker_for(config), config.frontier.max_hosts
+    only_silence = partial(only_silent_hosts_left, host_contexts, state.frontier, documents, queries, max_hosts)
+    health = HostHealth(breaker, chance, only_silence)
+    robots_fetcher = RobotsFetcher(
+        state,
+        host_contexts,
+        health,
+        network.requester,
+        canonicaliser=canonicaliser,
+        settings=RobotsSettings(
+            config.robots_agent,
+            RobotsPolicy(first_retry=breaker.first_rest, longest_retry=breaker.longest_rest),
+            Seconds(config.politeness.max_crawl_delay),
+        ),
+        find_host=queries.find_host,
+        on_sitemaps=sitemaps.named,
+    )
+    visitor = Visitor(
+        state,
+        host_contexts,
+        health,
+        network.requester,
+        robots_fetcher,
+        rules=VisitRules(_visit_limits_for(config), admission, hosts, controls, feedback.trap_accounts),
+        outcomes=VisitOutcomes(Disposition(retries_for(config), chance, soft_404), planner, settler, documents.put),
+        redirects_to=queries.redirects_to,
+    )
+    engine = Engine(
+        state,
+        observers,
+        host_contexts,
+        EngineStages(visitor, documents, requeue, events),
+        queries=queries,
+        bodies=network.bodies,
+        warm_up=WarmUp(queries, duplicates.contents, seen, duplicates.near),
+        limits=EngineLimits(concurrency=config.concurrency, max_pages=config.max_pages, max_hosts=max_hosts),
+    )
+    return Crawl(
+        directory=directory,
+        engine=engine,
+        frontier=state.frontier,
+        visitor=visitor,
+        store=store,
+        loader=loader,
+        fetcher=network.fetcher,
+        resolver=network.resolver,
+        large_pages=large_pages,
+        journal=opening.journal,
+        audit=network.audit,
+        counters=counters,
+        clock=clock,
+        admission=admission,
+        hosts=hosts,
+        scope_seeds=scope_seeds,
+        controls=controls,
+        host_contexts=host_contexts,
+        reads=queries.thread,
+        bodies=network.bodies,
+        recrawl_report=SqliteCrawlReader(reading.connection).status.recrawl_report,
+        tables=opening.tables,
+    )
+
+
+# --- the store -----------------------------------------------------------------------------------
+
+
+def _open_database(opening: _Opening) -> Database:
+    """The database of the crawl. Raises NotThisCrawl if there is no crawl to resume, or another one."""
+    directory, seeds = opening.directory, opening.seeds
     nothing = NotThisCrawl(f"there is no crawl in {directory.path} to resume; give it a URL or --seeds to start one")
-    if directory.is_new and not seeds and not may_be_empty:
+    if directory.is_new and not seeds and not opening.may_be_empty:
         raise nothing
-    tables, journal = SqliteTables(directory.database), ContactLog(directory.path)
-    db = tables.open_writer()
+    db = opening.tables.open_writer()
     facts = Metadata(db)
-    facts.settle_identity(clock.now(), secrets.token_hex(8), secrets.randbits(63))
+    facts.settle_identity(opening.clock.now(), secrets.token_hex(8), secrets.randbits(63))
     known_seeds = facts.seeds()
     # Also where a process was killed before its seeds were committed.
-    if not known_seeds and not seeds and not may_be_empty:
+    if not known_seeds and not seeds and not opening.may_be_empty:
         db.close()
         raise nothing
     strangers = [seed for seed in seeds if seed.url not in known_seeds]
-    if known_seeds and strangers and not add_seeds:
+    if known_seeds and strangers and not opening.add_seeds:
         db.close()
         raise NotThisCrawl(
             f"{directory.path} holds another crawl ({len(known_seeds)} seeds, among them {min(known_seeds)}); "
             f"{strangers[0].url} is none of them. Use another --dir, or --add-seeds to add it to this crawl"
         )
-    politeness, controls = politeness_for(config), HostControls()
+    return db
+
+
+class _Known(NamedTuple):
+    """What the database says about the crawl itself."""
+
+    seeds: frozenset[Url]
+    fingerprint_key: int
+    warc_lengths: dict[str, int]
+    parameters: list[LearntParameter]
+    recovered: RecoveredContacts
+    price: str | None
+    tokens: str | None
+    pace: str | None
+
+
+def _read_metadata(
+    opening: _Opening,
+    db: Database,
+    hosts: HostSettingsTable,
+    controls: HostControls,
+    politeness: PolitenessPolicy,
+) -> _Known:
+    """Read what is known, and remember the configuration. Restores the operator's overrides into `controls`."""
+    config, facts = opening.config, Metadata(db)
     controls.restore(facts.fact(ORDERS))
-    hosts.delays = controls.delays
 
     def known_clock(host_id: HostId) -> tuple[Instant, Seconds | None]:
         next_contact, bodies = facts.clock_and_robots(host_id)
@@ -284,192 +484,154 @@ def _assemble(
         known = [delay for delay in (*delays, hosts.for_host(facts.host(host_id)).min_delay) if delay is not None]
         return next_contact, max(known, default=None)
 
-    rested = contacts_before_the_crash(journal.last_contacts(), politeness, clock.now(), known_clock)
-    committed = facts.warc_lengths()
-    key = facts.fingerprint_key()
+    now = opening.clock.now()
+    recovered = contacts_before_the_crash(opening.journal.last_contacts(), politeness, now, known_clock)
     facts.remember(shape_of(config))
-    parameters = learned_parameters(db)
     facts.plan_by(config.recrawl.policy)
-    planner = recrawl_planner_for(config, facts.fact(PRICE), clock.now())
-    tokens, pace = facts.fact(TOKENS), facts.fact(PACE)
+    return _Known(
+        seeds=facts.seeds(),
+        fingerprint_key=facts.fingerprint_key(),
+        warc_lengths=facts.warc_lengths(),
+        parameters=learned_parameters(db),
+        recovered=recovered,
+        price=facts.fact(PRICE),
+        tokens=facts.fact(TOKENS),
+        pace=facts.fact(PACE),
+    )
 
-    ids = RecordIds(random.Random(secrets.randbits(128)))
-    captures, encoder = captures_for(config, directory, committed, clock, ids), WarcEncoder(ids)
-    ordering = ordering_for(config)
-    reorder(db, ordering.name, ordering, clock.now(), settings=ordering.settings)
+
+def _table_writer(
+    opening: _Opening, db: Database, captures: CaptureFiles, planner: RecrawlPlanner, ordering: Ordering
+) -> TableWriter:
+    """What commits batches, after the queued URLs were reprioritised for the ordering of the configuration."""
+    config, now = opening.config, opening.clock.now()
+    reorder(db, ordering.name, ordering, now, settings=ordering.settings)
     if any_host_exempt(config):
-        lift_cuts(db, trap_exemption(config), ordering, clock.now())
-    writer = TableWriter(
+        lift_cuts(db, trap_exemption(config), ordering, now)
+    return TableWriter(
         db,
         captures,
         domain_of,
         ordering,
-        clock,
-        when_reported=planner.dates.when_reported,
-        when_due=planner.dates.when_due,
-        part=part,
-        plan_anew=planner.dates.plan_anew,
+        opening.clock,
+        when_reported=planner.dates.date_of_reported,
+        when_due=planner.dates.postpone,
+        plan_anew=planner.dates.replan,
+        part=opening.part,
     )
-    reading = tables.open_reader()
-    loader, reads = TableLoader(reading), ReaderThread()
-    canonicaliser = canonicaliser_for(config)
-    scope_seeds = {*hosts_of(known_seeds, canonicaliser), *(seed.host for seed in seeds)}
-    scope = parse_scope(config.scope).with_seeds(scope_seeds)
-    seen, soft = SeenTest(capacity=1_000_000), Soft404Detector()
-    feedback, identities = outcome_feedback_for(config, parameters, soft)
-    admission = Admission(
-        rules=rules_for(config, scope),
-        canonicaliser=canonicaliser,
-        resolver=LinkResolver(canonicaliser),
-        seen=seen,
-        key=key,
-        identities=identities,
-        trap_observer=feedback.trap_accounts,
-    )
-    first = Batch()
-    first.hosts = {host.host_id: host for host in rested.clocks}
-    first.seeds = [SeedRecord(seed.url, seed.host, str(seed.url), seed.where) for seed in seeds]
-    first.candidates = [admission.seed(s.url, s.host) for s in seeds if part is None or part.owns(domain_of(s.host)[1])]
-    if first:
-        writer.commit(first, clock.now())
-    journal.clear()
-    writer.ask_missing_again(clock.now())
 
-    counters = Counters(loader.counters())
+
+def _commit_seeds(opening: _Opening, writer: TableWriter, admission: Admission, recovered: RecoveredContacts) -> None:
+    """Commit the seeds that are new, and the politeness clocks that were recovered from the contact journal."""
+    part, now = opening.part, opening.clock.now()
+    first = Batch()
+    first.hosts = {host.host_id: host for host in recovered.clocks}
+    first.seeds = [SeedRecord(seed.url, seed.host, str(seed.url), seed.where) for seed in opening.seeds]
+    first.candidates = [
+        admission.seed(seed.url, seed.host)
+        for seed in opening.seeds
+        if part is None or part.owns(domain_of(seed.host)[1])
+    ]
+    if first:
+        writer.commit(first, now)
+    opening.journal.clear()
+    writer.ask_missing_again(opening.clock.now())
+
+
+# --- frontier and network ------------------------------------------------------------------------
+
+
+def _resting_addresses(
+    loader: TableLoader, recovered: RecoveredContacts, politeness: PolitenessPolicy, now: Instant
+) -> list[tuple[str, Instant]]:
+    """Addresses that were contacted before this start, and until when they rest.
+
+    The Crawl-delay or Retry-After of one site does not hold for others at its address: an address rests no longer than
+    its own load demands.
+    """
+    longest = Instant(now + max(politeness.min_delay, politeness.max_adaptive_delay))
+    resting = [*loader.resting_addresses(now), *recovered.addresses.items()]
+    return [(address, min(until, longest)) for address, until in resting]
+
+
+def _frontier_for(
+    config: Config,
+    ordering: Ordering,
+    politeness: PolitenessPolicy,
+    loader: TableLoader,
+    resting: list[tuple[str, Instant]],
+) -> Frontier:
     ratios = SelectorRatios(config.frontier.shares, config.frontier.shares_under_load)
     if ordering.fronts == 1:
         ratios = SelectorRatios((1,), (1,))
     limits = FrontierLimits(config.frontier.max_hosts)
     frontier = Frontier(politeness, ratios, limits, ordering, loader.suffix_visits())
-    resting = [*loader.resting_addresses(clock.now()), *rested.addresses.items()]
-    # A site's Crawl-delay or Retry-After is not its neighbours': an address rests no longer than its load asks for.
-    longest = Instant(clock.now() + max(politeness.min_delay, politeness.max_adaptive_delay))
     for address, until in resting:
-        frontier.rest_address(address, min(until, longest))
-    contents: ContentSeen[int] = ContentSeen(capacity=1_000_000)
-    mode = config.content.near_duplicates
-    large_pages = LargePages()
-    journal.begin()
+        frontier.rest_address(address, until)
+    return frontier
+
+
+class _Network(NamedTuple):
+    """What sends requests, and what watches over that."""
+
+    requester: Requester
+    fetcher: SchemeFetcher
+    resolver: Resolver
+    bodies: BodyMemory
+    audit: PolitenessAudit
+
+
+def _network_for(
+    opening: _Opening,
+    politeness: PolitenessPolicy,
+    hosts: HostSettingsTable,
+    state: CrawlState,
+    resting: list[tuple[str, Instant]],
+    chance: random.Random,
+    fetcher: SchemeFetcher | None,
+) -> _Network:
+    config, clock = opening.config, opening.clock
     addresses = AddressPolicy(allow_private=config.allow_private, allowed_networks=config.allow_networks)
     may_dial = may_dial_for(clock, addresses.may_dial)
-    chance = random.Random(key)
     resolver = Resolver(config.name_servers or None, clock, chance=chance, domain_of=registrable_domain)
-    host_contexts = HostContexts(config.robots_agent, lambda host, text: recall(resolver, host, text))
     bodies = BodyMemory(max(BODY_MEMORY_BYTES, 2 * config.fetch.max_body_bytes))
     fetcher = fetcher or fetcher_for(config, clock, may_dial, bodies)
     audit = audit_for(config)
     for address, until in resting:
-        audit.restore(None, address, min(until, longest))
-    observers = Observers(clock)
-    store = WriterThread(
-        writer,
-        clock,
-        before_commit=observers.before_commit,
-        on_commit=observers.committed,
-    )
-    requeue = Requeue(config.recrawl, planner, store, counters, clock.now(), tokens, pace)
-    sitemaps = Sitemaps(
-        admission=admission,
-        store=store,
-        counters=counters,
-        wishes=config.sitemaps,
-        agent=config.robots_agent,
-        ask=lambda url_id, host_id: reads.ask(loader.sitemap_facts, url_id, host_id),
-        believes=planner.believes_reports_of,
-    )
+        audit.restore(None, address, until)
     requester = Requester(
-        frontier=frontier,
+        state,
         resolver=resolver,
         address_choice=AddressChoice(may_dial),
         fetcher=fetcher,
-        journal=journal,
+        journal=opening.journal,
         audit=audit,
-        store=store,
         politeness=politeness,
-        clock=clock,
         hosts=hosts,
-        counters=counters,
     )
-    settler, events = Settler(store, planner, observers, counters), OutcomeEvents()
-    observers.subscribe(requester, counters, host_contexts, feedback, requeue, events)
-    engine = Engine(
-        frontier=frontier,
-        loader=loader,
-        reads=reads,
-        store=store,
-        bodies=bodies,
-        reader=DocumentProcessor(
-            admission,
-            contents,
-            large_pages,
-            config.fetch.max_body_bytes,
-            encoder.capture,
-            hosts,
-            revisits=config.archive.revisits,
-            outlinks=config.archive.outlinks,
-            near=None if mode == "off" else NearDuplicates(NearMode(mode)),
-            soft=soft,
-            agent=config.robots_agent,
-            planner=planner,
-        ),
-        seen=seen,
-        contents=contents,
-        host_contexts=host_contexts,
-        requeue=requeue,
-        counters=counters,
-        clock=clock,
-        limits=EngineLimits(
-            concurrency=config.concurrency, max_pages=config.max_pages, max_hosts=config.frontier.max_hosts
-        ),
-        observers=observers,
-        settler=settler,
-        events=events,
-        lists=sitemaps,
+    return _Network(requester, fetcher, resolver, bodies, audit)
+
+
+# --- settings ------------------------------------------------------------------------------------
+
+
+def _visit_limits_for(config: Config) -> VisitLimits:
+    return VisitLimits(
+        max_redirects=config.fetch.max_redirects,
+        max_per_domain=config.politeness.max_per_domain,
+        max_crawl_delay=Seconds(config.politeness.max_crawl_delay),
+        revisits=config.archive.revisits,
     )
-    breaker = breaker_for(config)
-    health = HostHealth(breaker, chance, engine.only_silence_left)
-    visitor = Visitor(
-        frontier=frontier,
-        host_contexts=host_contexts,
-        requester=requester,
-        robots_fetcher=RobotsFetcher(
-            frontier=frontier,
-            host_contexts=host_contexts,
-            requester=requester,
-            health=health,
-            store=store,
-            counters=counters,
-            canonicaliser=canonicaliser,
-            clock=clock,
-            agent=config.robots_agent,
-            policy=RobotsPolicy(first_retry=breaker.first_rest, longest_retry=breaker.longest_rest),
-            max_crawl_delay=Seconds(config.politeness.max_crawl_delay),
-            find_host=lambda host: reads.ask(loader.find_host, host),
-            on_sitemaps=sitemaps.named,
-        ),
-        health=health,
-        store=store,
-        counters=counters,
-        admission=admission,
-        disposition=Disposition(retries_for(config), chance, soft),
-        trap_accounts=feedback.trap_accounts,
-        planner=planner,
-        settler=settler,
-        clock=clock,
-        limits=VisitLimits(
-            max_redirects=config.fetch.max_redirects,
-            max_per_domain=config.politeness.max_per_domain,
-            max_crawl_delay=Seconds(config.politeness.max_crawl_delay),
-            revisits=config.archive.revisits,
-        ),
-        hosts=hosts,
-        controls=controls,
-        redirects_to=lambda url_id, most: reads.ask(loader.redirects_to, url_id, most),
-        on_document=engine.documents.put,
+
+
+def _document_settings_for(config: Config) -> DocumentSettings:
+    archive = config.archive
+    return DocumentSettings(
+        config.fetch.max_body_bytes, revisits=archive.revisits, outlinks=archive.outlinks, agent=config.robots_agent
     )
-    engine.visitor = visitor
-    return Crawl(
-        directory, engine, frontier, visitor, store, loader, fetcher, resolver, large_pages, journal, audit, counters,
-        clock, admission, hosts, scope_seeds, controls, host_contexts, reads, bodies,
-        lambda now: recrawl_report(reading.connection, now),
-    )  # fmt: skip
+
+
+def _duplicate_tests_for(config: Config, soft_404: Soft404Detector) -> DuplicateTests:
+    mode = config.content.near_duplicates
+    near = None if mode == "off" else NearDuplicates(NearMode(mode))
+    return DuplicateTests(ContentSeen(capacity=1_000_000), near, soft_404)

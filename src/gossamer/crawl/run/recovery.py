@@ -4,6 +4,7 @@ Fills what remembers URLs and documents from the store, in the background: until
 """
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from gossamer.dedup.exact import ContentSeen
@@ -14,6 +15,7 @@ from gossamer.model.loads import LastContact
 from gossamer.model.units import HostId, Instant, Seconds
 from gossamer.seen.tiers import SeenTest
 from gossamer.store.ports import TaskSource
+from gossamer.store.threads import StoreQueries
 
 
 class RecoveredContacts(NamedTuple):
@@ -70,8 +72,8 @@ async def warm(
     prints = loader.fingerprints(_CHUNK)
     while numbers := await ask(next, prints, []):
         seen.warm(numbers)
-    contents.warmed()
-    seen.warmed()
+    contents.finish_warming()
+    seen.finish_warming()
 
 
 async def recall(loader: TaskSource, ask: Callable[..., Awaitable[Any]], near: NearDuplicates | None) -> None:
@@ -82,3 +84,21 @@ async def recall(loader: TaskSource, ask: Callable[..., Awaitable[Any]], near: N
     while chunk := await ask(next, originals, []):
         for url_id, signature in chunk:
             near.add(url_id, signature)
+
+
+@dataclass(frozen=True, slots=True)
+class WarmUp:
+    """Fills the filters of a crawl from its store, in the background. Until then the store is queried instead."""
+
+    queries: StoreQueries
+    contents: ContentSeen[int]
+    seen: SeenTest
+    near: NearDuplicates | None
+
+    async def load_filters(self) -> None:
+        """The URL-seen and the content-seen test."""
+        await warm(self.queries.source, self.queries.thread.ask, self.contents, self.seen)
+
+    async def load_originals(self) -> None:
+        """The window of documents that near-duplicates are found by."""
+        await recall(self.queries.source, self.queries.thread.ask, self.near)

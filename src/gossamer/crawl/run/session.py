@@ -16,13 +16,13 @@ from gossamer.crawl.status import internals_of, max_rss_bytes, queues_of
 from gossamer.errors import StoreFailed
 from gossamer.frontier.decisions import FrontierStatistics, selector_shares
 from gossamer.model.partition import WorkerShare
+from gossamer.model.requeue import REFRESHING
 from gossamer.model.units import Instant
 from gossamer.observe.freshness import FreshnessMetrics
 from gossamer.observe.log import EventLog
 from gossamer.observe.snapshot import Internals, Snapshot, Status, remove_live, write_live
 from gossamer.observe.wait_reasons import Waits, waiting_for
 from gossamer.recrawl.freshness import freshness_of
-from gossamer.recrawl.planner import REFRESHING
 from gossamer.seed.lists import Seed
 from gossamer.sketch.durations import Durations
 
@@ -76,7 +76,7 @@ async def session(
     crawl.engine.on_load = lambda load, reason: log.event("selector.load", mode=load.value, reason=reason)
     hooked = _hooked(crawl, named, log) if named else None
     log.event("crawl.started", dir=config.dir, seeds=len(seeds), queued=crawl.counters.total["state:queued"])
-    ticking = asyncio.create_task(_tick(watch, display, log, crawl.directory.path))
+    ticking = asyncio.create_task(_tick(watch, display, log, crawl.directory.status))
     beating = asyncio.create_task(watch.heartbeat())
     sampling = asyncio.create_task(watch.sample())
     try:
@@ -124,7 +124,7 @@ def _hooked(crawl: Crawl, hooks: Sequence[tuple[str, Hook]], log: EventLog) -> H
     return runner
 
 
-async def _tick(watch: "Watch", display: Display, log: EventLog, directory: Path) -> None:
+async def _tick(watch: "Watch", display: Display, log: EventLog, live: Path) -> None:
     """Four looks a second; a word for `gossamer status` every second, a line in the log every ten."""
     writing: asyncio.Task[None] | None = None
     ticks = 0
@@ -137,13 +137,13 @@ async def _tick(watch: "Watch", display: Display, log: EventLog, directory: Path
             if ticks % 4 == 1 and (writing is None or writing.done()):
                 # In a thread, and not waited for: the disk may be busy with what the crawl stores.
                 status = Status(os.getpid(), snapshot)
-                writing = asyncio.create_task(asyncio.to_thread(write_live, directory, status))
+                writing = asyncio.create_task(asyncio.to_thread(write_live, live, status))
             if ticks % 40 == 0:
                 _log_progress(log, snapshot)
     finally:
         if writing is not None:
             await asyncio.wait([writing], timeout=1.0)  # or it would be made again after its removal
-        remove_live(directory)
+        remove_live(live)
 
 
 def _log_progress(log: EventLog, snapshot: Snapshot) -> None:
@@ -201,7 +201,7 @@ class Watch:
     def _freshness(self, now: Instant) -> FreshnessMetrics:
         requeue = self._crawl.engine.requeue
         price, pace = requeue.planner.price, requeue.pace
-        discoveries, refreshes = pace.a_day(now)
+        discoveries, refreshes = pace.per_day(now)
         return FreshnessMetrics(
             fresh=self._fresh,
             price=price.price,

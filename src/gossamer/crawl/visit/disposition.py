@@ -1,4 +1,5 @@
-"""What an answer, or the lack of one, means for its URL: the settlement of everything that is not a document. Pure."""
+"""What a response that is not a document, or a failure, means for its URL: retry, missing, gone, excluded or dead.
+Pure."""
 
 import random
 from enum import Enum
@@ -12,18 +13,18 @@ from gossamer.model.task import Task
 from gossamer.model.units import HostId, Instant, Seconds
 
 MAX_RATE_LIMITED = 10
-"""Times in a row that a host may answer 429 before its URLs go to the dead letters: it does not want us."""
+"""Responses 429 in a row after which the URLs of a host become dead letters."""
 
 
 class FailureScope(Enum):
-    """What becomes of a URL whose visit failed, where its host has no say, or the last."""
+    """What a failure means for its URL, unless it waits for its host."""
 
-    OWN = "its own tries decide"
-    GIVEN_UP = "it is given up with its host"
+    OWN = "its own attempts decide"
+    GIVEN_UP = "it is dead, with its host"
 
 
 class Disposition:
-    """Turns outcomes into settlements by the retry tables."""
+    """Turns outcomes into settlements by the retry rules."""
 
     def __init__(self, policy: RetryPolicy, chance: random.Random, soft: Soft404Detector | None = None) -> None:
         self._policy = policy
@@ -38,8 +39,8 @@ class Disposition:
         now: Instant,
         host_verdict: FailureScope | Instant = FailureScope.OWN,
     ) -> Settlement:
-        """No usable answer: another try later, or the dead letters. With a moment as its fate the URL loses no try and
-        waits until then: its host is sick."""
+        """No usable response: another attempt later, or a dead letter. If `host_verdict` is a time, the URL waits until
+        then and loses no attempt, because its host fails."""
         tries, wait = self._another_try(task, now, host_verdict)
         if host_verdict is FailureScope.OWN:
             wait = after_failure(self._policy, failed.failure, tries, self._chance)
@@ -64,10 +65,10 @@ class Disposition:
         now: Instant,
         host_verdict: FailureScope | Instant = FailureScope.OWN,
     ) -> Settlement:
-        """An answer that is neither a document nor a redirect. `fate` as in `failed`."""
+        """A response that is neither a document nor a redirect. `host_verdict` as in `failed`."""
         kind = status_class(response.status)
         if kind is StatusClass.RATE_LIMITED:
-            # Not the URL's fault, so no try is used up; but a host that always says so is not asked for ever.
+            # The URL is not to blame, so this costs no attempt; but a host that always answers 429 is given up.
             wait = retry_after or back_off(self._policy, self._policy.status_base, min(in_row, 8), self._chance)
             return self._again_or_dead(
                 host_id,
@@ -93,7 +94,7 @@ class Disposition:
         return self._again_or_dead(host_id, task, tries, delay, "server_error", None, now, response)
 
     def excluded(self, host_id: HostId, task: Task, reason: str, now: Instant, detail: str | None = None) -> Settlement:
-        """A rule forbids the visit."""
+        """A rule excludes the URL."""
         return Settlement(
             host_id, task.url_id, task.front, UrlState.EXCLUDED, now, task.tries, reason=reason, detail=detail
         )
@@ -107,7 +108,7 @@ class Disposition:
         response: Response | None = None,
         redirect_to: str | None = None,
     ) -> Settlement:
-        """No use trying again."""
+        """Another attempt would be useless."""
         return Settlement(
             host_id,
             task.url_id,
@@ -125,7 +126,7 @@ class Disposition:
     def redirected(
         self, host_id: HostId, task: Task, response: Response, target: str, now: Instant, reason: str | None = None
     ) -> Settlement:
-        """It lives elsewhere; `reason` says why we do not go there, if so, or that it means nothing (`soft_404`)."""
+        """A redirect. `reason`: why it is not followed, or that it is a soft 404."""
         if reason is None and self._soft.leads_home(host_id, task.url, target):
             reason = SOFT_404
         return Settlement(

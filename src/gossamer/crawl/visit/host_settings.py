@@ -1,4 +1,4 @@
-"""What an operator has asked for single hosts, through the service: it holds however the crawl is run."""
+"""Overrides of an operator for single hosts. Set through the service; they hold however the crawl is run."""
 
 import json
 from typing import Final
@@ -7,26 +7,25 @@ from gossamer.model.facts import HostOverrides
 from gossamer.model.units import HostId, HostKey, Instant, Seconds
 
 HOST_DROPPED: Final = "host_dropped"
-"""The reason of URLs that are given up with their host."""
+"""The reason of URLs that are excluded because their host was dropped."""
 PAUSED_LOOK: Final = Seconds(2.0)
-"""A paused host is looked at again after so long, without being contacted."""
+"""Seconds after which a paused host is checked again, without a contact."""
 ORDERS: Final = "service"
-"""The name under which all orders are kept among the facts of a crawl (`service.overrides` writes them)."""
+"""The metadata key of all overrides (`service.overrides` writes it)."""
 
 
 def is_paused(text: str | None) -> bool:
-    """Whether the whole crawl was paused, by what is on record under `ORDERS`. That holds for the service alone."""
+    """Whether the whole crawl is paused, by the stored overrides. Only the service obeys this."""
     return text is not None and json.loads(text)["paused"] is True
 
 
 class HostControls(HostOverrides):
-    """Hosts that are not contacted for now, hosts whose URLs are excluded when their turn comes, and hosts that are
-    left alone for longer than the configuration says. Asked at every visit, so whether there are any is known at
-    once."""
+    """Paused hosts, dropped hosts (their URLs are excluded when their turn comes) and delays that replace the
+    configured ones. Checked at every visit, so an empty table is false."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._held: dict[HostId, Instant] = {}  # paused hosts that had a turn, and when
+        self._held: dict[HostId, Instant] = {}  # paused hosts, and when their turn came last
 
     def __bool__(self) -> bool:
         return bool(self.paused or self.dropped)
@@ -39,17 +38,17 @@ class HostControls(HostOverrides):
         self.dropped.add(host)
 
     def resume(self, host: HostKey) -> bool:
-        """Crawl the host as any other. Whether it had been dropped: its URLs are to be given back."""
+        """Remove the overrides of a host. Returns whether it was dropped; then its URLs are to be requeued."""
         self.paused.discard(host)
         dropped = host in self.dropped
         self.dropped.discard(host)
         return dropped
 
     def hold(self, host_id: HostId, now: Instant) -> None:
-        """A paused host had its turn, and was not contacted."""
+        """The turn of a paused host came, and it was not contacted."""
         self._held[host_id] = now
 
     def held(self, now: Instant) -> int:
-        """How many hosts would have been contacted lately, were they not paused."""
+        """The number of hosts whose turn came lately while they were paused."""
         self._held = {host: at for host, at in self._held.items() if now - at < 2 * PAUSED_LOOK}
         return len(self._held)

@@ -1,12 +1,11 @@
-"""One request to a host: where it goes, that it is noted before it is sent, and whom its end concerns."""
+"""One request to a host: address, contact journal, politeness audit, and the end of the contact."""
 
 import asyncio
 from collections.abc import Coroutine
 from typing import Any, NamedTuple
 
-from gossamer.clock import Clock
 from gossamer.config.hosts import HostSettingsTable, Wants
-from gossamer.crawl.counters import Counters
+from gossamer.crawl.counters import CrawlState
 from gossamer.crawl.observers import NullObserver
 from gossamer.crawl.visit.host_context import HostContext
 from gossamer.fetch.dns.address_choice import UNREACHABLE_FAILURES, AddressChoice
@@ -14,83 +13,78 @@ from gossamer.fetch.dns.cache import Addresses, StoredAnswer
 from gossamer.fetch.dns.resolver import ResolveLater, Resolver
 from gossamer.fetch.http.proxies import Proxies
 from gossamer.fetch.ports import Fetcher, Request
-from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.politeness import Contact, PolitenessPolicy, gap_after
 from gossamer.model.batch import Batch, Committed, HostClock
 from gossamer.model.outcome import Failed, Failure, FetchOutcome
 from gossamer.model.task import Visit
 from gossamer.model.units import HostId, HostKey, Instant, Origin, Seconds, Url
 from gossamer.observe.audit import PolitenessAudit
-from gossamer.store.ports import Contacts
-from gossamer.store.threads import WriterThread
+from gossamer.store.ports import ContactJournal
 
 ROBOTS_TIMEOUT = Seconds(20.0)
-"""For the whole exchange of a robots.txt."""
+"""Seconds for the whole exchange of a robots.txt."""
 LOOK_UP_PATIENCE = Seconds(0.3)
-"""So long a visit waits for a name server. Most answer at once; while one is silent its hosts must hold no slots."""
+"""Seconds that a visit waits for a name server. Most answer at once; a silent one must not block the slots."""
 LOOK_AGAIN = Seconds(0.5)
-"""After so long the answer is looked for where it will be remembered."""
-_ROBOTS_BYTES = 512_000 + 65_536  # what is read of a robots.txt, and room for its transfer coding
+"""Seconds until the visit comes back to look for the answer in the cache."""
+_ROBOTS_BYTES = 512_000 + 65_536  # what is parsed of a robots.txt, and room for its transfer coding
 _DEFAULT_PORTS = {"http": 80, "https": 443, "ftp": 21}
 
 
 class Route(NamedTuple):
-    """Where a host is, and which of its addresses is dialled. None is known where a proxy looks the host up; what
-    stands for its address is then shared with nobody, and never dialled."""
+    """The addresses of a host and the one to dial. Behind a proxy no address is known (`found` is None); then `address`
+    is a name that is unique to the host and is never dialled."""
 
     found: Addresses | None
     address: str
 
 
 class Requester(NullObserver):
-    """Sends requests. Owns what is in flight: `open`, by host, as the journal must know it."""
+    """Sends requests. `open` has the contacts in flight, by host, as the contact journal needs them."""
 
     def __init__(
         self,
+        state: CrawlState,
         *,
-        frontier: Frontier,
         resolver: Resolver,
         address_choice: AddressChoice,
         fetcher: Fetcher,
-        journal: Contacts,
+        journal: ContactJournal,
         audit: PolitenessAudit,
-        store: WriterThread,
         politeness: PolitenessPolicy,
-        clock: Clock,
         hosts: HostSettingsTable,
-        counters: Counters,
     ) -> None:
-        self._frontier = frontier
+        self._frontier = state.frontier
         self._resolver = resolver
         self._address_choice = address_choice
         self._fetcher = fetcher
         self._journal = journal
         self._audit = audit
-        self._store = store
+        self._store = state.store
         self._politeness = politeness
-        self._clock = clock
+        self._clock = state.clock
         self._hosts = hosts
-        self._counters = counters
+        self._counters = state.counters
         self._proxies = Proxies()
         self.open: dict[HostId, tuple[Instant, float, str]] = {}
         self.slowest: dict[str, float] = {}
 
     @property
     def proxy_failing(self) -> bool:
-        """Whether visits wait for a proxy."""
+        """Whether visits wait for a proxy that is down."""
         return self._proxies.failing
 
     def before_commit(self, batch: Batch, now: Instant) -> None:
-        """Every contact that has ended is in the batch; the next part of the journal begins with those in flight."""
+        """Every contact that has ended is in the batch; the next file of the journal starts with those in flight."""
         self._journal.turn_over([(host_id, *contact) for host_id, contact in self.open.items()])
 
     def committed(self, committed: Committed) -> None:
         self._journal.forget()
 
-    # --- where to ------------------------------------------------------------------------------------
+    # --- route ---------------------------------------------------------------------------------------
 
     async def route_to(self, host: HostKey, last: str | None) -> Route | Failed:
-        """The way to a host that was last reached at `last`, or why there is none."""
+        """The route to a host that was last reached at `last`, or why there is none."""
         proxy = self._hosts.for_host(host).options.proxy
         if proxy is not None:
             until = self._proxies.wait_for(proxy, self._clock.now())
@@ -117,9 +111,9 @@ class Requester(NullObserver):
         later = Instant(self._clock.now() + LOOK_AGAIN)
         return ResolveLater(Failure.DNS_TIMEOUT, f"{host} is being looked up", LOOK_UP_PATIENCE, False, later)
 
-    # --- there and back ------------------------------------------------------------------------------
+    # --- request and response ------------------------------------------------------------------------
 
-    def ask(
+    def send(
         self,
         host_id: HostId,
         host: HostKey,
@@ -131,8 +125,8 @@ class Requester(NullObserver):
         body_bytes: int | None = None,
         headers: tuple[tuple[str, str], ...] = (),
     ) -> Coroutine[Any, Any, FetchOutcome]:
-        """One request, noted before it is sent; to be awaited at once. The caller reports its end in the same breath:
-        with `ended`, with `unreached`, or by hand for an errand."""
+        """Record a contact and send its request; to be awaited at once. The caller must report its end in the same turn
+        of the loop: with `finish`, `finish_unreached`, or `record_end` for a cross-host request."""
         started = self._clock.now()
         address = route.address
         self.open[host_id] = (started, last_took, address)
@@ -141,26 +135,26 @@ class Requester(NullObserver):
         options = self._hosts.for_host(host).options
         patience = None
         if route.found is None:
-            address = ""  # what stands for it is never dialled
+            address = ""  # the name that replaces it is never dialled
         else:
             patience = self._address_choice.connect_timeout(route.found, address, started)
         return self._fetcher.fetch(
             Request(url, host, port_of(origin), address, headers, options, wants, patience, body_bytes)
         )
 
-    async def send_for_robots(
+    async def send_robots_request(
         self, host_id: HostId, host: HostKey, last_took: float, route: Route, url: Url, origin: Origin
     ) -> FetchOutcome:
-        """The same for a robots.txt: within a deadline of its own, and no more of it than is read."""
+        """The same for a robots.txt: with its own timeout, and no more bytes than are parsed."""
         try:
             async with asyncio.timeout(ROBOTS_TIMEOUT):
-                return await self.ask(host_id, host, last_took, route, url, origin, body_bytes=_ROBOTS_BYTES)
+                return await self.send(host_id, host, last_took, route, url, origin, body_bytes=_ROBOTS_BYTES)
         except TimeoutError:
             return Failed(Failure.TOTAL_TIMEOUT, "robots.txt took too long", ROBOTS_TIMEOUT, contacted=True)
 
     def try_other_address(self, host: HostKey, route: Route, outcome: FetchOutcome, now: Instant) -> bool:
-        """Whether it was the address that failed, and another of the host's is worth dialling at once; or the proxy,
-        and the visit waits for that one."""
+        """Whether the visit is to be repeated because only its address failed and the host has others to dial, or
+        because its proxy failed; then it waits for the proxy."""
         if route.found is None:
             proxy = self._hosts.for_host(host).options.proxy
             if proxy is None or not self._proxies.on_outcome(proxy, host, outcome, now):
@@ -173,17 +167,17 @@ class Requester(NullObserver):
         self._address_choice.on_unreachable(route.address, now)
         if self._address_choice.has_alternative(route.found, route.address, now):
             return True
-        self._resolver.forget(host)  # it may have moved: the name server is asked before the next try
+        self._resolver.forget(host)  # it may have moved: resolve it again before the next attempt
         return False
 
-    def unreached(self, visit: Visit, route: Route, now: Instant) -> None:
-        """No connection to this address: the host saw nothing of us, and the visit comes again for the next one."""
+    def finish_unreached(self, visit: Visit, route: Route, now: Instant) -> None:
+        """End a visit without a connection: the host was not contacted, and the URL returns to its queue."""
         until = self._frontier.finish(visit, None, now, again=True)
         self._journal.finished(visit.host_id, until, visit.last_took, route.address)
         del self.open[visit.host_id]
         self._audit.on_request_end(visit.host, route.address, now, Seconds(0.0), contacted=False)
 
-    def contact(
+    def contact_ended(
         self,
         host_id: HostId,
         host: HostKey,
@@ -192,13 +186,13 @@ class Requester(NullObserver):
         crawl_delay: Seconds | None,
         wait: Seconds | None,
     ) -> Contact:
-        """The contact that has just ended, as far as politeness is concerned."""
-        # By our own watch, from before the request was sent: a fetcher that leaves out its connecting may leave out a
-        # moment of the host's work too, of which the host is owed a multiple.
+        """The contact that has just ended, as the politeness rules need it."""
+        # By our own clock, from before the request was sent: a fetcher that does not count the time of connecting would
+        # make the gap, a multiple of it, too short.
         took = Seconds(max(outcome.took, now - self.open[host_id][0]))
         return Contact(now, took, crawl_delay, wait, self._hosts.for_host(host).min_delay)
 
-    def ended(
+    def finish(
         self,
         visit: Visit,
         context: HostContext,
@@ -210,12 +204,12 @@ class Requester(NullObserver):
         *,
         again: bool = False,
     ) -> None:
-        """The visit is over for its host. What the host is owed beyond its gap (`Frontier.delay`) has been said."""
-        contact = self.contact(visit.host_id, visit.host, outcome, now, crawl_delay, wait)
+        """End the contact of a visit. A rest longer than the gap (`Frontier.delay`) must have been set before."""
+        contact = self.contact_ended(visit.host_id, visit.host, outcome, now, crawl_delay, wait)
         until = self._frontier.finish(visit, contact, now, again=again)
-        self.note(visit.host_id, visit.host, route, contact, until, context)
+        self.record_end(visit.host_id, visit.host, route, contact, until, context)
 
-    def note(
+    def record_end(
         self,
         host_id: HostId,
         host: HostKey,
@@ -224,7 +218,7 @@ class Requester(NullObserver):
         until: Instant,
         context: HostContext | None,
     ) -> None:
-        """Tell everybody that a contact is over and the host rests until then. `notes`: what is known of it."""
+        """Record the end of a contact and the rest of its host `until` then. `context` is None if the host has none."""
         address, took = route.address, contact.took
         self._journal.finished(host_id, until, took, address)
         del self.open[host_id]
@@ -247,9 +241,9 @@ class Requester(NullObserver):
             host_id, until, took, address, reason, _to_be_kept(route.found, context), trouble
         )
         self._store.nudge()
-        self._note_slowest(host, took)
+        self._keep_slowest(host, took)
 
-    def _note_slowest(self, host: str, took: float) -> None:
+    def _keep_slowest(self, host: str, took: float) -> None:
         slowest = self.slowest
         if len(slowest) >= 5 and host not in slowest:
             quickest = min(slowest, key=slowest.__getitem__)
@@ -260,7 +254,7 @@ class Requester(NullObserver):
 
 
 def _to_be_kept(found: Addresses | None, context: HostContext | None) -> str | None:
-    """An answer that is not on record yet, as it is kept there."""
+    """A DNS answer that is not in the store yet, as it is stored."""
     if found is None or found.stale or (context is not None and context.resolved_until == found.expires):
         return None
     if context is not None:
@@ -269,7 +263,7 @@ def _to_be_kept(found: Addresses | None, context: HostContext | None) -> str | N
 
 
 def port_of(origin: Origin) -> int:
-    """The port that an origin means."""
+    """The port of an origin."""
     authority = origin.partition("//")[2]
     port = authority.rpartition(":")[2] if not authority.endswith("]") else ""
     if port.isdigit() and ":" in authority:

@@ -1,14 +1,13 @@
-"""Asking for robots.txt: of the host itself, and wherever it is redirected to (RFC 9309, 2.3.1.2).
+"""Fetching robots.txt, from the host itself or from where it is redirected to (RFC 9309, 2.3.1.2).
 
-Each request is a contact of the host that is asked. So one visit makes one request; then its URL goes back into its
-queue, and the next visit makes the next one: another redirect, or the page.
+Each request is a contact. So one visit makes one request and its URL returns to its queue; the next visit follows the
+next redirect, or requests the page.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from gossamer.clock import Clock
-from gossamer.crawl.counters import Counters
+from gossamer.crawl.counters import CrawlState
 from gossamer.crawl.visit.host_context import Hop, HostContext, HostContexts, HostHealth
 from gossamer.crawl.visit.request import Requester, Route
 from gossamer.fetch.dns.resolver import ResolveLater
@@ -18,132 +17,133 @@ from gossamer.fetch.robots import MAX_REDIRECTS, RobotsAnswer, RobotsPolicy, max
 from gossamer.filter.canonical import Canonical, Canonicaliser
 from gossamer.frontier.breaker import HostFailures
 from gossamer.frontier.decisions import WaitUntil
-from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.retries import RETRY_RULES, StatusClass, status_class
 from gossamer.model.batch import RobotsRecord
 from gossamer.model.loads import HostLoaded
 from gossamer.model.outcome import Failed, Failure, FetchOutcome, Response
 from gossamer.model.task import Visit
 from gossamer.model.units import HostId, HostKey, Instant, Origin, Seconds, Url
-from gossamer.store.threads import WriterThread
 
 UNREACHABLE = "robots_unreachable"
 _KEPT_BYTES = 512_000
-_NO_ROW = 1 << 62  # the journal's numbers for hosts that have no row
+_NO_ROW = 1 << 62  # journal numbers of hosts that have no row
+
+
+@dataclass(frozen=True, slots=True)
+class RobotsSettings:
+    """How robots.txt is requested and read."""
+
+    agent: str  # the product token that its groups are matched with
+    policy: RobotsPolicy
+    max_crawl_delay: Seconds  # hosts that ask for a longer Crawl-delay are not crawled
 
 
 class RobotsFetcher:
-    """Makes the requests, and turns what comes of them into answers in the notes and in the store."""
+    """Requests robots.txt and keeps the rules in the host context and in the store."""
 
     def __init__(
         self,
-        *,
-        frontier: Frontier,
+        state: CrawlState,
         host_contexts: HostContexts,
-        requester: Requester,
         health: HostHealth,
-        store: WriterThread,
-        counters: Counters,
+        requester: Requester,
+        *,
         canonicaliser: Canonicaliser,
-        clock: Clock,
-        agent: str,
-        policy: RobotsPolicy,
-        max_crawl_delay: Seconds,
+        settings: RobotsSettings,
         find_host: Callable[[HostKey], Awaitable[HostLoaded | None]],
         on_sitemaps: Callable[[Visit, Origin, Sequence[str]], None] = lambda visit, origin, lines: None,
     ) -> None:
-        """`on_sitemaps` is told the `Sitemap:` lines of every file that is read."""
-        self._frontier = frontier
+        """`on_sitemaps` is called with the `Sitemap:` lines of every file that is parsed."""
+        self._frontier = state.frontier
         self._host_contexts = host_contexts
         self._requester = requester
         self._health = health
-        self._store = store
-        self._counters = counters
+        self._store = state.store
+        self._counters = state.counters
         self._canonicaliser = canonicaliser
-        self._clock = clock
-        self._agent = agent
-        self._policy = policy
-        self._max_crawl_delay = max_crawl_delay
+        self._clock = state.clock
+        self._agent, self._policy = settings.agent, settings.policy
+        self._max_crawl_delay = settings.max_crawl_delay
         self._find_host = find_host
         self._on_sitemaps = on_sitemaps
 
-    async def ask(self, visit: Visit, context: HostContext, origin: Origin, route: Route) -> str | None:
-        """Ask the visit's own host. None: its URL is back in its queue. A reason: the host is given up, and its URL is
-        to be settled with that by the caller; the visit is over."""
+    async def fetch(self, visit: Visit, context: HostContext, origin: Origin, route: Route) -> str | None:
+        """Request it from the host of the visit. Returns None if the URL is back in its queue, or the reason for which
+        the host is given up; then the visit is over, and the caller settles its URL."""
         hop = context.hops.pop(origin, None) or Hop(Url(origin + "/robots.txt"), origin, visit.host, 0)
-        outcome = await self._requester.send_for_robots(
+        outcome = await self._requester.send_robots_request(
             visit.host_id, visit.host, visit.last_took, route, hop.url, hop.origin
         )
         now = self._clock.now()
         self._counters.count(self._store.batch, "robots_fetched")
         if self._requester.try_other_address(visit.host, route, outcome, now):
             context.hops[origin] = hop
-            self._requester.unreached(visit, route, now)
+            self._requester.finish_unreached(visit, route, now)
             return None
         wait = requested_wait(outcome, now)
-        if self._follows(context, origin, hop, outcome):
-            self._requester.ended(visit, context, route, outcome, now, None, wait, again=True)
+        if self._follow_redirect(context, origin, hop, outcome):
+            self._requester.finish(visit, context, route, outcome, now, None, wait, again=True)
             return None
         given_up = self._conclude(visit, context, origin, outcome, now, own=True)
         answer = context.robots[origin]
         delay = answer.rules.crawl_delay if answer.rules is not None else None
         if delay is not None and delay > self._max_crawl_delay:
-            delay = None  # nothing of the host is fetched, so its URLs need not wait to be told
-        self._requester.ended(visit, context, route, outcome, now, delay, wait, again=given_up is None)
+            delay = None  # nothing of the host is fetched, so its URLs need not wait to be excluded
+        self._requester.finish(visit, context, route, outcome, now, delay, wait, again=given_up is None)
         return given_up
 
     async def fetch_redirected(self, visit: Visit, context: HostContext, origin: Origin, hop: Hop) -> str | None:
-        """Ask the other host that robots.txt was redirected to; as `ask`. No rules are needed for that, but the gaps of
-        that host and of its address, and an address that may be dialled."""
+        """Request it from the other host that it was redirected to; returns as `fetch`. That needs no rules, but the
+        gaps of that host and its address, and an address that may be dialled."""
         row = await self._find_host(hop.host)
         route = await self._requester.route_to(hop.host, visit.address)
         now = self._clock.now()
         if isinstance(route, ResolveLater):
-            self._come_back(visit, route.until)
+            self._postpone(visit, route.until)
             return None
         if isinstance(route, Failed):
-            return self._not_to_be_had(visit, context, origin, route, now)
+            return self._on_unreachable(visit, context, origin, route, now)
         record = row.record if row is not None else None
         known = (None, Instant(0.0), 0.0) if record is None else (record.host_id, record.next_contact, record.last_took)
         turn = self._frontier.cross_host.begin(visit, hop.host, known[0], known[1], route.address, now)
         if isinstance(turn, WaitUntil):
-            self._come_back(visit, turn.when)
+            self._postpone(visit, turn.when)
             return None
         if not turn:
-            return None  # its address is busy; the frontier has taken the visit back
-        outcome = await self._errand(visit, hop, known[0], known[2], route, row)
+            return None  # its address is busy; the URL is back in its queue
+        outcome = await self._fetch_from_other_host(visit, hop, known[0], known[2], route, row)
         now = self._clock.now()
         del context.hops[origin]
         if self._requester.try_other_address(hop.host, route, outcome, now):
             context.hops[origin] = hop
-        elif not self._follows(context, origin, hop, outcome):
+        elif not self._follow_redirect(context, origin, hop, outcome):
             given_up = self._conclude(visit, context, origin, outcome, now, own=False)
             self._frontier.finish(visit, None, now, again=given_up is None)
             return given_up
         self._frontier.finish(visit, None, now, again=True)
         return None
 
-    async def _errand(
+    async def _fetch_from_other_host(
         self, visit: Visit, hop: Hop, host_id: HostId | None, last_took: float, route: Route, row: HostLoaded | None
     ) -> FetchOutcome:
-        # Without a row of its own a host's contact is noted under a number that no row has: its address at least is
-        # known to have been contacted, whatever happens to us.
+        # A host without a row is recorded under a number that no row has: after a crash at least the contact of its
+        # address is known.
         number = host_id if host_id is not None else HostId(_NO_ROW | visit.host_id)
-        outcome = await self._requester.send_for_robots(number, hop.host, last_took, route, hop.url, hop.origin)
+        outcome = await self._requester.send_robots_request(number, hop.host, last_took, route, hop.url, hop.origin)
         now = self._clock.now()
         self._counters.count(self._store.batch, "robots_fetched")
         delay = self._host_contexts.longest_crawl_delay(row.robots) if row is not None else None
-        contact = self._requester.contact(number, hop.host, outcome, now, delay, requested_wait(outcome, now))
+        contact = self._requester.contact_ended(number, hop.host, outcome, now, delay, requested_wait(outcome, now))
         until = self._frontier.cross_host.end(visit, hop.host, contact, now)
-        self._requester.note(number, hop.host, route, contact, until, None)
+        self._requester.record_end(number, hop.host, route, contact, until, None)
         return outcome
 
-    def _come_back(self, visit: Visit, until: Instant) -> None:
+    def _postpone(self, visit: Visit, until: Instant) -> None:
         self._frontier.delay(visit.host_id, until)
         self._frontier.finish(visit, None, self._clock.now(), again=True)
 
-    def _follows(self, context: HostContext, origin: Origin, hop: Hop, outcome: FetchOutcome) -> bool:
-        """Note where a redirect leads, if it leads anywhere and is not one too many."""
+    def _follow_redirect(self, context: HostContext, origin: Origin, hop: Hop, outcome: FetchOutcome) -> bool:
+        """Whether to follow a redirect; then its target is kept in the context."""
         if not isinstance(outcome, Response) or status_class(outcome.status) is not StatusClass.REDIRECT:
             return False
         location = location_of(outcome.headers)
@@ -155,10 +155,10 @@ class RobotsFetcher:
         context.hops[origin] = Hop(target.url, target.origin, target.host, hop.number + 1)
         return True
 
-    def _not_to_be_had(
+    def _on_unreachable(
         self, visit: Visit, context: HostContext, origin: Origin, failed: Failed, now: Instant
     ) -> str | None:
-        """Nobody was asked; the next try begins at the host itself."""
+        """The other host cannot be reached; the next attempt starts at the host itself."""
         del context.hops[origin]
         given_up = self._conclude(visit, context, origin, failed, now, own=False)
         self._frontier.finish(visit, None, now, again=given_up is None)
@@ -167,7 +167,8 @@ class RobotsFetcher:
     def _conclude(
         self, visit: Visit, context: HostContext, origin: Origin, outcome: FetchOutcome, now: Instant, *, own: bool
     ) -> str | None:
-        """What the last answer means; `own`: of the host itself. A reason if the host is given up."""
+        """Keep the rules that the last response means. `own`: it came from the host itself. Returns the reason if the
+        host is given up."""
         status, body, max_age, truncated = None, b"", None, False
         if isinstance(outcome, Response):
             status, truncated = outcome.status, outcome.truncated is not None
@@ -205,7 +206,7 @@ class RobotsFetcher:
             assert context.trouble is not None
             if not given_up and (answer.closed or isinstance(outcome, Failed)):
                 self._frontier.delay(visit.host_id, context.trouble.until)
-            answer = replace(answer, expires_at=self._asked_again(answer, context.trouble.until))
+            answer = replace(answer, expires_at=self._retry_at(answer, context.trouble.until))
         context.robots[origin] = answer
         if answer.unreachable_since is None and answer.rules is not None:
             self._on_sitemaps(visit, origin, answer.rules.sitemaps)
@@ -224,20 +225,20 @@ class RobotsFetcher:
 
     @staticmethod
     def _reason(outcome: FetchOutcome) -> str:
-        """What a file that could not be had counts as."""
+        """The reason for which a file could not be fetched."""
         refused = isinstance(outcome, Failed) and outcome.failure is Failure.TLS_PROTOCOL
         return Failure.TLS_PROTOCOL.value if refused else UNREACHABLE
 
-    def _asked_again(self, answer: RobotsAnswer, until: Instant) -> Instant:
-        """The host's rest decides when the file is asked for again, but old rules do not hold longer for it."""
+    def _retry_at(self, answer: RobotsAnswer, until: Instant) -> Instant:
+        """When to request the file again: after the rest of the host, but old rules expire no later than usual."""
         if answer.closed:
             return until
         return min(until, Instant(answer.fetched_at + self._policy.longest_kept))
 
 
 def _is_hopeless(failure: Failure, before: HostFailures | None) -> bool:
-    """Whether another request would end the same way. A server that will not speak TLS with us is asked twice: every
-    URL of it would fail like its robots.txt."""
+    """Whether another request would fail in the same way. A server that refuses TLS gets two: all its URLs would fail
+    like its robots.txt."""
     if failure is Failure.TLS_PROTOCOL:
         return before is not None and before.reason == failure.value
     return RETRY_RULES[failure].max_tries == 1

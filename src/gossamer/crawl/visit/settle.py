@@ -1,13 +1,12 @@
 """Settling a visit: the one place where an outcome enters the open batch. Hot: benchmarks/bench_crawl.py."""
 
-from gossamer.crawl.counters import Counters
+from gossamer.crawl.counters import CrawlState
 from gossamer.crawl.observers import Observers
 from gossamer.model.document import ProcessedDocument
 from gossamer.model.settlement import Settlement
 from gossamer.model.states import UrlState
 from gossamer.model.task import Visit
 from gossamer.recrawl.planner import RecrawlPlanner
-from gossamer.store.threads import WriterThread
 
 _QUEUED, _EXCLUDED = UrlState.QUEUED, UrlState.EXCLUDED  # looking up a member costs as much as a call
 
@@ -15,11 +14,11 @@ _QUEUED, _EXCLUDED = UrlState.QUEUED, UrlState.EXCLUDED  # looking up a member c
 class Settler:
     """Settles visits, with a document or without. Owned by the event loop."""
 
-    def __init__(self, store: WriterThread, planner: RecrawlPlanner, observers: Observers, counters: Counters) -> None:
-        self._store = store
+    def __init__(self, state: CrawlState, planner: RecrawlPlanner, observers: Observers) -> None:
+        self._store = state.store
+        self._counters = state.counters
         self._planner = planner
         self._observers = observers
-        self._counters = counters
 
     def settle(
         self,
@@ -37,7 +36,7 @@ class Settler:
         """
         batch, counters = self._store.batch, self._counters
         if document is None:
-            settlement = self._planner.settled(visit, settlement)
+            settlement = self._planner.plan_settlement(visit, settlement)
         batch.settle(settlement)
         self._observers.settled(visit, settlement, document, requested or document is not None)
         if document is not None:

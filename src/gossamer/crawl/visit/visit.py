@@ -1,11 +1,10 @@
-"""One visit: address, robots.txt, fetch; then the answer goes to whom it concerns."""
+"""One visit: the rules, the address, robots.txt, the request, and the disposition of the response."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from gossamer.clock import Clock
 from gossamer.config.hosts import HostSettingsTable
-from gossamer.crawl.counters import Counters
+from gossamer.crawl.counters import CrawlState
 from gossamer.crawl.document.admission import TOO_LONG, Admission
 from gossamer.crawl.trap_accounts import TrapAccounts
 from gossamer.crawl.visit.disposition import Disposition, FailureScope
@@ -19,7 +18,6 @@ from gossamer.fetch.dns.resolver import ResolveLater
 from gossamer.fetch.http.headers import location_of, requested_wait
 from gossamer.fetch.robots import RobotsAnswer, path_of
 from gossamer.filter.canonical import Canonical, Refusal, parse_canonical
-from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.retries import RETRY_RULES, SERVER_ERROR, RetryRule, StatusClass, status_class
 from gossamer.model.document import Document
 from gossamer.model.formats import abbreviated, long_link
@@ -28,14 +26,13 @@ from gossamer.model.states import UrlState
 from gossamer.model.task import Candidate, Visit
 from gossamer.model.units import Fingerprint, HostId, Instant, Seconds
 from gossamer.recrawl.planner import RecrawlPlanner
-from gossamer.store.threads import WriterThread
 
-# Looking a member up costs as much as a call, and these are asked for after every fetch.
+# Looking up a member costs as much as a call, and these are used after every request.
 _DOCUMENT, _REDIRECT, _RETRY = StatusClass.DOCUMENT, StatusClass.REDIRECT, StatusClass.RETRY
 _RATE_LIMITED, _DISCONNECT, _QUEUED = StatusClass.RATE_LIMITED, Truncation.DISCONNECT, UrlState.QUEUED
 _OWN = FailureScope.OWN
 
-_MAX_DETAIL = 200  # characters of a header field that are worth keeping
+_MAX_DETAIL = 200  # characters of a header field that are kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,57 +40,68 @@ class VisitLimits:
     max_redirects: int = 10
     max_per_domain: int | None = None
     max_crawl_delay: Seconds = Seconds(3600.0)
-    revisits: bool = True  # a record for every page that has not changed
+    revisits: bool = True  # write a record for every page that has not changed
+
+
+@dataclass(frozen=True, slots=True)
+class VisitRules:
+    """What decides whether a URL may be visited, and how."""
+
+    limits: VisitLimits
+    admission: Admission
+    hosts: HostSettingsTable
+    controls: HostControls
+    trap_accounts: TrapAccounts | None
+
+
+@dataclass(frozen=True, slots=True)
+class VisitOutcomes:
+    """What receives the outcome of a visit."""
+
+    disposition: Disposition
+    planner: RecrawlPlanner
+    settler: Settler
+    on_document: Callable[[Document], None]
 
 
 class Visitor:
-    """Performs visits. Owns nothing but what is in flight; every decision is somebody else's pure function."""
+    """Performs visits. Holds no state; decisions are pure functions of other modules."""
 
     def __init__(
         self,
-        *,
-        frontier: Frontier,
+        state: CrawlState,
         host_contexts: HostContexts,
+        health: HostHealth,
         requester: Requester,
         robots_fetcher: RobotsFetcher,
-        health: HostHealth,
-        store: WriterThread,
-        counters: Counters,
-        admission: Admission,
-        disposition: Disposition,
-        trap_accounts: TrapAccounts | None,
-        planner: RecrawlPlanner,
-        settler: Settler,
-        clock: Clock,
-        limits: VisitLimits,
-        hosts: HostSettingsTable,
-        controls: HostControls,
+        *,
+        rules: VisitRules,
+        outcomes: VisitOutcomes,
         redirects_to: Callable[[int, int], Awaitable[list[Fingerprint]]],
-        on_document: Callable[[Document], None],
     ) -> None:
-        """`redirects_to` tells whose redirects led to a URL, as `TaskSource` does."""
-        self._frontier = frontier
+        """`redirects_to` returns the URLs whose redirects led to a URL, as `TaskSource` does."""
+        self._frontier = state.frontier
+        self._store = state.store
+        self._counters = state.counters
+        self._clock = state.clock
         self._host_contexts = host_contexts
+        self._health = health
         self._requester = requester
         self._robots_fetcher = robots_fetcher
-        self._health = health
-        self._store = store
-        self._counters = counters
-        self._admission = admission
-        self._disposition = disposition
-        self._trap_accounts = trap_accounts
-        self._planner = planner
-        self._settler = settler
-        self._clock = clock
-        self._limits = limits
-        self._hosts = hosts
-        self._controls = controls
+        self._limits = rules.limits
+        self._admission = rules.admission
+        self._hosts = rules.hosts
+        self._controls = rules.controls
+        self._trap_accounts = rules.trap_accounts
+        self._disposition = outcomes.disposition
+        self._planner = outcomes.planner
+        self._settle = outcomes.settler.settle
+        self._on_document = outcomes.on_document
         self._redirects_to = redirects_to
-        self._on_document = on_document
 
     @property
     def open_contacts(self) -> dict[HostId, tuple[Instant, float, str]]:
-        """What is in flight: when it began, how long the host took the time before, and the address."""
+        """Contacts in flight: when each started, how long the host took the last time, and the address."""
         return self._requester.open
 
     @property
@@ -107,24 +115,24 @@ class Visitor:
 
     @property
     def slowest(self) -> dict[str, float]:
-        """The hosts that took longest, in seconds."""
+        """The slowest hosts, with the seconds of their last response."""
         return self._requester.slowest
 
     async def visit(self, visit: Visit) -> None:
-        """See a visit through: to a settlement, a document, or back into its queue."""
+        """Perform a visit: it ends with a settlement, a document, or the URL back in its queue."""
         host_id, host, task = visit.host_id, visit.host, visit.task
         context = self._host_contexts[host_id]
-        if self._controls and self._held_back(visit):
+        if self._controls and self._hold_back(visit):
             return
         reason = self._admission.rules_of(task).may_enter(task.url, host, task.depth)
-        if reason is not None:  # the rules were changed after it entered
+        if reason is not None:  # the rules have changed since it was admitted
             self._exclude(visit, reason)
             return
         accounts = self._trap_accounts
         if accounts is not None and (cut := accounts.verdict(visit)) is not None:
             self._exclude(visit, cut.reason, cut.detail)
             return
-        if self._over_its_cap(visit):
+        if self._exclude_over_limit(visit):
             return
         now = self._clock.now()
         if context.trouble is not None and self._health.is_given_up(context, now):
@@ -135,30 +143,30 @@ class Visitor:
         if context.hops and (hop := context.hops.get(origin)) is not None and hop.host != host:
             reason = await self._robots_fetcher.fetch_redirected(visit, context, origin, hop)
             if reason is not None:
-                self._settler.settle(visit, self._disposition.dead(host_id, task, reason, self._clock.now()))
+                self._settle(visit, self._disposition.dead(host_id, task, reason, self._clock.now()))
             return
         route = await self._requester.route_to(host, visit.address)
         now = self._clock.now()
-        if isinstance(route, ResolveLater):  # nothing is known against the URL, nor against its host
+        if isinstance(route, ResolveLater):  # neither the URL nor its host is to blame
             self._frontier.delay(host_id, route.until)
             self._frontier.finish(visit, None, now, again=True)
         elif isinstance(route, Failed):
             self._on_no_route(visit, context, route, now)
-        elif self._frontier.enter_address(visit, route.address, now):  # if not, the frontier has taken the visit back
+        elif self._frontier.enter_address(visit, route.address, now):  # otherwise the URL is back in its queue
             answer = context.robots.get(origin)
             if answer is None or not is_current(answer, now):
-                reason = await self._robots_fetcher.ask(visit, context, origin, route)
+                reason = await self._robots_fetcher.fetch(visit, context, origin, route)
                 if reason is not None:
-                    self._settler.settle(visit, self._disposition.dead(host_id, task, reason, self._clock.now()))
+                    self._settle(visit, self._disposition.dead(host_id, task, reason, self._clock.now()))
             elif answer.closed:
-                # Rules unknown until it is asked again: the host's URLs wait.
+                # The rules are unknown until the next request for robots.txt: all URLs of the host wait.
                 self._frontier.delay(host_id, answer.expires_at)
                 self._frontier.finish(visit, None, now, again=True)
             else:
                 await self._fetch_page(visit, context, canonical, route, answer)
 
-    def _held_back(self, visit: Visit) -> bool:
-        """Whether the operator wants nothing of this host, for now or at all."""
+    def _hold_back(self, visit: Visit) -> bool:
+        """Whether the host is paused or dropped; then the visit is over."""
         if visit.host in self._controls.dropped:
             self._exclude(visit, HOST_DROPPED)
             return True
@@ -170,8 +178,8 @@ class Visitor:
             return True
         return False
 
-    def _over_its_cap(self, visit: Visit) -> bool:
-        """Exclude the visit if its domain has had as many page requests as it may have."""
+    def _exclude_over_limit(self, visit: Visit) -> bool:
+        """Exclude the URL if its domain has used up its page requests. Returns whether it did."""
         cap = self._limits.max_per_domain
         if cap is None or self._frontier.domains[visit.domain_id].visits < cap:
             return False
@@ -193,27 +201,27 @@ class Visitor:
         if crawl_delay is not None and crawl_delay > self._limits.max_crawl_delay:
             self._exclude(visit, "crawl_delay_too_long", f"Crawl-delay: {crawl_delay:g}")
             return
-        if self._over_its_cap(visit):  # other hosts of its domain may have been quicker while we looked it up
+        if self._exclude_over_limit(visit):  # other hosts of the domain may have used it up during the lookup
             return
         self._frontier.count_visit(visit)
         self._store.batch.page_requests[visit.domain_id] += 1
         wants = None if visit.task.sitemap else self._hosts.for_host(visit.host).wants
         requester = self._requester
         conditions = self._planner.conditions(visit) if visit.task.previous is not None else ()
-        outcome = await requester.ask(
+        outcome = await requester.send(
             visit.host_id, visit.host, visit.last_took, route, page.url, page.origin, wants, headers=conditions
         )
         now = self._clock.now()
         if requester.try_other_address(visit.host, route, outcome, now):
             self._frontier.count_visit(visit, -1)
             self._store.batch.page_requests[visit.domain_id] -= 1
-            requester.unreached(visit, route, now)
+            requester.finish_unreached(visit, route, now)
             return
         wait = requested_wait(outcome, now)
         if isinstance(outcome, Failed):
             host_verdict = self._judge(visit, context, outcome.failure.value, now, RETRY_RULES[outcome.failure])
-            requester.ended(visit, context, route, outcome, now, crawl_delay, wait)
-            self._settler.settle(
+            requester.finish(visit, context, route, outcome, now, crawl_delay, wait)
+            self._settle(
                 visit, self._disposition.failed(visit.host_id, visit.task, outcome, now, host_verdict), requested=True
             )
             return
@@ -223,7 +231,7 @@ class Visitor:
             host_verdict = self._judge(visit, context, "server_error", now, SERVER_ERROR)
         elif kind is not _RATE_LIMITED:
             context.trouble = None
-        requester.ended(visit, context, route, outcome, now, crawl_delay, wait)
+        requester.finish(visit, context, route, outcome, now, crawl_delay, wait)
         self._counters.count(self._store.batch, "fetched")
         self._counters.count(self._store.batch, "bytes", len(outcome.head) + len(outcome.wire_body))
         self._counters.count(self._store.batch, f"status:{outcome.status // 100}xx")
@@ -231,51 +239,53 @@ class Visitor:
         if kind is _DOCUMENT and wants is not None and not wants(outcome.status, outcome.headers):
             declared = outcome.headers.get("content-type", "")[:_MAX_DETAIL]
             unwanted = self._disposition.excluded(visit.host_id, visit.task, UNWANTED_TYPE, now, declared)
-            self._settler.settle(visit, unwanted._replace(status=outcome.status, took=outcome.took), requested=True)
+            self._settle(visit, unwanted._replace(status=outcome.status, took=outcome.took), requested=True)
         elif kind is _DOCUMENT:
-            if outcome.truncated is not _DISCONNECT or not self._tried_again(visit, outcome, now):
+            if outcome.truncated is not _DISCONNECT or not self._retry_truncated(visit, outcome, now):
                 self._on_document(Document(visit, outcome, now))
         elif kind is _REDIRECT:
             await self._redirect(visit, outcome, now)
         elif kind is StatusClass.NOT_MODIFIED and visit.task.previous is not None:
             self._counters.count(self._store.batch, "not_modified")
-            kept = self._planner.not_modified(visit, outcome, now, self._limits.revisits)
-            self._settler.settle(visit, kept, counted=True, requested=True)
+            kept = self._planner.settle_not_modified(visit, outcome, now, self._limits.revisits)
+            self._settle(visit, kept, counted=True, requested=True)
         else:
-            landed = self._disposition.bad_status(
+            settlement = self._disposition.bad_status(
                 visit.host_id, visit.task, outcome, wait, context.rate_limited, now, host_verdict
             )
-            self._settler.settle(visit, landed, requested=True)
+            self._settle(visit, settlement, requested=True)
 
-    def _tried_again(self, visit: Visit, response: Response, now: Instant) -> bool:
-        """Whether a body that broke off is worth another try. After the last one, what there is of it is kept."""
+    def _retry_truncated(self, visit: Visit, response: Response, now: Instant) -> bool:
+        """Whether a truncated body gets another attempt. After the last one, the part that arrived is kept."""
         cut = Failed(Failure.INCOMPLETE_BODY, f"{len(response.wire_body)} bytes", response.took, contacted=True)
-        landed = self._disposition.failed(visit.host_id, visit.task, cut, now, FailureScope.OWN)
-        if landed.state is _QUEUED:
-            self._settler.settle(visit, landed, requested=True)
-        return landed.state is _QUEUED
+        settlement = self._disposition.failed(visit.host_id, visit.task, cut, now, FailureScope.OWN)
+        if settlement.state is _QUEUED:
+            self._settle(visit, settlement, requested=True)
+        return settlement.state is _QUEUED
 
     async def _redirect(self, visit: Visit, response: Response, now: Instant) -> None:
         location = location_of(response.headers)
-        if location is None:  # then what came with it is all there is
+        if location is None:  # then its body is the document
             self._on_document(Document(visit, response, now, "redirect_no_location"))
             return
         target = self._admission.redirect(visit.task, location)
         if isinstance(target, Refusal):
             reason = "redirect_bad_scheme" if target.reason == "bad_scheme" else target.reason
             self._counters.count(self._store.batch, "excluded:" + reason)
-            landed = self._disposition.redirected(visit.host_id, visit.task, response, target.shown, now, reason)
+            settlement = self._disposition.redirected(visit.host_id, visit.task, response, target.shown, now, reason)
             if reason == TOO_LONG:
-                landed = landed._replace(redirect_to=abbreviated(target.shown), long_links=(long_link(location),))
-            self._settler.settle(visit, landed, counted=True, requested=True)
+                settlement = settlement._replace(
+                    redirect_to=abbreviated(target.shown), long_links=(long_link(location),)
+                )
+            self._settle(visit, settlement, counted=True, requested=True)
         elif target.url == visit.task.url or await self._came_from(visit, target):
-            self._settler.settle(
+            self._settle(
                 visit,
                 self._disposition.dead(visit.host_id, visit.task, "redirect_loop", now, response, target.url),
                 requested=True,
             )
         elif visit.task.hops >= self._limits.max_redirects:
-            self._settler.settle(
+            self._settle(
                 visit,
                 self._disposition.dead(visit.host_id, visit.task, "too_many_redirects", now, response, target.url),
                 requested=True,
@@ -286,14 +296,14 @@ class Visitor:
                 batch.candidates.append(target)
             if (link := self._admission.redirect_link(visit, target)) is not None:
                 batch.links.append(link)
-            self._settler.settle(
+            self._settle(
                 visit,
                 self._disposition.redirected(visit.host_id, visit.task, response, target.url, now),
                 requested=True,
             )
 
     async def _came_from(self, visit: Visit, target: Candidate | Canonical) -> bool:
-        """Whether the target is one of those whose redirects led here."""
+        """Whether a redirect of the target led here."""
         if isinstance(target, Candidate) or visit.task.hops == 0:
             return False
         return self._admission.fingerprint_of(target.url, target.host) in await self._redirects_to(
@@ -303,23 +313,23 @@ class Visitor:
     # --- endings ---------------------------------------------------------------------------------
 
     def _on_no_route(self, visit: Visit, context: HostContext, failed: Failed, now: Instant) -> None:
-        """The host saw nothing of us: its name does not resolve, or not to an address that may be dialled."""
+        """The host was not contacted: its name does not resolve, or not to an address that may be dialled."""
         if failed.failure is Failure.BLOCKED_ADDRESS:
             self._exclude(visit, Failure.BLOCKED_ADDRESS.value, failed.detail)
             return
         host_verdict = self._judge(visit, context, failed.failure.value, now, RETRY_RULES[failed.failure])
         self._frontier.finish(visit, None, now)
-        self._settler.settle(visit, self._disposition.failed(visit.host_id, visit.task, failed, now, host_verdict))
+        self._settle(visit, self._disposition.failed(visit.host_id, visit.task, failed, now, host_verdict))
 
     def _judge(
         self, visit: Visit, context: HostContext, reason: str, now: Instant, rule: RetryRule
     ) -> FailureScope | Instant:
-        """What a failure means for its URL, beside the URL's own tries: that it is kept until a moment at which its
-        host is asked again, or given up with its host. Sees to it that the host is left alone until then."""
+        """Record a failure of the host, and return what it means for the URL: its own attempts decide, it is given up
+        with its host, or it waits until the returned time, and so does the host."""
         if not rule.blames_host:
             return FailureScope.OWN
         unreached = not rule.costs_try
-        # A URL that fails again says more about itself than about its host.
+        # A URL that fails repeatedly says more about itself than about its host.
         counts = unreached or visit.task.tries == 0 or self._health.is_open(context)
         if counts and self._health.failed(context, reason, now, unreached=unreached):
             return FailureScope.GIVEN_UP
@@ -329,11 +339,11 @@ class Visitor:
         return context.trouble.until
 
     def _give_up(self, visit: Visit, reason: str, now: Instant) -> None:
-        """The host has been down for too long to be asked for this URL."""
+        """Settle a URL as dead because its host is given up."""
         self._frontier.finish(visit, None, now)
-        self._settler.settle(visit, self._disposition.dead(visit.host_id, visit.task, reason, now))
+        self._settle(visit, self._disposition.dead(visit.host_id, visit.task, reason, now))
 
     def _exclude(self, visit: Visit, reason: str, detail: str | None = None) -> None:
         now = self._clock.now()
         self._frontier.finish(visit, None, now)
-        self._settler.settle(visit, self._disposition.excluded(visit.host_id, visit.task, reason, now, detail))
+        self._settle(visit, self._disposition.excluded(visit.host_id, visit.task, reason, now, detail))

@@ -12,7 +12,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from gossamer.model.units import Instant
+from gossamer.model.units import DAY, Instant
 
 LONGEST: Final = 64
 """Characters. No date is longer."""
@@ -92,7 +92,7 @@ CHANGE_FREQUENCIES: Final = ("always", "hourly", "daily", "weekly", "monthly", "
 """The words of the protocol, most often first."""
 
 _EARLIEST: Final = 631_152_000.0  # 1990: before there was a web, a date says that nobody knows
-_AHEAD: Final = 86_400.0  # clocks and time zones differ by a day at most
+_AHEAD: Final = DAY  # clocks and time zones differ by a day at most
 
 _PRIORITY: Final = re.compile(r"[01](?:\.[0-9]{0,8})?|\.[0-9]{1,8}").fullmatch
 

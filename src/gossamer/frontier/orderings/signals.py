@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from math import frexp
 
 from gossamer.model.facts import BIRTH_CREDIT, UrlFacts
-from gossamer.model.units import Url
+from gossamer.model.units import DAY, Url
 
 HOSTS_KEPT = 65_536  # answers that are remembered
 
@@ -92,7 +92,7 @@ def _without_port(host: str) -> str:
 LINKS_FOR_HALF = 10
 """So many links from anywhere are worth half of what links can be worth at all: a site's menu soon gives them."""
 
-AGE_FOR_HALF = 30 * 86_400.0
+AGE_FOR_HALF = 30 * DAY
 """Seconds. A page that was modified so long ago is half as fresh as one of today."""
 
 CREDIT_STEP = BIRTH_CREDIT / 64

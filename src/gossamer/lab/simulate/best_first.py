@@ -1,13 +1,28 @@
 """Hot: the queue of a best-first order (benchmarks/bench_orderings.py). Exact, though scores change while pages wait.
 
 A page's score is its own part plus a term that it shares with all pages of its site. Each site has a heap by the own
-part; `PromiseHeap` holds each site's best page with the term added. A changed term moves one entry, not thousands.
+part; `LazyHeap` holds each site's best page with the term added. A changed term moves one entry, not thousands.
+
+The heaps are ordered by *place*, one integer: `entry - score * 2**40`. The smallest is the highest score, and among
+equals the oldest entry. Scores are integers too, so sums are exact and equal scores compare equal.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
 
-from gossamer.frontier.lazy_heap import LAST, PromiseHeap, entry_of, place_of
+from gossamer.frontier.lazy_heap import LazyHeap
+
+_ENTRY_BITS = 40
+_ENTRY = (1 << _ENTRY_BITS) - 1
+_LAST = 1 << _ENTRY_BITS  # after every place whose score is not negative
+
+
+def place_of(score: int, entry: int) -> int:
+    return entry - (score << _ENTRY_BITS)
+
+
+def entry_of(place: int) -> int:
+    return place & _ENTRY
 
 
 class BestFirst:
@@ -24,7 +39,7 @@ class BestFirst:
         self._place: dict[int, int] = {}  # by page
         self._page_at: dict[int, int] = {}  # by entry
         self._heaps: dict[int, list[int]] = {}  # by site
-        self._sites = PromiseHeap(self._offer)
+        self._sites = LazyHeap(self._offer)
         self._resting: set[int] = set()
 
     def __contains__(self, page: int) -> bool:
@@ -57,7 +72,7 @@ class BestFirst:
                 places[page] = place = place + step
                 site = site_of[page]
                 heappush(heaps[site], place)
-                if place < best.get(site, LAST):
+                if place < best.get(site, _LAST):
                     best[site] = place
         for site, place in best.items():
             self._promise(site, place)

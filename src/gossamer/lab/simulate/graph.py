@@ -169,7 +169,7 @@ AGENT = "gossamer"
 def graph_of_web(config: SimWebConfig) -> LinkGraph:
     """Every URL a correct crawl would request, with the links that it would find there. A redirect is one link.
 
-    Sites are hosts. A suffix is the last but one label of a host's name (document 001), so the
+    Sites are hosts. A suffix is the last but one label of a host's name, so the
     hosts of one cluster share it.
     """
     web = SimWeb(config)

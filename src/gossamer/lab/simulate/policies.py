@@ -16,11 +16,11 @@ Hot: an ordering of the crawl by score, carried out exactly (benchmarks/bench_or
 from collections.abc import Callable, Mapping, Sequence
 
 from gossamer.errors import UsageError
-from gossamer.frontier.lazy_heap import PromiseHeap, place_of
+from gossamer.frontier.lazy_heap import LazyHeap
 from gossamer.frontier.orderings import ORDERINGS, Ordering
 from gossamer.frontier.selector import Selector, SelectorRatios
 from gossamer.lab.simulate.baselines import Backlink, Omniscient, Push, RandomOrder
-from gossamer.lab.simulate.best_first import BestFirst
+from gossamer.lab.simulate.best_first import BestFirst, place_of
 from gossamer.lab.simulate.knowledge import CrawlFacts, Knowledge, Policy, PolicyMaker
 
 
@@ -118,7 +118,7 @@ class ScorePolicy:
         self._has_suffix_term = type(ordering).suffix_term is not Ordering.suffix_term
         self._suffix_of = setting.suffix_of if self._has_suffix_term else [0] * len(setting.suffix_of)
         self._queues: dict[int, BestFirst] = {}  # by suffix; one for all where suffixes do not matter
-        self._suffixes = PromiseHeap(self._offer)
+        self._suffixes = LazyHeap(self._offer)
         self._last_site: int | None = None
 
     def on_found(self, page: int, source: int | None) -> None:

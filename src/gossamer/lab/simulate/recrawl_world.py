@@ -21,8 +21,7 @@ from gossamer.lab.simweb.chance import changes_between, changes_per_day, page_ke
 from gossamer.lab.simweb.config import SimWebConfig
 from gossamer.lab.simweb.hosts import HostPlan, Kind, url_of
 from gossamer.lab.simweb.web import SimWeb
-from gossamer.model.units import Instant
-from gossamer.recrawl.policy import DAY
+from gossamer.model.units import DAY, Instant
 
 MEDIAN_DAYS, SIGMA = 30.0, 2.0
 """Of drawn rates: 35 % of the pages change within a week, close to what was measured on the Web (SCIENCE, 5)."""

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from math import inf, sqrt
 
 from gossamer.lab.simulate.recrawl_world import World
-from gossamer.model.units import Instant, Seconds
+from gossamer.model.units import DAY, Instant, Seconds
 from gossamer.recrawl.estimate import MAX_SHAPE, USUAL, Estimate, HostRates
 from gossamer.recrawl.policies import estimate_of
-from gossamer.recrawl.policy import DAY, EMPTY_MEMORY, Memory, Plan, RecrawlPolicy, Terms, Visited
+from gossamer.recrawl.policy import EMPTY_MEMORY, Memory, Plan, RecrawlPolicy, Terms, Visited
 from gossamer.recrawl.price import HostPrices, Price, opening_price
 
 LONGEST = 365.0
@@ -47,8 +47,8 @@ class Known(RecrawlPolicy):
     def after(self, visited: Visited, memory: Memory, terms: Terms) -> Plan:
         return self._optimal.after(visited._replace(gap=None), EMPTY_MEMORY, terms)
 
-    def anew(self, memory: Memory, terms: Terms) -> Seconds | None:
-        return self._optimal.anew(EMPTY_MEMORY, terms)
+    def replanned_gap(self, memory: Memory, terms: Terms) -> Seconds | None:
+        return self._optimal.replanned_gap(EMPTY_MEMORY, terms)
 
 
 def travel(
@@ -151,33 +151,34 @@ class _Traveller:
         return self._policy.moved_by_price and gap is not None and when - now <= EARLY * gap
 
     def _bring_forward(self, due: Sequence[list[tuple[float, int]]]) -> None:
-        """The price has fallen far below that at which pages were planned: they are planned anew."""
-        self._price.plan_anew()
+        """The price has fallen far below the price at which pages were planned: replan them."""
+        self._price.start_replanning()
         for lane, pages in enumerate(due):
-            price = self._prices.of(lane, self._price.price)
+            price = self._prices.price_for(lane, self._price.price)
             for k, (_, page) in enumerate(pages):
                 last, gap = self._last[page], self._gap[page]
-                anew = self._policy.anew(self._memory[page], self._terms(page, price))
-                if last is not None and gap is not None and anew is not None and anew / DAY < gap:
-                    self._price.replan(gap, anew / DAY)
-                    self._gap[page] = anew / DAY
-                    pages[k] = (last + anew / DAY, page)
+                replanned = self._policy.replanned_gap(self._memory[page], self._terms(page, price))
+                if last is not None and gap is not None and replanned is not None and replanned / DAY < gap:
+                    self._price.on_replanned(gap, replanned / DAY)
+                    self._gap[page] = replanned / DAY
+                    pages[k] = (last + replanned / DAY, page)
             heapq.heapify(pages)
 
     def _put_off(self, due: list[tuple[float, int]], lane: int, now: float) -> None:
-        """What is due on a host that has become dearer since it was planned is planned anew, as long as it is not worth
-        that price yet."""
+        """Postpone due pages of a host whose price has risen since they were planned, while they are not worth it."""
         for _ in range(len(due)):
             when, page = due[0]
             last, gap = self._last[page], self._gap[page]
             if when > now or last is None or gap is None:
                 return
-            anew = self._policy.anew(self._memory[page], self._terms(page, self._prices.of(lane, self._price.price)))
-            if anew is None or last + anew / DAY <= now:
+            replanned = self._policy.replanned_gap(
+                self._memory[page], self._terms(page, self._prices.price_for(lane, self._price.price))
+            )
+            if replanned is None or last + replanned / DAY <= now:
                 return
-            self._price.replan(gap, anew / DAY)
-            self._gap[page] = anew / DAY
-            heapq.heapreplace(due, (last + anew / DAY, page))
+            self._price.on_replanned(gap, replanned / DAY)
+            self._gap[page] = replanned / DAY
+            heapq.heapreplace(due, (last + replanned / DAY, page))
 
     def _visit(self, page: int, now: float, lane: int) -> float:
         """A visit takes place, and is on record. The gap in days until the next one."""
@@ -204,9 +205,9 @@ class _Traveller:
         self._twice[host] += self._visits[page] == 2
         if self._own_prices and last is not None and before is not None:
             late, pages = max(now - last - before, 0.0), self._twice[host]
-            price = self._prices.visited(lane, gap=before, late=late, usual=price, pages=pages)
+            price = self._prices.update(lane, gap=before, late=late, usual=price, pages=pages)
         elif self._own_prices:
-            price = self._prices.of(lane, price)
+            price = self._prices.price_for(lane, price)
         terms = self._terms(page, price)
         visited = Visited(
             Instant(now * DAY),
@@ -218,11 +219,11 @@ class _Traveller:
         gap = plan.gap(visited.now) / DAY
         if last is None:
             self._seen_weight += sqrt(world.importance[page])
-        self._price.plan(before, gap)
+        self._price.on_planned(before, gap)
         if self._policy.moved_by_price and not self._known:
             after = estimate_of(plan.memory)
             if after is not None:
-                self._rates[host] = self._rates[host].learnt(estimate_of(memory), after)
+                self._rates[host] = self._rates[host].updated(estimate_of(memory), after)
                 self._priors[host] = self._rates[host].prior()
         self._memory[page], self._last[page], self._gap[page] = plan.memory, now, gap
         return gap

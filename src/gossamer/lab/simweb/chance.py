@@ -17,7 +17,7 @@ from statistics import NormalDist
 
 from xxhash import xxh3_64_intdigest
 
-from gossamer.model.units import Instant
+from gossamer.model.units import DAY, Instant
 
 _UNIT = 2.0**-64
 _QUANTILES = 256
@@ -65,7 +65,6 @@ def _short_unpacker(count: int) -> struct.Struct:
     return struct.Struct(f"<{count}H")
 
 
-_DAY = 86_400.0
 _HALF_UNIT = 2.0**-32
 _MEAN_PER_SLOT = 3.0
 _MAX_PER_SLOT = 15
@@ -96,7 +95,7 @@ def changes_per_day(key: int, mean: float, static: float) -> float:
 def version_at(key: int, per_day: float, time: Instant) -> Version:
     """The version of the page with hash `key` that is on show at `time`."""
     if per_day > 0.0 and time > 0.0:
-        length = _MEAN_PER_SLOT * _DAY / per_day
+        length = _MEAN_PER_SLOT * DAY / per_day
         slot = int(time // length)
         for earlier in range(slot, max(slot - _LOOK_BACK, -1), -1):
             shown = [moment for moment in changes_in(key, earlier, length) if moment <= time]
@@ -110,7 +109,7 @@ def changes_between(key: int, per_day: float, start: Instant, end: Instant) -> l
     """The moments after `start`, up to `end`, at which the page with hash `key` changes, in order."""
     if per_day <= 0.0:
         return []
-    length = _MEAN_PER_SLOT * _DAY / per_day
+    length = _MEAN_PER_SLOT * DAY / per_day
     slots = range(int(start // length), int(end // length) + 1)
     return [moment for slot in slots for moment in changes_in(key, slot, length) if start < moment <= end]
 

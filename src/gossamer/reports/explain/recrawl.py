@@ -4,12 +4,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from gossamer.model.states import UrlState
-from gossamer.model.units import Seconds
+from gossamer.model.units import DAY, Seconds
 from gossamer.model.url_record import Facts, UrlFact
 from gossamer.recrawl.change_hints import HostTrust
 from gossamer.recrawl.estimate import HostRates
 from gossamer.recrawl.policies import Optimal, RecrawlPolicy, believed_words, estimate_of
-from gossamer.recrawl.policy import DAY, Memory, Terms
+from gossamer.recrawl.policy import Memory, Terms
 from gossamer.reports.explain.story import Recrawl, Signals
 
 _SOONER = 1.0  # seconds by which a visit must be before its plan to have been brought forward
@@ -83,9 +83,9 @@ def _signals(known: UrlFact, facts: Facts, trust: HostTrust) -> Signals:
         reported = facts.listing.modified_at > visit.at
         forwarded = reported and date < visit.at + planned - _SOONER
     return Signals(
-        trust.believes_modified,
+        trust.trusts_last_modified,
         trust.honest,
-        trust.honest + trust.lying,
+        trust.honest + trust.dishonest,
         trust.recall > 0,
         trust.confirmed,
         trust.reports,

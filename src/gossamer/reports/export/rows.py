@@ -4,13 +4,13 @@ Fingerprints back into ids: 16 bytes of memory for each known URL, and about 100
 """
 
 from array import array
-from base64 import b32encode
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 
 from gossamer.errors import ArchiveError, GossamerError
 from gossamer.filter.canonical import Canonicaliser
+from gossamer.model.formats import sha1_text
 from gossamer.reports.all_workers import ExportReader
 from gossamer.reports.export.documents import ArchivedPage, Documents, link_rows
 from gossamer.reports.export.tables import Row, Selection
@@ -172,4 +172,4 @@ def _page(row: PageRow) -> Row:
 
 
 def _digest(digest: bytes | None) -> str | None:
-    return None if digest is None else "sha1:" + b32encode(digest).decode("ascii")
+    return None if digest is None else sha1_text(digest)

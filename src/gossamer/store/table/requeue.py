@@ -9,19 +9,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from gossamer.model.requeue import DueCursor, DueUrl, RequeueOrder
+from gossamer.model.requeue import REFRESHING, DueCursor, DueUrl, RequeueOrder
 from gossamer.model.states import UrlState
-from gossamer.model.units import HostId, Instant
+from gossamer.model.units import DAY, HostId, Instant
 from gossamer.store.ports import Database, PlanAnew, Prioritiser, WhenDue
 from gossamer.store.row_formats import FACTS, facts_from
-
-REFRESHING = "refreshing"
-"""The counter of queued URLs of which a document is stored."""
 
 LOOK_AHEAD = 1_024
 """URLs that are planned anew in one order: some fifty milliseconds of it."""
 
-_AHEAD = 10 * 365 * 86_400.0  # seconds by which what goes before all others is dated back
+_AHEAD = 10 * 365 * DAY  # seconds by which what goes before all others is dated back
 _BOOST = 1e9  # added to the score of what does, where the score decides: no score comes near it
 
 Touch = Callable[[HostId, int, float], None]
