@@ -65,7 +65,7 @@ def test_a_name_that_is_none_is_refused_by_name(name: str) -> None:
 
 
 def test_two_spellings_of_one_name_are_refused() -> None:
-    with pytest.raises(ConfigError, match=r"'A\.TEST' is there twice"):
+    with pytest.raises(ConfigError, match=r"'A\.TEST' occurs twice"):
         host_table({"a.test": 1, "A.TEST": 2}, "host")
 
 

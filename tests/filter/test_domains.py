@@ -40,5 +40,5 @@ def test_every_domain_has_a_partition(name: str, partitions: int) -> None:
 
 
 def test_a_crawl_without_partitions_is_refused() -> None:
-    with pytest.raises(ValueError, match="at least one partition"):
+    with pytest.raises(ValueError, match="at least 1, not"):
         partition_of(Domain("x.test"), 0)

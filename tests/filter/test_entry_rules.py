@@ -201,7 +201,7 @@ def test_documents_are_not_among_the_excluded_extensions() -> None:
 
 @pytest.mark.parametrize("names", [["a b"], ["h.test", ""], ["http://h.test"]])
 def test_excluded_domains_that_are_none_are_refused_by_name(names: list[str]) -> None:
-    with pytest.raises(ConfigError, match=r"excluded_domains: .*is no domain name"):
+    with pytest.raises(ConfigError, match=r"excluded_domains: .*is not a domain name"):
         parse_domains(names, "excluded_domains")
 
 

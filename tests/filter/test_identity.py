@@ -148,4 +148,4 @@ def test_every_parameter_that_does_not_count_is_told_with_its_reason() -> None:
 
     assert ignored.keys() == {"ref", "utm_source", "PHPSESSID"}
     assert ignored["utm_source"] == "tracking" and ignored["PHPSESSID"] == "session"
-    assert ignored["ref"].startswith("learnt: 24 pairs of URLs with the same document, 6 different ones")
+    assert ignored["ref"].startswith("learned: 24 pairs of URLs with the same document, 6 different ones")

@@ -92,15 +92,15 @@ def test_the_engines_redirects_are_followed_and_its_crawl_delay_is_kept(tmp_path
 # --- no seeds -------------------------------------------------------------------------------------------
 
 ENGINES = {
-    "no results": (Answer(NO_RESULTS.decode()), NOTHING, "it found nothing"),
-    "blocked": (Answer(BLOCKED.decode(), 202), NOTHING, "it takes us for a robot (status 202)"),
-    "rate limited": (Answer("", 429, {"Retry-After": "86400"}), NOTHING, "it takes us for a robot (status 429)"),
-    "changed": (Answer(CHANGED.decode()), NOTHING, "its form may have changed"),
-    "failing": (Answer("", 500), NOTHING, "it answered with status 500"),
+    "no results": (Answer(NO_RESULTS.decode()), NOTHING, "no results"),
+    "blocked": (Answer(BLOCKED.decode(), 202), NOTHING, "blocked as a robot (status 202)"),
+    "rate limited": (Answer("", 429, {"Retry-After": "86400"}), NOTHING, "blocked as a robot (status 429)"),
+    "changed": (Answer(CHANGED.decode()), NOTHING, "its layout may have changed"),
+    "failing": (Answer("", 500), NOTHING, "status 500"),
     "denied": (
         Answer(results_page(result("http://a.test/")).decode()),
         Answer("User-agent: *\nDisallow: /html/\n"),
-        "its robots.txt asks crawlers to stay away from its results (line 2: Disallow: /html/)",
+        "its robots.txt disallows crawling its results (line 2: Disallow: /html/)",
     ),
     "unknown rules": (
         Answer(results_page(result("http://a.test/")).decode()),
@@ -145,7 +145,7 @@ def test_an_engine_that_is_not_there_or_may_not_be_dialled_is_told_too(tmp_path:
     ("toml", "query", "message"),
     [
         ('[search]\nprovider = "altavista"\n', "words", "search.provider: no such search engine: 'altavista'"),
-        ('[search]\nbase = "nowhere"\n', "words", "the address of duckduckgo is no URL"),
+        ('[search]\nbase = "nowhere"\n', "words", "the address of duckduckgo is not a URL"),
         ("", "  ", "a query must be 1 to 500 printable characters"),
         ("[search]\nquery = []\n", "words", "search.query: no such key"),
     ],

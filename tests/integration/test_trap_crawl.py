@@ -129,7 +129,7 @@ def test_a_parameter_that_chooses_nothing_is_learnt_and_told(all_traps: Trapped)
     identity = next(story["identity"] for story in explained if "try it" not in str(story["identity"]))
     assert isinstance(identity, dict) and identity["seen"] is True
     assert [name for name, _ in identity["ignored"]] == ["ref"]
-    assert identity["ignored"][0][1].startswith("learnt: 20 pairs")
+    assert identity["ignored"][0][1].startswith("learned: 20 pairs")
 
 
 def test_a_restart_remembers_what_was_cut_and_lifting_the_rule_gives_it_back(tmp_path: Path) -> None:

@@ -129,17 +129,17 @@ def test_seeds_are_capped() -> None:
 @pytest.mark.parametrize(
     ("status", "body", "why", "words"),
     [
-        (200, NO_RESULTS, "no results", "it found nothing"),
-        (200, CHANGED, "changed", "its form may have changed"),
-        (200, b"", "changed", "its form may have changed"),
-        (200, b"\x89PNG\r\n\x1a\n" + bytes(1000), "changed", "its form may have changed"),
-        (200, page(advertisement("http://shop.test/")), "changed", "its form may have changed"),
-        (200, page(result("gopher://a.test/")), "changed", "no web addresses"),
-        (200, BLOCKED, "blocked", "takes us for a robot"),
-        (202, BLOCKED, "blocked", "takes us for a robot"),
-        (202, page(result("http://a.test/")), "blocked", "takes us for a robot"),
-        (403, b"Forbidden", "blocked", "takes us for a robot"),
-        (429, b"", "blocked", "takes us for a robot"),
+        (200, NO_RESULTS, "no results", "no results"),
+        (200, CHANGED, "changed", "its layout may have changed"),
+        (200, b"", "changed", "its layout may have changed"),
+        (200, b"\x89PNG\r\n\x1a\n" + bytes(1000), "changed", "its layout may have changed"),
+        (200, page(advertisement("http://shop.test/")), "changed", "its layout may have changed"),
+        (200, page(result("gopher://a.test/")), "changed", "not web addresses"),
+        (200, BLOCKED, "blocked", "blocked as a robot"),
+        (202, BLOCKED, "blocked", "blocked as a robot"),
+        (202, page(result("http://a.test/")), "blocked", "blocked as a robot"),
+        (403, b"Forbidden", "blocked", "blocked as a robot"),
+        (429, b"", "blocked", "blocked as a robot"),
         (500, b"", "unreachable", "status 500"),
         (404, NO_RESULTS, "unreachable", "status 404"),
     ],
@@ -155,7 +155,7 @@ def test_an_answer_without_seeds_says_what_it_was_instead(status: int, body: byt
 @pytest.mark.parametrize(
     ("answer", "why", "words"),
     [
-        (NoAnswer("robots_denied", "line 3: Disallow: /html"), "denied", "robots.txt asks .*line 3: Disallow"),
+        (NoAnswer("robots_denied", "line 3: Disallow: /html"), "denied", "robots.txt disallows .*line 3: Disallow"),
         (NoAnswer("dns_nxdomain"), "unreachable", "no answer: dns_nxdomain"),
         (NoAnswer("read_timeout", "deadline passed"), "unreachable", r"read_timeout \(deadline passed\)"),
     ],
@@ -176,7 +176,7 @@ def test_a_query_that_is_none_is_not_asked(query: str) -> None:
 def test_an_address_of_the_engine_that_is_no_url_is_refused() -> None:
     answer = SearchAnswer(200, page(result("http://a.test/")))
 
-    with pytest.raises(UsageError, match="the address of duckduckgo is no URL: bad_scheme"):
+    with pytest.raises(UsageError, match="the address of duckduckgo is not a URL: bad_scheme"):
         asyncio.run(search_seeds("words", DuckDuckGo("file:///etc/passwd"), given(answer), canonicalise))
 
 

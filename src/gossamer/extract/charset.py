@@ -1,13 +1,9 @@
-"""Which character encoding a page is in: byte-order mark, header, `<meta>`, then a guess.
+"""Determines the character encoding of a page: byte-order mark, header, `<meta>`, then a guess.
 
 The order and the prescan follow the HTML standard ("determining the character encoding"); the guess is UTF-8 if the
-bytes are UTF-8, else that of a detector. Whatever a page says, the answer is one of the encodings of
-`encodings.py`, so a label never reaches Python's codec registry.
-
-The labels by which the web names its character encodings: data, no code.
-
-The table is that of the WHATWG Encoding Standard and nothing else. Python's codec registry knows many more
-names (`rot13`, `zlib`, `idna`, `undefined` …), which no page may reach (docs/HOSTILE.md, BD-11).
+bytes are valid UTF-8, else that of a detector. The result is always one of the encodings of the WHATWG Encoding
+Standard, whose labels are the table below. A label never reaches Python's codec registry, which knows many more names
+(`rot13`, `zlib`, `idna`, `undefined` …) that no page may use (docs/HOSTILE.md, BD-11).
 """
 
 import codecs
@@ -85,11 +81,11 @@ NAME_OF_LABEL: Mapping[str, str] = MappingProxyType(
 """Every label, in lower case, and the name of its encoding as the standard spells it."""
 
 LONGEST_LABEL = max(map(len, NAME_OF_LABEL))
-"""In characters. Anything longer is no label and need not be looked at."""
+"""In characters. Anything longer is not a label and need not be looked up."""
 
 
-_PRESCAN_BYTES = 1024  # the standard's number: how far a declaration may stand from the start
-_DETECTED_BYTES = 8192  # the detector takes 50 to 300 ns a byte
+_PRESCAN_BYTES = 1024  # the standard's limit for the position of a declaration
+_DETECTED_BYTES = 8192  # the detector takes 50 to 300 ns per byte
 _SPACE = "\t\n\f\r "
 _NAMES = frozenset(NAME_OF_LABEL.values())
 _TELLING = re.compile(rb"[\x80-\xff]")
@@ -98,9 +94,9 @@ _CHARSET_IN_META = re.compile(r"""charset[\t\n\f\r ]*=[\t\n\f\r ]*(["']?)""", re
 _UNTIL_SPACE = re.compile(r"[^\t\n\f\r ;]*")
 _XML_ENCODING = re.compile(rb"""<\?xml[^>]*?\bencoding[\x00-\x20]*=[\x00-\x20]*(["'])([\x21-\x7e]*?)\1""")
 
-# Where a prescan looks up from the text: a comment, a tag, or `<!`, `</`, `<?` and whatever follows.
+# Where the prescan stops in the text: a comment, a tag, or `<!`, `</`, `<?` and what follows.
 _MARKUP = re.compile(rb"<(?:(!--)|(meta)(?=[\t\n\f\r /])|/?[a-z][^\t\n\f\r >]*+|[!/?])", re.IGNORECASE)
-# One attribute: the closing `>`, or a name with perhaps a value. Possessive, so that no input is read twice.
+# One attribute: the closing `>`, or a name with an optional value. Possessive, so that no input is read twice.
 _ATTRIBUTE = re.compile(
     rb"[\t\n\f\r /]*+"
     rb"(?:(?P<end>>)|(?P<name>[^\t\n\f\r />][^\t\n\f\r />=]*+)"
@@ -110,26 +106,26 @@ _ATTRIBUTE = re.compile(
 
 
 def encoding_of_label(label: str) -> str | None:
-    """The encoding's name as the standard spells it, or None for what is no label."""
+    """The encoding's name as the standard spells it; None if this is not a label."""
     label = label.strip(_SPACE)
-    # Only ASCII may be folded: `lower` would turn a Kelvin sign into a k.
+    # Only ASCII may be lower-cased: `lower` would turn a Kelvin sign into a k.
     if len(label) > LONGEST_LABEL or not label.isascii():
         return None
     return NAME_OF_LABEL.get(label.lower())
 
 
 def charset_parameter(content_type: str | None) -> str | None:
-    """The `charset` parameter of a Content-Type header, as written, if it has one: as the MIME Sniffing standard
-    reads it. What was asked of the same header before is remembered."""
+    """The `charset` parameter of a Content-Type header, as written, if it has one, parsed as in the MIME Sniffing
+    standard. Cached by header."""
     declared = declared_type(content_type)
     return None if declared is None else declared.charset
 
 
 def encoding_in_meta(*, charset: str | None, http_equiv: str | None, content: str | None) -> str | None:
-    """What a `<meta>` element with these attributes declares, as a parser should take it.
+    """The encoding that a `<meta>` element with these attributes declares.
 
-    UTF-16 means UTF-8 here, since the declaration itself could not have been read in UTF-16, and
-    `x-user-defined` means windows-1252: both as the standard says.
+    UTF-16 means UTF-8 here, since the declaration itself could not have been read in UTF-16, and `x-user-defined` means
+    windows-1252; both as in the standard.
     """
     if charset is not None:
         declared = encoding_of_label(charset)
@@ -145,7 +141,7 @@ def encoding_in_meta(*, charset: str | None, http_equiv: str | None, content: st
 
 
 def declared_encoding(body: bytes, http_charset: str | None) -> str | None:
-    """The encoding that the page or its header declares early enough to be believed; None if neither does."""
+    """The encoding that the header or the beginning of the page declares; None if neither does."""
     by_mark = _encoding_of_mark(body)
     if by_mark is not None:
         return by_mark
@@ -157,8 +153,8 @@ def declared_encoding(body: bytes, http_charset: str | None) -> str | None:
 
 
 def guess_encoding(body: bytes) -> str:
-    """UTF-8 if the bytes are valid UTF-8 (a character cut off at the very end is forgiven), else what a browser's
-    detector takes them for, by the characters that stand beside one another; windows-1252 if it cannot tell."""
+    """UTF-8 if the bytes are valid UTF-8 (except for a character cut off at the end), else the guess of a browser's
+    detector, from the frequencies of neighbouring characters; windows-1252 if it cannot tell."""
     if body.isascii():
         return "UTF-8" if b"\x1b$" not in body else _japanese_in_ascii(body)
     try:
@@ -170,17 +166,17 @@ def guess_encoding(body: bytes) -> str:
 
 
 def _japanese_in_ascii(body: bytes) -> str:
-    """ISO-2022-JP is ASCII with escapes; whether these make sense, the detector knows."""
+    """ISO-2022-JP is ASCII with escapes; the detector decides whether these make sense."""
     start = body.index(b"\x1b$")
     found = detect(body[start : start + _DETECTED_BYTES]).encoding
     return found if found == "ISO-2022-JP" else "UTF-8"
 
 
 def _detected(body: bytes, start: int) -> str:
-    """What turbohtml's detector, which follows that of Firefox, says of the first few kilobytes that tell anything.
+    """The guess of turbohtml's detector, which follows Firefox's, for the first few kilobytes with non-ASCII bytes.
 
-    Without their tags: to the detector a `<meta>` would be a declaration, wherever it stood. Behind a space, so that no
-    bytes in the middle of a page are taken for a mark.
+    Tags are removed: the detector would treat a `<meta>` anywhere as a declaration. A space goes first, so that bytes
+    from the middle of a page are not read as a byte-order mark.
     """
     sample = b" " + body[start : start + _DETECTED_BYTES].replace(b"<", b" ")
     found = detect(sample).encoding
@@ -188,7 +184,7 @@ def _detected(body: bytes, start: int) -> str:
 
 
 def replaced_in_utf8(body: bytes) -> int:
-    """How many characters have to be replaced where `body` is read as UTF-8: less than a microsecond for a page in
+    """How many characters have to be replaced if `body` is read as UTF-8. Takes less than a microsecond for a page in
     ASCII, 8 to 26 for 17 to 33 kB of other text."""
     if body.isascii():
         return 0
@@ -200,10 +196,10 @@ def replaced_in_utf8(body: bytes) -> int:
 
 
 def choose_encoding(body: bytes, http_charset: str | None) -> str:
-    """The name of the encoding to read `body` in. Never raises; the same bytes always give the same answer.
+    """The name of the encoding of `body`. Never raises; the same bytes always give the same answer.
 
-    `http_charset` is the label from the Content-Type header, not the whole header. A `<meta>` that stands
-    later than the first 1,024 bytes is not seen here; `extract_page` heeds it once it has the tree.
+    `http_charset` is the label from the Content-Type header, not the whole header. A `<meta>` after the first 1,024
+    bytes is not seen here; `page_tree` handles it once it has the tree.
     """
     return declared_encoding(body, http_charset) or guess_encoding(body)
 
@@ -237,7 +233,7 @@ def _prescan(head: bytes) -> str | None:
         return "UTF-16LE"
     if head.startswith(b"\0<\0?\0x"):
         return "UTF-16BE"
-    # Most pages without a declaration do not hold the word at all.
+    # Most pages without a declaration do not contain the word at all.
     if b"charset" in head.lower():
         found = _prescan_markup(head)
         if found is not None:
@@ -249,11 +245,11 @@ def _prescan(head: bytes) -> str | None:
 
 
 def _prescan_markup(head: bytes) -> str | None:
-    """Walk over tags and comments. Input that ends inside one ends the walk without an answer."""
+    """Walk over tags and comments. If the input ends inside one, there is no answer."""
     position = 0
     while (markup := _MARKUP.search(head, position)) is not None:
         if markup[1]:
-            # The dashes of `<!-->` may open and close at once.
+            # The dashes of `<!-->` both open and close it.
             end = head.find(b"-->", markup.start() + 2)
             position = end + 3
         elif markup[0][-1:] in b"!/?":

@@ -1,7 +1,7 @@
-"""Which answers are documents for us: what is fetched and stored, and what is read for links.
+"""Which responses are documents: what is fetched and stored, and what is parsed for links.
 
-What is stored is asked twice. On the head of an answer, before its body: what is declared as something that nobody
-wants is cut off there. On the first bytes: what was not declared, or may turn out to be another, is decided then.
+Whether a response is stored is decided twice. From its head, before the body is read: a body declared as an unwanted
+type is not read. From its first bytes: a type that is undeclared, or that sniffing may change, is decided then.
 """
 
 import codecs
@@ -22,7 +22,7 @@ from gossamer.extract.mime import (
 )
 
 UNWANTED_TYPE: Final = "unwanted_type"
-"""The reason word for a document of a kind that is not wanted."""
+"""The reason for a document of an unwanted kind."""
 
 _HTML_TYPES: Final = frozenset({"text/html", "application/xhtml+xml"})
 
@@ -31,7 +31,7 @@ NAMED_KINDS: Final[Mapping[str, tuple[str, ...]]] = {
     "html": ("text/html",),
     "xhtml": ("application/xhtml+xml",),
     "feeds": ("application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/feed+json"),
-    "sitemaps": (),  # no type of their own: told by their first element
+    "sitemaps": (),  # no type of their own: recognised by their root element
     "text": ("text/*",),
     "xml": ("text/xml", "application/xml", "*/*+xml"),
     "json": ("application/json", "text/json", "*/*+json"),
@@ -53,14 +53,14 @@ NAMED_KINDS: Final[Mapping[str, tuple[str, ...]]] = {
     "fonts": ("font/*", "application/font-*", "application/vnd.ms-fontobject"),
     "archives": ("application/zip", "application/gzip", "application/x-gzip", "application/x-rar-compressed"),
 }
-"""Words for kinds, each a few patterns of MIME types."""
+"""Names of kinds, each for a few patterns of MIME types."""
 
 _ROOTS: Final[Mapping[str, frozenset[str]]] = {
     "feeds": frozenset({"rss", "feed", "rdf:RDF"}),
     "sitemaps": frozenset({"urlset", "sitemapindex"}),
 }
 _PATTERN: Final = re.compile(r"[a-z0-9!#$&^_.+*-]+/[a-z0-9!#$&^_.+*-]+").fullmatch
-# What sniffing can make of a declared type of the same family.
+# What sniffing can turn a declared type of the same family into.
 _SNIFFED_IMAGES: Final = ("image/x-icon", "image/bmp", "image/gif", "image/webp", "image/png", "image/jpeg")
 _SNIFFED_SOUNDS: Final = (
     *("audio/aiff", "audio/mpeg", "application/ogg", "audio/midi", "audio/wave"),
@@ -69,12 +69,12 @@ _SNIFFED_SOUNDS: Final = (
 
 
 def is_html(content_type: str | None, body_start: bytes) -> bool:
-    """Whether to read the body for links: declared as HTML or XHTML, or undeclared and it looks like HTML.
+    """Whether to parse the body for links: declared as HTML or XHTML, or undeclared and it looks like HTML.
 
-    A declared type is believed, even when it is wrong: HTML sent as `text/plain` is shown as text by every
-    browser, and its "links" are an example in somebody's manual. `body_start` is the decoded body's first
-    bytes; a few hundred are enough. A UTF-8 mark before the first tag is passed over; the standard would call such a
-    body text, but nobody writes tags into a text file by accident and marks it.
+    A declared type is believed, even if it is wrong: HTML sent as `text/plain` is shown as text by every browser, and
+    its "links" are an example in a manual. `body_start` is the beginning of the decoded body; a few hundred bytes are
+    enough. A UTF-8 byte-order mark before the first tag is skipped; the standard would call such a body text, but a
+    text file with a mark does not begin with a tag by accident.
     """
     declared = declared_type(content_type)
     if declared is not None and not is_unknown(declared):
@@ -83,12 +83,12 @@ def is_html(content_type: str | None, body_start: bytes) -> bool:
 
 
 class Kinds:
-    """The kinds of documents that are wanted. Without any, every kind is."""
+    """The kinds of documents that are wanted. If there are none, every kind is."""
 
     def __init__(self, wanted: Iterable[str] = (), key: str = "fetch.kinds") -> None:
-        """`wanted` are words of `NAMED_KINDS` and patterns such as `text/*` and `*/*+xml`.
+        """`wanted` are names of `NAMED_KINDS` and patterns such as `text/*` and `*/*+xml`.
 
-        Raises ConfigError with `key` for what is neither.
+        Raises ConfigError with `key` for anything else.
         """
         names = [name.strip().lower() for name in wanted]
         patterns: list[str] = []
@@ -107,9 +107,9 @@ class Kinds:
         self._matches = re.compile("|".join(map(_as_expression, patterns)) or r"(?!)").fullmatch
 
     def wants_head(self, status: int, headers: Mapping[str, str]) -> bool:
-        """Whether the body of an answer with this head is worth reading. Error pages and redirects are not judged here.
+        """Whether to read the body of a response with this head. Error pages and redirects are not decided here.
 
-        False only if whatever the body begins with would not make it wanted.
+        False only if nothing that the body may begin with would make it wanted.
         """
         if self.everything or not 200 <= status < 300:
             return True
@@ -123,12 +123,12 @@ class Kinds:
             return self._wants_any(_SNIFFED_IMAGES)
         if declared.is_audio_or_video:
             return self._wants_any(_SNIFFED_SOUNDS)
-        if declared.essence == "text/plain":  # perhaps the Apache bug
+        if declared.essence == "text/plain":  # may be the Apache bug
             return self._wants_type(computed_type(content_type, b"\0"))
         return self._wants_root_in(declared)
 
     def wants_document(self, headers: Mapping[str, str], start: bytes) -> bool:
-        """Whether a body that begins with `start` (codings taken off) is of a wanted kind."""
+        """Whether a body that begins with `start` (without codings) is of a wanted kind."""
         if self.everything:
             return True
         no_sniff = nosniff(headers.get("x-content-type-options"))

@@ -1,12 +1,11 @@
-"""What the crawl needs of a page: its links, and what it says about itself. Hot: `benchmarks/bench_extract.py`.
+"""What the crawl needs of a page: its links, and its metadata. Hot: `benchmarks/bench_extract.py`.
 
-One parse by turbohtml (ADR 15), then one question per kind of element. turbohtml answers each of them in C, and for the
-anchors, which are nearly all that a page has, it hands over their addresses in a single list. `page.read_page` walks
-over the elements one by one, finds more, and takes longer.
+The page is parsed once by turbohtml (ADR 15) and queried once per kind of element. turbohtml answers each query in C,
+and returns the addresses of anchors, which are nearly all links of a page, in a single list. `full_page.read_page`
+walks over the elements one by one, finds more, and takes longer.
 
-`<meta http-equiv=refresh>`: where a page sends its reader after a while.
-
-`Link:` in the head of an answer (RFC 8288): where any document can say which address it wants to go by.
+Also here: `<meta http-equiv=refresh>`, and `Link:` headers (RFC 8288), by which any document can name its canonical
+address.
 """
 
 import re
@@ -21,7 +20,7 @@ from gossamer.extract.tree import page_tree
 from gossamer.model.formats import LongLink, long_link
 from gossamer.sketch.minhash import signature
 
-# The standard's steps: a number (only its digits and dots are looked at), a separator, perhaps `url=`, the target.
+# The standard's steps: a number (only its digits and dots matter), a separator, an optional `url=`, the target.
 # Possessive quantifiers: a megabyte of digits is read once.
 _REFRESH = re.compile(
     r"[\t\n\f\r ]*+(?:[0-9]++[0-9.]*+|\.[0-9.]*+)(?=[;,\t\n\f\r ])"
@@ -33,7 +32,7 @@ _REFRESH = re.compile(
 
 
 def refresh_target(content: str) -> str | None:
-    """The target in a refresh's content attribute, as written; None if there is none or it is the page itself."""
+    """The target in the content attribute of a refresh, as written; None if there is none or it is the page itself."""
     match = _REFRESH.match(content)
     if match is None:
         return None
@@ -44,31 +43,32 @@ MAX_TITLE = 300
 """Characters of a title that are kept."""
 
 MAX_HREF = 16_384
-"""Characters. A longer link is a data: URI or an accident, and is dropped before anybody copies it about."""
+"""Characters. A longer link is a data: URI or an accident, and is dropped before it is copied anywhere."""
 
 MAX_LINKS = 5_000
 """Links of one page that are kept, repetitions included (docs/HOSTILE.md, BD-18)."""
 
 LARGE_BODY = 1 << 18
-"""Bytes. The slowest page of this size that we could build takes some 45 ms (ADR 15)."""
+"""Bytes. The slowest page of this size that we could construct takes about 45 ms (ADR 15)."""
 
 DEEPEST = 512
-"""Levels of a tree. What is nested deeper the parser puts side by side on the last one, so that no link is lost."""
+"""Levels of a tree. Elements nested deeper are put side by side on the last level by the parser, so that no link is
+lost."""
 
 MOST_LONG_LINKS = 5
-"""Of the links that are too long, the first so many of a page are told."""
+"""How many of the links that are too long are reported per page."""
 
-_HTML = Namespace.HTML  # to look a member up costs as much as a call
+_HTML = Namespace.HTML  # a member lookup costs as much as a call
 _ADDRESSES = XPath("descendant::a/@href")
 _FORBIDDEN = 'a[href][rel~="nofollow" i]'
 _DRAWN = "svg a:not([href])"
 _ALLOWED = 'a[href]:not([rel~="nofollow" i])'
 
 _NO_TEXT = ("script", "style", "noscript", "title", "nav", "header", "footer", "aside")
-"""What is not shown, and what the page says of itself to be around its text rather than in it. A menu in a plain `div`
-cannot be told from text; the distance is so small that it seldom matters (docs/TRAPS.md)."""
+"""Elements that are not shown, or that are marked as being around the page's text rather than in it. A menu in a plain
+`div` cannot be distinguished from text; the difference is so small that it seldom matters (docs/TRAPS.md)."""
 
-# `link` elements that fetch a part of this page, or name a service, and lead to no page.
+# `link` elements that load a part of this page or name a service, and do not lead to a page.
 NO_PAGES = frozenset(
     {
         "stylesheet",
@@ -94,31 +94,31 @@ NO_PAGES = frozenset(
 
 
 class PageContent(NamedTuple):
-    """What one page holds for the crawl. Addresses are as written.
+    """What one page contains for the crawl. Addresses are as written.
 
-    `hrefs` stand in groups: link elements, refreshes, anchors, areas, frames; each group in document order, repetitions
+    `hrefs` come in groups: link elements, refreshes, anchors, areas, frames; each group in document order, repetitions
     included.
     """
 
     base: str | None  # the first <base href>
     hrefs: list[str]
     title: str | None  # white space as single spaces, cut at MAX_TITLE; None if absent or empty
-    nofollow: bool  # the page asks that none of its links be followed; they are listed all the same
+    nofollow: bool  # the page asks not to follow its links; they are listed nevertheless
     noindex: bool
     encoding: str  # its name in the Encoding Standard
-    nofollow_links: int  # left out of `hrefs` for their own rel=nofollow
-    dropped_links: int  # left out for being too many
-    long_links: int  # left out for being longer than MAX_HREF
-    first_long: list[LongLink]  # of these, but no data: URIs
-    replaced: int  # characters that are none in its encoding
+    nofollow_links: int  # left out of `hrefs` because of their rel=nofollow
+    dropped_links: int  # left out because there were too many
+    long_links: int  # left out because they are longer than MAX_HREF
+    first_long: list[LongLink]  # of these, without data: URIs
+    replaced: int  # characters that were invalid in its encoding
     deep_links: int  # among `hrefs`, those nested deeper than DEEPEST; counted in large pages only
-    signature: bytes | None = None  # of its text (gossamer.sketch.minhash), if asked for and if there is enough text
-    canonical: str | None = None  # the first rel=canonical in the head, even if it names this very page
+    signature: bytes | None = None  # of its text (gossamer.sketch.minhash), if requested and if there is enough text
+    canonical: str | None = None  # the first rel=canonical in the head, even if it is this page
     language: str | None = None  # as declared, in the form of BCP 47
 
 
 def is_large(body: bytes) -> bool:
-    """Whether extracting may stall the event loop. If so, use another process: the parser keeps the GIL."""
+    """Whether extraction may block the event loop. If so, use another process: the parser holds the GIL."""
     return len(body) > LARGE_BODY
 
 
@@ -132,12 +132,12 @@ def extract_page(
     agent: str = OUR_NAME,
     sign: bool = False,
 ) -> PageContent:
-    """Read a page. Never raises, whatever the bytes, and takes time in proportion to their number.
+    """Parse a page. Never raises for any input; the time is linear in its size.
 
-    `content_type`, `robots_tag` and `content_language` are the headers Content-Type, X-Robots-Tag and
-    Content-Language. `url` is the page's own address: a canonical link or a refresh that merely names it again is no
-    link. `agent` is the product token by which directives may address us. What stands in templates, scripts and
-    comments is not part of the page. `sign` asks for the signature of its text.
+    `content_type`, `robots_tag` and `content_language` are the headers Content-Type, X-Robots-Tag and Content-Language.
+    `url` is the page's own address: a canonical link or a refresh to it is not a link. `agent` is the product token by
+    which directives may address us. Templates, scripts and comments are not part of the page. `sign` requests the
+    signature of its text.
     """
     tree, encoding, sound = page_tree(body, content_type)
     links = tree.find_all("link")
@@ -171,12 +171,12 @@ def extract_page(
         _deep(tree) if is_large(body) else 0,
         canonical=canonical_of(links),
         language=declared_language(tree, meta_language, content_language),
-        signature=page_signature(tree) if sign else None,  # last: it leaves little of the tree
+        signature=page_signature(tree) if sign else None,  # last: it destroys the tree
     )
 
 
 def base_of(tree: Document) -> str | None:
-    """The first base that has an address. (Drawings may hold elements of that name too.)"""
+    """The first base element with an address. (SVG images may contain elements of that name too.)"""
     for element in tree.find_all("base"):
         href = element.attr("href")
         if href is not None and element.namespace is Namespace.HTML:
@@ -185,7 +185,7 @@ def base_of(tree: Document) -> str | None:
 
 
 def title_of(tree: Document) -> str | None:
-    """The first title of the page, not of a drawing in it."""
+    """The first title of the page, not of an SVG image in it."""
     for element in tree.find_all("title"):
         if element.namespace is _HTML:
             return trimmed(element.text)
@@ -193,7 +193,7 @@ def title_of(tree: Document) -> str | None:
 
 
 def canonical_of(links: list[Element]) -> str | None:
-    """The address that the page wants to go by. One in the body is not believed: a guest may have written it."""
+    """The canonical address that the page declares. One in the body is ignored: a visitor may have written it."""
     for element in links:
         rel = element.attr("rel")
         if rel is not None and "canonical" in rel.lower().split():
@@ -205,39 +205,39 @@ def canonical_of(links: list[Element]) -> str | None:
 
 
 def drawn_href(anchor: Element) -> str | None:
-    """The address of an anchor in a drawing, where it may be written in the old way."""
+    """The address of an anchor in an SVG image, which may use the old attribute."""
     return anchor.attr("xlink:href") if anchor.namespace is Namespace.SVG else None
 
 
 def trimmed(text: str, most: int = MAX_TITLE) -> str | None:
     """White space as single spaces, cut at `most` characters; None if nothing is left."""
-    # Cut before splitting: an unclosed title swallows the rest of the page.
+    # Cut before splitting: an unclosed title contains the rest of the page.
     return " ".join(text[: 10 * most].split())[:most].rstrip() or None
 
 
 def _replaced(tree: Document, body: bytes, encoding: str) -> int:
-    """How many characters had to be replaced; in other encodings than UTF-8, of those in the text."""
+    """How many characters had to be replaced; in encodings other than UTF-8, only those in the text."""
     if encoding == "UTF-8":
         return replaced_in_utf8(body)
-    return 0 if encoding == "windows-1252" else tree.text.count("\ufffd")  # every byte is a windows-1252 character
+    return 0 if encoding == "windows-1252" else tree.text.count("\ufffd")  # every byte is valid in windows-1252
 
 
 def _deep(tree: Document) -> int:
-    """How many links are nested too deep. A walk up from every link costs more than the rest of the reading; in a page
-    that has levels by the hundred thousand, and is read in another process, that does not matter."""
+    """How many links are nested too deep. Walking up from every link costs more than everything else; for pages with
+    hundreds of thousands of levels, which are parsed in another process, that does not matter."""
     anchors = (anchor for anchor in tree.iter_elements("a") if anchor.attr("href") is not None)
     return sum(1 for anchor in islice(anchors, MAX_LINKS) if sum(1 for _ in anchor.ancestors) > DEEPEST)
 
 
 def _without_long(hrefs: list[str]) -> tuple[list[str], int, list[LongLink]]:
-    """The links that are not too long, how many are, and the first few of these."""
+    """The links that are not too long, the number that are, and the first few of these."""
     kept = [href for href in hrefs if len(href) <= MAX_HREF]
     told = (href for href in hrefs if len(href) > MAX_HREF and href[:5].lower() != "data:")
     return kept, len(hrefs) - len(kept), [long_link(href) for href in islice(told, MOST_LONG_LINKS)]
 
 
 def _linked(links: list[Element], url: str) -> tuple[list[str], int]:
-    """The addresses in link elements that lead to pages, and how many of them ask not to be followed."""
+    """The addresses in link elements that lead to pages, and how many of them are marked nofollow."""
     hrefs: list[str] = []
     forbidden = 0
     for element in links:
@@ -255,7 +255,7 @@ def _linked(links: list[Element], url: str) -> tuple[list[str], int]:
 
 
 def _heeded(metas: list[Element], url: str, asked: DirectivesFor, hrefs: list[str]) -> str | None:
-    """Take in what meta elements ask for and where they lead. Returns the language that one declares."""
+    """Process meta elements: directives and refreshes. Returns the language that one declares."""
     language: str | None = None
     for element in metas:
         attribute = element.attr
@@ -279,7 +279,7 @@ def _heeded(metas: list[Element], url: str, asked: DirectivesFor, hrefs: list[st
 
 
 def _anchored(tree: Document, hrefs: list[str]) -> int:
-    """Add the addresses of anchors and areas. Returns how many of these ask not to be followed."""
+    """Add the addresses of anchors and areas. Returns how many of these are marked nofollow."""
     forbidden = len(tree.select(_FORBIDDEN))
     if forbidden:
         hrefs += [element.attr("href") or "" for element in tree.select(_ALLOWED)]
@@ -300,9 +300,9 @@ def _anchored(tree: Document, hrefs: list[str]) -> int:
 
 
 def page_signature(tree: Document) -> bytes | None:
-    """The signature of a page's own text; None if there is too little of it. The tree is of no use afterwards.
-    Hot: `benchmarks/bench_neardup.py`."""
-    # A list first: the iterator loses its way when what it stands on goes. A selector does the same at twice the price.
+    """The signature of a page's own text; None if there is too little. Destroys the tree. Hot:
+    `benchmarks/bench_neardup.py`."""
+    # A list first: the iterator breaks when its current element is removed. A selector would cost twice as much.
     for element in list(tree.iter_elements(_NO_TEXT)):
         element.decompose()
     return signature(tree.text)
@@ -313,8 +313,8 @@ _PARAMETER = re.compile(r";\s*([^\s=;,\"<>]*)\s*(?:=\s*(?:\"((?:[^\"\\]|\\.)*)\"
 
 
 def canonical_in_header(value: str) -> str | None:
-    """The first target with `rel=canonical`, as written; None if there is none. Links of other documents than this one
-    (`anchor`) are passed over, and nothing is read past what is no list of links."""
+    """The first target with `rel=canonical`, as written; None if there is none. Links of other documents (`anchor`) are
+    skipped, and parsing stops at the first syntax error."""
     at = 0
     while (target := _TARGET.match(value, at)) is not None:
         at = target.end()
@@ -323,7 +323,7 @@ def canonical_in_header(value: str) -> str | None:
         while (parameter := _PARAMETER.match(value, at)) is not None:
             at = parameter.end()
             name = parameter[1].lower()
-            if name == "rel" and relations is None:  # of several the first counts
+            if name == "rel" and relations is None:  # the first one counts
                 relations = parameter[2] or parameter[3] or ""
             elsewhere = elsewhere or name == "anchor"
         href = target[1].strip()

@@ -1,13 +1,8 @@
-"""What the reader clicks on: the text of a link.
+"""Everything about a page that is of interest to exports and users of the library.
 
-Everything about a page that is worth telling its reader: for exports and for users of the library.
-
-The crawl itself asks `links.extract_page`, which takes a third of the time and finds the same links; a test holds the
-two together. What is asked for is in `Wanted`, so that nobody waits for what he does not use.
-
-The `srcset` attribute of images: candidates with their width or density, as the HTML standard parses it.
-
-The words of a page that it is there for, and the language they are in.
+The crawl itself uses `crawl_page.extract_page`, which takes a third of the time and finds the same links; a test
+compares the two. `Wanted` says what to extract, so that nothing is computed in vain. Also here: the text of links, the
+`srcset` attribute of images as the HTML standard parses it, and the main text of a page with its language.
 """
 
 import re
@@ -44,16 +39,16 @@ _HIDDEN = frozenset({"script", "style"})
 class AnchorTexts:
     """The texts of the links of one page.
 
-    Anchors do not nest, but elements of foreign kinds and parsers' repairs can make them: a thousand anchors, each with
-    all later ones inside, would take time in the square of their number. So the nodes looked at are counted, and once
-    they are more than the page has bytes, links with more than plain text inside have none.
+    Anchors do not nest in valid HTML, but foreign elements and parser repairs can make them: a thousand anchors, each
+    containing all later ones, would take quadratic time. So visited nodes are counted, and once there are more than the
+    page has bytes, links that contain more than plain text get no text.
     """
 
     def __init__(self, body_bytes: int) -> None:
         self._left = body_bytes + 1_000
 
     def text_of(self, element: Element) -> str:
-        """White space as single spaces. Where there is no text the `alt` of its images counts, then its `title`."""
+        """White space as single spaces. If there is no text, the `alt` of its images, then its `title`."""
         tag = element.tag
         if tag == "a" or tag == "form":
             children = element.children
@@ -88,9 +83,9 @@ def _tidy(text: str) -> str:
 
 
 _SPACE = "\t\n\f\r "
-# White space and commas, then everything up to the next white space. Possessive: no input is read twice.
+# White space and commas, then everything up to the next white space. Possessive, so that no input is read twice.
 _URL = re.compile(r"[\t\n\f\r ,]*+([^\t\n\f\r ]++)")
-# The descriptors end at a comma outside of parentheses; an open parenthesis without its end reaches to the end.
+# The descriptors end at a comma outside parentheses; an unclosed parenthesis extends to the end.
 _DESCRIPTORS = re.compile(r"((?:[^,(]++|\([^)]*+(?:\)|\Z))*+)(?:,|\Z)")
 _DESCRIPTOR = re.compile(r"(?:[^\t\n\f\r (]++|\([^)]*+(?:\)|\Z))++")
 _INTEGER = re.compile(r"[0-9]+").fullmatch
@@ -109,7 +104,7 @@ class Candidate(NamedTuple):
 
 
 def srcset_candidates(value: str) -> list[Candidate]:
-    """The images that an attribute names, in order, those with broken descriptors left out; 200 at most."""
+    """The images that an attribute names, in order, without those with invalid descriptors; at most 200."""
     candidates: list[Candidate] = []
     position = 0
     while len(candidates) < _MAX_CANDIDATES and (match := _URL.match(value, position)) is not None:
@@ -151,11 +146,11 @@ def _described(url: str, descriptors: list[str]) -> Candidate | None:
 MAX_TEXT = 1 << 20
 """Characters of a text that are kept."""
 
-_WEIGHED_BYTES = 1 << 20  # pages built to be slow take two seconds a megabyte; plain text a fiftieth of that
-_ENOUGH = 4_000  # characters from which a language is guessed
+_WEIGHED_BYTES = 1 << 20  # pages constructed to be slow take two seconds per megabyte; plain text a fiftieth of that
+_ENOUGH = 4_000  # characters from which the language is guessed
 _TOO_FEW = 40
 
-# The detector answers in ISO 639-3; BCP 47 asks for the shorter code where there is one.
+# The detector returns ISO 639-3; BCP 47 requires the shorter code if there is one.
 _PAIRS = """
 afr=af aka=ak amh=am ara=ar aze=az bel=be ben=bn bul=bg cat=ca ces=cs cmn=zh cym=cy dan=da deu=de
 ell=el eng=en epo=eo est=et eus=eu fas=fa fin=fi fra=fr gle=ga glg=gl guj=gu heb=he hin=hi hrv=hr
@@ -168,14 +163,14 @@ _SHORT: Mapping[str, str] = MappingProxyType(dict(pair.split("=") for pair in _P
 
 
 def main_text(tree: Document, body_bytes: int) -> str:
-    """The text that a reader came for, without navigation; all visible text where no main part stands out, and in
-    pages so large that looking for it would take long."""
+    """The main text of a page, without navigation; all visible text if no main part stands out, and for pages so large
+    that finding it would take long."""
     text = tree.main_text() if body_bytes <= _WEIGHED_BYTES else ""
     return (text or tree.to_text())[:MAX_TEXT]
 
 
 def guessed_language(text: str) -> str | None:
-    """The language of a text, as BCP 47 has it; None for too little text."""
+    """The language of a text as a BCP 47 tag; None if there is too little text."""
     if len(text) < _TOO_FEW:
         return None
     found = detect_language(text[:_ENOUGH]).language
@@ -187,7 +182,7 @@ MAX_DESCRIPTION = 1_000
 
 
 class LinkKind(StrEnum):
-    """Where a link stands in its page."""
+    """The kind of element that a link comes from."""
 
     ANCHOR = "a"
     AREA = "area"
@@ -198,22 +193,22 @@ class LinkKind(StrEnum):
     LINK = "link"  # any other <link> that leads to a page
     FRAME = "frame"  # <frame> and <iframe>
     REFRESH = "refresh"
-    FORM = "form"  # only if asked for
-    IMAGE = "image"  # only if asked for
+    FORM = "form"  # only if requested
+    IMAGE = "image"  # only if requested
 
 
 class Link(NamedTuple):
-    """One link. `href` is as written: it is relative to the page's `base`, which is relative to the page's URL."""
+    """One link. `href` is as written: relative to the page's `base`, which is relative to the page's URL."""
 
     href: str
     kind: LinkKind
-    text: str = ""  # what the reader clicks on, white space as single spaces
-    rel: str = ""  # the words of its rel attribute in lower case, single spaces between them
+    text: str = ""  # the visible text, white space as single spaces
+    rel: str = ""  # its rel attribute in lower case, separated by single spaces
     hreflang: str | None = None
 
     @property
     def nofollow(self) -> bool:
-        """Whether the page asks that this link be not followed. (`ugc` and `sponsored` do not ask that.)"""
+        """Whether the link is marked nofollow. (`ugc` and `sponsored` do not imply that.)"""
         return "nofollow" in self.rel.split()
 
 
@@ -225,16 +220,16 @@ class Alternate(NamedTuple):
 
 
 class Page(NamedTuple):
-    """What a page is and what it says of itself."""
+    """A page and its metadata."""
 
     base: str | None  # the first <base href>, as written
     links: list[Link]  # in document order, repetitions included, those marked nofollow too
     title: str | None
     description: str | None
-    language: str | None  # as declared, or guessed if asked for
-    canonical: str | None  # as written: in the page, or else in the head of its answer, where no `base` counts
+    language: str | None  # as declared, or guessed if requested
+    canonical: str | None  # as written: in the page, else in its response header, where `base` does not apply
     alternates: list[Alternate]
-    text: str | None  # None if not asked for
+    text: str | None  # None if not requested
     noindex: bool
     nofollow: bool
     encoding: str
@@ -243,13 +238,13 @@ class Page(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What to look for besides the links and what the head of the page says."""
+    """What to extract in addition to links and metadata."""
 
     anchor_text: bool = True
     text: bool = True  # the main text
     forms: bool = False  # the actions of GET forms, as links
     images: bool = False  # img and source, srcset included, as links
-    guess_language: bool = False  # from the text, where the page does not say
+    guess_language: bool = False  # from the text, if the page does not declare it
 
 
 def read_page(
@@ -263,11 +258,10 @@ def read_page(
     agent: str = OUR_NAME,
     want: Wanted | None = None,
 ) -> Page:
-    """Read a page. Never raises, whatever the bytes, and takes time in proportion to their number.
+    """Parse a page. Never raises for any input; the time is linear in its size.
 
-    `content_type`, `robots_tag`, `content_language` and `link` are headers, `url` the page's own address: a canonical
-    link or a refresh that merely names it again is no link. `agent` is the product token that directives for robots
-    may name.
+    `content_type`, `robots_tag`, `content_language` and `link` are headers, `url` is the page's own address: a
+    canonical link or a refresh to it is not a link. `agent` is the product token that robots directives may name.
     """
     want = want or Wanted()
     tree, encoding, _ = page_tree(body, content_type)
@@ -298,7 +292,7 @@ def read_page(
 
 
 class _Reader:
-    """One walk over the elements that matter, in document order."""
+    """One walk over the relevant elements, in document order."""
 
     def __init__(self, url: str, directives: DirectivesFor, want: Wanted, texts: AnchorTexts | None) -> None:
         self._url = url

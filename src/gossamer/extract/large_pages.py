@@ -1,8 +1,8 @@
-"""Reading large pages in another process, with a deadline.
+"""Parses large pages in another process, with a deadline.
 
-The parser holds the interpreter's lock, so a thread would not help: ten hostile megabytes would stop the event loop for
-seconds. The child is started when the first large page comes, and replaced when a page takes too long: it has so many
-seconds of CPU time, so that a busy machine gives no page up that an idle one would read, and many more of any time.
+The parser holds the GIL, so a thread would not help: ten hostile megabytes would block the event loop for seconds. The
+process is started for the first large page, and replaced if a page takes too long. The limit is in CPU time, so that a
+busy machine does not give up a page that an idle one would parse, with a much longer limit in wall-clock time.
 """
 
 import asyncio
@@ -18,11 +18,11 @@ from gossamer.extract.page_worker import LENGTH, Question, read_answer
 START_SECONDS = 30.0
 READING_SECONDS = 2.0
 """CPU time for each page."""
-_ANY_TIME = 15  # for each second of CPU time, so many may pass
+_ANY_TIME = 15  # wall-clock seconds allowed per second of CPU time
 
 
 class LargePages:
-    """One child process; pages wait for one another. Call `close` at the end."""
+    """One child process, which parses one page at a time. Call `close` at the end."""
 
     def __init__(self, reading_seconds: float | None = None) -> None:
         self._limit = READING_SECONDS if reading_seconds is None else reading_seconds
@@ -41,13 +41,13 @@ class LargePages:
         agent: str = OUR_NAME,
         sign: bool = False,
     ) -> PageContent | None:
-        """What `extract_page` says, or None if the page could not be read in time."""
+        """As `extract_page`, or None if the page could not be parsed in time."""
         question = Question(body, content_type, url, robots_tag, sign, content_language, agent, self._limit)
         async with self._lock:
             try:
                 child = self._child or await self._start()
                 async with asyncio.timeout(self._limit * _ANY_TIME):
-                    return await self._ask(child, question)
+                    return await self._request(child, question)
             except (TimeoutError, asyncio.IncompleteReadError, ConnectionError):
                 self.given_up += 1
                 await self._stop()
@@ -63,7 +63,7 @@ class LargePages:
             "gossamer.extract.page_worker",
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
-            start_new_session=True,  # a Ctrl-C at the terminal is the crawler's business, not the child's
+            start_new_session=True,  # Ctrl-C at the terminal is for the crawler, not for the child
         )
         assert child.stdout is not None
         async with asyncio.timeout(START_SECONDS):
@@ -71,7 +71,7 @@ class LargePages:
         return child
 
     @staticmethod
-    async def _ask(child: asyncio.subprocess.Process, question: Question) -> PageContent:
+    async def _request(child: asyncio.subprocess.Process, question: Question) -> PageContent:
         assert child.stdin is not None
         assert child.stdout is not None
         data = msgspec.msgpack.encode(question)

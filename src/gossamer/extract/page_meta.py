@@ -1,9 +1,5 @@
-"""The language of a page, as a tag of BCP 47 such as `en`, `pt-BR` or `zh-Hant`.
-
-What a page asks of robots: `<meta name=robots>` and the X-Robots-Tag header.
-
-(robots.txt is another matter: it is obeyed before anything is fetched.)
-"""
+"""Metadata of a page: its language as a BCP 47 tag (`en`, `pt-BR`, `zh-Hant`), and its directives for robots in `<meta
+name=robots>` and the X-Robots-Tag header. (robots.txt is separate: it is obeyed before anything is fetched.)"""
 
 import re
 from typing import NamedTuple
@@ -11,15 +7,15 @@ from typing import NamedTuple
 from turbohtml import Document
 
 MAX_TAG = 35
-"""Characters: what BCP 47 asks programs to make room for."""
+"""Characters: the length that BCP 47 requires programs to support."""
 
 _TAG = re.compile(r"(?:[a-z]{2,3}|[a-z]{5,8})(?:-[a-z0-9]{1,8})*").fullmatch
 
 
 def language_tag(written: str | None) -> str | None:
-    """What a page wrote, in the customary case (`EN_us` is `en-US`); None for what is no tag.
+    """A language tag in the usual case (`EN_us` is `en-US`); None if it is not a tag.
 
-    Only the form is checked, not whether there is such a language.
+    Only the form is checked, not whether the language exists.
     """
     if written is None:
         return None
@@ -31,7 +27,7 @@ def language_tag(written: str | None) -> str | None:
     language, *rest = tag.split("-")
     parts = [language]
     for position, part in enumerate(rest):
-        if len(parts[-1]) == 1 or "x" in rest[:position]:  # behind a single letter everything is small
+        if len(parts[-1]) == 1 or "x" in rest[:position]:  # everything after a single letter is lower case
             parts.append(part)
         elif len(part) == 2:
             parts.append(part.upper())
@@ -41,9 +37,9 @@ def language_tag(written: str | None) -> str | None:
 
 
 def header_language(content_language: str | None) -> str | None:
-    """The language in a Content-Language header or the element that stands for it.
+    """The language in a Content-Language header or the equivalent meta element.
 
-    A list of several languages names the readers, not the language of the page, so it gives no answer.
+    A list of several languages describes the audience, not the language of the page, so it gives no answer.
     """
     if content_language is None or "," in content_language:
         return None
@@ -51,31 +47,31 @@ def header_language(content_language: str | None) -> str | None:
 
 
 def declared_language(tree: Document, in_meta: str | None, in_header: str | None) -> str | None:
-    """What the page says: the `lang` of its root, else the meta element for it, else the header."""
+    """The declared language: the `lang` of the root element, else the meta element, else the header."""
     root = tree.root
     written = None if root is None else root.attr("lang") or root.attr("xml:lang")
     return language_tag(written) or header_language(in_meta) or header_language(in_header)
 
 
 OUR_NAME = "gossamer"
-"""The product token that we go by unless told otherwise."""
+"""The default product token."""
 
 _LONGEST_NAME = 500
-# What may be a robot's name. `25 Jun 2030 15` before the colon of a time is none.
+# A robot's name. `25 Jun 2030 15` before the colon of a time is not one.
 _ROBOT = re.compile(r"[A-Za-z][\w.-]*").fullmatch
 _SEPARATORS = re.compile(r"[\s,;]+")
-# Directives of X-Robots-Tag that have a value, so that `max-snippet: 20` is not taken for a robot's name.
+# Directives of X-Robots-Tag with a value, so that `max-snippet: 20` is not read as a robot's name.
 _VALUED = frozenset({"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"})
 
 
 class RobotsDirectives(NamedTuple):
-    """What the page does not want: to be indexed, or to have its links followed."""
+    """What a page forbids: to be indexed, or to have its links followed."""
 
     noindex: bool
     nofollow: bool
 
     def combine(self, other: "RobotsDirectives") -> "RobotsDirectives":
-        """Several statements add up: the strictest holds."""
+        """The union of both: the strictest applies."""
         return RobotsDirectives(self.noindex or other.noindex, self.nofollow or other.nofollow)
 
 
@@ -83,17 +79,17 @@ NO_DIRECTIVES = RobotsDirectives(noindex=False, nofollow=False)
 
 
 def directives_in_meta(content: str) -> RobotsDirectives:
-    """Read the content attribute of a robots meta element. Unknown words mean nothing."""
+    """Parse the content attribute of a robots meta element. Unknown words are ignored."""
     words = set(_SEPARATORS.split(content.lower()))
     none = "none" in words
     return RobotsDirectives(noindex=none or "noindex" in words, nofollow=none or "nofollow" in words)
 
 
 class DirectivesFor:
-    """The wishes of one page for one robot, gathered from its header and its elements.
+    """The directives of one page for one robot, collected from its header and its elements.
 
-    What is addressed to the robot by name replaces what is said to all, as in robots.txt, wherever either stands.
-    Statements to the same addressee add up.
+    Directives that name the robot replace those for all robots, as in robots.txt, wherever they occur. Directives for
+    the same addressee add up.
     """
 
     def __init__(self, agent: str, header: str | None = None) -> None:
@@ -105,11 +101,11 @@ class DirectivesFor:
             self._on_header(header)
 
     def directives(self) -> RobotsDirectives:
-        """What holds, after all that has been heard."""
+        """The directives that apply, after everything seen so far."""
         return self._to_all if self._to_us is None else self._to_us
 
     def on_meta(self, name: str, content: str) -> None:
-        """Take in a meta element, whatever it is about."""
+        """Process a meta element of any name."""
         if len(name) > _LONGEST_NAME:
             return
         name = name.strip().lower()
@@ -119,7 +115,7 @@ class DirectivesFor:
             self._to_us = (self._to_us or NO_DIRECTIVES).combine(directives_in_meta(content))
 
     def _on_header(self, header: str) -> None:
-        """`otherbot: noindex` speaks to that robot only; a name holds until the next one, since the joined lines do
+        """`otherbot: noindex` applies to that robot only; a name applies until the next one, since the joined lines do
         not show where one ended."""
         addressee = "robots"
         for part in header.split(","):

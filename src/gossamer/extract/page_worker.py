@@ -1,8 +1,8 @@
-"""The child process that reads large pages: `python -m gossamer.extract.page_worker`, spoken to by `elsewhere`.
+"""The child process that parses large pages: `python -m gossamer.extract.page_worker`, started by `large_pages`.
 
-Frames on standard input and output: four bytes of length, then MessagePack. It ends when its input does, so it cannot
-outlive the crawler, however that dies. A page that takes more CPU time than it may have ends it: the parser is in
-C, and nothing gentler reaches it there.
+Frames on standard input and output: four bytes of length, then MessagePack. It exits at the end of its input, so it
+cannot outlive the crawler. A page that exceeds its CPU time kills it: the parser is in C and cannot be interrupted
+otherwise.
 """
 
 import signal
@@ -27,7 +27,7 @@ class Question(msgspec.Struct, array_like=True):
     sign: bool = False
     content_language: str | None = None
     agent: str = OUR_NAME
-    seconds: float = 0.0  # of CPU time; 0: as many as it takes
+    seconds: float = 0.0  # of CPU time; 0 for no limit
 
 
 ANSWER = msgspec.msgpack.Decoder(
@@ -52,9 +52,9 @@ ANSWER = msgspec.msgpack.Decoder(
 
 
 def answer(question: bytes) -> bytes:
-    """One page, read."""
+    """Parse one page."""
     asked = msgspec.msgpack.decode(question, type=Question)
-    signal.setitimer(signal.ITIMER_PROF, asked.seconds)  # its signal, which nobody handles, ends the process
+    signal.setitimer(signal.ITIMER_PROF, asked.seconds)  # its signal is not handled, so it kills the process
     page = extract_page(
         asked.body,
         asked.content_type,
@@ -74,7 +74,7 @@ def read_answer(data: bytes) -> PageContent:
 
 
 def serve(source: BinaryIO, sink: BinaryIO) -> None:
-    """Answer until the input ends."""
+    """Answer requests until the input ends."""
     sink.write(LENGTH.pack(0))  # ready
     sink.flush()
     while len(head := source.read(LENGTH.size)) == LENGTH.size:

@@ -1,19 +1,17 @@
-"""The part of a URL before its path: which host is it really, and may we speak to that port?
-
-One spelling for percent-encoded text (RFC 3986, 6.2.2.1 and 6.2.2.2).
-"""
+"""Parses the part of a URL before its path: the host and the port, which must not be a blocked one. Also normalises
+percent-encoded text (RFC 3986, 6.2.2.1 and 6.2.2.2)."""
 
 from typing import NamedTuple
 
 from gossamer.model.units import HostKey, Origin
 
-# The "bad ports" of the WHATWG fetch standard: services that could take an HTTP request for commands.
+# The "bad ports" of the WHATWG fetch standard: services that could interpret an HTTP request as commands.
 _BAD_PORTS = """
     1 7 9 11 13 15 17 19 20 21 22 23 25 37 42 43 53 69 77 79 87 95 101 102 103 104 109 110 111 113 115 117 119 123 135
     137 139 143 161 179 389 427 465 512 513 514 515 526 530 531 532 540 548 554 556 563 587 601 636 989 990 993 995
     1719 1720 1723 2049 3659 4045 4190 5060 5061 6000 6566 6665 6666 6667 6668 6669 6679 6697 10080
 """
-# Those a crawler must not touch though a browser may: file shares, databases, caches, remote desktops, container
+# Blocked for a crawler though not for a browser: file shares, databases, caches, remote desktops, container
 # engines. A link to them is an attack or a mistake.
 _SERVICE_PORTS = "445 1433 1521 2375 2376 2379 3306 3389 5432 5672 5900 6379 9042 11211 27017"
 
@@ -24,7 +22,7 @@ MAX_HOST = 253  # the same limit for a name (255 octets on the wire) as text wit
 
 
 class Authority(NamedTuple):
-    """Who answers for a URL."""
+    """The origin and the host of a URL."""
 
     origin: Origin
     host: HostKey
@@ -33,8 +31,8 @@ class Authority(NamedTuple):
 def read_authority(prefix: str, blocked_ports: frozenset[int]) -> Authority | str:
     """The authority of `scheme://[userinfo@]host[:port]` as the WHATWG parser serialises it, or a reason.
 
-    Userinfo and the final dot of the host are dropped. `bad_url` for a name that DNS cannot hold (empty or
-    overlong labels) and for port 0, `blocked_port` for a port of the list.
+    Userinfo and the final dot of the host are dropped. `bad_url` for a name that DNS cannot represent (empty or
+    overlong labels) and for port 0, `blocked_port` for a blocked port.
     """
     scheme, _, rest = prefix.partition("://")
     rest = rest.rpartition("@")[2]
@@ -56,7 +54,7 @@ def read_authority(prefix: str, blocked_ports: frozenset[int]) -> Authority | st
 
 
 def fits_dns(host: str) -> bool:
-    """Whether a host without final dot has only labels of 1 to 63 characters and at most 253 in all."""
+    """Whether a host without final dot has only labels of 1 to 63 characters and at most 253 in total."""
     return len(host) <= MAX_HOST and all(0 < len(label) <= MAX_LABEL for label in host.split("."))
 
 
@@ -70,9 +68,9 @@ _FOLDED = {
 
 
 def fold_escapes(text: str) -> str:
-    """Escapes of unreserved characters decoded, the hex digits of all others in upper case.
+    """Decode escapes of unreserved characters, and write the hex digits of all others in upper case.
 
-    Decodes once: what comes out is its own folded form. `%2F` stays `%2F`, `%zz` stays as it is.
+    Decodes once: the result is its own folded form. `%2F` stays `%2F`, `%zz` stays as it is.
     """
     start, *parts = text.split("%")
     folded = [start]
@@ -85,6 +83,6 @@ def fold_escapes(text: str) -> str:
             continue
         folded.append("%" + part)
         if not part or (len(part) == 1 and part in _HEX):
-            # Decoding `%32` in `%%32e` would make the new escape `%2e`, which the next reading would decode again.
+            # Decoding `%32` in `%%32e` would create the escape `%2e`, which a second pass would decode again.
             table = _UPPER
     return "".join(folded)

@@ -10,15 +10,15 @@ from gossamer.model.units import Domain, HostKey
 
 @cache
 def _suffixes() -> PublicSuffixList:
-    # 60 ms and some megabytes, so only when the first host is met. The private part of the list counts: the sites
+    # 60 ms and some megabytes, so loaded on first use. The private part of the list is included: the sites
     # under `github.io` belong to different people, and each has its own budget.
     return PublicSuffixList()
 
 
 @lru_cache(65_536)
 def registrable_domain(host: HostKey) -> Domain:
-    """The public suffix of `host` plus one label; the host itself if it is an address, one label or a suffix."""
-    if host.startswith("[") or host.rpartition(".")[2].isdigit():  # no top-level domain is a number
+    """The public suffix of `host` plus one label; the host itself if it is an address, a single label or a suffix."""
+    if host.startswith("[") or host.rpartition(".")[2].isdigit():  # no top-level domain is numeric
         return Domain(host)
     found: str | None = _suffixes().privatesuffix(host)
     return Domain(found or host)
@@ -26,7 +26,7 @@ def registrable_domain(host: HostKey) -> Domain:
 
 @lru_cache(65_536)
 def public_suffix(host: HostKey) -> str:
-    """What the registrable domain of `host` ends in; the host itself if it is an address."""
+    """The public suffix of `host`; the host itself if it is an address."""
     if host.startswith("[") or host.rpartition(".")[2].isdigit():
         return host
     found: str | None = _suffixes().publicsuffix(host)
@@ -34,7 +34,7 @@ def public_suffix(host: HostKey) -> str:
 
 
 def partition_of(domain: Domain, partitions: int) -> int:
-    """Which of `partitions` owns the domain, counted from 0: the same on every machine, today and next year."""
+    """Which of `partitions` owns the domain, from 0. The same on every machine and in every version."""
     if partitions < 1:
-        raise ValueError(f"a crawl has at least one partition, not {partitions}")
+        raise ValueError(f"the number of partitions must be at least 1, not {partitions}")
     return xxh3_64_intdigest(domain.encode()) % partitions

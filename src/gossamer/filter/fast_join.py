@@ -1,6 +1,7 @@
-"""Hot (benchmarks/bench_urls.py). References that no URL parser would change: joining is putting two texts together.
+"""Hot (benchmarks/bench_urls.py). References that no URL parser would change: resolving them is concatenation.
 
-In Python here; where there is a compiler the same is done in C (`gossamer.native`), and what stands here defines it.
+This is the Python version, which defines the result; if a C compiler is available the same is done in C
+(`gossamer.native`).
 """
 
 import re
@@ -9,7 +10,7 @@ from typing import Final
 
 from gossamer.native import kernels
 
-# ASCII that the standard leaves alone in path and query. A colon in a relative path could end a scheme, two slashes
+# ASCII that the standard leaves unchanged in path and query. A colon in a relative path could end a scheme, two slashes
 # begin a host.
 CHARACTERS: Final = r"A-Za-z0-9\-._~!$&()*+,;=@"
 _PLAIN = re.compile(rf"(?:/(?!/)[{CHARACTERS}/:]*|[{CHARACTERS}][{CHARACTERS}/]*)?(?:\?[{CHARACTERS}/:?]+)?").fullmatch
@@ -19,8 +20,8 @@ _SITE = re.compile(r"https?://[a-z0-9.\-]+(?::[0-9]+)?(?=[/?]|\Z)").match
 def without_fragments_in_python(hrefs: list[str]) -> dict[str, None]:
     """The distinct references up to their `#`, in order.
 
-    In `a #b` the space is part of the path, but once the fragment is cut it would be stripped as the end of the
-    text. So where white space or a control comes last, the `#` stays.
+    In `a #b` the space is part of the path, but once the fragment is removed it would be stripped as the end of the
+    text. So if white space or a control character comes last, the `#` stays.
     """
     refs = {ref.partition("#")[0] if "#" in ref else ref: None for ref in hrefs}
     all_refs = "|".join(refs)
@@ -49,19 +50,19 @@ def resolve_plain_in_python(
     noise: bool,
     otherwise: Callable[[str], None],
 ) -> None:
-    """Adds what plain references mean to `links`, each with its host, which is mostly the page's own.
+    """Resolve plain references and add them to `links`, each with its host, which is mostly the page's own.
 
-    The base is a canonical URL, `document` the same without its query, `directory` up to its last slash. Of other
-    `sites`, as pages write them, it is known which origin and host that is (or why we do not go there). What is not
-    plain, or has more than `most` characters, or with `noise` what may have to be rewritten, goes to `otherwise`, in
-    its place in the order.
+    The base is a canonical URL, `document` the same without its query, `directory` up to its last slash. `sites` has
+    the origin and host of other sites as pages write them (or the reason why they are refused). References that are not
+    plain, have more than `most` characters or, with `noise`, may have to be rewritten are passed to `otherwise`, in
+    order.
     """
     home = origin + "/"
     root = len(home)
     for ref in refs:
         url: str | None = None
         first = ref[:1]
-        if first == "h" and ref.startswith(home):  # the site by its full name
+        if first == "h" and ref.startswith(home):  # an absolute link to the page's own site
             path = ref[root - 1 :]
             if len(ref) <= most and _PLAIN(path) and "/." not in path and not (noise and _may_be_noise(path)):
                 url = ref
@@ -79,7 +80,7 @@ def resolve_plain_in_python(
             url = _ascended(directory, root, ref)
         elif first == "?":
             url = document + ref
-        else:  # the empty reference, maybe once a fragment, is the base itself
+        else:  # the empty reference (or a fragment) is the base itself
             url = directory + ref if ref else base
         if url is None:
             otherwise(ref)
@@ -88,7 +89,7 @@ def resolve_plain_in_python(
 
 
 def _elsewhere(ref: str, sites: dict[str, tuple[str, str] | str]) -> tuple[str, str] | None:
-    """URL and host of a link to a known site; None if it is not plain, or the site is not known to be one of ours."""
+    """URL and host of a link to a known site; None if it is not plain, or the site is not known or refused."""
     start = _SITE(ref)
     site = None if start is None else sites.get(start[0])
     if start is None or site is None or isinstance(site, str):
@@ -100,7 +101,7 @@ def _elsewhere(ref: str, sites: dict[str, tuple[str, str] | str]) -> tuple[str, 
 
 
 def _ascended(directory: str, root: int, ref: str) -> str | None:
-    """`directory + ref` with the leading `../`s of `ref` applied; None if dots stand elsewhere too."""
+    """`directory + ref` with the leading `../`s of `ref` applied; None if there are dot segments elsewhere too."""
     start, end = 0, len(directory)
     while ref.startswith("../", start):
         start += 3

@@ -1,8 +1,6 @@
-"""What is said of single hosts: by their name, or by a domain above it.
+"""A table of values by host or domain, and URL patterns with `*` for any text.
 
-Patterns of URLs as people write them: text, and `*` for any run of characters.
-
-No regular expressions: one written by a user can take exponential time on a URL written by an attacker.
+Patterns are not regular expressions: one written by a user can take exponential time on a URL written by an attacker.
 """
 
 from collections.abc import Mapping
@@ -18,7 +16,7 @@ _MAX_CHARS = 2_083
 
 @dataclass(frozen=True, slots=True)
 class UrlPattern:
-    """A pattern that the whole URL must match. Case counts, as it does in URLs."""
+    """A pattern that the whole URL must match. Case-sensitive, as URLs are."""
 
     text: str
 
@@ -27,9 +25,10 @@ class UrlPattern:
             raise ConfigError("pattern", f"expected 1 to {_MAX_CHARS} characters, got {self.text[:80]!r}")
 
     def matches(self, url: str) -> bool:
-        """Whether `url` fits. Each piece is looked for once, from left to right: its leftmost place is always good.
+        """Whether `url` matches. Each piece is searched once, from left to right: its leftmost match is always
+        sufficient.
 
-        So there is no backtracking, and the time is linear but for what `str.find` needs on self-similar text.
+        So there is no backtracking, and the time is linear, except for what `str.find` needs on self-similar text.
         """
         first, *rest = self.text.split("*")
         if not rest:
@@ -52,9 +51,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class HostTable(Generic[T]):
-    """Values by host key, or by `*.` and a domain for all names below it. Two of them are equal if their entries are.
+    """Values by host key, or by `*.` and a domain for all names below it. Two tables are equal if their entries are.
 
-    The most exact entry counts, alone: `www.example.org` before `*.example.org` before `*.org`. A domain is not below
+    Only the most specific entry applies: `www.example.org` before `*.example.org` before `*.org`. A domain is not below
     itself.
     """
 
@@ -68,7 +67,7 @@ class HostTable(Generic[T]):
         return bool(self.entries)
 
     def for_host(self, host: HostKey) -> T | None:
-        """What counts for `host`; None if nothing is said of it."""
+        """The value that applies to `host`; None if there is none."""
         values = self._values
         if not values:
             return None
@@ -85,17 +84,17 @@ class HostTable(Generic[T]):
 
 
 def host_table(values: Mapping[str, T], key: str) -> HostTable[T]:
-    """The table of what is said under names as people write them. Raises ConfigError with `key` and the name that is
-    none, or that is there twice."""
+    """Build the table from names as people write them. Raises ConfigError with `key` and the name that is invalid or
+    repeated."""
     entries: dict[str, T] = {}
     for name, value in values.items():
         below = name.startswith("*.")
         host = read_host(name.removeprefix("*."))
         if host is None or "*" in host or (below and host.startswith("[")):
-            raise ConfigError(key, f"{name!r} is neither a host nor *. and a domain")
+            raise ConfigError(key, f"{name!r} is neither a host nor *. followed by a domain")
         entry = f"*.{host}" if below else str(host)
         if entry in entries:
-            raise ConfigError(key, f"{name!r} is there twice")
+            raise ConfigError(key, f"{name!r} occurs twice")
         entries[entry] = value
     return HostTable(tuple(entries.items()))
 

@@ -1,12 +1,13 @@
-"""Hot (benchmarks/bench_traps.py). When are two URLs the same? The text whose fingerprint is a URL's identity.
+"""Hot (benchmarks/bench_traps.py). When two URLs are the same: the text whose fingerprint is a URL's identity.
 
-A URL is asked for as its site wrote it; but one that differs from a known URL only in what does not choose the document
-is not asked for again. That is: tracking parameters, session ids, the order of parameters, and on single hosts what was
-learnt there (`learning`). Each can be switched off. The minimised form, if wanted, comes on top.
+A URL is fetched as its site wrote it; but one that differs from a known URL only in parts that do not change the
+document is not fetched again. These are tracking parameters, session ids, the order of parameters, and on individual
+hosts what was learned there (`parameter_learner`). Each can be switched off. The minimised form, if enabled, is applied
+on top.
 
-What always holds: without a query, `;` and `(` a URL is its own identity (but for the minimised form), so most links
-cost a glance; and one in sixty-four of the URLs with a learnt parameter keeps it, so that what was learnt goes on being
-tried.
+Invariants: without a query, `;` and `(` a URL is its own identity (except for the minimised form), so most links cost
+next to nothing; and one in sixty-four of the URLs with a learned parameter keeps it, so that what was learned is
+verified again and again.
 """
 
 import re
@@ -27,8 +28,8 @@ from gossamer.filter.query_rules import (
 from gossamer.filter.url_shape import shape_of
 from gossamer.model.units import HostKey, Url
 
-_TRIED = 64  # one in so many URLs keeps its learnt parameters
-# What `sid` means is anybody's guess: a session if it looks like one, else perhaps a story.
+_TRIED = 64  # one in this many URLs keeps its learned parameters
+# `sid` may be a session or, for example, a story: a session if its value looks like one.
 _DOUBTFUL = frozenset({"sid"})
 _SESSION_ID = re.compile(r"(?=[^0-9]*[0-9])(?=.*[A-Za-z]|[0-9]{16})[A-Za-z0-9_%-]{10,}").fullmatch
 _NAMES_KEPT = 4096
@@ -42,38 +43,38 @@ class IdentityRules:
     tracking: bool = True
     sessions: bool = True
     order: bool = True
-    """Of parameters with different names; identical ones are folded."""
+    """Of parameters with different names; identical parameters are merged."""
     parameters: frozenset[str] = frozenset()
-    """More names, in lower case."""
+    """Names of further parameters, in lower case."""
     keep: frozenset[str] = frozenset()
-    """Names that always make a difference, whatever the lists say and whatever was learnt."""
+    """Names of parameters that always make a difference, in spite of the lists and of what was learned."""
     minimise: bool = False
 
 
 class LearnedParameter(NamedTuple):
-    """A parameter that makes no difference at a place of a host, and by what evidence."""
+    """A parameter that makes no difference at a place of a host, and the evidence for it."""
 
     host: HostKey
     place: str  # `place_of` its URLs
     name: str
-    pairs: int  # of URLs that differed in nothing else and had the same document
-    contents: int  # different documents among these
+    pairs: int  # pairs of URLs that differed only in it and had the same document
+    contents: int  # different documents among them
 
 
 class Ignored(NamedTuple):
-    """A parameter that does not count in a URL's identity, and why, in words."""
+    """A parameter that is not part of a URL's identity, and why."""
 
     name: str
     why: str
 
 
 def place_of(url: Url, path_start: int) -> str:
-    """Where on a host a URL is, as far as its parameters are concerned: its script, or the shape of its path."""
+    """Where on a host a URL is, for learning about its parameters: its script, or the shape of its path."""
     return shape_of(url, path_start).coarse if "?" in url else ""
 
 
 class Identities:
-    """Gives URLs their identities. What is learnt is added and taken away while it runs."""
+    """Computes the identities of URLs. Learned parameters are added and removed at run time."""
 
     def __init__(self, rules: IdentityRules, learnt: Iterable[LearnedParameter] = ()) -> None:
         self.rules = rules
@@ -86,13 +87,13 @@ class Identities:
             self.learn(each)
 
     def learn(self, learnt: LearnedParameter) -> None:
-        """From now on this parameter makes no difference there."""
+        """From now on, ignore this parameter at its place."""
         if learnt.name.lower() not in self.rules.keep:
             self._same.cache_clear()
             self._learnt.setdefault(learnt.host, {}).setdefault(learnt.place, {})[learnt.name] = learnt
 
     def unlearn(self, host: HostKey, place: str, name: str) -> None:
-        """It does after all."""
+        """No longer ignore this parameter."""
         self._same.cache_clear()
         names = self._learnt.get(host, {}).get(place, {})
         names.pop(name, None)
@@ -100,7 +101,7 @@ class Identities:
             self._learnt.get(host, {}).pop(place, None)
 
     def identities_of(self, urls: Sequence[Url], hosts: Sequence[HostKey]) -> Sequence[str]:
-        """The identities of a page's links, in their order; `urls` itself if all are their own."""
+        """The identities of a page's links, in order; `urls` itself if all of them are their own identity."""
         of = self.identity_of
         if self.rules.minimise:
             return [of(url, host) for url, host in zip(urls, hosts, strict=True)]
@@ -114,7 +115,7 @@ class Identities:
         return found
 
     def identity_of(self, url: Url, host: HostKey) -> str:
-        """The text that stands for every URL that is the same."""
+        """The text that represents all URLs that are the same as this one."""
         same = url if self._plain and host not in self._learnt else self._same(url, host)
         return minimised(Url(same)) if self.rules.minimise else same
 
@@ -129,7 +130,7 @@ class Identities:
         parts = query.split("&")
         learnt = self._learnt.get(host)
         order = None if learnt else self._order(tuple([part.partition("=")[0] for part in parts]))
-        if order is not None:  # the quick way: the same parameters were met before
+        if order is not None:  # the fast path: the same parameter names were seen before
             rest = "&".join([parts[i] for i in order])
             return f"{path}?{rest}" if rest else path
         kept = [part for part in parts if not self._drops(part)]
@@ -143,7 +144,7 @@ class Identities:
         return f"{path}?{rest}" if rest else path
 
     def _find_order(self, names: tuple[str, ...]) -> tuple[int, ...] | None:
-        """Which parameters of these names stay, and in which order; None if that depends on their values."""
+        """Which parameters of these names are kept, and in which order; None if that depends on their values."""
         noise = [self._noise(name.lower()) for name in names]
         if "doubtful" in noise or len(set(names)) < len(names):
             return None
@@ -168,7 +169,7 @@ class Identities:
         return None
 
     def ignored(self, url: Url, host: HostKey) -> list[Ignored]:
-        """Which of its parameters do not count, and why."""
+        """The parameters of a URL that are ignored, and why."""
         found = []
         learnt = self._learnt.get(host, {}).get(place_of(url, url.index("/", 8)), {})
         for part in url.partition("?")[2].split("&"):
@@ -178,9 +179,11 @@ class Identities:
                 found.append(Ignored(name, "session" if why == "doubtful" else str(why)))
             elif name in learnt:
                 case = learnt[name]
-                tried = "" if xxh3_64_intdigest(url.encode()) % _TRIED else "; but this URL is one of those that try it"
+                tried = (
+                    "" if xxh3_64_intdigest(url.encode()) % _TRIED else "; this URL is in the sample that verifies it"
+                )
                 why = (
-                    f"learnt: {case.pairs} pairs of URLs with the same document, {case.contents} different ones{tried}"
+                    f"learned: {case.pairs} pairs of URLs with the same document, {case.contents} different ones{tried}"
                 )
                 found.append(Ignored(name, why))
         return found

@@ -1,14 +1,12 @@
-"""Hot (benchmarks/bench_urls.py). All links of a page at once: raw `href`s in, distinct canonical URLs out.
+"""Hot (benchmarks/bench_urls.py). Resolves all links of a page: raw `href`s in, distinct canonical URLs out.
 
-Most links need no URL parser. Two thirds of a page's `href`s repeat each other but for the fragment; most of the rest
-is made of characters that no parser would change, so that joining is putting two strings together; and of what remains
-many were met on the last page of the same site. Whatever is not plainly one of these goes to
-`Canonicaliser.canonicalise`, which is the definition of what comes out (tests/filter/test_links.py compares).
+Most links need no URL parser. Two thirds of a page's `href`s repeat each other except for the fragment; most of the
+others consist of characters that no parser would change, so that resolving them is concatenation; and many of the rest
+were on the last page of the same site. Everything else goes to `Canonicaliser.canonicalise`, which defines the result
+(tests/filter/test_links.py compares).
 
-Queries of links on pages that are not UTF-8.
-
-The standard percent-encodes a link's query in the encoding of its document, everything else in UTF-8. The
-server behind such a page knows only that form, so a UTF-8 query would ask for another document.
+On pages that are not UTF-8, the standard percent-encodes a link's query in the encoding of the document and everything
+else in UTF-8. The server behind such a page knows only that form; a UTF-8 query would request another document.
 """
 
 import codecs
@@ -23,8 +21,8 @@ from gossamer.filter.canonical import Canonical, Canonicaliser, Refusal, parse, 
 from gossamer.filter.fast_join import CHARACTERS, resolve_plain, without_fragments
 from gossamer.model.units import HostKey, Origin, Url
 
-# The legacy encodings of the Encoding standard by the name that Python's registry gives them, and the codec whose
-# repertoire is the standard's. Nothing else is looked up by a name that a page wrote: `idna` or `hex` are codecs too.
+# The legacy encodings of the Encoding standard by their name in Python's registry, and the codec whose
+# repertoire is the standard's. No other name written by a page is looked up: `idna` and `hex` are codecs too.
 _SAME_IN_PYTHON = (
     "big5hkscs cp1250 cp1251 cp1252 cp1253 cp1254 cp1255 cp1256 cp1257 cp1258 cp866 cp874 cp932 cp949 cp950 euc_jp "
     "gb18030 gbk iso2022_jp iso8859-10 iso8859-13 iso8859-14 iso8859-15 iso8859-16 iso8859-2 iso8859-3 iso8859-4 "
@@ -43,13 +41,13 @@ _CODECS = {name: name for name in _SAME_IN_PYTHON.split()} | {
 }
 _LABELS = {"x-sjis": "cp932", "windows-874": "cp874", "x-mac-cyrillic": "mac-cyrillic", "iso-8859-8-i": "iso8859-8"}
 
-# The special-query percent-encode set is all the rest. `%` stays: what is escaped already is escaped once.
+# The special-query percent-encode set is all the rest. `%` stays, so that nothing is escaped twice.
 _SAFE_BYTES = frozenset(range(0x21, 0x7F)) - frozenset(b"\"#<>'")
 _ESCAPED = {byte: chr(byte) if byte in _SAFE_BYTES else f"%{byte:02X}" for byte in range(256)}
 _QUERY = re.compile(r"\A([^?#]*\?)([^#]*)(.*)\Z", re.DOTALL).match
 _C0_OR_SPACE = "".join(map(chr, range(0x21)))
 _DROP_TAB_AND_NEWLINE = {9: None, 10: None, 13: None}
-# ISO-2022-JP between its escapes: two-byte characters, in which `&#` may be half of something else.
+# ISO-2022-JP between its escapes: two-byte characters, which may contain the bytes of `&#`.
 _TWO_BYTE_RUN = re.compile(r"(\x1b\$[@B][^\x1b]*)").split
 _REFERENCE = re.compile(r"&%23([0-9]+);").sub
 
@@ -67,8 +65,8 @@ _REPLACED_FIRST: dict[str, dict[int, str]] = {
 def with_encoded_query(ref: str, encoding: str) -> str:
     """`ref` with its query percent-encoded as a document in `encoding` would send it.
 
-    A character that the encoding lacks becomes its HTML reference (`%26%238224%3B`), as in browsers.
-    Returns `ref` itself when it has nothing to encode, or the encoding is UTF-8 or unknown.
+    A character that the encoding lacks becomes its HTML reference (`%26%238224%3B`), as in browsers. Returns `ref`
+    itself if it has nothing to encode, or if the encoding is UTF-8 or unknown.
     """
     codec = _codec(encoding)
     if codec is None or "?" not in ref or (ref.isascii() and codec != "iso2022_jp"):
@@ -85,7 +83,7 @@ def with_encoded_query(ref: str, encoding: str) -> str:
 
 @lru_cache(256)
 def _codec(encoding: str) -> str | None:
-    """Python's name of the codec for queries, None for those whose queries are UTF-8, or that we do not know."""
+    """Python's name of the codec for queries; None if queries are UTF-8 or the encoding is unknown."""
     label = encoding.strip().lower()
     try:
         return _CODECS.get(codecs.lookup(_LABELS.get(label, label)).name)
@@ -94,26 +92,26 @@ def _codec(encoding: str) -> str | None:
 
 
 MAX_LINKS = 5_000
-_EXAMINED_PER_LINK = 4  # a page full of references that are all refused must come to an end as well
+_EXAMINED_PER_LINK = 4  # bounds the work on a page whose references are all refused
 _RAW_PER_LINK = 20
 _MAX_FAST_CHARS = 2_048
 MAX_SITES = 8_192
-_MAX_MEMO_CHARS = 512  # so that the memo is bounded in bytes too
-_ANYWHERE = ("/", "http://", "https://", "mailto:", "javascript:", "tel:")  # what so begins means the same on all pages
+_MAX_MEMO_CHARS = 512  # bounds the memo in bytes too
+_ANYWHERE = ("/", "http://", "https://", "mailto:", "javascript:", "tel:")  # these mean the same on all pages
 
-# A plain reference (`filter.fast_join`) with escapes, to be folded, and text beyond ASCII, to be escaped.
+# A plain reference (`filter.fast_join`), but with escapes to fold and non-ASCII text to escape.
 _MORE = CHARACTERS + r"%\u0080-\ud7ff\ue000-\U0010ffff"
 _FOLDABLE = re.compile(rf"(?:/(?!/)[{_MORE}/:]*|[{_MORE}][{_MORE}/]*)?(?:\?[{_MORE}/:?]+)?").fullmatch
 _ABSOLUTE = re.compile(rf"(https?://[a-z0-9.\-]+(?::[0-9]+)?)(/[{_MORE}/:]*)?(\?[{_MORE}/:?]+)?").fullmatch
 _SAFE = "!$&()*+,;=@/:?%"  # for `quote`: what `_MORE` lets through, so that only non-ASCII is escaped
 _ESCAPED_DOT_SEGMENT = re.compile(r"(?:\A|/)%2e", re.IGNORECASE).search
 
-# Inside plain strings: calling `Url` for every link would cost more than joining it.
+# Plain strings internally: calling `Url` for every link would cost more than resolving it.
 Found = tuple[str, str]
 
 
 class PageLinks(NamedTuple):
-    """What a page links to."""
+    """The links of a page."""
 
     links: dict[Url, HostKey]
     """Distinct canonical URLs in document order, each with its host. The page itself is not among them."""
@@ -124,7 +122,7 @@ class PageLinks(NamedTuple):
 
 
 class _Frame(NamedTuple):
-    """What the references of a page are read against, taken apart."""
+    """The base of a page's references, split into its parts."""
 
     base: Url
     origin: Origin
@@ -134,10 +132,10 @@ class _Frame(NamedTuple):
 
 
 class LinkResolver:
-    """Resolves the links of page after page, and remembers those that a site repeats.
+    """Resolves the links of pages, and remembers references that a site repeats.
 
-    The memory is bounded: at most `memo_entries` references (plus one page's), forgotten by whole sites, the longest
-    unused first; and the names of `MAX_SITES` other sites.
+    Memory is bounded: at most `memo_entries` references (plus one page's), dropped by whole sites, the least recently
+    used first; and the names of `MAX_SITES` other sites.
     """
 
     def __init__(
@@ -153,16 +151,16 @@ class LinkResolver:
         self._max_links = max_links
         self._memo_entries = memo_entries
         self._memo_entries_per_origin = memo_entries_per_origin
-        self._memos: dict[Origin, dict[str, Found | str]] = {}  # longest unused first
+        self._memos: dict[Origin, dict[str, Found | str]] = {}  # least recently used first
         self._remembered = 0
-        self._sites: dict[str, Found | str] = {}  # by `scheme://host[:port]` as pages write it; first met first
+        self._sites: dict[str, Found | str] = {}  # by `scheme://host[:port]` as pages write it; oldest first
 
     def resolve_page(self, base: str, page: Canonical, hrefs: list[str], encoding: str = "utf-8") -> PageLinks:
         """The distinct links among `hrefs`, the raw attribute values in document order.
 
-        `base` is the page's URL or what its `<base href>` says, itself read against the page; a base that is no
-        URL is ignored, as in HTML. `encoding` is the document's: it decides how non-ASCII queries are sent.
-        Never raises because of what the page says.
+        `base` is the page's URL or its `<base href>` resolved against the page; an invalid base is ignored, as in HTML.
+        `encoding` is the document's and decides how non-ASCII queries are encoded. Never raises because of what the
+        page contains.
         """
         limit = self._max_links
         raw = hrefs[: limit * _RAW_PER_LINK]
@@ -180,7 +178,7 @@ class LinkResolver:
         waiting = list(refs)
         examined = 0
         while examined < min(len(waiting), limit * _EXAMINED_PER_LINK) and len(links) < limit:
-            # A reference gives at most one link, so that as many as are missing cannot give too many.
+            # A reference gives at most one link, so this many cannot exceed the limit.
             batch = waiting[examined : examined + limit - len(links)]
             examined += len(batch)
             self._resolve(frame, batch, links, refused)
@@ -190,7 +188,7 @@ class LinkResolver:
     def _resolve(
         self, frame: _Frame | str, refs: Iterable[str], links: dict[str, str], refused: dict[str, int]
     ) -> None:
-        """Adds what `refs` mean to `links` and `refused`."""
+        """Resolve `refs` and add them to `links` or `refused`."""
         if isinstance(frame, str):
             for ref in refs:
                 _note(self._slowly(ref, frame), links, refused)
@@ -203,7 +201,7 @@ class LinkResolver:
             found = others.get(ref)
             if found is None:
                 found = self._carefully(ref, frame)
-                # Only what means the same wherever on the site it stands.
+                # Only what means the same on every page of the site.
                 if (
                     len(others) < self._memo_entries_per_origin
                     and len(ref) <= _MAX_MEMO_CHARS
@@ -217,11 +215,11 @@ class LinkResolver:
             *(_MAX_FAST_CHARS, self._rewrites, otherwise),
         )
         if others:
-            self._memos[origin] = others  # last in the order of use
-        self._grew(len(others) - before)
+            self._memos[origin] = others  # most recently used
+        self._count_memo(len(others) - before)
 
     def _site(self, start: str) -> Found | str:
-        """Origin and host of `scheme://host[:port]` as a page writes it, or the reason why we do not go there."""
+        """Origin and host of `scheme://host[:port]` as a page writes it, or the reason why it is refused."""
         site = self._sites.get(start)
         if site is None:
             found = self._canonicaliser.canonicalise(start)
@@ -232,7 +230,7 @@ class LinkResolver:
         return site
 
     def _carefully(self, ref: str, frame: _Frame) -> Found | str:
-        """The second way: links to other sites, and what can be escaped and folded without a parser."""
+        """The second path: links to other sites, and what can be escaped and folded without a parser."""
         if self._rewrites or len(ref) > _MAX_FAST_CHARS:
             return self._slowly(ref, frame.base)
         absolute = _ABSOLUTE(ref)
@@ -248,26 +246,26 @@ class LinkResolver:
         return self._slowly(ref, frame.base)
 
     def _slowly(self, ref: str, base: str) -> Found | str:
-        """The obvious way, which defines what the others must give."""
+        """The slow path, which defines what the others must return."""
         found = self._canonicaliser.canonicalise(ref, base)
         return found.reason if isinstance(found, Refusal) else (found.url, found.host)
 
     def _frame(self, base: str, page: Canonical) -> _Frame | str:
-        """What to read references against; only the text of the base where it is not plainly one of our URLs."""
+        """The base split into its parts; only its text if it is not obviously one of our URLs."""
         if base == page.url:
             return _taken_apart(page)
         try:
             href = parse(base, page.url).partition("#")[0]
         except ValueError:
             return _taken_apart(page)
-        if href.startswith(("data:", "javascript:")):  # HTML, "set the frozen base URL": these are ignored
+        if href.startswith(("data:", "javascript:")):  # ignored by HTML, "set the frozen base URL"
             return _taken_apart(page)
         found = self._canonicaliser.finish(href)
         if isinstance(found, str) or (self._rewrites and found.url != href):
             return href
         return _taken_apart(found)
 
-    def _grew(self, by: int) -> None:
+    def _count_memo(self, by: int) -> None:
         self._remembered += by
         while self._remembered > self._memo_entries and len(self._memos) > 1:
             self._remembered -= len(self._memos.pop(next(iter(self._memos))))

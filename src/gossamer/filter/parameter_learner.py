@@ -1,12 +1,12 @@
-"""Which parameters of a host choose no document, learnt from the documents that came.
+"""Learns from fetched documents which parameters of a host do not change the document.
 
-Two URLs that differ in the value of one parameter and in nothing else are a *pair*. If both have the same document,
-byte for byte, the pair speaks for dropping the parameter; if not, it is a counter-example and ends the matter. A
-parameter is dropped after `pairs` of the one kind and none of the other, over `contents` different documents: a host
-that answers every `id` it does not know with one page that says so has many pairs, but only one document.
+Two URLs that differ only in the value of one parameter are a *pair*. If both have the same document, byte for byte, the
+pair is evidence for ignoring the parameter; if not, it is a counter-example, and the parameter is kept for good. A
+parameter is ignored after `pairs` such pairs without a counter-example, over `contents` different documents: a host
+that answers every unknown `id` with the same error page has many pairs but only one document.
 
-Learning is per host and place (the script, or the shape of the path). Memory is bounded: what was met long ago is
-forgotten, which costs pairs and never a page.
+Learning is by host and place (the script, or the shape of the path). Memory is bounded: old evidence is forgotten,
+which costs pairs but never a page.
 """
 
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ class _Case:
 
 
 class ParameterLearner:
-    """Told of every document that came; says what it has learnt by it. Does no IO."""
+    """Observes every document; returns what it has learned from it. Does no IO."""
 
     def __init__(
         self,
@@ -47,7 +47,8 @@ class ParameterLearner:
         *,
         remember: int = 50_000,
     ) -> None:
-        """`learnt` and `refuted`: earlier. `remember`: URLs times parameters, about 150 bytes each."""
+        """`learnt` and `refuted`: from earlier runs. `remember`: number of URLs times parameters, about 150 bytes
+        each."""
         self._policy = policy
         self._generation = max(1, remember // 2)
         self._young: dict[
@@ -64,7 +65,7 @@ class ParameterLearner:
         return len(self._young) + len(self._old)
 
     def on_page(self, url: Url, host: HostKey, path_start: int, digest: bytes) -> list[LearnedParameter | Refuted]:
-        """A document came from `url`. What follows from it, mostly nothing."""
+        """A document was fetched from `url`. Returns what follows from it, mostly nothing."""
         path, mark, query = url.partition("?")
         if not mark:
             return []
@@ -79,7 +80,7 @@ class ParameterLearner:
             name = part.partition("=")[0]
             if len(name) > _LONGEST_NAME:
                 continue
-            key = hash((where, name, total - chosen))  # the others, in any order
+            key = hash((where, name, total - chosen))  # the other parameters, in any order
             met = self._young.get(key) or self._old.get(key)
             if met is None or met[0] == chosen:
                 self._young[key] = (chosen, content)
@@ -112,7 +113,7 @@ class ParameterLearner:
         return LearnedParameter(*key, case.pairs, len(case.contents))
 
     def _forget_a_case(self) -> None:
-        """The oldest that was not learnt: what was stays, so that a counter-example finds it."""
+        """Drop the oldest case that was not learned; learned ones stay, so that a counter-example can refute them."""
         for key, case in self._cases.items():
             if not case.learnt:
                 del self._cases[key]

@@ -1,4 +1,4 @@
-"""Which parts of a URL are noise: the configurable rules on top of the standard's canonical form."""
+"""Configurable rules about noise in URLs, applied on top of the standard's canonical form."""
 
 import re
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ _TRACKING = (
     "mtm_campaign mtm_source mtm_medium mtm_keyword mtm_content irclickid _openstat"
 )
 TRACKING_PARAMETERS: frozenset[str] = frozenset(_TRACKING.split())
-"""Names, in lower case, that tell the sender about the click and never choose the document."""
+"""Parameter names, in lower case, that identify a click or campaign and never change the document."""
 
 TRACKING_PREFIXES: tuple[str, ...] = ("utm_",)
 
@@ -22,12 +22,12 @@ _SESSIONS = (
     "aspsessionid asp.net_sessionid"
 )
 SESSION_PARAMETERS: frozenset[str] = frozenset(_SESSIONS.split())
-"""Names, in lower case, that carry a visitor's session."""
+"""Parameter names, in lower case, that contain a visitor's session."""
 
-# `;jsessionid=…` (Java servlets) ends at the next parameter or segment. Not after a segment of dots: taking it away
+# `;jsessionid=…` (Java servlets) ends at the next parameter or segment. Not after a segment of dots: removing it
 # would leave a dot segment, and the URL would no longer be canonical.
 _SESSION_PARAMETER = re.compile(r"(?<!/\.)(?<!/\.\.);(?:jsessionid|phpsessid|sid)=[^/;]*", re.IGNORECASE).sub
-# `/(S(…))` (ASP.NET) is a segment of its own. Looked for second, since a parameter may hide its end.
+# `/(S(…))` (ASP.NET) is a segment of its own. Matched second, since a parameter may hide its end.
 _SESSION_SEGMENT = re.compile(r"/\([A-Z]\([a-z0-9]{24}\)\)(?=/|\Z)", re.IGNORECASE).sub
 
 
@@ -36,7 +36,7 @@ KNOWN_SCHEMES = frozenset(("http", "https", "ftp"))
 
 @dataclass(frozen=True, slots=True)
 class CanonicalRules:
-    """What the canonical form may drop beyond the standard. By default nothing."""
+    """What the canonical form drops in addition to the standard. By default nothing."""
 
     drop_tracking: bool = False
     """Remove parameters of campaigns and clicks (`utm_source`, `gclid`, …)."""
@@ -45,16 +45,16 @@ class CanonicalRules:
     drop_query: bool = False
     """Remove the whole query."""
     sort_query: bool = False
-    """Sort parameters by name (those of one name keep their order) and fold identical ones."""
+    """Sort parameters by name (those of one name keep their order) and remove duplicates."""
     extra_parameters: frozenset[str] = frozenset()
     """More parameter names to remove, in lower case."""
     keep: frozenset[str] = frozenset()
     """Parameter names never to remove, in lower case."""
     max_text_chars: int = 8192
-    """Longer text is refused unread. The finer limit, in bytes of the canonical form, is an entry rule."""
+    """Longer text is refused without parsing. The finer limit, in bytes of the canonical form, is an entry rule."""
     blocked_ports: frozenset[int] = field(default=BLOCKED_PORTS)
     schemes: tuple[str, ...] = ("http", "https")
-    """What can be fetched. `ftp` may be added; the form of other schemes is not known."""
+    """Schemes that can be fetched. `ftp` may be added; the canonical form of others is undefined."""
 
     def __post_init__(self) -> None:
         if not set(self.schemes) <= KNOWN_SCHEMES:
@@ -62,14 +62,14 @@ class CanonicalRules:
 
     @property
     def rewrite(self) -> bool:
-        """Whether `rewritten` can change anything at all."""
+        """Whether `rewritten` can change anything."""
         return bool(
             self.drop_tracking or self.drop_sessions or self.drop_query or self.sort_query or self.extra_parameters
         )
 
 
 def rewritten(rest: str, rules: CanonicalRules) -> str:
-    """Path and query (escapes already folded) without what the rules call noise. Applying it twice changes nothing."""
+    """Path and query (with folded escapes) without what the rules call noise. Idempotent."""
     path, _, query = rest.partition("?")
     if rules.drop_sessions and (";" in path or "(" in path):
         path = without_session(path)
@@ -86,7 +86,7 @@ def rewritten(rest: str, rules: CanonicalRules) -> str:
 
 
 def without_session(path: str) -> str:
-    """The path without the session ids that stand in it."""
+    """The path without the session ids in it."""
     return _SESSION_SEGMENT("", _SESSION_PARAMETER("", path)) or "/"
 
 
@@ -105,8 +105,8 @@ def _is_noise(name: str, rules: CanonicalRules) -> bool:
 def minimised(url: Url) -> str:
     """The URL without scheme, `www.` and the path's final slash: an identity for the seen test, not an address.
 
-    `http://www.h.test/a/` and `https://h.test/a` have the same one. `www.` stays where no dotted name would be left.
-    What lies on an FTP server is not what a web server has under the same name: such a URL stays as it is.
+    `http://www.h.test/a/` and `https://h.test/a` have the same one. `www.` stays if no dotted name would be left. The
+    files of an FTP server are not those of a web server with the same name: such a URL is returned unchanged.
     """
     if url.startswith("ftp:"):
         return url

@@ -1,12 +1,11 @@
-"""Hot (benchmarks/bench_urls.py). May this URL enter the crawl? All rules of entry, as one value.
+"""Hot (benchmarks/bench_urls.py, benchmarks/bench_traps.py). Whether a URL may enter the crawl: all entry rules as one
+value.
 
-The value is never changed. Whoever changes the rules of a running crawl makes a new one
-(`dataclasses.replace`) and puts it in the place of the old; a decision sees the one or the other.
+The value is immutable. To change the rules of a running crawl, make a new one (`dataclasses.replace`) and swap it in;
+each decision uses either the old or the new value.
 
-Hot (benchmarks/bench_traps.py). Traps that a URL shows by itself: paths and queries that repeat themselves.
-
-These rules are safe enough to act at once, before anything of a trap was fetched. What only shows in what comes back
-is judged by `traps_budget`.
+One of the rules finds traps by the URL alone: paths and queries that repeat themselves. It is safe enough to apply at
+once, before anything was fetched. Traps that only show in what was fetched are found by `trap_budget`.
 """
 
 from collections.abc import Callable
@@ -25,16 +24,16 @@ MAX_REPEATS = 3
 """How often the same segments may follow each other."""
 
 _LONGEST_CYCLE = 5
-_SCATTERED = 2  # so many times as often may a name stand anywhere in a path
+_SCATTERED = 2  # a name may occur this many times as often anywhere in a path
 _SHORTEST_NAME = 2
 
 
 def repeats_itself(path: str, query: str, most: int = MAX_REPEATS) -> str | None:
-    """What is repeated more than `most` times, in words; None for an honest URL.
+    """What is repeated more than `most` times, as text; None for an ordinary URL.
 
-    `path` is that of a URL from its first slash on (or the whole URL up to its query: scheme and host do no harm).
-    Segments in a row count (`/a/a/a/a`, `/x/y/x/y/x/y/x/y`), names strewn over the path count when there are twice as
-    many, and the same parameter with the same value. Numbers count only in a row, and half: a map has tiles.
+    `path` is that of a URL from its first slash on (or the whole URL up to its query: scheme and host do not matter).
+    Consecutive segments count (`/a/a/a/a`, `/x/y/x/y/x/y/x/y`), names anywhere in the path count if there are twice as
+    many, and the same parameter with the same value. Numbers count only in a row, and half: maps have tiles.
     """
     if query and query.count("&") >= most:
         parts = query.split("&")
@@ -52,9 +51,9 @@ def repeats_itself(path: str, query: str, most: int = MAX_REPEATS) -> str | None
 
 
 def _cycle(segments: list[str], most: int) -> str | None:
-    """The shortest run of segments that stands more than `most` times in a row."""
+    """The shortest sequence of segments that occurs more than `most` times in a row."""
     for length in range(1, _LONGEST_CYCLE + 1):
-        needed = length * most  # so many segments in a row equal the one `length` before them
+        needed = length * most  # this many consecutive segments equal the one `length` before them
         run = 0
         for i in range(length, len(segments)):
             run = run + 1 if segments[i] == segments[i - length] else 0
@@ -75,7 +74,7 @@ def _scattered(segments: list[str], distinct: set[str], most: int) -> str | None
     return None
 
 
-# Only endings that hardly occur as titles: encyclopaedias have pages called `Node.js`, `Kai.ai` and `Dark.ts`.
+# Only extensions that hardly occur in titles: encyclopaedias have pages called `Node.js`, `Kai.ai` and `Dark.ts`.
 _UNWANTED = """
     7z apk arj bz2 cab cpio deb dmg exe gz iso jar lzma msi msix pkg rar rpm tar tbz2 tgz txz war whl xz zip zst
     3gp aac aif aiff asf avi flac flv m3u8 m4a m4b m4v mid midi mkv mov mp2 mp3 mp4 mpeg mpg oga ogg ogv opus
@@ -84,18 +83,19 @@ _UNWANTED = """
     eot otf ttf woff woff2 css wasm dll dylib
 """
 EXCLUDED_EXTENSIONS: frozenset[str] = frozenset(_UNWANTED.split())
-"""Archives and programs, video and sound, images, fonts, styles. Documents stay in: PDF, office files, text."""
+"""Archives and programs, video and audio, images, fonts, style sheets. Documents are not excluded: PDF, office files,
+text."""
 
 _HOSTS_KEPT = 65_536
 
 
 @dataclass(frozen=True)
 class EntryRules:
-    """What a URL must satisfy to enter. Two of them are equal if their rules are."""
+    """What a URL must satisfy to enter. Two values are equal if their rules are."""
 
     scope: Scope = Scope(everything=True)
     excluded_domains: frozenset[Domain] = frozenset()
-    """With all names below them; stronger than the scope."""
+    """Including all names below them. Takes precedence over the scope."""
     include_patterns: tuple[UrlPattern, ...] = ()
     """If there are any, one must match."""
     exclude_patterns: tuple[UrlPattern, ...] = ()
@@ -104,14 +104,14 @@ class EntryRules:
     """Additional rules for individual hosts."""
     schemes: tuple[str, ...] = ("http", "https")
     max_depth: int | None = 20
-    """Hops from a seed; None for no limit."""
+    """Links followed from a seed; None for no limit."""
     max_url_bytes: int = 2_083
     excluded_extensions: frozenset[str] = EXCLUDED_EXTENSIONS
-    """Of the path's last segment, lower case, without the dot."""
+    """Of the last path segment, in lower case, without the dot."""
     max_segments: int = 20
     max_parameters: int = 100
     max_repeats: int | None = MAX_REPEATS
-    """Of the same segments or parameters within a URL; None for no limit."""
+    """Of the same segments or parameters in a URL; None for no limit."""
 
     _host_verdict: Callable[[HostKey], str | None] = field(init=False, repr=False, compare=False)
     _starts: tuple[str, ...] = field(init=False, repr=False, compare=False)
@@ -125,15 +125,15 @@ class EntryRules:
         object.__setattr__(self, "_starts", tuple(f"{scheme}:" for scheme in self.schemes))
         patterns = self.exclude_patterns or self.include_patterns or self.host_rules
         object.__setattr__(self, "_any_pattern", bool(patterns))
-        # A cache is no part of the value; it dies with it, so that changed rules start with an empty one.
+        # The cache is not part of the value: changed rules start with an empty one.
         object.__setattr__(self, "_host_verdict", lru_cache(_HOSTS_KEPT)(self._judge_host))
 
     def may_enter(self, url: Url, host: HostKey, depth: int) -> str | None:
-        """None if it may, else the reason: `bad_scheme`, `out_of_scope`, `excluded_domain`, `depth_limit`,
-        `url_too_long`, `extension`, `pattern` or `trap_limit` (more segments or parameters than any honest URL has)."""
+        """None if the URL may enter, else the reason: `bad_scheme`, `out_of_scope`, `excluded_domain`, `depth_limit`,
+        `url_too_long`, `extension`, `pattern`, `trap_limit` (too many segments or parameters) or `trap:repeats`."""
         if self.max_depth is not None and depth > self.max_depth:
             return "depth_limit"
-        if not url.startswith(self._starts):  # one that was switched off after the URL had entered
+        if not url.startswith(self._starts):  # the scheme was disabled after the URL had entered
             return "bad_scheme"
         if len(url) > self.max_url_bytes:  # canonical URLs are ASCII
             return "url_too_long"
@@ -159,11 +159,11 @@ class EntryRules:
         return None
 
     def for_sitemaps(self) -> "EntryRules":
-        """The rules for sitemaps. Endings and patterns to include are about pages: they are not asked."""
+        """The rules for sitemaps. Extensions and include patterns are about pages and do not apply."""
         return replace(self, excluded_extensions=frozenset(), include_patterns=())
 
     def explain_entry(self, url: Url, host: HostKey, depth: int) -> list[tuple[str, str]]:
-        """Every rule in the order it is asked, with `passes` or the reason and the value that decided.
+        """Every rule in the order of evaluation, with `passes` or the reason, and the value that decided.
 
         The first that does not pass is what `may_enter` returns.
         """
@@ -186,7 +186,7 @@ class EntryRules:
                 f"{len(url)} bytes, at most {self.max_url_bytes}",
             ),
             _line("excluded domains", excluded and "excluded_domain", excluded or "none of them"),
-            _line("scope", None if admitted else "out_of_scope", admitted or f"nothing admits {host}"),
+            _line("scope", None if admitted else "out_of_scope", admitted or f"{host} is not in scope"),
             _line("shape", "trap_limit" if trapped else None, f"{segments} segments, {parameters} parameters"),
             _line("repeats", repeated and REPEATS, repeated or "nothing too often"),
             _line("extension", "extension" if extension in self.excluded_extensions else None, extension or "none"),

@@ -1,7 +1,4 @@
-"""Which hosts belong to a crawl.
-
-A set that never changes, of which a larger one is made without copying it.
-"""
+"""Which hosts belong to a crawl, and an immutable set that can be extended without copying it."""
 
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, replace
@@ -16,8 +13,8 @@ T = TypeVar("T", bound=str)
 
 
 class LayeredSet(Set[T]):
-    """Names in a few layers, each at least twice as large as the next: a million names in small lots are copied twenty
-    times each, not thousands of times. Asking takes a look at every layer."""
+    """An immutable set in a few layers, each at least twice as large as the next: adding a million names in small
+    batches copies each name about twenty times, not thousands of times. A membership test checks every layer."""
 
     __slots__ = ("_layers",)
 
@@ -38,7 +35,7 @@ class LayeredSet(Set[T]):
         return self._hash()
 
     def with_more(self, names: Iterable[T]) -> "LayeredSet[T]":
-        """A set with these names too; itself if it has them all."""
+        """A set with these names too; itself if it contains them all."""
         fresh = frozenset(name for name in names if name not in self)
         if not fresh:
             return self
@@ -65,7 +62,7 @@ class Scope:
     """Domains and top-level domains: they admit themselves and all names below."""
 
     def with_seeds(self, hosts: Iterable[HostKey]) -> "Scope":
-        """The scope after seeds on these hosts were added; itself if they change nothing."""
+        """The scope after adding seeds on these hosts; itself if they change nothing."""
         hosts = frozenset(hosts)
         wider = self.hosts.with_more(hosts) if self.of_seed_hosts else self.hosts
         suffixes = self.suffixes
@@ -76,7 +73,7 @@ class Scope:
         return replace(self, hosts=wider, suffixes=suffixes)
 
     def admitted_by(self, host: HostKey) -> str | None:
-        """The part of the scope that admits `host` (`tld:nz` as `domain:nz`, which is the same), or None."""
+        """The part of the scope that admits `host` (`tld:nz` as `domain:nz`, which is equivalent), or None."""
         if self.everything:
             return "any"
         if host in self.hosts:
@@ -96,10 +93,10 @@ def covering_suffix(host: HostKey, suffixes: Set[str]) -> str | None:
 
 
 def parse_scope(text: str) -> Scope:
-    """The scope that a configuration value or `--scope` means. Raises ConfigError naming the part it cannot read.
+    """Parse a scope from the configuration or `--scope`. Raises ConfigError with the part that is invalid.
 
-    `host` are the hosts of the seeds exactly, `domain` the registrable domains of the seeds, `any` the whole
-    web; `host:www.example.org`, `domain:example.org` (all names below included) and `tld:nz` name theirs.
+    `host` means exactly the hosts of the seeds, `domain` the registrable domains of the seeds, `any` the whole web;
+    `host:www.example.org`, `domain:example.org` (with all names below) and `tld:nz` name theirs.
     """
     everything = of_hosts = of_domains = False
     hosts: set[HostKey] = set()
@@ -117,32 +114,33 @@ def parse_scope(text: str) -> Scope:
             case ("domain" | "tld", ":", name):
                 suffixes.add(_host_named(name.removeprefix("."), part))
             case _:
-                raise ConfigError("scope", f"cannot read {part!r}: {_KINDS}")
+                raise ConfigError("scope", f"invalid scope {part!r}: {_KINDS}")
     return Scope(everything, of_hosts, of_domains, LayeredSet(hosts), LayeredSet(suffixes))
 
 
 def _host_named(name: str, part: str) -> HostKey:
     host = read_host(name)
     if host is None:
-        raise ConfigError("scope", f"{part!r} names no host")
+        raise ConfigError("scope", f"{part!r} does not name a host")
     return host
 
 
 def read_host(name: str) -> HostKey | None:
-    """The host key of a name as a person writes it: any case, international, with a final dot. None if it is none."""
+    """The host key of a name as a person writes it: any case, international, with a final dot. None if it is not a host
+    name."""
     address = name.startswith("[") and name.endswith("]")
     if any(mark in name for mark in "/\\@?#") or (":" in name and not address):
-        return None  # not only a name: a path, a user or a port too
+        return None  # not only a name, but also a path, a user or a port
     found = canonicalise(f"http://{name}/")
     return None if isinstance(found, Refusal) else found.host
 
 
 def parse_domains(names: Iterable[str], key: str) -> frozenset[Domain]:
-    """Domains as a configuration or the API lists them. Raises ConfigError with `key` and the name it cannot read."""
+    """Parse domains from the configuration or the API. Raises ConfigError with `key` and the name that is invalid."""
     domains: set[Domain] = set()
     for name in names:
         host = read_host(name.strip().removeprefix("*").removeprefix("."))
         if host is None:
-            raise ConfigError(key, f"{name!r} is no domain name")
+            raise ConfigError(key, f"{name!r} is not a domain name")
         domains.add(Domain(host))
     return frozenset(domains)

@@ -1,20 +1,20 @@
-"""Hot (benchmarks/bench_traps.py). How much may still be fetched of a shape, by what its pages have brought so far.
+"""Hot (benchmarks/bench_traps.py). Trap detection: how much more may be fetched of a shape or a domain, judging by what
+its pages have brought so far.
 
-Every shape of a host has a *credit*, `patience` pages at first. A page that brings nothing new costs one, a page that
-resembles another costs half, a page that is new earns three, up to `patience` again. So a shape of which one page in
-four is new lives for ever, however many pages it has, and one that brings nothing is *cut* after `patience` pages. What
-is new:
+Every shape of a host has a *credit*, `patience` pages at first. A page that brings nothing new costs one, a
+near-duplicate costs half, a new page earns three, up to `patience` again. So a shape of which one page in four is new
+is never cut, however many pages it has, and one that brings nothing is *cut* after `patience` pages. New is:
 
-* content of which neither the bytes nor the text were met before (exact and near-duplicates are not new);
-* of *faceted* lists (one script under many sets of parameters) the content says nothing, since every selection of the
-  same things is another page: such a page is new if it leads to a URL of another shape that was not known.
+* content of which neither the bytes nor the text were seen before (exact and near-duplicates are not new);
+* on *faceted* lists (one script with many sets of parameters) the content is not evidence, since every selection of the
+  same items is another page: such a page is new if it links to an unknown URL of another shape.
 
-And one sign is against a shape whatever it shows: pages that breed. If the pages of a shape link to several new pages
-of that shape each, and hardly ever to one that is known, then nobody wrote them: people link to what is there.
+One sign counts against a shape whatever its content: self-generating pages. If the pages of a shape each link to
+several new pages of that shape, and hardly ever to a known one, they were generated: people link to pages that exist.
 
-Decisions only: no clock, no store. `HostBudget` goes to text and back for whoever keeps it.
+`DomainBudget` does the same for the hosts of a registrable domain.
 
-How many more hosts of a domain may be contacted, by what the others have shown. Decisions only.
+Decisions only: no clock, no store. The budgets can be converted to text and back.
 """
 
 import json
@@ -26,25 +26,25 @@ from typing import NamedTuple
 from gossamer.filter.url_shape import Shape
 
 SAME, ALIKE, FACETS, ENDLESS, HOSTS = "trap:same", "trap:alike", "trap:facets", "trap:endless", "trap:hosts"
-"""Why a shape was cut: pages that are the same, that resemble each other, lists of the same things, pages that breed.
-And why a host was: one of too many under its domain that bring nothing."""
+"""Why a shape was cut: its pages are identical, near-duplicates, faceted lists, or self-generating. And why a host was:
+too many hosts of its domain bring nothing."""
 
-_EARNED = 3.0  # by a new page: one in four keeps its shape alive
+_EARNED = 3.0  # by a new page: one in four is enough
 _ALIKE_COSTS = 0.5
 _PROVEN_PAGES = 30
 _PROVEN_SHARE = 0.5
-_ROOM = 192  # fine shapes of a host that are told apart
+_ROOM = 192  # fine shapes of a host that have a budget of their own
 _FACETED = 16  # sets of parameters under one script
 _SELF_GENERATING_KNOWN = 0.01  # share of known pages among those of its shape that a page links to
-_SELF_GENERATING_NEW = 1.5  # new ones, by page
-_SELF_GENERATING_PAGES = 3  # times `patience`: so many pages are looked at before a shape is called endless
-MIN_PAGES_EXAMINED = 10  # pages whose links were looked at, before they are a reason to cut
+_SELF_GENERATING_NEW = 1.5  # new ones per page
+_SELF_GENERATING_PAGES = 3  # times `patience`: pages fetched before a shape is cut as endless
+MIN_PAGES_EXAMINED = 10  # pages whose links were examined before they are a reason to cut
 _MIN_PAGES_CONSULTED = 3
 _RECENT = 8  # pages of a shape with which the next one is compared
 
 
 GRACE = 20
-"""Pages of a host that are not looked at: most hosts are smaller than any trap."""
+"""Pages of a host that are not counted: most hosts are smaller than any trap."""
 
 HOSTS_PER_DOMAIN = 500
 """Hosts of one registrable domain that bring nothing new before no more are visited."""
@@ -53,7 +53,7 @@ HOSTS_PER_DOMAIN = 500
 @dataclass(frozen=True, slots=True)
 class TrapPolicy:
     """`patience`: pages of a shape that bring nothing before it is cut. `hosts_per_domain`: the same for hosts.
-    `grace`: as `GRACE`."""
+    `grace`: see `GRACE`."""
 
     patience: int = 150
     hosts_per_domain: int = HOSTS_PER_DOMAIN
@@ -61,21 +61,21 @@ class TrapPolicy:
 
 
 class PageValue(Enum):
-    """What a page was value."""
+    """What a page has brought."""
 
     NEW = "new"
     ALIKE = "alike"  # near-duplicate
-    SAME = "same"  # its bytes, or its text, were met before; or it leads on to another of its shape and shows nothing
+    SAME = "same"  # its bytes or its text were seen before; or it only links to others of its shape
 
 
 def is_self_generating(pages: int, new: int, known: int) -> bool:
-    """Whether so many pages link to several new ones of their kind each, and hardly ever to known ones."""
+    """Whether these pages each link to several new pages of their kind, and hardly ever to known ones."""
     return new >= _SELF_GENERATING_NEW * pages and known <= _SELF_GENERATING_KNOWN * (known + new)
 
 
 class TemplateSketch(NamedTuple):
-    """Of a page with too little text to be compared by it: a hash of the rest, numbers in its title left out; and
-    whether there were any, so that at least they tell it from others."""
+    """Of a page with too little text for comparison: a hash of the rest, without the numbers in its title; and whether
+    there were any, so that at least they distinguish it from others."""
 
     digest: int
     numbered: bool
@@ -83,21 +83,21 @@ class TemplateSketch(NamedTuple):
 
 @dataclass(slots=True)
 class ShapeBudget:
-    """The account of one shape. `credit` is at most the patience; with a `cut`, nothing more of it is fetched."""
+    """The budget of one shape. `credit` is at most the patience; with a `cut`, nothing more of it is fetched."""
 
     credit: float
     fetched: int = 0
     new: int = 0
     alike: int = 0
-    pages_examined: int = 0  # pages whose links were
-    links_new: int = 0  # from these to pages of the same shape that nobody knew
+    pages_examined: int = 0  # pages whose links were examined
+    links_new: int = 0  # from these to unknown pages of the same shape
     links_known: int = 0
-    variants: int = 0  # coarse only: fine shapes below it
+    variants: int = 0  # coarse shapes only: fine shapes below it
     cut: str | None = None
-    recent: list[int] = field(default_factory=list)  # outlines of its last pages; not kept over a restart
+    recent: list[int] = field(default_factory=list)  # digests of its last pages; not stored
 
     def compare(self, sketch: TemplateSketch) -> PageValue:
-        """What a page with hardly any text is value beside its last ones. Remembers it."""
+        """The value of a page with hardly any text, compared with the shape's last pages. Remembers it."""
         digest, numbered = sketch
         if digest in self.recent:
             return PageValue.ALIKE if numbered else PageValue.SAME
@@ -108,7 +108,7 @@ class ShapeBudget:
 
     @property
     def self_generating(self) -> bool:
-        """Whether its pages link to new ones of its shape only."""
+        """Whether its pages link only to new ones of the same shape."""
         return self.pages_examined >= _MIN_PAGES_CONSULTED and is_self_generating(
             self.pages_examined, self.links_new, self.links_known
         )
@@ -137,7 +137,7 @@ class ShapeBudget:
             self.cut = FACETS if self.faceted else ALIKE if 2 * self.alike > stale else SAME
 
     def count_links(self, new: int, known: int, policy: TrapPolicy) -> None:
-        """The links of one of its pages to pages of the same shape."""
+        """Count the links of one of its pages to pages of the same shape."""
         self.pages_examined += 1
         self.links_new += new
         self.links_known += known
@@ -151,7 +151,7 @@ class ShapeBudget:
 
     @property
     def summary(self) -> str:
-        """What was counted, for people."""
+        """The counts, as text."""
         text = f"{self.fetched} fetched, {self.new} new, {self.alike} alike, credit {self.credit:g}"
         if self.pages_examined:
             text += (
@@ -174,17 +174,17 @@ class Cut(NamedTuple):
 
 @dataclass(slots=True)
 class HostBudget:
-    """The accounts of a host's shapes. At most `_ROOM` fine ones; what finds no room is counted by its coarse one.
+    """The budgets of a host's shapes. At most `_ROOM` fine ones; further shapes are counted by their coarse one.
 
     Invariants:
-      * a page of a fine shape that is proven counts for that alone; all others count for their coarse shape too, so
-        that a trap cannot hide behind honest pages, nor they suffer for it;
+      * a page of a proven fine shape counts only for that; all others also count for their coarse shape, so that a trap
+        cannot hide behind ordinary pages, nor do these suffer from it;
       * `cuts` is true exactly while some shape is cut.
     """
 
     pages: int = 0
-    admitted: bool = False  # among the hosts of its domain
-    found_new: bool = False  # something new
+    admitted: bool = False  # counted among the hosts of its domain
+    found_new: bool = False  # it had a new page
     fine: dict[str, ShapeBudget] = field(default_factory=dict)
     coarse: dict[str, ShapeBudget] = field(default_factory=dict)
     refused: dict[str, int] = field(default_factory=dict)  # URLs that never entered, by reason
@@ -202,8 +202,8 @@ class HostBudget:
         leads: bool = False,
         sketch: TemplateSketch | None = None,
     ) -> bool:
-        """A page came back. `leads`: to a URL of another shape that was not known. `sketch`: of a page with too little
-        text to be compared by it. True for a first cut."""
+        """A page was fetched. `leads`: it links to an unknown URL of another shape. `sketch`: of a page with too little
+        text for comparison. True if this was the first cut."""
         self.pages += 1
         if self.pages <= policy.grace:
             return False
@@ -221,7 +221,7 @@ class HostBudget:
             value = PageValue.SAME
         if fine is not None:
             fine.count(value, policy)
-            # Where parameters are combined, what one alone chooses is neither for nor against the rest.
+            # A page with one parameter is no evidence about pages that combine several.
             if not combined and (fine.proven or coarse.faceted):
                 coarse.fetched += 1
                 return self._update_cuts(fine, coarse)
@@ -229,7 +229,7 @@ class HostBudget:
         return self._update_cuts(fine, coarse)
 
     def count_links(self, page: Shape, links: Iterator[tuple[Shape, bool]], policy: TrapPolicy) -> bool:
-        """The links of a page on its own host, each with whether it was new. True for a first cut."""
+        """Count the links of a page to its own host, each with whether it was new. True if this was the first cut."""
         fine, coarse = self.fine.get(page.fine), self.coarse.get(page.coarse)
         if coarse is None:
             return False
@@ -252,14 +252,14 @@ class HostBudget:
         return first
 
     def cut_of(self, shape: Shape) -> Cut | None:
-        """Why a URL of this shape is not fetched; None if it may be."""
+        """Why URLs of this shape are not fetched; None if they may be."""
         fine = self.fine.get(shape.fine)
         if fine is not None and fine.cut is not None:
             return Cut(fine.cut, shape.fine, fine.summary)
         coarse = self.coarse.get(shape.coarse)
         if coarse is None or coarse.cut is None:
             return None
-        # With facets each set of parameters is a shape of its own, and proves nothing; a single one chooses a page.
+        # With facets every set of parameters is a shape of its own and proves nothing; a single one selects a page.
         if coarse.faceted and "&" not in shape.fine and fine is not None:
             return None
         if fine is not None and fine.proven and not fine.self_generating and not coarse.faceted:
@@ -267,12 +267,12 @@ class HostBudget:
         return Cut(coarse.cut, shape.coarse, coarse.summary)
 
     def all_cuts(self) -> list[Cut]:
-        """Every shape that was cut."""
+        """All shapes that are cut."""
         both = (*self.fine.items(), *self.coarse.items())
         return [Cut(budget.cut, name, budget.summary) for name, budget in both if budget.cut is not None]
 
     def to_text(self) -> str:
-        """All of it as short text."""
+        """Everything as short text."""
         return json.dumps(
             {
                 "pages": self.pages,
@@ -287,7 +287,7 @@ class HostBudget:
 
     @classmethod
     def from_text(cls, text: str) -> "HostBudget":
-        """The inverse of `to_text`; an empty one for text that is none of ours: it only costs patience."""
+        """The inverse of `to_text`; an empty budget for invalid text: that only costs patience."""
         try:
             found = json.loads(text)
             budget = cls(
@@ -314,19 +314,19 @@ def _numbers(budget: ShapeBudget) -> list[float | int | str | None]:
 
 @dataclass(slots=True)
 class DomainBudget:
-    """The account of a registrable domain's hosts: each costs one when it is first contacted, and earns two when it
-    shows something new."""
+    """The budget of a registrable domain's hosts: each costs one when it is first contacted, and earns two when it has
+    its first new page."""
 
     credit: float
     hosts: int = 0
     new: int = 0
     pages_examined: int = 0
-    links_new: int = 0  # from one host of the domain to another, to URLs that nobody knew
+    links_new: int = 0  # from one host of the domain to unknown URLs of another
     links_known: int = 0
     cut: str | None = None
 
     def admit(self) -> bool:
-        """Whether one more host of the domain may be contacted."""
+        """Whether one more host of the domain may be contacted; counts it."""
         if self.cut is None and self.credit <= 0:
             self.cut = HOSTS
         if self.cut is not None:
@@ -336,12 +336,12 @@ class DomainBudget:
         return True
 
     def on_first_new_page(self, policy: TrapPolicy) -> None:
-        """A host has shown its first new page."""
+        """A host had its first new page."""
         self.new += 1
         self.credit = min(float(policy.hosts_per_domain), self.credit + 2.0)
 
     def count_links(self, new: int, known: int, policy: TrapPolicy) -> None:
-        """The links of a page to other hosts of its domain. As with shapes: hosts that breed were made by nobody."""
+        """Count the links of a page to other hosts of its domain. Self-generating hosts are cut, as with shapes."""
         self.pages_examined += 1
         self.links_new += new
         self.links_known += known

@@ -1,13 +1,13 @@
-"""Hot (benchmarks/bench_traps.py). The shape of a URL: what stays when names and numbers are taken for any other.
+"""Hot (benchmarks/bench_traps.py). The shape of a URL: its structure, with names and numbers replaced by placeholders.
 
-`/article/17` and `/article/18` have one shape, `/article/#`; so have all months of a calendar and all pages that a
-generator invents. A budget is kept for each shape of a host (`traps_budget`), at two levels:
+`/article/17` and `/article/18` have the same shape, `/article/#`; so have all months of a calendar and all pages that a
+generator invents. Every shape of a host has a budget (`trap_budget`), at two levels:
 
-* *fine*: up to two leading directories by name, the kinds of all that follows, the names of the parameters;
-* *coarse*: the kinds alone (with a query: the script, whatever its parameters). Where every URL has a fine shape of its
-  own, as on a host of random words, the coarse one gathers them.
+* *fine*: up to two leading directories by name, the kinds of all further segments, the names of the parameters;
+* *coarse*: only the kinds (with a query: the script, whatever its parameters). If every URL has a fine shape of its
+  own, as on a host of random words, the coarse one collects them.
 
-How deep a path is makes no difference to its shape: a path that grows would otherwise get a new budget at each level.
+The depth of a path is not part of its shape: otherwise a growing path would get a new budget at each level.
 """
 
 from typing import NamedTuple
@@ -15,14 +15,14 @@ from typing import NamedTuple
 _NAMED = 2  # leading directories that count by name
 _LONGEST_NAME = 24
 _LONGEST_ENDING = 5
-_TOKEN = 16  # characters from which letters mixed with digits are taken for an id
+_TOKEN = 16  # from this length on, letters mixed with digits are an id
 _NO_MARKS = str.maketrans("", "", "-_.:,~+")
 _MAX_PARAMETERS = 12
 _LONGEST_SHAPE = 160
 
 
 class Shape(NamedTuple):
-    """Both levels. Each is short text that people can read."""
+    """Both levels, as short readable text."""
 
     fine: str
     coarse: str
@@ -44,7 +44,7 @@ def shape_of(url: str, path_start: int) -> Shape:
     """The shape of a canonical URL whose path begins at `path_start`."""
     path, mark, query = url[path_start + 1 :].partition("?")
     *folders, last = path.split("/")
-    if not last and folders:  # a final slash: the folder before it is the page
+    if not last and folders:  # a final slash: the directory before it is the page
         last = folders.pop()
     named = []
     for folder in folders[:_NAMED]:
@@ -70,5 +70,5 @@ def shape_of(url: str, path_start: int) -> Shape:
 
 
 def is_name(folder: str) -> bool:
-    """Whether a directory is told from others by its name: a word, not an id or a title."""
+    """Whether a directory is distinguished by its name: a word, not an id or a title."""
     return 0 < len(folder) <= _LONGEST_NAME and folder.replace("-", "").replace("_", "").isalpha()

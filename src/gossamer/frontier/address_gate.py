@@ -2,8 +2,8 @@
 
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Protocol
 
+from gossamer.frontier.ports import OtherWorkers
 from gossamer.model.units import HostId, Instant
 
 
@@ -21,22 +21,6 @@ class AddressGate:
 
     def is_open(self, now: Instant) -> bool:
         return self.busy_with is None and self.not_before <= now
-
-
-class OtherWorkers(Protocol):
-    """The gates shared with other workers."""
-
-    def acquire(self, address: str, now: Instant) -> Instant | None:
-        """Acquire an address. None: it is ours until `release`. Otherwise it is busy or resting: when to try again."""
-        ...
-
-    def release(self, address: str, until: Instant) -> None:
-        """Release an address; it must not be contacted before `until`."""
-        ...
-
-    def close_until(self, address: str, until: Instant, now: Instant) -> None:
-        """An address must not be contacted before `until`."""
-        ...
 
 
 class AddressGates:

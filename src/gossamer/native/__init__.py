@@ -1,7 +1,7 @@
-"""The inner loops of the hot path in C, where a compiler was at hand when Gossamer was installed (ADR 18).
+"""The inner loops of the hot path in C, if a compiler was available when Gossamer was installed (ADR 18).
 
-Each has a twin in Python, which defines what it gives and is used where it is missing: the same crawl, a tenth slower.
-`GOSSAMER_NATIVE=0` in the environment leaves them out. `kernels` is None then, and everybody asks it first.
+Each has a Python version, which defines the result and is used without the C one: the same crawl, about a tenth slower.
+`GOSSAMER_NATIVE=0` in the environment disables the C versions. `kernels` is None then; callers must check it.
 """
 
 import os
@@ -11,10 +11,10 @@ from typing import Protocol, cast
 
 
 class Kernels(Protocol):
-    """What is in `kernels.c`."""
+    """The functions of `kernels.c`."""
 
     def signature(self, text: str, most: int, least: int, /) -> bytes | None:
-        """`sketch.minhash.signature`, of at most so many characters that fill at least so many bins."""
+        """`sketch.minhash.signature`, of at most `most` characters that fill at least `least` bins."""
         ...
 
     def base32(self, digest: bytes, /) -> str:
@@ -22,7 +22,7 @@ class Kernels(Protocol):
         ...
 
     def without_fragments(self, hrefs: list[str], /) -> dict[str, None]:
-        """The distinct references of a page up to their `#` (`filter.links`)."""
+        """The distinct references of a page up to their `#` (`filter.fast_join`)."""
         ...
 
     def resolve_plain(
@@ -40,9 +40,7 @@ class Kernels(Protocol):
         otherwise: Callable[[str], None],
         /,
     ) -> None:
-        """Adds what plain references mean to `links`, also those to known `sites`; what is not plain, or has more than
-        `most` characters, or with `noise` what may have to be rewritten, goes to `otherwise`, in its place in the order
-        (`filter.links`)."""
+        """See `filter.fast_join.resolve_plain_in_python`."""
         ...
 
 

@@ -1,11 +1,9 @@
-"""Seeds from search engines, before a crawl: the engines by their names, and a polite way to ask them.
+"""Search engines by name, and the seeds that their result pages give.
 
-DuckDuckGo's page for browsers without scripts, read for its results.
-
-Its shape: every result is a block with the class `result`, its link an `<a class="result__a">` that leads to the
-engine's own `/l/?uddg=TARGET`. Advertisements are blocks with `result--ad`. A page without results says so in a block
-with the class `no-results` or `result--no-result`. A page that takes us for a robot has elements whose class begins
-with `anomaly-modal`, or a form named `challenge-form`, under whatever status.
+`DuckDuckGo` parses the result page for browsers without scripts. Every result is a block with the class `result`, its
+link an `<a class="result__a">` that leads to the engine's own `/l/?uddg=TARGET`. Advertisements are blocks with
+`result--ad`. A page without results has a block with the class `no-results` or `result--no-result`. A page that blocks
+robots has elements whose class begins with `anomaly-modal`, or a form named `challenge-form`, with any status.
 """
 
 import asyncio
@@ -31,7 +29,7 @@ from gossamer.seed.search import SearchAnswer, SearchProvider, search_seeds
 
 BASE: Final = "https://html.duckduckgo.com/html/"
 
-_MAX_BYTES: Final = 2 * 1024 * 1024  # a page of results has some tens of kilobytes
+_MAX_BYTES: Final = 2 * 1024 * 1024  # a result page has some tens of kilobytes
 _BLOCKING: Final = frozenset((202, 403, 429))
 _AD_CLASSES: Final = frozenset(("result--ad", "result--ad--small", "badge--ad"))
 _AD_PATH: Final = "/y.js"
@@ -40,7 +38,7 @@ _MAX_LEVELS: Final = 6  # from a result's link up to its block
 
 
 class DuckDuckGo:
-    """A `SearchProvider`. `base` is the address of the page of results, without the query."""
+    """A `SearchProvider`. `base` is the address of the result page, without the query."""
 
     def __init__(self, base: str = BASE) -> None:
         self._base = base
@@ -56,18 +54,20 @@ class DuckDuckGo:
         page = parse(answer.body[:_MAX_BYTES], encoding="UTF-8", positions=False)
         if answer.status in _BLOCKING or _is_challenge(page):
             raise self._failed(
-                query, "blocked", f"it takes us for a robot (status {answer.status}); wait a while, or give URLs"
+                query, "blocked", f"blocked as a robot (status {answer.status}); try again later, or give URLs"
             )
         if answer.status != 200:
-            raise self._failed(query, "unreachable", f"it answered with status {answer.status}")
+            raise self._failed(query, "unreachable", f"status {answer.status}")
         links = [link for link in page.select("a.result__a")[:_MAX_LINKS] if not _is_advertisement(link)]
         found = list(dict.fromkeys(filter(None, (_target(link.attr("href")) for link in links))))
         if found:
             return found
         if not links and page.select_one(".no-results, .result--no-result") is not None:
-            raise self._failed(query, "no results", "it found nothing")
+            raise self._failed(query, "no results", "no results")
         raise self._failed(
-            query, "changed", "its page has neither results nor the words for none; its form may have changed"
+            query,
+            "changed",
+            "the page has neither results nor a message that there are none; its layout may have changed",
         )
 
     def _failed(self, query: str, why: str, problem: str) -> SearchFailed:
@@ -80,7 +80,7 @@ def _is_challenge(page: Document) -> bool:
 
 
 def _is_advertisement(link: Element) -> bool:
-    """By the class of a block around it, or by where it leads."""
+    """Decided by the class of a surrounding block, or by the target."""
     href = link.attr("href") or ""
     if _path(href) == _AD_PATH or "ad_domain=" in href:
         return True
@@ -102,7 +102,7 @@ def _path(href: str) -> str:
 
 
 def _target(href: str | None) -> str | None:
-    """Where a result leads: what the engine's redirect names, or the link itself if it leads straight there."""
+    """The URL of a result: the target of the engine's redirect, or the link itself."""
     if not href:
         return None
     try:
@@ -118,32 +118,32 @@ def _target(href: str | None) -> str | None:
 PROVIDERS: Mapping[str, Callable[[str | None], SearchProvider]] = {
     "duckduckgo": lambda base: engines.DuckDuckGo(base or engines.BASE)
 }
-"""Name -> maker, which is handed the address that the configuration names, if it does."""
+"""Name -> factory, which gets the address from the configuration, if there is one."""
 
 
 def provider_for(config: Config) -> SearchProvider:
     """The engine of the configuration. Raises ConfigError."""
     name = config.search.provider
     if name not in PROVIDERS:
-        raise ConfigError("search.provider", f"no such search engine: {name!r} (there is {', '.join(PROVIDERS)})")
+        raise ConfigError("search.provider", f"no such search engine: {name!r} (supported: {', '.join(PROVIDERS)})")
     return PROVIDERS[name](config.search.base)
 
 
 def seeds_from_queries(config: Config, queries: Iterable[str]) -> list[Seed]:
-    """The results of each query as seeds. Returns when the engine may be asked again.
+    """The results of each query as seeds. Returns when the engine may be contacted again.
 
-    Raises UsageError for a query or engine that is none, SearchFailed for what keeps the engine from answering.
+    Raises UsageError for an invalid query or engine, SearchFailed if the engine does not answer as expected.
     """
-    return asyncio.run(_ask(config, list(queries), provider_for(config)))
+    return asyncio.run(_search(config, list(queries), provider_for(config)))
 
 
-async def _ask(config: Config, queries: list[str], provider: SearchProvider) -> list[Seed]:
+async def _search(config: Config, queries: list[str], provider: SearchProvider) -> list[Seed]:
     hosts = host_settings_for(config, os.environ)
     clock, canonicaliser = SteadyClock(), canonicaliser_for(config)
     addresses = AddressPolicy(allow_private=config.allow_private, allowed_networks=config.allow_networks)
     resolver = Resolver(config.name_servers or None, clock)
     fetcher = fetcher_for(config, clock, addresses.may_dial)
-    asker = PoliteClient(
+    client = PoliteClient(
         fetcher=fetcher,
         resolver=resolver,
         addresses=addresses,
@@ -157,9 +157,9 @@ async def _ask(config: Config, queries: list[str], provider: SearchProvider) -> 
     seeds: dict[str, Seed] = {}
     try:
         for query in queries:
-            for seed in await search_seeds(query, provider, asker.fetch, canonicaliser.canonicalise):
+            for seed in await search_seeds(query, provider, client.fetch, canonicaliser.canonicalise):
                 seeds.setdefault(seed.url, seed)
-        await asker.wait_until_clear()
+        await client.wait_until_clear()
     finally:
         await fetcher.close()
         await resolver.close()

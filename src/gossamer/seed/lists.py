@@ -1,7 +1,4 @@
-"""Seeds from arguments, files, standard input and the API.
-
-What the seed stage needs from outside.
-"""
+"""Parses seeds from arguments, files, standard input and the API."""
 
 import re
 from collections.abc import Iterable
@@ -26,7 +23,7 @@ class Accepted(Protocol):
 
 @runtime_checkable
 class Refused(Protocol):
-    """Text that gives no URL, and the word for why."""
+    """Text that is not a URL, and the reason."""
 
     @property
     def reason(self) -> str: ...
@@ -39,29 +36,29 @@ class Canonicalise(Protocol):
 
 
 _BOM = "\ufeff"
-# `h.test:8080/x` has a port; `mailto:someone` has a scheme. Only the first may go without its own scheme.
+# `h.test:8080/x` has a port; `mailto:someone` has a scheme. Only the first gets the default scheme.
 _HAS_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:(?![0-9]+(?:[/?#]|\Z))", re.IGNORECASE).match
 _COMMENT = re.compile(r"(?:\A|\s)#.*", re.DOTALL)
-# A comma separates where white space or a new URL follows; elsewhere it may be part of a URL.
+# A comma separates if white space or a new URL follows; elsewhere it may be part of a URL.
 _BEFORE_URL = re.compile(r",(?=\s*[a-z][a-z0-9+.-]*://)|,\s+|[\r\n]+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """A URL that a person asked for."""
+    """A URL given by a user."""
 
     url: Url
     host: HostKey
     where: str
-    """Where it stood, for the record: `seeds.txt, line 3`, `argument 1`."""
+    """Where it was given, for the record: `seeds.txt, line 3`, `argument 1`."""
 
 
 def read_seeds(lines: Iterable[str], where: str, canonicalise: Canonicalise) -> list[Seed]:
-    """One seed per line; blank lines and comments (`#` at the start or after white space) are passed over.
+    """One seed per line; blank lines and comments (`#` at the start or after white space) are skipped.
 
-    A line without scheme is read as https: `example.org/x` means `https://example.org/x`. Where a host speaks
-    plain HTTP only, write `http://`. A URL given twice counts once, at its first place.
-    Raises BadSeed naming the line and its text.
+    A line without scheme is read as https: `example.org/x` means `https://example.org/x`. For a host with plain HTTP
+    only, write `http://`. A URL given twice counts once, at its first position. Raises BadSeed with the line and its
+    text.
     """
     seeds: dict[Url, Seed] = {}
     for number, line in enumerate(lines, start=1):
@@ -73,7 +70,7 @@ def read_seeds(lines: Iterable[str], where: str, canonicalise: Canonicalise) -> 
 
 
 def read_arguments(arguments: Iterable[str], canonicalise: Canonicalise) -> list[Seed]:
-    """The seeds of a command line, or the list of an API call: one URL each. Raises BadSeed."""
+    """The seeds of a command line or of a list sent to the API, one URL each. Raises BadSeed."""
     seeds: dict[Url, Seed] = {}
     for number, text in enumerate(arguments, start=1):
         seed = _read(text.strip(), f"argument {number}", canonicalise)
@@ -84,7 +81,7 @@ def read_arguments(arguments: Iterable[str], canonicalise: Canonicalise) -> list
 def read_seed_file(name: str, canonicalise: Canonicalise, stdin: BinaryIO) -> list[Seed]:
     """The seeds of the file `name`, or of `stdin` if the name is `-`.
 
-    Raises UsageError naming the file if it cannot be read or is not UTF-8, BadSeed for a bad line.
+    Raises UsageError if the file cannot be read or is not UTF-8, BadSeed for an invalid line.
     """
     where = "standard input" if name == "-" else name
     try:
@@ -94,7 +91,7 @@ def read_seed_file(name: str, canonicalise: Canonicalise, stdin: BinaryIO) -> li
     except ValueError as error:  # a NUL in the name
         raise UsageError(f"cannot read seeds from {where!r}: {error}") from error
     lines: list[str] = []
-    # Split as bytes: in text, characters such as U+2028 would end a line too.
+    # Split as bytes: in text, characters such as U+2028 would also end a line.
     for number, line in enumerate(content.splitlines(), start=1):
         try:
             lines.append(line.decode("utf-8"))
@@ -104,10 +101,10 @@ def read_seed_file(name: str, canonicalise: Canonicalise, stdin: BinaryIO) -> li
 
 
 def split_seed_string(text: str) -> list[str]:
-    """The URLs of one comma-separated string, as the API takes it.
+    """The URLs of one comma-separated string, as the API accepts it.
 
-    A comma inside a URL stays: it separates only before white space or another `scheme://`, and wherever the
-    text before it names no scheme (`a.test,b.test`).
+    A comma inside a URL is kept: it separates only before white space or another `scheme://`, and if the text before it
+    has no scheme (`a.test,b.test`).
     """
     pieces: list[str] = []
     for piece in _BEFORE_URL.split(text):
@@ -123,7 +120,7 @@ def _read(text: str, where: str, canonicalise: Canonicalise) -> Seed:
 
 
 def with_scheme(text: str) -> str:
-    """`text` with `https:` before it if it names no scheme."""
+    """`text` with `https:` in front if it has no scheme."""
     if _HAS_SCHEME(text):
         return text
     return f"https:{text}" if text.startswith("//") else f"https://{text}"

@@ -71,7 +71,7 @@ class PoliteClient:
             if not verdict.allowed:
                 reason = "robots_unreachable" if answer.closed else "robots_denied"
                 return NoAnswer(reason, f"line {verdict.line_number}: {verdict.line}" if verdict.line else "")
-            outcome = await self._ask(page, answer.rules.crawl_delay if answer.rules is not None else None)
+            outcome = await self._request(page, answer.rules.crawl_delay if answer.rules is not None else None)
             if isinstance(outcome, NoAnswer):
                 return outcome
             location = _target(outcome)
@@ -89,14 +89,14 @@ class PoliteClient:
         known = self._robots.get(page.origin)
         if known is not None:
             return known
-        outcome = await self._ask(parse_canonical(Url(page.origin + "/robots.txt"), page.host), None)
+        outcome = await self._request(parse_canonical(Url(page.origin + "/robots.txt"), page.host), None)
         for _ in range(MAX_REDIRECTS):
             if isinstance(outcome, NoAnswer) or (location := _target(outcome)) is None:
                 break
             target = self._canonicaliser.canonicalise(location, outcome.url)
             if not isinstance(target, Canonical):
                 break
-            outcome = await self._ask(target, None)
+            outcome = await self._request(target, None)
         if isinstance(outcome, NoAnswer):
             return outcome
         answer = rules_from_answer(
@@ -109,7 +109,7 @@ class PoliteClient:
         self._robots[page.origin] = answer
         return answer
 
-    async def _ask(self, page: Canonical, crawl_delay: Seconds | None) -> Response | NoAnswer:
+    async def _request(self, page: Canonical, crawl_delay: Seconds | None) -> Response | NoAnswer:
         """Send one request, after the gap due since the last one."""
         settings = self._hosts.for_host(page.host)
         address = await self._address_of(page)

@@ -1,7 +1,7 @@
-"""Seeds from a search engine: what a provider is asked, and what becomes of its answer.
+"""Seeds from a search engine: the interface of a provider, and how its results become seeds.
 
-One request, one page of results. Who fetches it is a parameter, so that robots.txt, addresses and politeness are those
-of every other visit; how URLs become canonical is a parameter as for all seeds.
+One request, one page of results. The fetch function is a parameter, so that robots.txt, addresses and politeness are
+treated as in every visit; canonicalisation is a parameter too.
 """
 
 from collections.abc import Awaitable, Callable
@@ -16,12 +16,12 @@ MAX_RESULTS: Final = 50
 """Seeds taken from one page; engines show ten to thirty."""
 
 MAX_QUERY: Final = 500
-"""Characters of a query, which are more than engines read."""
+"""Characters of a query, more than engines accept."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchAnswer:
-    """What the engine answered: the status, and the body without its codings."""
+    """The engine's response: the status, and the body without its codings."""
 
     status: int
     body: bytes
@@ -30,22 +30,22 @@ class SearchAnswer:
 
 @dataclass(frozen=True, slots=True)
 class NoAnswer:
-    """Why there is none: `robots_denied`, `dns_nxdomain`, `read_timeout` … and, for people, a line about it."""
+    """Why there is no response: `robots_denied`, `dns_nxdomain`, `read_timeout` … and details as text."""
 
     reason: str
     detail: str = ""
 
 
 Fetch = Callable[[Url], Awaitable[SearchAnswer | NoAnswer]]
-"""Fetches one URL as any page is fetched: our User-Agent, the host's robots.txt, the address policy, redirects."""
+"""Fetches one URL like any page: our User-Agent, the host's robots.txt, the address policy, redirects."""
 
 
 class SearchProvider(Protocol):
-    """An engine. Another one is a small class: no IO, no clock."""
+    """A search engine. No IO, no clock."""
 
     @property
     def name(self) -> str:
-        """For people and for the record: `duckduckgo`."""
+        """The name in messages and records: `duckduckgo`."""
         ...
 
     def request(self, query: str) -> str:
@@ -53,9 +53,9 @@ class SearchProvider(Protocol):
         ...
 
     def results(self, answer: SearchAnswer, query: str) -> list[str]:
-        """The URLs of the results as the engine gives them, in its order, advertisements left out.
+        """The URLs of the results as the engine gives them, in its order, without advertisements.
 
-        Raises SearchFailed: no results, a block page, or a page that cannot be read any more. Never returns nothing.
+        Raises SearchFailed for no results, a block page, or a page that cannot be parsed. Never returns an empty list.
         """
         ...
 
@@ -63,17 +63,17 @@ class SearchProvider(Protocol):
 async def search_seeds(
     query: str, provider: SearchProvider, fetch: Fetch, canonicalise: Canonicalise, *, most: int = MAX_RESULTS
 ) -> list[Seed]:
-    """The results of a query as seeds: canonical, each once, at most `most`, in the engine's order.
+    """The results of a query as seeds: canonical, without repetitions, at most `most`, in the engine's order.
 
-    Their `where` is `query: TEXT`. They are ordinary seeds: the scope grows by their hosts. Raises UsageError for a
-    query that is none, SearchFailed for whatever keeps the engine from answering it.
+    Their `where` is `query: TEXT`. They are ordinary seeds: the scope grows by their hosts. Raises UsageError for an
+    invalid query, SearchFailed if the engine does not answer as expected.
     """
     text = _words(query)
     if not text or len(text) > MAX_QUERY or not text.isprintable():
         raise UsageError(f"a query must be 1 to {MAX_QUERY} printable characters, not {query[:60]!r}")
     url = canonicalise(provider.request(text))
     if isinstance(url, Refused):
-        raise UsageError(f"the address of {provider.name} is no URL: {url.reason}")
+        raise UsageError(f"the address of {provider.name} is not a URL: {url.reason}")
     answer = await fetch(url.url)
     if isinstance(answer, NoAnswer):
         raise _unanswered(answer, provider, text)
@@ -81,7 +81,7 @@ async def search_seeds(
 
 
 def place_of(query: str) -> str:
-    """Where the results of a query stood: what their seeds have on record."""
+    """The `where` of seeds that a query found."""
     return f"query: {_words(query)}"
 
 
@@ -98,14 +98,16 @@ def _seeds(urls: list[str], query: str, canonicalise: Canonicalise, most: int, p
             if len(seeds) >= most:
                 break
     if not seeds:
-        # Results there were, and none that can be crawled: not what a page of results looks like.
-        raise SearchFailed(provider.name, query, "changed", "its results are no web addresses; it may have changed")
+        # There were results, but none that can be crawled: not a result page as we know it.
+        raise SearchFailed(
+            provider.name, query, "changed", "its results are not web addresses; its layout may have changed"
+        )
     return list(seeds.values())
 
 
 def _unanswered(answer: NoAnswer, provider: SearchProvider, query: str) -> SearchFailed:
     more = f" ({answer.detail})" if answer.detail else ""
     if answer.reason == "robots_denied":
-        problem = f"its robots.txt asks crawlers to stay away from its results{more}; give URLs or --seeds instead"
+        problem = f"its robots.txt disallows crawling its results{more}; give URLs or --seeds instead"
         return SearchFailed(provider.name, query, "denied", problem)
     return SearchFailed(provider.name, query, "unreachable", f"no answer: {answer.reason}{more}")

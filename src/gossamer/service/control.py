@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 from gossamer.config.load import Config, shape_of
 from gossamer.config.policies import canonicaliser_for, politeness_for
-from gossamer.crawl.run.opener import open_part
 from gossamer.crawl.run.session import Session
 from gossamer.crawl.visit.host_settings import HOST_DROPPED
 from gossamer.fetch.dns.policy import AddressPolicy
@@ -307,7 +306,7 @@ class Control:
     # --- commits ---------------------------------------------------------------------------------
 
     async def _open_reader(self) -> CrawlReader:
-        return await asyncio.to_thread(open_part, self._opened.crawl.directory.path)
+        return await asyncio.to_thread(self._opened.crawl.open_reader)
 
     def _must_be_available(self) -> None:
         if self._opened.crawl.engine.stopping:

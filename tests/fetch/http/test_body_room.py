@@ -24,7 +24,7 @@ SWEEP = 0.06  # seconds between two looks at the deadlines, where the shortest i
 
 
 class PeakedRoom(BodyMemory):
-    """Knows the most that was ever taken, and how often somebody was held."""
+    """Knows the most that was ever used, and how often somebody was held."""
 
     def __init__(self, most: int, free: int = FREE) -> None:
         self._taken = 0
@@ -33,13 +33,13 @@ class PeakedRoom(BodyMemory):
         super().__init__(most, free)
 
     @property
-    def taken(self) -> int:
+    def used(self) -> int:
         return self._taken
 
-    @taken.setter
-    def taken(self, taken: int) -> None:
-        self._taken = taken
-        self.peak = max(self.peak, taken)
+    @used.setter
+    def used(self, used: int) -> None:
+        self._taken = used
+        self.peak = max(self.peak, used)
 
     def must_wait(self, body: PausableBody, so_far: int) -> bool:
         waits = super().must_wait(body, so_far)
@@ -64,10 +64,10 @@ class Body:
         if self._room.must_wait(self, self.so_far):
             self.held = True
             return
-        taken = min(piece, self._left)
-        self._left -= taken
-        self.so_far += taken
-        self._room.used += taken
+        used = min(piece, self._left)
+        self._left -= used
+        self.so_far += used
+        self._room.used += used
         if not self._left:
             self.ended = True
             self._room.release(self, self.so_far)
@@ -89,7 +89,7 @@ def test_whatever_comes_in_whatever_order_the_room_is_bounded_and_everybody_gets
                 await asyncio.sleep(0)
 
         assert all(body.ended for body in bodies)
-        assert room.taken == 0 and room.paused == 0
+        assert room.used == 0 and room.paused == 0
         assert room.peak <= 1000 + 900 + 40 * (50 + 30)
         assert room.holds > 0
 
@@ -148,7 +148,7 @@ def test_many_large_bodies_at_once_share_the_room_and_arrive_whole() -> None:
     assert [len(response.wire_body) for response in responses] == [SIZE] * BODIES
     assert room.holds > 0
     assert room.peak <= 2 * SIZE + BODIES * (FREE + PIECE)
-    assert room.taken == 0 and room.paused == 0
+    assert room.used == 0 and room.paused == 0
 
 
 def test_time_for_which_a_body_is_held_is_not_its_hosts() -> None:
@@ -164,14 +164,14 @@ def test_time_for_which_a_body_is_held_is_not_its_hosts() -> None:
             return
         answer, began = whole(), SIZE // 2 + 2 * FREE
         await talk.say(answer[:began])
-        await until(lambda: room.taken > room.limit)
+        await until(lambda: room.used > room.limit)
         filled.set()
         await until(lambda: room.paused == BODIES - 1)
         for at in range(began, began + 25_000, 1000):
             await asyncio.sleep(SWEEP)  # the fetcher looks at least once
             clock.advance(Seconds(0.1))
             await talk.say(answer[at : at + 1000])
-            await until(lambda taken=room.taken: room.taken > taken)  # type: ignore[misc]
+            await until(lambda before=room.used: room.used > before)  # type: ignore[misc]
         await talk.say(answer[began + 25_000 :])
 
     responses = run(at_once(script, room, hasty(idle=0.4), clock))
@@ -259,4 +259,4 @@ def test_the_second_reader_of_odd_heads_holds_bodies_too() -> None:
     assert [len(response.wire_body) for response in responses] == [SIZE] * BODIES
     assert room.holds > 0
     assert room.peak <= 2 * SIZE + BODIES * (FREE + PIECE)
-    assert room.taken == 0
+    assert room.used == 0

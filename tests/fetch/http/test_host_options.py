@@ -105,7 +105,7 @@ def test_a_token_that_is_more_than_a_line_is_refused_without_showing_it(bad: str
 
 
 def test_credentials_of_two_kinds_are_refused() -> None:
-    with pytest.raises(ValueError, match="either"):
+    with pytest.raises(ValueError, match="both basic and bearer"):
         HostOptions(basic=("a", "b"), bearer="c")
     with pytest.raises(ValueError, match="colon"):
         HostOptions(basic=("a:b", "c"))

@@ -145,6 +145,9 @@ class SqliteTables:
     def open_reader(self) -> SqliteDatabase:
         return open_reader(self.path)
 
+    def close(self) -> None:
+        """Nothing to give back: the tables are in their file."""
+
 
 def open_writer(path: Place) -> SqliteDatabase:
     """The connection that writes. Creates the database or migrates it. Raises NotThisCrawl, StoreFailed."""

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gossamer.backends.contactlog import ContactLog
+from gossamer.backends.memory import MemoryCaptures, MemoryContactJournal, MemoryTables
+from gossamer.backends.sqlite.crawl_reader import SqliteCrawlReader
 from gossamer.backends.sqlite.driver import SqliteTables
-from gossamer.backends.sqlite.reports import recrawl_report
 from gossamer.backends.warc.captures import WarcCaptures, WarcEncoder
 from gossamer.backends.warc.record import RecordIds, Warcinfo
 from gossamer.backends.warc.writer import RepairKind, WarcWriter, cut_back
@@ -48,7 +49,7 @@ from gossamer.crawl.events import OutcomeEvents
 from gossamer.crawl.observers import Observers
 from gossamer.crawl.requeue import Requeue
 from gossamer.crawl.run.directory import CrawlDirectory
-from gossamer.crawl.run.opener import archive_folder
+from gossamer.crawl.run.opener import MEMORY, archive_folder
 from gossamer.crawl.run.recovery import RecoveredContacts, WarmUp, contacts_before_the_crash
 from gossamer.crawl.run.time_lapse import clock_for, may_dial_for
 from gossamer.crawl.trap_accounts import OutcomeFeedback, TrapAccounts
@@ -89,10 +90,11 @@ from gossamer.observe.audit import PolitenessAudit
 from gossamer.recrawl.budget import PACE, TOKENS
 from gossamer.recrawl.planner import RecrawlPlanner
 from gossamer.recrawl.price import PRICE, price_from
+from gossamer.reports.ports import CrawlReader
 from gossamer.reports.records import RecrawlReport
 from gossamer.seed.lists import Seed
 from gossamer.seen.tiers import SeenTest
-from gossamer.store.ports import ContactJournal, Database
+from gossamer.store.ports import CaptureFiles, ContactJournal, Database
 from gossamer.store.table.loader import TableLoader
 from gossamer.store.table.metadata import Metadata, learned_parameters, lift_cuts
 from gossamer.store.table.priorities import reorder
@@ -100,11 +102,27 @@ from gossamer.store.table.writer import TableWriter
 from gossamer.store.threads import ReaderThread, StoreQueries, WriterThread
 from gossamer.version import __version__
 
+AnyTables = SqliteTables | MemoryTables
+
+
+def has_files(config: Config) -> bool:
+    """Whether captures are stored in files."""
+    return config.store != MEMORY or config.blobs is not None
+
+
+def store_for(config: Config, directory: CrawlDirectory) -> tuple[AnyTables, ContactJournal]:
+    """The tables that a configuration names, and the contact journal that goes with them."""
+    if config.store == MEMORY:
+        return MemoryTables(), MemoryContactJournal()
+    return SqliteTables(directory.database), ContactLog(directory.contacts)
+
 
 def captures_for(
     config: Config, directory: CrawlDirectory, committed: dict[str, int], clock: Clock, ids: RecordIds
-) -> WarcCaptures:
+) -> CaptureFiles:
     """The WARC files, cut back to what was committed. Raises DirectoryError if committed records are missing."""
+    if not has_files(config):
+        return MemoryCaptures(WarcEncoder(ids).encode)
     for repair in cut_back(directory.warcs, committed):
         if repair.kind is RepairKind.DAMAGED:
             raise DirectoryError(
@@ -193,6 +211,11 @@ class Crawl:
     reads: ReaderThread
     bodies: BodyMemory
     recrawl_report: Callable[[Instant], RecrawlReport]  # for the reader thread: how fresh the copies are, by a sample
+    tables: AnyTables
+
+    def open_reader(self) -> CrawlReader:
+        """The store of this crawl, for reading while it runs. Raises StoreFailed."""
+        return SqliteCrawlReader(self.tables.open_reader().connection)
 
     def change_rules(self, config: Config) -> None:
         """Take the rules of entry from another configuration, at once and for queued URLs too, what it wishes for
@@ -212,6 +235,7 @@ class Crawl:
         await self.large_pages.close()
         self.store.close()
         self.loader.close()
+        self.tables.close()
         self.journal.close()
         # Visits that were cut off, and outcomes that could not be committed, are known to the journal alone: it stays.
         if self.store.is_idle and not self.visitor.open_contacts:
@@ -238,7 +262,7 @@ def assemble(
     check_config(config)
     controls = HostControls()
     hosts = host_settings_for(config, os.environ, controls.delays)
-    directory = CrawlDirectory(Path(config.dir), blobs=archive_folder(config.blobs))
+    directory = CrawlDirectory(Path(config.dir), archive=has_files(config), blobs=archive_folder(config.blobs))
     try:
         opening = _Opening(
             config,
@@ -247,8 +271,7 @@ def assemble(
             may_be_empty,
             part,
             directory,
-            SqliteTables(directory.database),
-            ContactLog(directory.path),
+            *store_for(config, directory),
             clock or clock_for(directory, config),
         )
         return _assemble(opening, hosts, controls, fetcher)
@@ -266,7 +289,7 @@ class _Opening(NamedTuple):
     may_be_empty: bool
     part: WorkerShare | None
     directory: CrawlDirectory
-    tables: SqliteTables
+    tables: AnyTables
     journal: ContactJournal
     clock: Clock
 
@@ -356,7 +379,7 @@ def _assemble(
             Seconds(config.politeness.max_crawl_delay),
         ),
         find_host=queries.find_host,
-        on_sitemaps=sitemaps.named,
+        on_sitemaps=sitemaps.on_robots_lines,
     )
     visitor = Visitor(
         state,
@@ -399,7 +422,8 @@ def _assemble(
         host_contexts=host_contexts,
         reads=queries.thread,
         bodies=network.bodies,
-        recrawl_report=lambda now: recrawl_report(reading.connection, now),
+        recrawl_report=SqliteCrawlReader(reading.connection).status.recrawl_report,
+        tables=opening.tables,
     )
 
 
@@ -477,7 +501,7 @@ def _read_metadata(
 
 
 def _table_writer(
-    opening: _Opening, db: Database, captures: WarcCaptures, planner: RecrawlPlanner, ordering: Ordering
+    opening: _Opening, db: Database, captures: CaptureFiles, planner: RecrawlPlanner, ordering: Ordering
 ) -> TableWriter:
     """What commits batches, after the queued URLs were reprioritised for the ordering of the configuration."""
     config, now = opening.config, opening.clock.now()

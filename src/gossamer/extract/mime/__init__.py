@@ -1,13 +1,13 @@
-"""What kind of thing is this body? The MIME Sniffing standard, read for a crawler.
+"""Content sniffing: the MIME Sniffing standard, applied to a crawler.
 
-In comes the Content-Type header, as the server wrote it or not at all, and the first bytes of the body. Out goes the
-type that a browser would act on. `types` reads and writes MIME types; `signatures` knows what files begin with; `sniff`
-decides between the two; `roots` names the first element of XML, which tells a feed or a sitemap from other XML.
+Input is the Content-Type header, if any, and the first bytes of the body. Output is the type that a browser would use.
+`types` parses and writes MIME types; `sniff` has the signatures of file formats, decides between them and the declared
+type, and finds the root element of XML, which distinguishes feeds and sitemaps from other XML.
 
-What always holds:
-  * nothing here raises on any input, and all work is linear in its size;
-  * of a body no more than `RESOURCE_HEADER` bytes are looked at;
-  * a declared type is believed: bytes never turn a text or an image into something that is read for links.
+Invariants:
+  * nothing here raises for any input, and all work is linear in its size;
+  * at most `RESOURCE_HEADER` bytes of a body are examined;
+  * a declared type is believed: bytes never turn a text or an image into something that is parsed for links.
 """
 
 from gossamer.extract.mime.sniff import RESOURCE_HEADER, computed_type, identify, is_unknown, root_element

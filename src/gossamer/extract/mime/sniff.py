@@ -1,12 +1,9 @@
-"""The first element of an XML document, without a parser: enough to tell a feed or a sitemap from other XML.
+"""The MIME type that a browser would use, from the declared type and the first bytes of the body (MIME Sniffing
+standard).
 
-The MIME Sniffing standard once had a rule for feeds sent as HTML; this is its idea, used for XML as well.
-
-The type that a browser would act on, from what the server declared and what the body begins with.
-
-What files begin with: the tables of the MIME Sniffing standard.
-
-Each table is one regular expression whose groups are tried in the standard's order, so that a body is read once.
+Each table of signatures is one regular expression whose groups are tried in the standard's order, so that a body is
+read once. `root_element` finds the root element of XML without a parser, which is enough to distinguish a feed or a
+sitemap from other XML. (The standard once had a rule for feeds sent as HTML; this extends it to XML.)
 """
 
 import re

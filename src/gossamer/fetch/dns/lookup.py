@@ -1,9 +1,7 @@
-"""One host, asked for until there is an answer or its time is up: families, servers, aliases.
+"""One DNS lookup: queries both address families at several servers in turn, and follows aliases.
 
-Which name server to ask first. Pure: time is a parameter.
-
-A server is judged by contrast only: one that failed where another answered about the same name is at fault. When all of
-them fail, it may be the name, and none is blamed.
+`Upstreams` tracks the health of the name servers. A server is judged only in comparison: one that failed where another
+answered about the same name is at fault. If all of them fail, the name may be the cause, and none is blamed.
 """
 
 import asyncio
@@ -21,10 +19,10 @@ from gossamer.model.units import Instant, Seconds
 
 @dataclass(frozen=True, slots=True)
 class UpstreamRules:
-    tolerated: int = 2  # failures in a row; packets do get lost
+    tolerated: int = 2  # consecutive failures; packets do get lost
     first_rest: Seconds = Seconds(10.0)
     longest_rest: Seconds = Seconds(120.0)
-    trial: Seconds = Seconds(5.0)  # when its rest is over, one question tries it; others wait so long for the outcome
+    trial: Seconds = Seconds(5.0)  # how long one query tests it before others may use it
 
 
 @dataclass(slots=True)
@@ -35,16 +33,16 @@ class _Health:
 
 
 class Upstreams:
-    """The health of name servers, known by their place in the configured order."""
+    """The health of name servers, by their position in the configured order."""
 
     def __init__(self, count: int, rules: UpstreamRules) -> None:
         self._rules = rules
         self._health = [_Health() for _ in range(count)]
 
     def order(self, now: Instant) -> list[int]:
-        """The servers in the order in which to ask them: as configured, those at rest last, soonest first.
+        """The servers in the order in which to query them: as configured, with avoided ones last, soonest first.
 
-        A server whose rest is over gets one question; it stays at rest for the others until that one is decided.
+        A server whose time of avoidance is over gets one query; it stays avoided for others until that one is decided.
         """
         health = self._health
         if all(not one.failures for one in health):
@@ -66,10 +64,10 @@ class Upstreams:
         self._health[index].on_trial = False
 
     def on_failure(self, index: int, now: Instant) -> None:
-        """It did not answer where another one did, or does not listen at all."""
+        """The server did not answer where another one did, or is not listening at all."""
         one, rules = self._health[index], self._rules
         if one.failures >= rules.tolerated and one.rests_until > now and not one.on_trial:
-            return  # asked before it was found out: the same fault, not another one
+            return  # queried before it was avoided: the same fault, not another one
         one.failures += 1
         one.on_trial = False
         beyond = one.failures - rules.tolerated
@@ -78,28 +76,28 @@ class Upstreams:
             one.rests_until = Instant(now + rest)
 
     def resting(self, now: Instant) -> int:
-        """How many are avoided at the moment."""
+        """Number of servers that are currently avoided."""
         return sum(one.failures >= self._rules.tolerated and one.rests_until > now for one in self._health)
 
 
 MAX_SERVERS = 3
-"""Servers asked about one name; each gets its share of the answer time."""
-# Some name servers never answer questions for IPv6 addresses: whoever has IPv4 ones does not wait long for the rest.
-# The other way round it is worth more patience, because IPv4 ones are dialled first.
+"""Servers queried for one name; each gets its share of the answer time."""
+# Some name servers never answer queries for IPv6 addresses: with IPv4 addresses there is no need to wait long for them.
+# The reverse is worth waiting for, because IPv4 addresses are dialled first.
 _GRACE_FOR_SIX, _GRACE_FOR_FOUR = Seconds(0.2), Seconds(1.0)
 
 
 @dataclass(frozen=True, slots=True)
 class LookupResult:
-    """What came of asking. `answered`: a server said something definite, so the servers work."""
+    """The outcome of a lookup. `answered`: a server gave a definite answer, so the servers work."""
 
     result: Found | Failure
     answered: bool
-    unreachable: bool = False  # not one server listens
+    unreachable: bool = False  # no server is listening
 
 
 class _Pair:
-    """Both questions to one server. `settled` is done when more waiting would not help."""
+    """Both queries to one server. `settled` is done when waiting longer would not help."""
 
     __slots__ = ("_loop", "_timers", "four", "settled", "six")
 
@@ -112,17 +110,17 @@ class _Pair:
 
     def on_four(self, reply: Reply) -> None:
         self.four = self.four or reply
-        self._look(reply, self.six, _GRACE_FOR_SIX)
+        self._check(reply, self.six, _GRACE_FOR_SIX)
 
     def on_six(self, reply: Reply) -> None:
         self.six = self.six or reply
-        self._look(reply, self.four, _GRACE_FOR_FOUR)
+        self._check(reply, self.four, _GRACE_FOR_FOUR)
 
     def close(self) -> None:
         for timer in self._timers:
             timer.cancel()
 
-    def _look(self, reply: Reply, other: Reply | None, grace: Seconds) -> None:
+    def _check(self, reply: Reply, other: Reply | None, grace: Seconds) -> None:
         if other is not None or reply in (Failure.DNS_NXDOMAIN, DnsFailure.UNREACHABLE):
             self._settle()
         elif isinstance(reply, Found) and not self.settled.done():
@@ -134,7 +132,7 @@ class _Pair:
 
 
 class Lookups:
-    """Asks the name servers. Belongs to one event loop.
+    """Queries the name servers. Belongs to one event loop.
 
     `servers` are "ADDRESS", "ADDRESS:PORT" or "[IPV6]:PORT"; None means the system's.
     """
@@ -145,7 +143,7 @@ class Lookups:
         self._answer_time = answer_time
         self._servers: list[Upstream] = []
         self._health = Upstreams(0, UpstreamRules())
-        self.queries = 0  # questions, both families counted
+        self.queries = 0  # both families counted
 
     async def look_up(self, host: str) -> LookupResult:
         """The addresses of a host, or why there are none, within the answer time."""
@@ -168,22 +166,22 @@ class Lookups:
                 return LookupResult(failure, answered, nobody_there)
 
     def reload(self) -> None:
-        """Read the system's servers again: they may have changed, which would explain that none answers."""
+        """Read the system's servers again: if they have changed, that explains why none answers."""
         if self._configured is None and self._servers and system_servers() != [one.server for one in self._servers]:
             self.close()
 
     def resting(self) -> int:
-        """How many servers are avoided at the moment."""
+        """Number of servers that are currently avoided."""
         return self._health.resting(self._clock.now())
 
     def close(self) -> None:
-        """Stop asking. The next question begins anew."""
+        """Cancel all queries. The next lookup opens new channels."""
         for server in self._servers:
             server.close()
         self._servers = []
 
     async def _ask_in_turn(self, name: str, deadline: float) -> tuple[Reply, bool, bool]:
-        """What the first server says that knows; whether one did; whether no server was there at all."""
+        """The reply of the first server that has an answer; whether one had; whether no server was reachable at all."""
         if not self._servers:
             self._servers = [Upstream(text) for text in self._configured or system_servers()]
             self._health = Upstreams(len(self._servers), UpstreamRules())
@@ -204,7 +202,7 @@ class Lookups:
                 for other in at_fault:
                     health.on_failure(other, self._clock.now())
                 return reply, True, False
-            if answered:  # about one family of addresses: the server works, the name does not
+            if answered:  # about one address family: the server works, the name does not
                 return reply, True, False
             if reply is DnsFailure.UNREACHABLE:
                 health.on_failure(index, self._clock.now())
@@ -215,13 +213,13 @@ class Lookups:
         return trouble or DnsFailure.SILENT, False, nobody_there
 
     async def _ask(self, server: Upstream, name: str, within: float) -> tuple[Reply, bool]:
-        """What one server says about a name, and whether it answered at least one question."""
+        """The reply of one server about a name, and whether it answered at least one of the queries."""
         loop = asyncio.get_running_loop()
         end = loop.time() + within
         reply, answered = await self._ask_once(server, name, within, alone=False)
         if reply is DnsFailure.GARBLED and loop.time() < end:
-            # c-ares closes a socket on which it reads nonsense, and gives up all questions that wait there. This may
-            # have been one of those; over a socket of its own it can only suffer from itself.
+            # c-ares closes a socket on which it reads garbage, and drops all queries that wait on it. This may have
+            # been one of those; over a socket of its own only its own reply matters.
             reply, answered = await self._ask_once(server, name, end - loop.time(), alone=True)
         return reply, answered
 
@@ -244,7 +242,7 @@ class Lookups:
 
 
 def server_address(text: str) -> str:
-    """A name server as c-ares wants it. Raises ConfigError for what is no address."""
+    """A name server in the form that c-ares expects. Raises ConfigError if it is not an address."""
     address, colon, port = text.rpartition(":")
     if not colon or (":" in address and not address.endswith("]")):
         address, port = text, "53"

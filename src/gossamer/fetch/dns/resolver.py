@@ -1,4 +1,4 @@
-"""Host names to addresses: what is remembered, what is asked, what is put off (ADR 9)."""
+"""Resolves host names: cache, lookups in flight, backoff and circuit breaker (ADR 9)."""
 
 import asyncio
 import ipaddress
@@ -19,20 +19,20 @@ from gossamer.sketch.durations import Durations
 
 ANSWER_TIME = Seconds(5.0)
 MAX_LOOKUPS = 2048
-"""Names that are looked up at the same time. Beyond that they come back: a slow name server must not fill memory."""
+"""Names looked up at the same time. Further ones are postponed: a slow name server must not fill memory."""
 _DEFAULT_LIMITS, _DEFAULT_BREAKER, _DEFAULT_SETBACKS = CacheLimits(), BreakerRules(), BackoffRules()
 _CANARIES = 4
-# A resolver that works knows the answer to a probe by heart. Who waits for one holds up a visit.
+# A working resolver has the answer to a probe in its cache. Waiting for it delays a visit.
 _PROBE_PATIENCE = Seconds(1.0)
-_ROOT = HostKey(".")  # has no address, and every resolver that reaches the world knows it
+_ROOT = HostKey(".")  # has no address, and every working resolver knows it
 _LONGEST_NAME, _LONGEST_LABEL = 253, 63
 
 
 @dataclass(frozen=True, slots=True)
 class ResolveLater(Failed):
-    """Nobody was asked, and nothing is known: come back at `until`. Must not cost a URL one of its tries.
+    """Nothing is known and no query was sent: try again at `until`. Must not count as a try of the URL.
 
-    Either the resolver itself is sick, or this name (or its whole domain) failed lately and is given a rest.
+    Either the resolver itself is down, or this name (or its whole domain) failed recently and is in backoff.
     """
 
     until: Instant
@@ -46,7 +46,7 @@ class _PutOff:
 
 @dataclass(frozen=True, slots=True)
 class ResolverStatistics:
-    """Counts since the start; `sick` and `servers_avoided` are as of now."""
+    """Counts since the start; `failing`, `servers_avoided` and `lookups_in_flight` are current."""
 
     queries: int = 0  # both families counted
     hits: int = 0
@@ -58,16 +58,16 @@ class ResolverStatistics:
     breaker_opened: int = 0
     cached_hosts: int = 0
     servers_avoided: int = 0
-    lookups_in_flight: int = 0  # names that are being looked up
+    lookups_in_flight: int = 0
     failing: bool = False
 
 
 class Resolver:
-    """Resolves hosts, remembering answers and absences; asks once for all who wait for the same host.
+    """Resolves hosts, caching positive and negative answers; one lookup serves all callers that wait for the same host.
 
     `nameservers` are "ADDRESS", "ADDRESS:PORT" or "[IPV6]:PORT", tried in turn; None means the system's. `chance`
-    spreads the times at which names come back. `domain_of` gives a host's registrable domain; without it hosts are
-    judged one by one. Belongs to one event loop.
+    spreads the times of retries. `domain_of` gives a host's registrable domain; without it there is no backoff by
+    domain. Belongs to one event loop.
     """
 
     def __init__(
@@ -95,12 +95,12 @@ class Resolver:
         self._setbacks = NameBackoff(setbacks, self._chance)
         self._asking: dict[HostKey, asyncio.Task[Addresses | Absence | _PutOff]] = {}
         self._probing: asyncio.Task[bool] | None = None
-        self._canaries: deque[HostKey] = deque(maxlen=_CANARIES)  # names that had an answer, to try the resolver with
-        self.times = Durations()  # of questions, answered or not
+        self._canaries: deque[HostKey] = deque(maxlen=_CANARIES)  # names that were answered, used for probes
+        self.times = Durations()  # of lookups, answered or not
         self._hits = self._negative_hits = self._stale_served = self._failures = self._put_off = self._probes = 0
 
     def cached(self, host: HostKey) -> Addresses | None:
-        """The addresses if they are known now, without waiting. None says nothing about the host."""
+        """The addresses if they are cached, without waiting. None means nothing about the host."""
         entry = self._cache.look_up(host, self._clock.now())
         if isinstance(entry, Addresses):
             self._hits += 1
@@ -109,7 +109,7 @@ class Resolver:
         return None
 
     async def resolve(self, host: HostKey) -> Addresses | ResolveLater | Failed:
-        """The addresses of a host, or why there are none. A caller that is cancelled disturbs no other."""
+        """The addresses of a host, or why there are none. Cancelling one caller does not affect the others."""
         now = self._clock.now()
         begun = self._clock.monotonic()
         known = self._cache.look_up(host, now)
@@ -147,23 +147,23 @@ class Resolver:
         return self._failed(host, outcome.failure, begun)
 
     def is_resolving(self, host: HostKey) -> bool:
-        """Whether a question about the host is under way. Its answer will be remembered, whoever waits for it."""
+        """Whether a lookup of the host is in flight. Its answer will be cached even if no caller waits for it."""
         return host in self._asking
 
     def forget(self, host: HostKey) -> None:
-        """The address did not answer: ask DNS again before the next try."""
+        """The address did not answer: look the host up again before the next try."""
         self._cache.forget(host)
 
     def last_good(self, host: HostKey) -> StoredAnswer | None:
-        """The last good answer for a host, to be kept with its row over a restart."""
+        """The last good answer for a host, to be stored across restarts."""
         return self._cache.last_good(host)
 
     def restore(self, host: HostKey, stored: StoredAnswer) -> None:
-        """Take back after a restart what `known` gave before it. What has expired stands in while DNS is down."""
+        """Restore what `last_good` returned before a restart. An expired answer is used while DNS is down."""
         self._cache.restore(host, stored, self._clock.now())
 
     async def close(self) -> None:
-        """Stop asking. Those who still wait are cancelled."""
+        """Stop all lookups. Callers that still wait are cancelled."""
         tasks: list[asyncio.Task[object]] = [*self._asking.values()]
         if self._probing is not None:
             tasks.append(self._probing)
@@ -188,10 +188,10 @@ class Resolver:
             failing=not self._breaker.is_closed,
         )
 
-    # --- when nobody is to be asked --------------------------------------------------------------
+    # --- without a lookup ------------------------------------------------------------------------
 
     def _told_without_asking(self, host: HostKey, now: Instant) -> Addresses | _PutOff | None:
-        """What a name gets that may not be asked for now; None: ask."""
+        """The result for a name that may not be looked up now; None if it may be."""
         if len(self._asking) >= self._most_asked:
             return self._cache.stale(host, now) or _PutOff(Failure.DNS_TIMEOUT, self._a_little_later(now))
         if self._breaker.is_closed:
@@ -200,11 +200,11 @@ class Resolver:
                 return None
             return self._cache.stale(host, now) or _PutOff(Failure.DNS_TIMEOUT, until)
         if now >= self._breaker.until:
-            return None  # it is time for a probe, and this is the name that wants it
+            return None  # a probe is due, and this name is part of it
         return self._cache.stale(host, now) or _PutOff(Failure.DNS_TIMEOUT, self._after_the_next_probe(now))
 
     def _after_the_next_probe(self, now: Instant) -> Instant:
-        """When to come back while the resolver is sick; not all at once."""
+        """When to try again while the resolver is down; spread over time."""
         return self._a_little_later(Instant(min(max(self._breaker.until, now), now + self._pause)))
 
     def _a_little_later(self, when: Instant) -> Instant:
@@ -213,16 +213,16 @@ class Resolver:
     def _not_now(self, host: HostKey, put_off: _PutOff, begun: float) -> ResolveLater:
         self._put_off += 1
         took = Seconds(self._clock.monotonic() - begun)
-        return ResolveLater(put_off.failure, f"{host} is not looked up at present", took, False, put_off.until)
+        return ResolveLater(put_off.failure, f"lookup of {host} postponed", took, False, put_off.until)
 
     def _failed(self, host: HostKey, failure: Failure, begun: float) -> Failed:
         took = Seconds(self._clock.monotonic() - begun)
         return Failed(failure, f"cannot resolve {host}", took, contacted=False)
 
-    # --- asking ----------------------------------------------------------------------------------
+    # --- lookups ---------------------------------------------------------------------------------
 
     async def _ask(self, host: HostKey) -> Addresses | Absence | _PutOff:
-        """Ask for a host, and find out whose fault it is when there is no answer."""
+        """Look a host up, and determine what is at fault if there is no answer."""
         if not self._breaker.is_closed and not await self._is_well(host):
             now = self._clock.now()
             return self._cache.stale(host, now) or _PutOff(Failure.DNS_TIMEOUT, self._after_the_next_probe(now))
@@ -241,8 +241,8 @@ class Resolver:
                 return self._cache.stale(host, now) or _PutOff(result, self._after_the_next_probe(now))
             now = self._clock.now()
         if asked < self._breaker.recovered_at and isinstance(result, Failure) and result in DNS_ERRORS:
-            # The resolver was sick while this name waited, and is well again: nothing is known against the name. The
-            # answer to one of its two questions may have come in time after that, and the other one be lost.
+            # The resolver was down during the lookup and has recovered, so the name is not to blame. The answer to one
+            # of its two queries may have arrived after that, with the other one lost.
             return self._cache.stale(host, now) or _PutOff(result, self._after_the_next_probe(now))
         domain = self._domain(host)
         if isinstance(result, Found):
@@ -257,7 +257,7 @@ class Resolver:
         return self._cache.store_absence(host, result, now)
 
     async def _is_well(self, host: HostKey | None) -> bool:
-        """Whether the resolver answers after all, as far as can be said soon. One probe for all who want to know."""
+        """Whether the resolver answers after all, within `_PROBE_PATIENCE`. One probe serves all callers."""
         task = self._probing
         if task is None:
             if not self._breaker.take_probe(self._clock.now()):
@@ -268,9 +268,9 @@ class Resolver:
         return bool(done) and task.result()
 
     async def _probe(self, host: HostKey | None) -> bool:
-        """Ask for a name that had an answer before, and for the one that is wanted; any answer will do."""
+        """Look up a name that was answered before, and the requested one; any answer will do."""
         self._probes += 1
-        # Another one each time: a name that was good once may have died in the meantime.
+        # A different one each time: a name that was answered once may no longer exist.
         self._canaries.rotate(1)
         names = {self._canaries[0] if self._canaries else _ROOT, host or _ROOT}
         look_ups = await asyncio.gather(*(self._questions.look_up(name) for name in names))
@@ -282,7 +282,7 @@ class Resolver:
         self._breaker.on_probe_failure(now)
         self._questions.reload()
         for suspect in self._breaker.suspects():
-            # They failed because nobody answers at all, and need not wait longer than the others.
+            # They failed because DNS is down, and need not wait longer than the others.
             self._setbacks.forgive(suspect, self._domain(suspect))
             if isinstance(self._cache.look_up(suspect, now), Absence):
                 self._cache.forget(suspect)
@@ -296,13 +296,11 @@ class Resolver:
 
 
 def _without_asking(host: HostKey) -> str | Failure | None:
-    """The address of a host that is one, or that no name server is to be asked for (RFC 6761, 6.3).
-
-    A name that cannot be asked for does not exist.
-    """
+    """The address of a host that is an address itself or `localhost` (RFC 6761, 6.3); a failure for a name that cannot
+    exist; None if it must be looked up."""
     if host == "localhost" or host.endswith(".localhost"):
         return "127.0.0.1"
-    # A name that is no address has a letter after its last dot: names do not end in a number (WHATWG URL).
+    # Names have a letter after their last dot: a host that ends in a number is an address (WHATWG URL).
     if host[-1:].isdigit() or host[-1:] == "]":
         try:
             return str(ipaddress.ip_address(host.strip("[]")))

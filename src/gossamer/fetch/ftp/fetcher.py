@@ -1,7 +1,4 @@
-"""What a URL with the scheme `ftp` asks for. Pure.
-
-One visit over FTP: a file, or a directory as a page (ADR 11).
-"""
+"""One visit over FTP: a file, or a directory as a page (ADR 11)."""
 
 import asyncio
 import re
@@ -25,28 +22,28 @@ _AFTER_SCHEME: Final = len("ftp://")
 _TYPE: Final = re.compile(r";type=([aid])\Z", re.IGNORECASE)
 _UNSAFE: Final = re.compile(rb"[\x00-\x1f\x7f]").search
 LONGEST_PATH: Final = 4096
-"""Bytes. No server takes longer ones, and commands have one line."""
+"""In bytes. No server accepts longer paths."""
 
 
 @dataclass(frozen=True, slots=True)
 class FtpPath:
-    """An absolute path as the server is to be given it. `directory`: the URL says that it is one."""
+    """An absolute path as it is sent to the server. `directory`: the URL ends with a slash."""
 
     path: bytes
     directory: bool
 
 
 def as_directory(url: str) -> str:
-    """The URL of the directory that turned out to stand at `url`."""
+    """The URL of the directory at `url`."""
     return _TYPE.sub("", url) + "/"
 
 
 def ftp_path(url: str) -> FtpPath | None:
     """The path of a canonical `ftp://` URL; None if no command can carry it.
 
-    Paths begin at the server's root, not where the login lands: for anonymous users this is the same, and a URL then
-    means the same on every visit. A path with a line break, NUL or another control character is refused: it would
-    be more than one command. What follows a question mark belongs to the path: FTP knows no queries.
+    Paths begin at the server's root, not at the directory after login: for anonymous users this is the same, and a URL
+    then means the same on every visit. A path with a line break, NUL or another control character is refused, as it
+    would be more than one command. A question mark belongs to the path: FTP has no queries.
     """
     slash = url.find("/", _AFTER_SCHEME)
     text = url[slash:] if slash >= 0 else "/"
@@ -61,7 +58,7 @@ def ftp_path(url: str) -> FtpPath | None:
 
 
 MAX_LISTING_BYTES: Final = 1024 * 1024
-"""Of a listing; it is read on the event loop (some 60 ms for the slowest we could build)."""
+"""Size limit of a listing, which is parsed on the event loop (about 60 ms for the slowest we could construct)."""
 
 _READ_BYTES: Final = 64 * 1024
 _NOT_IMPLEMENTED: Final = frozenset((500, 501, 502, 504))
@@ -71,7 +68,7 @@ _LONGEST_DETAIL: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What a session came to, in the words of HTTP."""
+    """The outcome of a session in terms of HTTP."""
 
     status: int
     body: bytes = b""
@@ -82,7 +79,7 @@ class _Answer:
 
 @dataclass(slots=True, eq=False)
 class _Received:
-    """What a data connection gave so far. Shares room with the bodies of other visits."""
+    """What a data connection has received so far. Shares the memory limit with the bodies of other visits."""
 
     room: BodyMemory
     deadline: asyncio.Timeout  # of the visit
@@ -91,7 +88,7 @@ class _Received:
     _again: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def wait_for_room(self) -> bool:
-        """Whether that took any time. It is none of the host's."""
+        """Wait while the memory is full. Returns whether that took any time, which must not count against the host."""
         if self.room.used <= self.room.limit or not self.room.must_wait(self, len(self.data)):
             return False
         loop = asyncio.get_running_loop()
@@ -111,11 +108,11 @@ class _Received:
 
 
 class FtpFetcher:
-    """A `Fetcher` for ftp. Anonymous, with our name for a password as is the custom, unless the host's options have
-    basic credentials; these stand in no record.
+    """A `Fetcher` for ftp. Logs in as anonymous, with our user agent as the password, unless the host's options have
+    basic credentials; these are never recorded.
 
-    A connection serves one visit. `allow` is asked about the address before every dial. A host that is to be reached
-    through a proxy is not visited: FTP here goes directly or not at all.
+    A connection serves one visit. `allow` is called with the address before every dial. A host with a proxy is not
+    visited: FTP through a proxy is not supported.
     """
 
     def __init__(
@@ -128,7 +125,7 @@ class FtpFetcher:
         room: BodyMemory | None = None,
     ) -> None:
         if not _PLAIN_LINE(user_agent):
-            raise ValueError(f"a user agent is printable ASCII on one line: {user_agent!r}")
+            raise ValueError(f"a user agent must be printable ASCII on one line: {user_agent!r}")
         self._limits, self._clock, self._allow = limits, clock, allow
         self._name = user_agent.encode("ascii")
         self._room = room or BodyMemory()
@@ -137,9 +134,11 @@ class FtpFetcher:
         """One visit; see `Fetcher.fetch`."""
         path = ftp_path(request.url)
         if path is None:
-            return Failed(Failure.BAD_URL, "no FTP command can carry this path", Seconds(0.0), contacted=False)
+            return Failed(Failure.BAD_URL, "path cannot be sent as an FTP command", Seconds(0.0), contacted=False)
         if request.options is not None and request.options.proxy is not None:
-            return Failed(Failure.BLOCKED_ADDRESS, "FTP goes through no proxy", Seconds(0.0), contacted=False)
+            return Failed(
+                Failure.BLOCKED_ADDRESS, "FTP through a proxy is not supported", Seconds(0.0), contacted=False
+            )
         if not _is_numeric(request.address) or not self._allow(request.address):
             return Failed(Failure.BLOCKED_ADDRESS, f"may not dial {request.address}", Seconds(0.0), contacted=False)
         started, begun = self._clock.now(), self._clock.monotonic()
@@ -154,7 +153,7 @@ class FtpFetcher:
         except TimeoutError:
             if session is None or not received.data or path.directory:
                 return self._failed(Failure.TOTAL_TIMEOUT, "deadline passed", begun)
-            # What arrived in all that time is worth keeping; asking again would end the same way.
+            # What arrived until the deadline is worth keeping; a retry would end the same way.
             answer = _Answer(200, bytes(received.data), truncated=Truncation.TIME)
         except FtpFailure as trouble:
             return self._failed(trouble.failure, trouble.detail, begun)
@@ -163,7 +162,7 @@ class FtpFetcher:
         finally:
             self._room.release(received, len(received.data))
             if session is not None:
-                session.abort()  # does nothing after `leave`
+                session.abort()  # does nothing after `quit`
         headers = {"content-type": answer.content_type, "location": answer.location}
         return Response(
             url=request.url,
@@ -179,10 +178,10 @@ class FtpFetcher:
         )
 
     async def close(self) -> None:
-        """Nothing is kept between visits."""
+        """Does nothing: no connection is kept between visits."""
 
     async def _connect(self, request: Request) -> ControlSession:
-        # One line that does not end may fill twice the limit before the reader stops the peer.
+        # An endless line may fill twice the limit before the reader pauses the peer.
         reader, writer = await self._dial(request.address, request.port, self._limits.header_bytes)
         return ControlSession(reader, writer, self._limits)
 
@@ -204,25 +203,25 @@ class FtpFetcher:
     async def _converse(self, session: ControlSession, request: Request, path: FtpPath, received: _Received) -> _Answer:
         greeting = await session.reply()
         if not greeting.good:
-            return _Answer(503)  # too many users, going down, "ready in ten minutes": whatever the code, not now
+            return _Answer(503)  # too many users, shutting down, "ready in ten minutes": temporary, whatever the code
         reply = await self._log_in(session, request)
         if not reply.good:
             return _Answer(status_of_refusal(reply))
-        await session.command(b"TYPE", b"I")  # a server that knows no types sends the bytes as they are
+        await session.command(b"TYPE", b"I")  # a server without types sends the bytes as they are
         if path.directory:
             return await self._directory(session, request, path, received)
         refused = await self._transfer(session, request, b"RETR", path.path, received, self._limits.body_bytes)
         if refused is None:
             return _Answer(200, bytes(received.data), truncated=received.truncated)
         if refused.code >= 500 and (await session.command(b"CWD", path.path)).good:
-            # A directory after all: its links are relative to the URL with the slash.
+            # A directory: its links are relative to the URL with the slash.
             return _Answer(301, location=as_directory(request.url))
         return _Answer(status_of_refusal(refused))
 
     async def _log_in(self, session: ControlSession, request: Request) -> Reply:
         ours = request.options.basic if request.options is not None else None
         if ours is not None and not all(map(_PLAIN_LINE, ours)):
-            raise FtpFailure(Failure.PROTOCOL_ERROR, "credentials that no FTP command can carry")
+            raise FtpFailure(Failure.PROTOCOL_ERROR, "credentials cannot be sent as an FTP command")
         user, password = (b"anonymous", self._name) if ours is None else (part.encode("ascii") for part in ours)
         reply = await session.command(b"USER", user)
         if reply.code == 331:
@@ -232,7 +231,7 @@ class FtpFetcher:
     async def _directory(
         self, session: ControlSession, request: Request, path: FtpPath, received: _Received
     ) -> _Answer:
-        # Into the directory first: LIST would take a name that begins with a dash for an option.
+        # Change the directory first: LIST would interpret a name that begins with a dash as an option.
         entered = await session.command(b"CWD", path.path)
         if not entered.good:
             return _Answer(status_of_refusal(entered))
@@ -246,7 +245,7 @@ class FtpFetcher:
             return _Answer(status_of_refusal(refused))
         data = bytes(received.data)
         if received.truncated is not None:
-            data = data[: data.rfind(b"\n") + 1]  # the last line is half a name
+            data = data[: data.rfind(b"\n") + 1]  # the last line is incomplete
         listing = read_listing(data, facts=facts)
         truncated = received.truncated or (Truncation.LENGTH if listing.cut else None)
         return _Answer(200, index_page(path.path, listing), CONTENT_TYPE, truncated=truncated)
@@ -254,7 +253,7 @@ class FtpFetcher:
     async def _transfer(
         self, session: ControlSession, request: Request, verb: bytes, argument: bytes, received: _Received, cap: int
     ) -> Reply | None:
-        """Fill `received` with what the command sends, at most `cap` bytes; or give the reply that refuses it."""
+        """Fill `received` with what the command sends, at most `cap` bytes; returns the reply if the server refuses."""
         port = await self._data_port(session, request)
         if isinstance(port, Reply):
             return port
@@ -271,7 +270,7 @@ class FtpFetcher:
         try:
             last = await session.reply()
         except FtpFailure:
-            received.truncated = Truncation.DISCONNECT  # nobody says that this was all
+            received.truncated = Truncation.DISCONNECT  # completeness was not confirmed
             return None
         if last.good:
             return None
@@ -281,7 +280,7 @@ class FtpFetcher:
         return None
 
     async def _data_port(self, session: ControlSession, request: Request) -> int | Reply:
-        """The port to dial for a transfer, or the reply by which there is none."""
+        """The port to dial for a transfer, or the reply that refuses one."""
         reply = await session.command(b"EPSV")
         port = extended_port(reply) if reply.good else None
         if port is None and ":" not in request.address:
@@ -301,7 +300,7 @@ class FtpFetcher:
                 async with asyncio.timeout(self._limits.idle):
                     piece = await reader.read(_READ_BYTES)
             except TimeoutError:
-                raise FtpFailure(Failure.READ_TIMEOUT, "the data connection fell silent") from None
+                raise FtpFailure(Failure.READ_TIMEOUT, "timeout on the data connection") from None
             except OSError:
                 received.truncated = Truncation.DISCONNECT
                 return
@@ -316,8 +315,8 @@ class FtpFetcher:
             received.take(piece)
             progress = Progress(False, True, Seconds(0.0), head_complete=True, body_bytes=len(data))
             late = overdue(self._limits, pace, progress, self._clock.monotonic())
-            if late is not None and late is not Failure.TOTAL_TIMEOUT:  # the whole visit has its own deadline
-                raise FtpFailure(late, "too few bytes in too long a time")
+            if late is not None and late is not Failure.TOTAL_TIMEOUT:  # the visit as a whole has its own deadline
+                raise FtpFailure(late, "data connection too slow")
 
     def _failed(self, failure: Failure, detail: str, begun: float) -> Failed:
         took = Seconds(self._clock.monotonic() - begun)
@@ -325,7 +324,7 @@ class FtpFetcher:
 
 
 class _OurOwnFault(Exception):
-    """The machine refused us a socket: the host never saw anything."""
+    """This machine refused us a socket: the host saw nothing of the visit."""
 
 
 def _words(error: OSError) -> str:

@@ -1,8 +1,8 @@
-"""A directory as a page: the same entries give the same bytes, so that one that did not change is seen not to.
+"""Parses FTP directory listings and renders them as HTML pages. Pure; never raises for any input.
 
-What servers send as a directory: MLSD (RFC 3659) and the two usual forms of LIST. Pure; never raises on any bytes.
-
-Lines that are none of these are passed over. Work is linear in the size: a line is cut into a bounded number of pieces.
+Formats: MLSD (RFC 3659) and the two common forms of LIST; other lines are skipped. Work is linear in the size: a line
+is split into a bounded number of parts. The same entries give the same bytes, so that an unchanged directory is
+recognised as unchanged.
 """
 
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ from typing import Final
 from urllib.parse import quote_from_bytes
 
 MAX_ENTRIES: Final = 5_000
-"""As many as links are kept of a page."""
+"""The same as the limit of links per page."""
 
 MAX_LINES: Final = 10_000
-MAX_NAME_BYTES: Final = 255  # what file systems allow
+MAX_NAME_BYTES: Final = 255  # the limit of file systems
 MAX_LINE_BYTES: Final = 4096
 
 _MONTHS: Final = frozenset(b"jan feb mar apr may jun jul aug sep oct nov dec".split())
@@ -23,7 +23,7 @@ _KINDS: Final = b"-dlbcps"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A file or directory. `name` as the server spells it; `size` and `modified` as far as it says, as text."""
+    """A file or directory. `name` as the server spells it; `size` and `modified` as text, if given."""
 
     name: bytes
     directory: bool
@@ -33,20 +33,20 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The entries by name, each once. `cut`: there were more than are kept."""
+    """The entries by name, without repetitions. `cut`: some were dropped because of the limits."""
 
     entries: tuple[Entry, ...]
     cut: bool
 
 
 def read_listing(data: bytes, *, facts: bool) -> Listing:
-    """The entries of a listing. `facts`: it is the answer to MLSD, else to LIST.
+    """The entries of a listing. `facts`: it is the reply to MLSD, else to LIST.
 
     The directory itself and its parent are left out, as are names that cannot be part of a path.
     """
     read = _with_facts if facts else _as_listed
     lines = data.split(b"\n", MAX_LINES)
-    cut = any(lines[MAX_LINES:])  # what follows the last line end is empty where all were taken
+    cut = any(lines[MAX_LINES:])  # the part after the last line end is empty if all lines were read
     found: dict[bytes, Entry] = {}
     for line in lines[:MAX_LINES]:
         if len(line) > MAX_LINE_BYTES:
@@ -98,7 +98,7 @@ def _unix(line: bytes) -> Entry | None:
     else:
         return None
     if kind == b"l":
-        name = name.partition(b" -> ")[0]  # a link may lead to either; asked for as a file, it will say which
+        name = name.partition(b" -> ")[0]  # a link may lead to either; a request for it as a file will tell
     return Entry(name, kind == b"d", _number(parts[columns_before_size]), _text(b" ".join(date)))
 
 
@@ -125,12 +125,12 @@ CONTENT_TYPE = "text/html; charset=utf-8"
 
 
 def index_page(path: bytes, listing: Listing) -> bytes:
-    """HTML with one link per entry, relative to the directory's own URL, which ends with a slash."""
+    """An HTML page with one link per entry, relative to the directory's own URL, which ends with a slash."""
     title = f"Index of {_shown(path)}"
     lines = [f'<!DOCTYPE html>\n<html><head><meta charset="utf-8"><title>{title}</title></head>\n<body><ul>\n']
     for entry in listing.entries:
         slash = "/" if entry.directory else ""
-        # Escaped byte for byte, colons too: a name must not become a scheme, a query or another directory.
+        # Every byte is escaped, colons too: a name must not become a scheme, a query or another directory.
         href = quote_from_bytes(entry.name, safe="") + slash
         about = " ".join(filter(None, (entry.size, entry.modified)))
         lines.append(f'<li><a href="{href}">{_shown(entry.name)}{slash}</a> {escape(about)}\n')

@@ -1,7 +1,4 @@
-"""What an FTP server says: replies of one or many lines, the port for data, and what a refusal means. Pure.
-
-The control connection of one visit: commands out, replies in, both kept for the record.
-"""
+"""The control connection of one FTP visit, and the meaning of replies: several lines, the data port, refusals."""
 
 import asyncio
 import re
@@ -13,14 +10,14 @@ from gossamer.model.outcome import Failure
 
 _CODE: Final = re.compile(rb"([1-5][0-9]{2})([ -]|\Z)").match
 _EXTENDED_PORT: Final = re.compile(rb"\((.)\1\1([0-9]{1,5})\1\)", re.DOTALL).search
-# Some servers leave out the parentheses.
+# Some servers omit the parentheses.
 _PASSIVE_PORT: Final = re.compile(rb"[0-9]{1,3}(?:,[0-9]{1,3}){3},([0-9]{1,3}),([0-9]{1,3})").search
-_LOWEST_PORT: Final = 1024  # below are services, none of which is a data connection
+_LOWEST_PORT: Final = 1024  # ports below are services, never data connections
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A complete reply: its code, and its last line without the line's end."""
+    """A complete reply: its code, and its last line without the line end."""
 
     code: int
     text: bytes
@@ -35,25 +32,25 @@ class Reply:
 
     @property
     def shown(self) -> str:
-        """For people: one line, at most 100 characters, control characters escaped."""
+        """For messages: one line, at most 100 characters, control characters escaped."""
         return ascii(self.text[:100].decode("latin-1"))[1:-1]
 
 
 class BadReply(Exception):
-    """Bytes that are no reply. Never leaves this package."""
+    """Bytes that are not a reply. Never leaves this package."""
 
 
 class ReplyReader:
-    """Puts lines together to replies. `feed` gives a reply when its last line has come.
+    """Assembles lines into replies. `feed` returns a reply when its last line has arrived.
 
-    A reply of many lines begins with `123-` and ends with the line that begins with `123 ` (RFC 959, 4.2).
+    A reply of several lines begins with `123-` and ends with the line that begins with `123 ` (RFC 959, 4.2).
     """
 
     def __init__(self) -> None:
         self._code: bytes | None = None
 
     def feed(self, line: bytes) -> Reply | None:
-        """Raises BadReply where a reply must begin and does not."""
+        """Raises BadReply if a reply must begin with this line and does not."""
         line = line.rstrip(b"\r\n")
         found = _CODE(line)
         if self._code is None:
@@ -69,13 +66,13 @@ class ReplyReader:
 
 
 def extended_port(reply: Reply) -> int | None:
-    """The port in the answer to EPSV; None if there is none that may be dialled."""
+    """The port in the reply to EPSV; None if there is none that may be dialled."""
     found = _EXTENDED_PORT(reply.text)
     return _checked(int(found[2])) if found else None
 
 
 def passive_port(reply: Reply) -> int | None:
-    """The port in the answer to PASV. The address beside it is not read: whom we dial is not the server's choice."""
+    """The port in the reply to PASV. Its address is ignored: the server must not choose whom we dial."""
     found = _PASSIVE_PORT(reply.text)
     if found is None:
         return None
@@ -88,9 +85,9 @@ def _checked(port: int) -> int | None:
 
 
 def status_of_refusal(reply: Reply) -> int:
-    """The HTTP status that asks of us what this refusal asks.
+    """The HTTP status that corresponds to a refusal.
 
-    4xx in FTP means "not now". 530 and its kin refuse the login; 550 and its kin refuse the file.
+    4xx in FTP is temporary. 530 and similar codes refuse the login; 550 and similar codes refuse the file.
     """
     if reply.code < 500:
         return 503
@@ -103,7 +100,7 @@ _MAX_REPLIES = 64  # a visit needs a dozen
 
 
 class FtpFailure(Exception):
-    """Why a visit has no answer. Never leaves this package."""
+    """Why a visit has no response. Never leaves this package."""
 
     def __init__(self, failure: Failure, detail: str) -> None:
         super().__init__(detail)
@@ -111,10 +108,10 @@ class FtpFailure(Exception):
 
 
 class ControlSession:
-    """Says a line, hears a reply.
+    """Sends commands and reads replies.
 
-    Invariants: all replies of a session together stay within the limits for a response's head, so an endless greeting
-    ends; a reply has one deadline from its first byte waited for to its last, however it drips in.
+    Invariants: all replies of a session together stay within the limits for a response head, so an endless greeting
+    ends; a reply has one deadline from the start of the wait to its last byte, however slowly it arrives.
     """
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, limits: FetchLimits) -> None:
@@ -135,19 +132,20 @@ class ControlSession:
         return b"".join(self._received)
 
     async def command(self, verb: bytes, argument: bytes = b"", *, secret: bool = False) -> Reply:
-        """Send a command and wait for its reply. Raises Trouble; ValueError if it would be more than one line.
+        """Send a command and wait for its reply. Raises FtpFailure; ValueError if it would be more than one line.
 
-        With `secret` the argument is not kept for the record.
+        With `secret` the argument is not recorded.
         """
         line = verb + b" " + argument if argument else verb
         if b"\r" in line or b"\n" in line or b"\0" in line:
-            raise ValueError(f"not one line: {verb!r} and its argument")
+            raise ValueError(f"command is not one line: {verb!r} and its argument")
         self._sent.append((verb + b" ***" if secret else line) + b"\r\n")
         self._writer.write(line + b"\r\n")
         return await self.reply()
 
     async def reply(self) -> Reply:
-        """The next reply. Raises Trouble for silence, a lost connection, too much, and what is no reply."""
+        """The next reply. Raises FtpFailure for a timeout, a lost connection, too much data, and what is not a
+        reply."""
         self._replies += 1
         if self._replies > _MAX_REPLIES:
             raise FtpFailure(Failure.PROTOCOL_ERROR, "too many replies")
@@ -157,9 +155,9 @@ class ControlSession:
         except TimeoutError:
             raise FtpFailure(Failure.READ_TIMEOUT, "no reply") from None
         except asyncio.LimitOverrunError:
-            raise FtpFailure(Failure.HEADER_TOO_LARGE, "a line without end") from None
+            raise FtpFailure(Failure.HEADER_TOO_LARGE, "endless line") from None
         except (asyncio.IncompleteReadError, OSError):
-            raise FtpFailure(Failure.CONNECTION_LOST, "the control connection broke") from None
+            raise FtpFailure(Failure.CONNECTION_LOST, "control connection lost") from None
         except BadReply as bad:
             raise FtpFailure(Failure.PROTOCOL_ERROR, f"not a reply: {bad}") from None
 
@@ -175,10 +173,10 @@ class ControlSession:
             reply = reader.feed(line)
             if reply is not None:
                 return reply
-        raise FtpFailure(Failure.HEADER_TOO_LARGE, "a reply without end")
+        raise FtpFailure(Failure.HEADER_TOO_LARGE, "endless reply")
 
     def quit(self) -> None:
-        """Say goodbye without waiting for the answer, and close: nobody is kept by a server that does not answer."""
+        """Send QUIT and close without waiting for the reply, so that an unresponsive server cannot hold us."""
         self._writer.write(b"QUIT\r\n")
         if self._writer.transport.get_write_buffer_size() == 0:
             self._writer.close()

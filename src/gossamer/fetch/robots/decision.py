@@ -62,11 +62,11 @@ DEFAULT_POLICY: Final = RobotsPolicy()
 
 @dataclass(frozen=True, slots=True)
 class RobotsAnswer:
-    """What we know of one origin's robots.txt.
+    """What is known about one origin's robots.txt.
 
-    `rules` is None while the origin is closed because its rules are unknown. At `expires_at` the file is to be
-    asked for again; until then this answer stands. `flag` remarks on an oddity and closes nothing by itself.
-    `failures` and `unreachable_since` count the tries in a row that told us nothing.
+    `rules` is None while the origin is closed because its rules are unknown. At `expires_at` the file must be fetched
+    again; until then this answer applies. `flag` notes an oddity and closes nothing by itself. `failures` and
+    `unreachable_since` count consecutive tries without a usable response.
     """
 
     rules: RobotsRules | None
@@ -81,13 +81,14 @@ class RobotsAnswer:
         return self.rules is None
 
     def verdict(self, path_and_query: str) -> RobotsVerdict:
-        """May this path be fetched? `/robots.txt` itself always, or a closed origin could never open again."""
+        """Whether this path may be fetched. `/robots.txt` itself always may, or a closed origin could never open
+        again."""
         if self.rules is not None:
             return self.rules.verdict(path_and_query)
         return RobotsVerdict(True) if path_and_query == "/robots.txt" else _CLOSED_VERDICT
 
     def reason_against(self, path_and_query: str) -> str | None:
-        """The reason word for not fetching this path; None if it may be fetched."""
+        """The reason for not fetching this path; None if it may be fetched."""
         if self.rules is not None:
             return None if self.rules.allows(path_and_query) else DENIED
         return None if path_and_query == "/robots.txt" else UNREACHABLE
@@ -106,10 +107,10 @@ def rules_from_answer(
     previous: RobotsAnswer | None = None,
     policy: RobotsPolicy = DEFAULT_POLICY,
 ) -> RobotsAnswer:
-    """What the final answer to a request for robots.txt means for its origin.
+    """What the final response to a request for robots.txt means for its origin.
 
-    `status` is None when no answer came at all (name, connection, TLS, deadline, framing). `previous` is
-    the last answer known for the origin: it carries the count of failures, and its rules when the server answers 304.
+    `status` is None if there was no response (DNS, connection, TLS, deadline, framing). `previous` is the last answer
+    known for the origin: it has the number of failures, and the rules in case the server responds with 304.
     """
     kept = min(policy.longest_kept, max(policy.shortest_kept, max_age if max_age is not None else DAY))
     expires = Instant(now + kept)
@@ -117,7 +118,7 @@ def rules_from_answer(
         return RobotsAnswer(_NO_RULES, now, expires, TOO_MANY_REDIRECTS)
     if status is not None and 200 <= status < 300:
         rules = parse_robots(body, agent, truncated=truncated)
-        # Rules in what looks like a web page are obeyed all the same: somebody wrapped the file in a page.
+        # Rules in what looks like a web page are obeyed too: the file may be wrapped in a page.
         return RobotsAnswer(rules, now, expires, NOT_TEXT if looks_like_markup(body) else None)
     if status == 304 and previous is not None and previous.rules is not None:
         return replace(previous, fetched_at=now, expires_at=expires)
@@ -128,12 +129,12 @@ def rules_from_answer(
 
 
 def looks_like_markup(body: bytes) -> bool:
-    """Does this begin like a web page rather than like robots.txt? The declared type is no guide to that."""
+    """Whether the body begins like a web page rather than a robots.txt. The declared type is not reliable."""
     return _begins_like_markup(body) is not None
 
 
 def max_age_of(cache_control: str) -> Seconds | None:
-    """The max-age of a Cache-Control header; None without one."""
+    """The max-age of a Cache-Control header; None if it has none."""
     found = _max_age(cache_control)
     return Seconds(float(found[1])) if found else None
 
@@ -148,10 +149,10 @@ def _unreachable(
     failures = 1 if previous is None else previous.failures + 1
     since = now if previous is None or previous.unreachable_since is None else previous.unreachable_since
     gone_long = policy.absent_after is not None and now - since >= policy.absent_after and status != 429
-    # Doubling from the first retry; the exponent is bounded so that the product is.
+    # Exponential backoff; the exponent is bounded so that the product is finite.
     wait = min(policy.longest_retry, policy.first_retry * 2.0 ** min(failures - 1, 20))
     if retry_after is not None and retry_after >= 0:
-        # Never sooner than asked; a request to come back at once is not one to come back in a loop.
+        # Never sooner than requested; a Retry-After of 0 must not cause a loop.
         wait = min(policy.longest_retry_after, max(retry_after, min(policy.first_retry, 1.0)))
     again = Instant(now + wait)
     if previous is not None and previous.rules is not None and previous.flag != UNREACHABLE_LONG and not gone_long:
@@ -173,14 +174,14 @@ def remembered_answer(
     unreachable_since: Instant | None = None,
     policy: RobotsPolicy = DEFAULT_POLICY,
 ) -> RobotsAnswer:
-    """An answer again that was stored: `status` and `body` of the last one that told us something (None: there was
-    none), and since when the file could not be had, if so. A redirect that was stored was one too many."""
+    """Rebuild a stored answer from `status` and `body` of the last usable response (None: there was none) and the time
+    since when the file has been unreachable. A stored redirect was one too many."""
     if status is None:
         return RobotsAnswer(None, fetched_at, expires_at, UNREACHABLE, 1, unreachable_since or fetched_at)
     unfollowed = 300 <= status < 400
     answer = rules_from_answer(status, body, agent=agent, now=fetched_at, redirects_exhausted=unfollowed)
     if unreachable_since is None:
         return replace(answer, expires_at=expires_at)
-    if expires_at > fetched_at + policy.longest_kept:  # asked again later than the old rules may be used
+    if expires_at > fetched_at + policy.longest_kept:  # fetched again later than the old rules may be used
         return RobotsAnswer(None, fetched_at, expires_at, UNREACHABLE, 1, unreachable_since)
     return replace(answer, expires_at=expires_at, flag=UNREACHABLE, failures=1, unreachable_since=unreachable_since)

@@ -1,9 +1,9 @@
-"""Bytes to rules: a reader of robots.txt that never refuses.
+"""Parses robots.txt; accepts any input.
 
-Groups that name the same agent are one group; the group of our product token applies if there is any, even an
-empty one, and the group of `*` otherwise (RFC 9309, 2.2.1). A run of User-agent lines is ended by a rule only, not by
-lines that are no rules (2.2.4). Misspelt keys and missing colons are read as Google's parser reads them: a site that
-wrote `Dissallow: /private` meant it.
+Groups that name the same agent are merged; the group of our product token applies if there is one, even an empty one,
+and the group of `*` otherwise (RFC 9309, 2.2.1). A run of User-agent lines is ended only by a rule, not by other lines
+(2.2.4). Misspelt keys and missing colons are read as Google's parser reads them: a site that wrote `Dissallow:
+/private` meant it.
 """
 
 import math
@@ -14,16 +14,16 @@ from gossamer.fetch.robots.rules import RobotsRules, RuleLine
 from gossamer.model.units import Seconds
 
 MAX_BYTES: Final = 512_000
-"""How much of a file is read: 500 KiB, the least that RFC 9309, 2.5, allows to stop at."""
+"""How much of a file is parsed: 500 KiB, the minimum that RFC 9309, 2.5, requires."""
 
 MAX_LINE_BYTES: Final = 16_663
-"""What is longer is cut here, as Google's parser does: eight times the longest URL browsers took."""
+"""Longer lines are truncated, as in Google's parser: eight times the longest URL that browsers accepted."""
 
 MAX_SITEMAPS: Final = 1_000
 """Sitemap lines kept; further ones are dropped."""
 
 LONGEST_DELAY: Final = Seconds(1e9)
-"""Longer delays count as this one, some thirty years, so that sums of times stay sensible."""
+"""Upper limit of a delay, about thirty years, so that sums of times stay sensible."""
 
 _AGENT, _ALLOW, _DISALLOW, _DELAY, _SITEMAP = range(5)
 _KINDS: Final = {
@@ -57,15 +57,15 @@ _number = re.compile(rb"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?").fullm
 
 
 def is_product_token(agent: str) -> bool:
-    """Can robots.txt address this agent? Only letters, `_` and `-` may be in a name (RFC 9309, 2.2.1)."""
+    """Whether robots.txt can address this agent: only letters, `_` and `-` are allowed in a name (RFC 9309, 2.2.1)."""
     return re.fullmatch(r"[A-Za-z_-]+", agent) is not None
 
 
 def parse_robots(body: bytes, agent: str, *, truncated: bool = False) -> RobotsRules:
-    """The rules of a robots.txt file for `agent`, a product token; no other is ever named by a group.
+    """The rules of a robots.txt file for `agent`, a product token.
 
-    `truncated` says that whoever read the file stopped in it; its last line is then dropped, as is a line
-    that the size limit cuts. Never raises.
+    `truncated` means that the file was not read to its end; its last line is then dropped, as is a line that the size
+    limit cuts. Never raises.
     """
     named = agent.lower().encode() if is_product_token(agent) else None
     ours, everybodys = _Section(), _Section()
@@ -124,7 +124,7 @@ def parse_robots(body: bytes, agent: str, *, truncated: bool = False) -> RobotsR
 
 
 def read_delay(value: bytes) -> Seconds | None:
-    """Seconds of a Crawl-delay: a decimal number, not negative; None for anything else."""
+    """The seconds of a Crawl-delay, a decimal number that is not negative; None for anything else."""
     if not _number(value):
         return None
     seconds = float(value)
@@ -132,7 +132,7 @@ def read_delay(value: bytes) -> Seconds | None:
 
 
 class _Section:
-    """What the file says to one addressee, all its groups together."""
+    """The rules for one agent, all its groups together."""
 
     __slots__ = ("delay", "found", "rules")
 
@@ -143,16 +143,16 @@ class _Section:
 
 
 def _section_of(value: bytes, named: bytes | None, ours: _Section, everybodys: _Section) -> _Section | None:
-    """Whom a User-agent line speaks to: us, everybody, or somebody else (None)."""
+    """The agent that a User-agent line names: us, everybody, or another one (None)."""
     if value[:1] == b"*" and (len(value) == 1 or value[1:2].isspace()):
         return everybodys
-    # A name ends at the first character that no name may hold: "Gossamer/1.0" is "Gossamer".
+    # A name ends at the first character that is not allowed in names: "Gossamer/1.0" is "Gossamer".
     found = _token(value)
     return ours if found and found[0].lower() == named else None
 
 
 def _lines(body: bytes, truncated: bool) -> list[bytes]:
-    """The file's whole lines: CR, LF and CR LF end one."""
+    """The complete lines of the file, ended by CR, LF or CR LF."""
     if len(body) > MAX_BYTES:
         truncated = truncated or body[MAX_BYTES : MAX_BYTES + 1] not in (b"\r", b"\n")
         body = body[:MAX_BYTES]
@@ -161,7 +161,7 @@ def _lines(body: bytes, truncated: bool) -> list[bytes]:
     if body[:2] in (b"\xff\xfe", b"\xfe\xff"):
         body = body.decode("utf-16", "replace").encode("utf-8", "replace")
     else:
-        # Google's parser skips as much of a byte order mark as is there.
+        # Google's parser skips a partial byte order mark too.
         for octet in (0xEF, 0xBB, 0xBF):
             if body[:1] != bytes((octet,)):
                 break

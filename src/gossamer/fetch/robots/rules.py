@@ -1,32 +1,28 @@
-"""Hot (benchmarks/bench_robots.py): the rules with wildcards that share one literal head.
+"""Hot (benchmarks/bench_robots.py): robots.txt rules, from many patterns to one verdict.
 
-A pattern's pieces between the stars are searched from left to right. Taking the first place where a piece fits leaves
-the most room for the rest, so nothing is ever tried twice: at most one search per piece, linear in pattern plus path.
+**Normal form.** RFC 9309, 2.2.2, compares octets after both sides were normalised: octets outside US-ASCII are
+percent-encoded, unreserved characters are not, reserved ones stay as they were written. Beyond the RFC:
+  * `%2A` and `%24` become a literal `*` and `$`, as in the RFC's examples (2.2.3), but only after a pattern was split
+    at its wildcards, so that they never turn into one;
+  * characters that no URI may contain (space, `<`, `|` ...) are treated as if they had been encoded;
+  * hexadecimal digits are upper case.
 
-Most rules do not match most paths, so each has a `need`: a few octets the path must hold. Where many rules share a head
-they are found by the rarest three octets of their longest piece instead of being tried in turn. ADR 3.
+Text is handled as Latin-1, one character per octet, so that bytes that are not UTF-8 compare like any others.
 
-Hot (benchmarks/bench_robots.py): many rules, one verdict.
-
-The most specific rule wins, that is the one with the most octets; between equals, Allow (RFC 9309, 2.2.2).
-Rules are not tried one after the other:
-
-  * Every rule has a literal head (all of it up to the first star). The heads stand in a sorted list, each with
-    the nearest other head that is a prefix of it. One bisection and a walk up that chain find the longest head
-    that begins the path; all heads that do so are further up the same chain.
+**Verdict.** The most specific rule wins, that is the one with the most octets; in a tie, Allow (RFC 9309, 2.2.2). Rules
+are not tried one after the other:
+  * Every rule has a literal head: everything up to the first star. The heads are in a sorted list, each with a link to
+    the longest other head that is its prefix. One bisection and a walk along these links find all heads that begin the
+    path.
   * A rule without wildcards is decided by its head, so each head knows the best such rule on its chain.
-  * Rules with wildcards hang at their head (`wild.py`) and are tried only while they could still beat the
+  * Rules with wildcards are attached to their head (`WildRules`) and are tried only while they could still beat the
     best rule known.
 
-Hot (benchmarks/bench_robots.py): the normal form of paths, and one rule's pattern taken apart.
-
-RFC 9309, 2.2.2, compares octets after both sides were brought to one form: octets outside US-ASCII are
-percent-encoded, unreserved characters are not, reserved ones stay as they were written. Three readings of ours:
-  * `%2A` and `%24` become a literal `*` and `$`, as the RFC's own examples ask (2.2.3); this happens only after
-    a pattern was cut at its wildcards, so they never turn into one;
-  * characters no URI may hold (space, `<`, `|` ...) count as if they had been encoded;
-  * hexadecimal digits are upper case.
-Text is handled as Latin-1, one character an octet, so that bytes which are not UTF-8 compare like any others.
+**Wildcards.** The pieces of a pattern between its stars are searched from left to right. Taking the first match of a
+piece leaves the most room for the rest, so there is no backtracking: at most one search per piece, linear in pattern
+plus path. Most rules do not match most paths, so each has a `need`: a few octets that the path must contain. If many
+rules share a head, they are found by the rarest three octets of their longest piece instead of being tried in turn (ADR
+3).
 """
 
 import re
@@ -40,7 +36,7 @@ from gossamer.model.units import Seconds
 _UNRESERVED = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
 _RESERVED = "!#$&'()*+,/:;=?@[]"
 
-# All characters that stand for themselves; "%" is missing because it may begin an escape.
+# All characters that need no encoding; "%" is missing because it may begin an escape.
 is_normal = re.compile(f"[{re.escape(_UNRESERVED + _RESERVED)}]*").fullmatch
 _rewrite = re.compile(f"%[0-9A-Fa-f]{{2}}|[^%{re.escape(_UNRESERVED + _RESERVED)}]").sub
 
@@ -65,7 +61,7 @@ def _normal_form(found: re.Match[str]) -> str:
 
 
 def normal_octets(octets: str) -> str:
-    """The normal form of Latin-1 text, each character one octet. A `%` that begins no escape stays."""
+    """The normal form of Latin-1 text, one character per octet. A `%` that does not begin an escape stays."""
     return octets if is_normal(octets) else _rewrite(_normal_form, octets)
 
 
@@ -79,7 +75,7 @@ def normal_path(path: str) -> str:
 
 
 def path_of(url: str) -> str:
-    """The part of a URL that robots rules speak of: path, parameters and query. `/` where there is none."""
+    """The part of a URL that robots rules apply to: path, parameters and query; `/` if there is none."""
     found = _url_path(url)
     path = found[1] if found else None
     if not path:
@@ -88,11 +84,11 @@ def path_of(url: str) -> str:
 
 
 class Pattern(NamedTuple):
-    """A rule's path, cut at its stars: it matches when `head` begins the path, `middle` follow in this order
-    anywhere after it and, unless `tail` is None, `tail` ends the path behind them all.
+    """The path of a rule, split at its stars. It matches if the path begins with `head`, contains the pieces of
+    `middle` in this order after it and, unless `tail` is None, ends with `tail` after them.
 
-    A pattern without wildcards is its head alone; `exact` says that the head must be the whole path.
-    `length` is the number of octets of the pattern, wildcards included: the longer the more specific.
+    A pattern without wildcards is its head alone; `exact` means that the head must be the whole path. `length` is the
+    number of octets of the pattern, wildcards included: the longer, the more specific.
     """
 
     head: str
@@ -103,7 +99,7 @@ class Pattern(NamedTuple):
 
 
 def read_pattern(octets: str) -> Pattern:
-    """Take a rule's path apart. `$` is special at the end only; a star anywhere."""
+    """Split the path of a rule. `$` is special only at the end, a star anywhere."""
     anchored = octets.endswith("$")
     body = octets[:-1] if anchored else octets
     if "*" not in body:
@@ -119,7 +115,7 @@ def read_pattern(octets: str) -> Pattern:
     if "" in middle:
         middle = [piece for piece in middle if piece]
     tail: str | None = None
-    # A star at the end, anchored or not, says nothing that the absence of an end does not say.
+    # A star at the end, anchored or not, has no effect.
     if last and anchored:
         tail = last
     elif last:
@@ -130,20 +126,20 @@ def read_pattern(octets: str) -> Pattern:
 _Wild = tuple[int, str, tuple[str, ...], str | None, int]
 """rank, need, middle, tail, number of the rule"""
 
-_NEED: Final = 8  # octets: enough to tell most rules apart, few enough that no path makes the search slow
+_NEED: Final = 8  # octets: enough to distinguish most rules, few enough that no path makes the search slow
 _GRAM: Final = 3
-_MANY: Final = 24  # rules: from here on, taking the path apart is cheaper than trying them in turn
+_MANY: Final = 24  # rules: from this number on, indexing the path is cheaper than trying them in turn
 
-# CPython searches short texts by trying place after place, which a crafted piece turns into length times length.
-# Texts from this size on it searches in linear time, and skips over what the piece does not hold; so a long
-# piece is looked for in a path that was made long.
+# CPython searches short texts by trying each position, which a crafted piece turns into quadratic time.
+# Texts from this size on are searched in linear time, skipping what cannot match; so a long
+# piece is searched for in a padded path.
 _LONG_PIECE: Final = 32
 _LONG_PATH: Final = 256
-_PADDING: Final = "\0" * 30_000  # no piece holds a NUL: normal form writes %00
+_PADDING: Final = "\0" * 30_000  # no piece contains a NUL: the normal form has %00
 
 
 class WildRules:
-    """Rules whose patterns begin alike and have stars. Fill with `add`, then `finish` once, then ask."""
+    """Rules with wildcards that share a head. Fill with `add`, call `finish` once, then query."""
 
     __slots__ = ("_by_gram", "_head_length", "_in_turn")
 
@@ -159,7 +155,7 @@ class WildRules:
         self._in_turn.append((rank, need, middle, tail, number))
 
     def finish(self) -> None:
-        """Sort, and where there are many rules, file them by their rarest gram."""
+        """Sort the rules; if there are many, index them by their rarest gram."""
         rules = sorted(self._in_turn, key=_rank, reverse=True)
         self._in_turn = rules
         if len(rules) < _MANY:
@@ -187,12 +183,12 @@ class WildRules:
             if rank <= best:
                 break
             if need in path and _matches(path, self._head_length, middle, tail):
-                return rank, number  # those that follow are less specific
+                return rank, number  # the following ones are less specific
         return winner
 
 
 def _matches(path: str, at: int, middle: tuple[str, ...], tail: str | None) -> bool:
-    """Do the pieces follow one another in `path` from `at` on, and does `tail` end it behind them?"""
+    """Whether the pieces follow one another in `path` from `at` on, and `tail` ends it after them."""
     for piece in middle:
         if len(piece) >= _LONG_PIECE and len(path) >= _LONG_PATH:
             at = (path + _PADDING).find(piece, at)
@@ -213,12 +209,12 @@ def _rank(rule: _Wild) -> int:
 
 
 RuleLine = tuple[bool, str, bytes, int]
-"""One Allow or Disallow line: is it Allow; its path, one Latin-1 character an octet, not empty;
-the whole line, for people; its number. A bare tuple, because files hold up to 64,000 of them."""
+"""One Allow or Disallow line: whether it is Allow; its path, one Latin-1 character per octet, not empty; the whole line
+as text; its number. A bare tuple, because files contain up to 64,000 of them."""
 
 
 class RobotsVerdict(NamedTuple):
-    """May the path be fetched, and which line of the file (counted from 1) said so; None if none did."""
+    """Whether the path may be fetched, and the line of the file (from 1) that decided; None if none did."""
 
     allowed: bool
     line: str | None = None
@@ -232,8 +228,8 @@ _NONE = (-1, -1)
 class RobotsRules:
     """The rules of one robots.txt that apply to us. Immutable; safe to share.
 
-    `crawl_delay` is what the file asks for (never negative, always finite) or None. `sitemaps` are the
-    addresses as written, of all groups; `group_found` says whether the file spoke to us (or to everybody) at all.
+    `crawl_delay` is the file's (never negative, always finite) or None. `sitemaps` are the addresses as written, of all
+    groups; `group_found` says whether the file has a group for us or for everybody.
     """
 
     __slots__ = (
@@ -261,7 +257,7 @@ class RobotsRules:
         self.sitemaps = sitemaps
         self.group_found = group_found
         self._lines = lines
-        # A rule is (rank, its place in `lines`) with rank = 2 * length + allow: the greatest rank wins.
+        # A rule is (rank, index in `lines`) with rank = 2 * length + allow: the greatest rank wins.
         plain: dict[str, tuple[int, int]] = {}
         self._exact: dict[str, tuple[int, int]] = {}
         wild: dict[str, WildRules] = {}
@@ -286,16 +282,16 @@ class RobotsRules:
         self._hang(plain, wild)
 
     def _hang(self, plain: dict[str, tuple[int, int]], wild: dict[str, WildRules]) -> None:
-        """Sort the heads and link each to the nearest head that begins it."""
+        """Sort the heads and link each to the longest head that is its prefix."""
         heads = sorted(plain.keys() | wild.keys()) if wild else sorted(plain)
         up: list[int] = []
         best: list[tuple[int, int]] = []
-        wild_at: list[int] = []  # the nearest place with wildcard rules, from here upwards
+        wild_at: list[int] = []  # the nearest head with wildcard rules along the chain
         self._heads, self._up, self._best, self._wild_at = heads, up, best, wild_at
         self._wild: dict[int, WildRules] = {}
         above = -1
         for place, head in enumerate(heads):
-            # Whatever does not begin this head begins none of the later ones: the list is sorted.
+            # A head that is not a prefix of this one is not a prefix of later ones: the list is sorted.
             while above >= 0 and not head.startswith(heads[above]):
                 above = up[above]
             up.append(above)
@@ -314,11 +310,12 @@ class RobotsRules:
         return len(self._lines)
 
     def allows(self, path_and_query: str) -> bool:
-        """May this path be fetched? The same answer as `verdict`, without the line."""
+        """Whether this path may be fetched. The same answer as `verdict`, without the line."""
         return self._winner(path_and_query)[0] & 1 == 1
 
     def verdict(self, path_and_query: str) -> RobotsVerdict:
-        """May this path (beginning with `/`, query included, fragment not) be fetched, and by which line?"""
+        """Whether this path (beginning with `/`, with query, without fragment) may be fetched, and which line
+        decides."""
         rank, number = self._winner(path_and_query)
         if number < 0:
             return _ALLOWED
@@ -326,7 +323,7 @@ class RobotsRules:
         return RobotsVerdict(rank & 1 == 1, text.decode("utf-8", "replace").strip(), line_number)
 
     def _winner(self, path: str) -> tuple[int, int]:
-        """The rule that decides; (-1, -1), whose rank is odd and so allows, where none does."""
+        """The rule that decides; (-1, -1), whose rank is odd and so allows, if none does."""
         if not is_normal(path):
             path = normal_path(path)
         heads = self._heads
@@ -345,5 +342,5 @@ class RobotsRules:
                 above = self._up[place]
                 place = self._wild_at[above] if above >= 0 else -1
         if winner[0] & 1 == 0 and path == "/robots.txt":
-            return _NONE  # always allowed, whatever the file says (RFC 9309, 2.2.2)
+            return _NONE  # always allowed, regardless of the file (RFC 9309, 2.2.2)
         return winner
