@@ -16,7 +16,7 @@ TABLES: dict[str, Callable[[Path], AnyTables]] = {
     "memory": lambda directory: MemoryTables(),
 }
 JOURNALS: dict[str, Callable[[Path], ContactJournal]] = {
-    "file": ContactLog,
+    "file": lambda directory: ContactLog((directory / "contacts.0", directory / "contacts.1")),
     "memory": lambda directory: MemoryContactJournal(),
 }
 

@@ -109,7 +109,7 @@ class CrawlTables(Tables, Protocol):
 
 
 STORES: dict[str, Callable[[CrawlDirectory], tuple[CrawlTables, ContactJournal]]] = {
-    "sqlite": lambda directory: (SqliteTables(directory.database), ContactLog(directory.path)),
+    "sqlite": lambda directory: (SqliteTables(directory.database), ContactLog(directory.contacts)),
     "memory": lambda directory: (MemoryTables(), MemoryContactJournal()),
 }
 """The scheme of a store's URL -> its tables and the contact journal that goes with them."""
@@ -388,7 +388,7 @@ def _assemble(
             Seconds(config.politeness.max_crawl_delay),
         ),
         find_host=queries.find_host,
-        on_sitemaps=sitemaps.named,
+        on_sitemaps=sitemaps.on_robots_lines,
     )
     visitor = Visitor(
         state,
