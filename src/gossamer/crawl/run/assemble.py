@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from gossamer.backends.contactlog import ContactLog
 from gossamer.backends.memory import MemoryCaptures, MemoryContactJournal, MemoryTables
-from gossamer.backends.sqlite.crawl_reader import SqliteCrawlReader
-from gossamer.backends.sqlite.driver import SqliteTables
+from gossamer.backends.sqlite.tables import SqliteTables
 from gossamer.backends.warc.captures import WarcCaptures, WarcEncoder
 from gossamer.backends.warc.record import RecordIds, Warcinfo
 from gossamer.backends.warc.writer import RepairKind, WarcWriter, cut_back
@@ -84,17 +83,15 @@ from gossamer.frontier.orderings.ordering import Ordering
 from gossamer.frontier.politeness import PolitenessPolicy
 from gossamer.frontier.selector import SelectorRatios
 from gossamer.model.batch import Batch, LearntParameter, SeedRecord
-from gossamer.model.partition import WorkerShare
 from gossamer.model.units import HostId, HostKey, Instant, Seconds, Url
 from gossamer.observe.audit import PolitenessAudit
 from gossamer.recrawl.budget import PACE, TOKENS
 from gossamer.recrawl.planner import RecrawlPlanner
 from gossamer.recrawl.price import PRICE, price_from
 from gossamer.reports.ports import CrawlReader
-from gossamer.reports.records import RecrawlReport
 from gossamer.seed.lists import Seed
 from gossamer.seen.tiers import SeenTest
-from gossamer.store.ports import CaptureFiles, ContactJournal, Database
+from gossamer.store.ports import CaptureFiles, ContactJournal, Database, PartitionOwner, Tables
 from gossamer.store.table.loader import TableLoader
 from gossamer.store.table.metadata import Metadata, learned_parameters, lift_cuts
 from gossamer.store.table.priorities import reorder
@@ -102,7 +99,20 @@ from gossamer.store.table.writer import TableWriter
 from gossamer.store.threads import ReaderThread, StoreQueries, WriterThread
 from gossamer.version import __version__
 
-AnyTables = SqliteTables | MemoryTables
+
+class CrawlTables(Tables, Protocol):
+    """The tables of a crawl, for the store and for reports."""
+
+    def open_crawl_reader(self) -> CrawlReader:
+        """A connection for reports. Raises StoreFailed."""
+        ...
+
+
+STORES: dict[str, Callable[[CrawlDirectory], tuple[CrawlTables, ContactJournal]]] = {
+    "sqlite": lambda directory: (SqliteTables(directory.database), ContactLog(directory.contacts)),
+    "memory": lambda directory: (MemoryTables(), MemoryContactJournal()),
+}
+"""The scheme of a store's URL -> its tables and the contact journal that goes with them."""
 
 
 def has_files(config: Config) -> bool:
@@ -110,11 +120,10 @@ def has_files(config: Config) -> bool:
     return config.store != MEMORY or config.blobs is not None
 
 
-def store_for(config: Config, directory: CrawlDirectory) -> tuple[AnyTables, ContactJournal]:
+def store_for(config: Config, directory: CrawlDirectory) -> tuple[CrawlTables, ContactJournal]:
     """The tables that a configuration names, and the contact journal that goes with them."""
-    if config.store == MEMORY:
-        return MemoryTables(), MemoryContactJournal()
-    return SqliteTables(directory.database), ContactLog(directory.path)
+    scheme, _, _ = (config.store or "sqlite:").partition(":")
+    return STORES[scheme](directory)
 
 
 def captures_for(
@@ -212,12 +221,12 @@ class Crawl:
     host_contexts: HostContexts
     reads: ReaderThread
     bodies: BodyMemory
-    recrawl_report: Callable[[Instant], RecrawlReport]  # for the reader thread: estimated freshness, from a sample
-    tables: AnyTables
+    reports: CrawlReader  # for the reader thread
+    tables: CrawlTables
 
     def open_reader(self) -> CrawlReader:
         """The store of this crawl, for reading while it runs. Raises StoreFailed."""
-        return SqliteCrawlReader(self.tables.open_reader().connection)
+        return self.tables.open_crawl_reader()
 
     def change_rules(self, config: Config) -> None:
         """Take scope rules, host settings and recrawl settings from another configuration, at once and for queued URLs
@@ -237,6 +246,7 @@ class Crawl:
         await self.large_pages.close()
         self.store.close()
         self.loader.close()
+        self.reports.close()
         self.tables.close()
         self.journal.close()
         # Only the journal knows of visits that were cancelled and outcomes that could not be committed: then it stays.
@@ -251,7 +261,7 @@ def assemble(
     *,
     add_seeds: bool = False,
     may_be_empty: bool = False,
-    part: WorkerShare | None = None,
+    part: PartitionOwner | None = None,
     clock: Clock | None = None,
     fetcher: SchemeFetcher | None = None,
 ) -> Crawl:
@@ -289,9 +299,9 @@ class _Opening(NamedTuple):
     seeds: list[Seed]
     add_seeds: bool
     may_be_empty: bool
-    part: WorkerShare | None
+    part: PartitionOwner | None
     directory: CrawlDirectory
-    tables: AnyTables
+    tables: CrawlTables
     journal: ContactJournal
     clock: Clock
 
@@ -307,8 +317,7 @@ def _assemble(
     ids = RecordIds(random.Random(secrets.randbits(128)))
     captures, ordering = captures_for(config, directory, known.warc_lengths, clock, ids), ordering_for(config)
     writer = _table_writer(opening, db, captures, planner, ordering)
-    reading = opening.tables.open_reader()
-    loader = TableLoader(reading)
+    loader = TableLoader(opening.tables.open_reader())
     queries = StoreQueries(loader, ReaderThread())
 
     canonicaliser = canonicaliser_for(config)
@@ -424,7 +433,7 @@ def _assemble(
         host_contexts=host_contexts,
         reads=queries.thread,
         bodies=network.bodies,
-        recrawl_report=SqliteCrawlReader(reading.connection).status.recrawl_report,
+        reports=opening.tables.open_crawl_reader(),
         tables=opening.tables,
     )
 

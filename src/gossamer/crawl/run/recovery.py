@@ -60,27 +60,27 @@ _ORIGINALS = 1000  # likewise
 
 async def warm(
     loader: TaskSource,
-    ask: Callable[..., Awaitable[Any]],
+    query: Callable[..., Awaitable[Any]],
     contents: ContentSeen[int],
     seen: SeenTest,
 ) -> None:
     """Load all digests and fingerprints."""
     digests = loader.digests(_CHUNK)
-    while chunk := await ask(next, digests, []):
+    while chunk := await query(next, digests, []):
         contents.warm(chunk)
     prints = loader.fingerprints(_CHUNK)
-    while numbers := await ask(next, prints, []):
+    while numbers := await query(next, prints, []):
         seen.warm(numbers)
     contents.finish_warming()
     seen.finish_warming()
 
 
-async def recall(loader: TaskSource, ask: Callable[..., Awaitable[Any]], near: NearDuplicates | None) -> None:
+async def recall(loader: TaskSource, query: Callable[..., Awaitable[Any]], near: NearDuplicates | None) -> None:
     """Load the latest originals, the window in which near-duplicates are found."""
     if near is None:
         return
     originals = loader.latest_originals(near.window, _ORIGINALS)
-    while chunk := await ask(next, originals, []):
+    while chunk := await query(next, originals, []):
         for url_id, signature in chunk:
             near.add(url_id, signature)
 

@@ -194,7 +194,7 @@ class Watch:
         while True:
             now = crawl.clock.now()
             with suppress(StoreFailed):  # then the metrics keep their values
-                report = await crawl.reads.ask(crawl.recrawl_report, now)
+                report = await crawl.reads.ask(crawl.reports.status.recrawl_report, now)
                 self._fresh, self._overdue = freshness_of(report.sample, now), report.overdue
             await asyncio.sleep(SAMPLE_SECONDS)
 
