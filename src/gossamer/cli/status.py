@@ -238,7 +238,7 @@ def recrawl_rows(found: Json, figures: FreshnessMetrics) -> tuple[tuple[str, str
     if figures.fresh is None or figures.price is None:
         return ()
     dear = (
-        f"; more at {formatting.count(figures.dear_hosts)} hosts that allow too few visits"
+        f"; higher for {formatting.number_of(figures.dear_hosts, 'host')} with too few allowed visits"
         if figures.dear_hosts
         else ""
     )
