@@ -28,17 +28,17 @@ def w3c_date(text: str) -> Instant | None:
     month or year. None for anything else."""
     if text[4:5] == text[7:8] == "-" and text[10:11] in "T ":  # most are in the format that Python parses
         try:
-            moment = datetime.fromisoformat(text)
+            date = datetime.fromisoformat(text)
         except ValueError:
             pass
         else:
-            return Instant((moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp())
+            return Instant((date if date.tzinfo is not None else date.replace(tzinfo=UTC)).timestamp())
     found = _W3C(text)
     if found is None:
         return None
     year, month, day, hour, minute, second, fraction, zone = found.groups()
     try:
-        moment = datetime(
+        date = datetime(
             int(year),
             int(month or 1),
             int(day or 1),
@@ -49,7 +49,7 @@ def w3c_date(text: str) -> Instant | None:
         )
     except ValueError:
         return None
-    return Instant(moment.timestamp() + (float(f"0.{fraction}") if fraction else 0.0))
+    return Instant(date.timestamp() + (float(f"0.{fraction}") if fraction else 0.0))
 
 
 def _zone(text: str | None) -> timezone:
@@ -64,10 +64,10 @@ def _zone(text: str | None) -> timezone:
 def rfc822_date(text: str) -> Instant | None:
     """The time of `Thu, 05 Jan 2017 13:34:51 +0100`, in UTC, or None."""
     try:
-        moment = parsedate_to_datetime(text)
-        if moment.tzinfo is None:  # `-0000`: UTC (RFC 5322)
-            moment = moment.replace(tzinfo=UTC)
-        return Instant(moment.timestamp())
+        date = parsedate_to_datetime(text)
+        if date.tzinfo is None:  # `-0000`: UTC (RFC 5322)
+            date = date.replace(tzinfo=UTC)
+        return Instant(date.timestamp())
     except (ValueError, TypeError, OverflowError, IndexError):
         return None
 

@@ -195,7 +195,7 @@ def served_world(
             names.append(url)
             host_of.append(host.number)
             rates.append(rate)
-            changes.append([(moment - start) / DAY for moment in changes_between(key, rate, start, end)])
+            changes.append([(time - start) / DAY for time in changes_between(key, rate, start, end)])
     total = sum(importance[url] for url in names)
     return World(
         name=f"simweb-{config.hosts}x{config.pages}-{config.seed}",
