@@ -60,8 +60,8 @@ class CurlFetcher:
         default: HostOptions | None = None,
         room: BodyMemory | None = None,
     ) -> None:
-        """`ca_file` holds the trusted roots, in PEM; without it, the system's. `default`: the options of requests without any.
-        `room` bounds the memory of all bodies in flight."""
+        """`ca_file` holds the trusted roots, in PEM; without it, the system's. `default` are the options of requests
+        without any. `room` bounds the memory of all bodies in flight."""
         self._room = room or BodyMemory()
         self.times = ExchangeTimes()
         self._limits, self._clock, self._allow = limits, clock, allow
