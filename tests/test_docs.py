@@ -31,94 +31,24 @@ WORDS = {
     *("frontier", "lease", "visit", "capture", "content-seen test", "revisit", "recrawl"),
 }
 GONE = {"line", "desk", "handful", "dear host", "errand", "aside", "pace", "wish", "landing", "notes", "checkpoint"}
-SELF_EXPLANATORY = {
-    *(
-        "clock",
-        "config",
-        "counters",
-        "directory",
-        "errors",
-        "events",
-        "extract",
-        "fetch",
-        "fetchers",
-        "filter",
-        "formats",
-    ),
-    *(
-        "ipc",
-        "library",
-        "log",
-        "main",
-        "metadata",
-        "model",
-        "observe",
-        "operator",
-        "pages",
-        "parse",
-        "plugins",
-        "policies",
-    ),
-    *("policy", "processor", "queries", "queue", "reader", "report", "reports", "request", "run", "sections", "server"),
-    *("service", "signals", "states", "status", "store", "threads", "units", "version", "writer", "blocking"),
-    *(
-        "access",
-        "app",
-        "control",
-        "event_stream",
-        "history",
-        "http_server",
-        "metric_table",
-        "metrics",
-        "routes",
-        "schemas",
-    ),
-    *(
-        "answer",
-        "authority",
-        "backoff",
-        "body",
-        "cache",
-        "cares",
-        "charset",
-        "codings",
-        "content_types",
-        "curl",
-        "deadlines",
-    ),
-    *("dns", "entries", "failures", "feeds", "fetcher", "ftp", "handle", "headers", "host_table", "http", "http_dates"),
-    *("links", "listing", "locations", "lookup", "mime", "multi", "options", "page_meta", "proxies", "query_rules"),
-    *("resolver", "retries", "robots", "sitemaps", "sniff", "tree", "types", "xml"),
-    *(
-        "all_workers",
-        "contactlog",
-        "database",
-        "explain_reader",
-        "export_reader",
-        "host_rows",
-        "sqlite",
-        "warc",
-        "record",
-    ),
-    *("bloom", "durations", "engines", "exact", "lists", "mercator", "search", "supervisor"),
-    *(
-        "build",
-        "display",
-        "documents",
-        "explain",
-        "export",
-        "files",
-        "formatting",
-        "parquet",
-        "problems",
-        "render",
-        "repair",
-    ),
-    *("rows", "tables", "terminal_view", "verify"),
-    *("best_first", "certificates", "chance", "endless", "graph", "knowledge", "page", "plot", "recrawl_compare"),
-    *("recrawl_report", "recrawl_world", "replay", "time_travel", "web", "words"),
-    *("argparse_types", "cli", "config_options", "open_crawl", "simulate_recrawl"),
-}
+SELF_EXPLANATORY = set(
+    re.findall(
+        r"\w+",
+        """
+    access all_workers answer app argparse_types authority backoff best_first blocking bloom body build cache cares
+    certificates chance charset cli clock codings config config_options contactlog content_types control counters
+    curl database deadlines directory display dns documents durations endless engines entries errors event_stream
+    events exact explain explain_reader export export_reader extract failures feeds fetch fetcher fetchers files
+    filter formats formatting ftp graph handle headers history host_table http http_dates http_server ipc knowledge
+    library links listing lists locations log lookup main mercator metadata metric_table metrics mime model multi
+    observe open_crawl options page page_meta pages parquet parse plot plugins policies policy problems processor
+    proxies queries query_rules queue reader record recrawl_compare recrawl_report recrawl_world render repair
+    replay report reports request resolver retries robots routes rows run schemas search sections server service
+    signals simulate_recrawl sitemaps sniff sqlite states status store supervisor tables terminal_view threads
+    time_travel tree types units verify version warc web words writer xml
+    """,
+    )
+)
 """Names of modules that any engineer, or a reader of the standards, understands without the glossary."""
 BEGIN, END = "<!-- made by `make docs` from model/states.py -->", "<!-- end -->"
 
@@ -130,7 +60,7 @@ def sections(text: str) -> dict[str, str]:
 
 
 def rows(text: str) -> list[list[str]]:
-    """The cells of all table rows but the headings."""
+    """The cells of all table rows whose first cell is code."""
     lines = [line for line in text.splitlines() if line.startswith("| `")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
@@ -287,6 +217,35 @@ def test_every_state_is_explained() -> None:
     assert {unquoted(row[0]) for row in rows(section)} == {state.word for state in UrlState}
 
 
+# --- the walk of a URL -----------------------------------------------------------------------------------
+
+
+def definitions_in(path: Path) -> set[str]:
+    """The functions of a module, and the methods of its classes as `Class.method`."""
+    functions = ast.FunctionDef | ast.AsyncFunctionDef
+    found = set()
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, functions):
+            found.add(node.name)
+        elif isinstance(node, ast.ClassDef):
+            found |= {f"{node.name}.{method.name}" for method in node.body if isinstance(method, functions)}
+    return found
+
+
+def test_every_function_in_the_walk_of_a_url_exists() -> None:
+    walk = rows(sections(ARCHITECTURE.read_text(encoding="utf-8"))["The walk of a URL"])
+    wrong = []
+    for file, function, _ in walk:
+        path = ROOT / "src" / "gossamer" / unquoted(file)
+        if not path.is_file():
+            wrong.append(f"{unquoted(file)}: no such file")
+        elif unquoted(function) not in definitions_in(path):
+            wrong.append(f"{unquoted(file)}: no {unquoted(function)}")
+
+    assert len(walk) >= 40
+    assert not wrong, "\n".join(['Correct these rows of "The walk of a URL" in docs/ARCHITECTURE.md:', *wrong])
+
+
 # --- the documents themselves -------------------------------------------------------------------------------
 
 
@@ -340,7 +299,17 @@ def test_the_name_of_every_module_is_explained() -> None:
     explained |= {Path(named).stem for named in re.findall(r"`([\w/.]+)`", GLOSSARY)}
 
     unknown = sorted((modules | folders) - explained - SELF_EXPLANATORY - set(COMMANDS))
-    assert unknown == [], "define these names in docs/GLOSSARY.md (with the path), or find better names"
+    assert not unknown, f"Define these names in docs/GLOSSARY.md (with the path), or find better names: {unknown}"
+    gone = sorted(SELF_EXPLANATORY - modules - folders)
+    assert not gone, f"No module has these names any more; remove them from SELF_EXPLANATORY: {gone}"
+
+
+def test_every_module_that_the_glossary_names_exists() -> None:
+    source = ROOT / "src" / "gossamer"
+    named = re.findall(r"`(\w+/[\w/]*\w(?:\.py)?|\w+\.py)`", GLOSSARY)
+
+    gone = [path for path in named if not (source / path).exists()]
+    assert not gone, f"Correct these paths in docs/GLOSSARY.md: {gone}"
 
 
 def test_the_documents_contain_no_local_paths() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from gossamer.backends.contactlog import ContactLog
 from gossamer.backends.memory import MemoryContactJournal, MemoryTables
-from gossamer.backends.sqlite.driver import SqliteTables
+from gossamer.backends.sqlite.tables import SqliteTables
 from gossamer.store.ports import ContactJournal
 from tests.backends.sqlite.sqlite_store import AnyTables
 
@@ -16,7 +16,7 @@ TABLES: dict[str, Callable[[Path], AnyTables]] = {
     "memory": lambda directory: MemoryTables(),
 }
 JOURNALS: dict[str, Callable[[Path], ContactJournal]] = {
-    "file": ContactLog,
+    "file": lambda directory: ContactLog((directory / "contacts.0", directory / "contacts.1")),
     "memory": lambda directory: MemoryContactJournal(),
 }
 

@@ -75,7 +75,7 @@ class Rig:
         self.resolver = Resolver([name_server], clock)
         self.forbidden: set[str] = set()  # addresses that must not be dialled
         self.address_choice = AddressChoice(lambda address: address not in self.forbidden)
-        self.journal = ContactLog(directory)
+        self.journal = ContactLog((directory / "contacts.0", directory / "contacts.1"))
         self.journal.begin()
         self.audit = PolitenessAudit(
             min_delay=POLITENESS.min_delay,
@@ -169,7 +169,7 @@ class Rig:
     @property
     def journalled(self) -> dict[HostId, LastContact]:
         """What a process that starts now would find in the contact journal."""
-        return ContactLog(self.directory).last_contacts()
+        return ContactLog((self.directory / "contacts.0", self.directory / "contacts.1")).last_contacts()
 
     def host_context(self, host_id: HostId = A_ID) -> HostContext:
         return self.host_contexts[host_id]

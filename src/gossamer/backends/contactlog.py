@@ -81,10 +81,10 @@ class _MappedFile:
 
 
 class ContactLog:
-    """`ContactJournal` in two files of a directory."""
+    """`ContactJournal` in two files."""
 
-    def __init__(self, directory: Path) -> None:
-        self._paths = (directory / "contacts.0", directory / "contacts.1")
+    def __init__(self, paths: tuple[Path, Path]) -> None:
+        self._paths = paths
         self._files: list[_MappedFile] = []
         self._turns = 0
         self._file: _MappedFile  # from `begin` on

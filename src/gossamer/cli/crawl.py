@@ -130,7 +130,7 @@ def crawl_and_report(
     finally:
         display.close()
     print_results(config, last, sys.stdout, sys.stderr)
-    if last.queued and not config.quiet:
+    if last.queued and not config.quiet and holds_crawl(Path(config.dir)):
         _tell_of_paused(Path(config.dir), sys.stderr)
     return code
 

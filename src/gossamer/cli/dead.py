@@ -51,11 +51,10 @@ def run(arguments: argparse.Namespace) -> int:
     if as_json:
         print(json.dumps({done: number}))
     else:
-        more = (
-            f"; run gossamer crawl --dir {formatting.printable(str(directory))} to visit them"
-            if action == "requeue" and number
-            else ""
-        )
+        more = ""
+        if action == "requeue" and number:
+            which = "it" if number == 1 else "them"
+            more = f"; run gossamer crawl --dir {formatting.printable(str(directory))} to visit {which}"
         print(f"{formatting.number_of(number, 'dead letter')} {done}{more}")
     return 0
 
@@ -77,8 +76,10 @@ def _list(letters: Iterable[Json], as_json: bool) -> int:
 
 
 def dead_line(letter: Json) -> str:
-    """When it failed last, why, after how many tries, and the URL; what is known beyond the reason at the end."""
+    """Time of the last failure, reason, number of tries, URL, and details of the reason."""
     at, reason = str(letter["failed_at"] or "-"), formatting.printable(str(letter["reason"] or "-"))
     detail = formatting.printable(str(letter["detail"]), 120) if letter["detail"] else ""
     url = formatting.printable(str(letter["url"]))
-    return f"{at:<24}  {reason:<20}  {letter['tries']:>2} tries  {url}" + (f"  ({detail})" if detail else "")
+    return f"{at:<24}  {reason:<20}  {letter['tries']:>2} {'try  ' if letter['tries'] == 1 else 'tries'}  {url}" + (
+        f"  ({detail})" if detail else ""
+    )

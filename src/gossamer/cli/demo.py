@@ -121,11 +121,11 @@ def hints(directory: Path) -> str:
     where = f"--dir {formatting.printable(str(directory))}"
     me = command_name(Path(sys.argv[0]))
     tries = (
-        (f"{me} pages {where} --state stored --limit 10", "what was stored"),
-        (f"{me} pages {where} --json --state duplicate", "which pages are the same"),
-        (f"{me} dead {where}", "what never answered"),
-        (f"{me} status {where}", "the totals once more"),
-        (f"{me} crawl URL --max-pages 100", "the real web; see crawl --help"),
+        (f"{me} pages {where} --state stored --limit 10", "stored pages"),
+        (f"{me} pages {where} --json --state duplicate", "duplicates"),
+        (f"{me} dead {where}", "dead letters"),
+        (f"{me} status {where}", "totals"),
+        (f"{me} crawl URL --max-pages 100", "crawl the real web; see crawl --help"),
     )
     width = max(len(command) for command, _ in tries)
     return "\n".join(["Try next", *(f"  {command:<{width}}  {what}" for command, what in tries)])

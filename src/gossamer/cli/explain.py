@@ -3,7 +3,6 @@
 import argparse
 import json
 import sys
-from pathlib import Path
 
 from gossamer.cli import argparse_types as given
 from gossamer.cli.config_options import add_options, config_from
@@ -57,10 +56,11 @@ def run(arguments: argparse.Namespace) -> int:
     text = (given.text(arguments, "url") or "").strip()
     if not text:
         raise UsageError("there is no URL to explain: the text is empty")
-    directory = Path(config.dir)
+    location = location_from(config)
+    directory = location.directory
     if not holds_crawl(directory):
         raise NotThisCrawl(f"there is no crawl in {str(directory)!r}; choose another with --dir")
-    with open_crawl(location_from(config)) as crawl:
+    with open_crawl(location) as crawl:
         running = holder_of(directory) is not None
         story = explain_url(crawl.stores, crawl.archive, PolicyCache(config), text, running=running)
     return _show(story, given.flag(arguments, "json"))

@@ -9,7 +9,7 @@ from gossamer.cli.config_options import config_from, keys_of, unsaid
 from gossamer.config.load import Config, known_shape, make_config
 from gossamer.config.policies import PolicyCache
 from gossamer.crawl.run.directory import holds_crawl, read_layout
-from gossamer.crawl.run.opener import CrawlLocation, open_crawl, resolve_urls
+from gossamer.crawl.run.opener import MEMORY, CrawlLocation, open_crawl, resolve_urls
 from gossamer.errors import ConfigError, NotThisCrawl, UsageError
 from gossamer.model.units import HostKey, Url
 from gossamer.reports.explain.verdicts import form_of, usual_fingerprints
@@ -31,7 +31,8 @@ def location_of(arguments: argparse.Namespace) -> CrawlLocation:
         found = resolve_urls(chosen)
     except ConfigError as error:
         raise UsageError(f"--{error}") from error
-    location = location_from(config_from(argparse.Namespace(), None) if "dir" not in found else make_config({}, found))
+    named = "dir" in found or "store" in found
+    location = location_from(make_config({}, found) if named else config_from(argparse.Namespace(), None))
     if "blobs" in found:
         location = location._replace(blobs=str(found["blobs"]))
     if not holds_crawl(location.directory):
@@ -40,13 +41,17 @@ def location_of(arguments: argparse.Namespace) -> CrawlLocation:
 
 
 def location_from(config: Config) -> CrawlLocation:
+    """Raises UsageError for a store that cannot be read by another process."""
+    if config.store == MEMORY:
+        raise UsageError(f"--store: {MEMORY} ends with the process of its crawl, so there is nothing to read")
     return CrawlLocation(Path(config.dir), config.blobs)
 
 
 def remembered_by_crawl(arguments: argparse.Namespace, file: Path | None) -> dict[str, object]:
     """What the crawl that is meant remembers, as far as the file does not say it; nothing if there is no crawl yet."""
-    directory = Path(config_from(arguments, file).dir)
-    if not holds_crawl(directory):
+    config = config_from(arguments, file)
+    directory = Path(config.dir)
+    if config.store == MEMORY or not holds_crawl(directory):
         return {}
     try:
         if (layout := read_layout(directory)) is not None:

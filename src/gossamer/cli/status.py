@@ -190,7 +190,7 @@ def waits_rows(waits: Waits, now: Instant) -> tuple[tuple[str, str, str], ...]:
         (
             "missing",
             known(waits.missing),
-            first("asked again, at a start or if it keeps fresh, from", waits.next_missing),
+            first("retried by a start, or with --keep-fresh, after", waits.next_missing),
         ),
     )
 
@@ -228,13 +228,13 @@ def orders_rows(orders: HostOverrides, paused: bool) -> tuple[tuple[str, str, st
 
 
 def recrawl_object(found: Json, figures: FreshnessMetrics) -> Json:
-    """What came of visiting again, what it costs, and how fresh the copies are, by what is known of their changes."""
+    """Results and cost of recrawling, and the estimated freshness."""
     counted = {name: found[name] for name in ("refreshed", "not_modified", "unchanged", "changed", "reported")}
     return {**counted, **freshness_object(figures)}
 
 
 def recrawl_rows(found: Json, figures: FreshnessMetrics) -> tuple[tuple[str, str, str], ...]:
-    """Nothing before the first visit."""
+    """Empty before the first visit."""
     if figures.fresh is None or figures.price is None:
         return ()
     dear = (
@@ -244,19 +244,19 @@ def recrawl_rows(found: Json, figures: FreshnessMetrics) -> tuple[tuple[str, str
     )
     price = f"at a price of {figures.price:.4g}{dear}"
     rows = (
-        ("fresh", f"{100 * figures.fresh:.1f} %", "of the pages, by what is known of their changes"),
+        ("freshness", f"{100 * figures.fresh:.1f} %", "of the pages, estimated"),
         ("scheduled", formatting.count(figures.scheduled), f"{format_budget(figures)}, {price}"),
         ("visits", formatting.count(_number(found["fetched"])), format_rates(figures)),
         (
             "overdue",
             or_more(figures.overdue, MOST_OVERDUE),
-            f"visited when the crawl runs; {formatting.count(figures.waiting)} are queued",
+            f"{formatting.count(figures.waiting)} queued",
         ),
         ("visited again", formatting.count(_number(found["refreshed"])), ""),
-        ("not modified", formatting.count(_number(found["not_modified"])), "as the server said"),
+        ("not modified", formatting.count(_number(found["not_modified"])), "304 responses"),
         ("unchanged", formatting.count(_number(found["unchanged"])), ""),
         ("changed", formatting.count(_number(found["changed"])), ""),
-        ("reported", formatting.count(_number(found["reported"])), "changes that sitemaps and feeds told us of"),
+        ("reported", formatting.count(_number(found["reported"])), "changes reported by sitemaps and feeds"),
     )
     return rows if found["refreshed"] else rows[:4]
 
@@ -266,7 +266,7 @@ def recrawl_rows(found: Json, figures: FreshnessMetrics) -> tuple[tuple[str, str
 
 def total_rows(found: Json, live: Snapshot | None) -> list[tuple[str, str, str]]:
     states = _counts(found["states"])
-    left = "nothing is left to do" if found["finished"] else ""
+    left = "nothing left to do" if found["finished"] else ""
     rows = [
         (
             "pages stored",

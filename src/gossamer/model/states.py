@@ -1,7 +1,5 @@
-"""The states of a URL, and which may follow which.
-
-Why a URL was not stored, in the words of people. docs/OPERATING.md lists the same.
-"""
+"""The states of a URL and their transitions; reasons why a URL was not stored. docs/OPERATING.md lists the same
+reasons."""
 
 from collections.abc import Mapping
 from enum import IntEnum
@@ -10,20 +8,20 @@ from typing import Final
 
 
 class UrlState(IntEnum):
-    """Where a URL stands. The numbers are the store's; never reuse one.
+    """The state of a URL. The numbers are stored; never reuse one.
 
-    QUEUED is the only state in which a crawl still owes the URL a visit. The others may carry a date of
-    the next visit, which is a matter of recrawling, not of finishing.
+    QUEUED is the only state in which the crawl still owes the URL a visit. The others may have a date for the next
+    visit, which is a matter of recrawling, not of finishing the crawl.
     """
 
     QUEUED = 0
     STORED = 1  # a document is in a WARC file
     DUPLICATE = 2  # fetched; the same content is stored under another URL
-    REDIRECT = 3  # answered with the address of another URL, which was offered to the frontier
-    MISSING = 4  # a 4xx; asked again after a long while
-    GONE = 5  # missing so often, or declared gone, that we no longer ask
+    REDIRECT = 3  # redirects to another URL, which was offered to the frontier
+    MISSING = 4  # a 4xx; tried again after a long delay
+    GONE = 5  # missing repeatedly, or 410: not tried again
     EXCLUDED = 6  # a rule forbids it (robots.txt, a cap, a scope that was changed)
-    DEAD = 7  # tries used up: the dead-letter queue, handled by a person
+    DEAD = 7  # tries used up: a dead letter, for the operator to handle
 
     @cached_property
     def word(self) -> str:
@@ -31,20 +29,20 @@ class UrlState(IntEnum):
 
     @cached_property
     def counter(self) -> str:
-        """The name under which URLs in this state are counted."""
+        """Name of the counter of URLs in this state."""
         return f"state:{self.word}"
 
 
 TRANSITIONS: dict[UrlState, frozenset[UrlState]] = {
-    # A visit ends in any state; a retry leaves the URL queued with a later date.
+    # A visit can end in any state; a retry leaves the URL queued with a later date.
     UrlState.QUEUED: frozenset(UrlState),
-    # A recrawl is a visit too, so what was visited may come out differently the next time.
+    # A recrawl is a visit too and can end differently.
     UrlState.STORED: frozenset(UrlState),
     UrlState.DUPLICATE: frozenset(UrlState),
     UrlState.REDIRECT: frozenset(UrlState),
     UrlState.MISSING: frozenset(UrlState),
     UrlState.GONE: frozenset({UrlState.QUEUED}),
-    # A person, or a rule that was lifted, gives these back.
+    # Requeued by the operator, or when a rule is lifted.
     UrlState.EXCLUDED: frozenset({UrlState.QUEUED}),
     UrlState.DEAD: frozenset({UrlState.QUEUED, UrlState.EXCLUDED}),
 }
@@ -126,9 +124,9 @@ MEANINGS: Final[Mapping[str, str]] = {
 
 
 def meaning_of(reason: str) -> str:
-    """What a reason means; itself where nobody has said more."""
+    """The meaning of a reason; the reason itself if it is not in the table."""
     return MEANINGS.get(reason, reason)
 
 
 NEAR_DUPLICATE: Final = "near_duplicate"
-"""The reason that is recorded where a near-duplicate is left out."""
+"""The reason recorded when a near-duplicate is skipped."""

@@ -81,6 +81,10 @@ class Tables(Protocol):
         """A connection that only reads, to tables that exist. Raises StoreFailed."""
         ...
 
+    def close(self) -> None:
+        """After all connections have been closed."""
+        ...
+
 
 class PartitionOwner(Protocol):
     """Which worker owns which partition of the domains. `model.partition.WorkerShare` is a fixed share."""

@@ -32,7 +32,7 @@ def make_table() -> int:
 
 
 class SharedGates:
-    """The table as one worker sees it (`frontier.address_gate.OtherWorkers`); number 0 is the supervisor."""
+    """The table as one worker sees it (`frontier.ports.OtherWorkers`); number 0 is the supervisor."""
 
     def __init__(self, table: int, worker: int) -> None:
         self._table = table

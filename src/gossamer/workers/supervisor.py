@@ -16,6 +16,7 @@ from gossamer.clock import Clock, SteadyClock, cpu_seconds
 from gossamer.config.load import Config, shape_of
 from gossamer.config.policies import politeness_for
 from gossamer.crawl.run.directory import CrawlDirectory, part_directory, parts_were_made, settle_layout
+from gossamer.crawl.run.opener import MEMORY
 from gossamer.crawl.run.session import Display
 from gossamer.crawl.run.signals import GRACE_SECONDS, INTERRUPTED
 from gossamer.crawl.status import max_rss_bytes
@@ -52,6 +53,8 @@ def run_workers(
     """Run a crawl by several workers to its end, as `crawl.run.signals.run_crawl` runs one by a single process."""
     if config.workers > PARTITIONS:
         raise UsageError(f"--workers: at most {PARTITIONS}, not {config.workers}")
+    if config.store == MEMORY:
+        raise UsageError(f"--store: {MEMORY} is for one process, not for {config.workers}")
     directory = CrawlDirectory(Path(config.dir), archive=False)
     try:
         settle_layout(directory.path, config.workers, shape_of(config))

@@ -16,14 +16,14 @@ V4, V6 = "192.0.2.7", "2001:0db8:0000:0000:0000:ff00:0042:8329"
 
 
 def begun(directory: Path) -> ContactLog:
-    journal = ContactLog(directory)
+    journal = ContactLog((directory / "contacts.0", directory / "contacts.1"))
     journal.begin()
     return journal
 
 
 def replay(directory: Path) -> dict[HostId, LastContact]:
     """What another process finds."""
-    return ContactLog(directory).last_contacts()
+    return ContactLog((directory / "contacts.0", directory / "contacts.1")).last_contacts()
 
 
 def started(at: float, took: float = 0.5, address: str = V4, after: float = 0.0) -> LastContact:
@@ -220,7 +220,7 @@ def test_a_crash_in_the_middle_of_a_turn_over_forgets_nothing(tmp_path: Path) ->
 def test_a_restart_begins_a_journal_of_its_own(tmp_path: Path) -> None:
     life_of(tmp_path)
 
-    ContactLog(tmp_path).clear()
+    ContactLog((tmp_path / "contacts.0", tmp_path / "contacts.1")).clear()
     assert list(tmp_path.iterdir()) == []
     journal = begun(tmp_path)
     assert replay(tmp_path) == {}

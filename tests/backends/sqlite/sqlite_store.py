@@ -4,8 +4,10 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from gossamer.backends.memory import MemoryTables
-from gossamer.backends.sqlite.driver import SqliteTables, open_writer
+from gossamer.backends.sqlite.tables import SqliteTables
 from gossamer.clock import VirtualClock
 from gossamer.errors import DiskFull
 from gossamer.frontier.orderings import Ordering
@@ -24,6 +26,8 @@ from gossamer.store.table.writer import TableWriter
 
 START = 1_700_000_000.0
 AnyTables = SqliteTables | MemoryTables
+sqlite_only = pytest.mark.parametrize("tables", ["sqlite"], indirect=True)
+"""For a test of a contract suite that copies the file, or reads while it commits."""
 FILE = "one.warc.gz"
 
 
@@ -137,8 +141,8 @@ class Store:
         self.writer.close()
 
 
-def reorder_file(
-    path: Path,
+def reorder_tables(
+    tables: AnyTables,
     order: str,
     ordering: Ordering,
     now: Instant,
@@ -147,7 +151,7 @@ def reorder_file(
     settings: str = "",
 ) -> bool:
     """`reorder` with a connection of its own."""
-    with closing(open_writer(path)) as db:
+    with closing(tables.open_writer()) as db:
         return reorder(db, order, ordering, now, progress, settings=settings)
 
 

@@ -68,6 +68,12 @@ class WarcEncoder:
         ask = build_conversation if over_ftp else build_request
         return answer, ask(response, record_id=question_id, concurrent_to=answer_id)
 
+    def encode(self, capture: Capture) -> tuple[bytes, ...]:
+        """The records of a capture that comes without them."""
+        if capture.original is None:
+            return self.records(capture.response, capture.payload_digest)
+        return self.revisit_records(capture.response, capture.original, capture.payload_digest)
+
     def _pair(self, response: Response, answer_id: str, question_id: str, digest: str) -> tuple[bytes, bytes]:
         if response.url.startswith("ftp:"):
             content = build_resource(response, record_id=answer_id, concurrent_to=question_id, payload_digest=digest)
@@ -94,18 +100,13 @@ class WarcCaptures:
         """Write the records of a document; the location is that of the one with the content, or of the revisit."""
         if not self._gathered:
             self._writer.prepare()
-        records = capture.records or self._records(capture)
+        records = capture.records or self._encoder.encode(capture)
         at = Location(self._writer.file_name, self._writer.length + self._gathered_bytes, len(records[0]))
         self._gathered += records
         self._gathered_bytes += sum(map(len, records))
         if self._gathered_bytes >= _GATHERED_BYTES:
             self._write()
         return at
-
-    def _records(self, capture: Capture) -> tuple[bytes, ...]:
-        if capture.original is None:
-            return self._encoder.records(capture.response, capture.payload_digest)
-        return self._encoder.revisit_records(capture.response, capture.original, capture.payload_digest)
 
     def _write(self) -> None:
         if self._gathered:

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from gossamer.backends.contactlog import ContactLog
-from gossamer.backends.sqlite.driver import SqliteTables
-from gossamer.backends.sqlite.reports import recrawl_report
+from gossamer.backends.memory import MemoryCaptures, MemoryContactJournal, MemoryTables
+from gossamer.backends.sqlite.tables import SqliteTables
 from gossamer.backends.warc.captures import WarcCaptures, WarcEncoder
 from gossamer.backends.warc.record import RecordIds, Warcinfo
 from gossamer.backends.warc.writer import RepairKind, WarcWriter, cut_back
@@ -48,7 +48,7 @@ from gossamer.crawl.events import OutcomeEvents
 from gossamer.crawl.observers import Observers
 from gossamer.crawl.requeue import Requeue
 from gossamer.crawl.run.directory import CrawlDirectory
-from gossamer.crawl.run.opener import archive_folder
+from gossamer.crawl.run.opener import MEMORY, archive_folder
 from gossamer.crawl.run.recovery import RecoveredContacts, WarmUp, contacts_before_the_crash
 from gossamer.crawl.run.time_lapse import clock_for, may_dial_for
 from gossamer.crawl.trap_accounts import OutcomeFeedback, TrapAccounts
@@ -83,16 +83,15 @@ from gossamer.frontier.orderings.ordering import Ordering
 from gossamer.frontier.politeness import PolitenessPolicy
 from gossamer.frontier.selector import SelectorRatios
 from gossamer.model.batch import Batch, LearntParameter, SeedRecord
-from gossamer.model.partition import WorkerShare
 from gossamer.model.units import HostId, HostKey, Instant, Seconds, Url
 from gossamer.observe.audit import PolitenessAudit
 from gossamer.recrawl.budget import PACE, TOKENS
 from gossamer.recrawl.planner import RecrawlPlanner
 from gossamer.recrawl.price import PRICE, price_from
-from gossamer.reports.records import RecrawlReport
+from gossamer.reports.ports import CrawlReader
 from gossamer.seed.lists import Seed
 from gossamer.seen.tiers import SeenTest
-from gossamer.store.ports import ContactJournal, Database
+from gossamer.store.ports import CaptureFiles, ContactJournal, Database, PartitionOwner, Tables
 from gossamer.store.table.loader import TableLoader
 from gossamer.store.table.metadata import Metadata, learned_parameters, lift_cuts
 from gossamer.store.table.priorities import reorder
@@ -101,10 +100,38 @@ from gossamer.store.threads import ReaderThread, StoreQueries, WriterThread
 from gossamer.version import __version__
 
 
+class CrawlTables(Tables, Protocol):
+    """The tables of a crawl, for the store and for reports."""
+
+    def open_crawl_reader(self) -> CrawlReader:
+        """A connection for reports. Raises StoreFailed."""
+        ...
+
+
+STORES: dict[str, Callable[[CrawlDirectory], tuple[CrawlTables, ContactJournal]]] = {
+    "sqlite": lambda directory: (SqliteTables(directory.database), ContactLog(directory.contacts)),
+    "memory": lambda directory: (MemoryTables(), MemoryContactJournal()),
+}
+"""The scheme of a store's URL -> its tables and the contact journal that goes with them."""
+
+
+def has_files(config: Config) -> bool:
+    """Whether captures are stored in files."""
+    return config.store != MEMORY or config.blobs is not None
+
+
+def store_for(config: Config, directory: CrawlDirectory) -> tuple[CrawlTables, ContactJournal]:
+    """The tables that a configuration names, and the contact journal that goes with them."""
+    scheme, _, _ = (config.store or "sqlite:").partition(":")
+    return STORES[scheme](directory)
+
+
 def captures_for(
     config: Config, directory: CrawlDirectory, committed: dict[str, int], clock: Clock, ids: RecordIds
-) -> WarcCaptures:
+) -> CaptureFiles:
     """The WARC files, cut back to what was committed. Raises DirectoryError if committed records are missing."""
+    if not has_files(config):
+        return MemoryCaptures(WarcEncoder(ids).encode)
     for repair in cut_back(directory.warcs, committed):
         if repair.kind is RepairKind.DAMAGED:
             raise DirectoryError(
@@ -192,7 +219,12 @@ class Crawl:
     host_contexts: HostContexts
     reads: ReaderThread
     bodies: BodyMemory
-    recrawl_report: Callable[[Instant], RecrawlReport]  # for the reader thread: how fresh the copies are, by a sample
+    reports: CrawlReader  # for the reader thread
+    tables: CrawlTables
+
+    def open_reader(self) -> CrawlReader:
+        """The store of this crawl, for reading while it runs. Raises StoreFailed."""
+        return self.tables.open_crawl_reader()
 
     def change_rules(self, config: Config) -> None:
         """Take the rules of entry from another configuration, at once and for queued URLs too, what it wishes for
@@ -212,6 +244,8 @@ class Crawl:
         await self.large_pages.close()
         self.store.close()
         self.loader.close()
+        self.reports.close()
+        self.tables.close()
         self.journal.close()
         # Visits that were cut off, and outcomes that could not be committed, are known to the journal alone: it stays.
         if self.store.is_idle and not self.visitor.open_contacts:
@@ -225,7 +259,7 @@ def assemble(
     *,
     add_seeds: bool = False,
     may_be_empty: bool = False,
-    part: WorkerShare | None = None,
+    part: PartitionOwner | None = None,
     clock: Clock | None = None,
     fetcher: SchemeFetcher | None = None,
 ) -> Crawl:
@@ -238,7 +272,7 @@ def assemble(
     check_config(config)
     controls = HostControls()
     hosts = host_settings_for(config, os.environ, controls.delays)
-    directory = CrawlDirectory(Path(config.dir), blobs=archive_folder(config.blobs))
+    directory = CrawlDirectory(Path(config.dir), archive=has_files(config), blobs=archive_folder(config.blobs))
     try:
         opening = _Opening(
             config,
@@ -247,8 +281,7 @@ def assemble(
             may_be_empty,
             part,
             directory,
-            SqliteTables(directory.database),
-            ContactLog(directory.path),
+            *store_for(config, directory),
             clock or clock_for(directory, config),
         )
         return _assemble(opening, hosts, controls, fetcher)
@@ -264,9 +297,9 @@ class _Opening(NamedTuple):
     seeds: list[Seed]
     add_seeds: bool
     may_be_empty: bool
-    part: WorkerShare | None
+    part: PartitionOwner | None
     directory: CrawlDirectory
-    tables: SqliteTables
+    tables: CrawlTables
     journal: ContactJournal
     clock: Clock
 
@@ -282,8 +315,7 @@ def _assemble(
     ids = RecordIds(random.Random(secrets.randbits(128)))
     captures, ordering = captures_for(config, directory, known.warc_lengths, clock, ids), ordering_for(config)
     writer = _table_writer(opening, db, captures, planner, ordering)
-    reading = opening.tables.open_reader()
-    loader = TableLoader(reading)
+    loader = TableLoader(opening.tables.open_reader())
     queries = StoreQueries(loader, ReaderThread())
 
     canonicaliser = canonicaliser_for(config)
@@ -356,7 +388,7 @@ def _assemble(
             Seconds(config.politeness.max_crawl_delay),
         ),
         find_host=queries.find_host,
-        on_sitemaps=sitemaps.named,
+        on_sitemaps=sitemaps.on_robots_lines,
     )
     visitor = Visitor(
         state,
@@ -399,7 +431,8 @@ def _assemble(
         host_contexts=host_contexts,
         reads=queries.thread,
         bodies=network.bodies,
-        recrawl_report=lambda now: recrawl_report(reading.connection, now),
+        reports=opening.tables.open_crawl_reader(),
+        tables=opening.tables,
     )
 
 
@@ -477,7 +510,7 @@ def _read_metadata(
 
 
 def _table_writer(
-    opening: _Opening, db: Database, captures: WarcCaptures, planner: RecrawlPlanner, ordering: Ordering
+    opening: _Opening, db: Database, captures: CaptureFiles, planner: RecrawlPlanner, ordering: Ordering
 ) -> TableWriter:
     """What commits batches, after the queued URLs were reprioritised for the ordering of the configuration."""
     config, now = opening.config, opening.clock.now()

@@ -23,7 +23,7 @@ STATUS: Final = "status.json"
 TOKEN: Final = "service.token"
 WORKERS: Final = "workers.json"
 INDEX: Final = "index.cdxj"
-_CONTACTS: Final = "contacts."
+CONTACTS: Final = ("contacts.0", "contacts.1")
 _WORKER: Final = "worker-"
 _OURS = frozenset({DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", LOCK, STATUS, ARCHIVE, TOKEN, WORKERS, CLOCK_FILE})
 
@@ -39,6 +39,7 @@ class CrawlDirectory:
         self.database = path / DATABASE
         self.warcs = blobs or path / ARCHIVE
         self.log = path / LOG
+        self.contacts = (path / CONTACTS[0], path / CONTACTS[1])
         self.status = path / STATUS
         self.token = path / TOKEN
         try:
@@ -76,7 +77,7 @@ class CrawlDirectory:
         if not self.path.exists() or self.database.exists() or (self.path / WORKERS).exists():
             return
         others = sorted(entry.name for entry in self.path.iterdir() if entry.name not in _OURS)
-        others = [name for name in others if not name.startswith((LOG, _CONTACTS, _WORKER, "."))]
+        others = [name for name in others if not name.startswith((LOG, *CONTACTS, _WORKER, "."))]
         if others:
             raise NotThisCrawl(
                 f"{self.path} holds no crawl but other files ({', '.join(others[:3])}); choose another --dir"

@@ -17,6 +17,8 @@ from gossamer.errors import ConfigError, DirectoryError, OldSchema
 from gossamer.reports.all_workers import WorkerStore
 from gossamer.reports.ports import Archive, CrawlEditor, CrawlReader
 
+MEMORY = "memory:"
+"""The store of a crawl that keeps everything in memory, for tests. It ends with its process."""
 _SMALL_CACHE_KIB = 4_096
 
 
@@ -34,11 +36,12 @@ def resolve_urls(options: Mapping[str, object]) -> dict[str, object]:
     """Options with both `dir` and `store` if one of them was given, and with an absolute `blobs`, which is remembered.
     Raises ConfigError naming the value that cannot be used."""
     found = dict(options)
-    if (store := found.get("store")) is not None:
+    store = found.get("store")
+    if store is not None and store != MEMORY:
         directory = _path_in(store, "store", "sqlite")
         if Path(str(found.setdefault("dir", directory))) != Path(directory):
             raise ConfigError("store", f"{store} is not in the directory {found['dir']}; give one of them")
-    elif found.get("dir") is not None:
+    elif store is None and found.get("dir") is not None:
         found["store"] = f"sqlite:{found['dir']}"
     if (blobs := found.get("blobs")) is not None:
         found["blobs"] = f"file:{Path(_path_in(blobs, 'blobs', 'file')).absolute()}"

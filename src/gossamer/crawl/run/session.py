@@ -119,7 +119,7 @@ def _hooked(crawl: Crawl, hooks: Sequence[tuple[str, Hook]], log: EventLog) -> H
 
     runner = HookRunner(hooks, crawl.engine.pump_soon, failed)
     crawl.engine.events.subscribe(runner)
-    if runner.asks_about_links:
+    if runner.has_link_hooks:
         crawl.admission.admits = runner.may_enter
     return runner
 
@@ -194,20 +194,20 @@ class Watch:
         while True:
             now = crawl.clock.now()
             with suppress(StoreFailed):  # then the figures stay what they were
-                report = await crawl.reads.ask(crawl.recrawl_report, now)
+                report = await crawl.reads.ask(crawl.reports.status.recrawl_report, now)
                 self._fresh, self._overdue = freshness_of(report.sample, now), report.overdue
             await asyncio.sleep(SAMPLE_SECONDS)
 
     def _freshness(self, now: Instant) -> FreshnessMetrics:
         requeue = self._crawl.engine.requeue
-        price, pace = requeue.planner.price, requeue.pace
-        discoveries, refreshes = pace.per_day(now)
+        price, rates = requeue.planner.price, requeue.rates
+        discoveries, refreshes = rates.per_day(now)
         return FreshnessMetrics(
             fresh=self._fresh,
             price=price.price,
             scheduled=price.pages,
             demand=price.demand,
-            budget=pace.budget,
+            budget=rates.budget,
             refreshes=refreshes,
             discoveries=discoveries,
             overdue=self._overdue if requeue.next_date <= now else 0,

@@ -4,6 +4,7 @@ import { $, address, button, hostName, made, onSubmit, say } from "./dom.js";
 import { moment, reasons } from "./text.js";
 
 const NAMES = { form: "URL", identity: "seen before", finding: "found", verdicts: "filter", standing: "priority", place: "place in the queue", earlier_attempts: "" };
+const LABELS = { way: "path from the seed" };
 const OPEN = ["verdicts", "attempts", "finding"];
 
 export function explain(url) {
@@ -49,7 +50,7 @@ function shown(value) {
   if (Array.isArray(value)) return made("ul", {}, ...value.map((item) => made("li", {}, ...entry(item))));
   if (typeof value !== "object") return made("p", {}, plain("", value));
   return made("dl", {}, ...Object.entries(value).filter(([, item]) => something(item)).flatMap(([name, item]) => [
-    made("dt", {}, name.replaceAll("_", " ")), made("dd", {}, typeof item === "object" ? shown(item) : plain(name, item)),
+    made("dt", {}, LABELS[name] ?? name.replaceAll("_", " ")), made("dd", {}, typeof item === "object" ? shown(item) : plain(name, item)),
   ]));
 }
 

@@ -75,12 +75,12 @@ function tile(id, value, note, tone = "") {
 function drawTiles(s) {
   tile("pages", count(s.pages), `${count(s.run_pages)} in this run`);
   tile("queued", short(s.queued), `of ${short(s.discovered)} known`);
-  tile("in-flight", count(s.in_flight), `${plural(s.documents_waiting, "document", "documents")} to process`);
+  tile("in-flight", count(s.in_flight), `${count(s.documents_waiting)} to process`);
   tile("hosts-known", short(s.hosts), `${count(s.hosts_in_memory)} in memory`);
   tile("duplicates", short(s.duplicates), plural(s.near_duplicates, "near-duplicate", "near-duplicates"));
   tile("dead-count", count(s.dead), `${count(Object.values(s.errors).reduce((a, b) => a + b, 0))} failures in total`, s.dead ? "warn" : "");
   const violations = s.politeness_violations;
-  tile("polite", count(violations), violations === 1 ? "politeness violation" : "politeness violations", violations ? "bad" : "good");
+  tile("polite", count(violations), violations === 1 ? "violation" : "violations", violations ? "bad" : "good");
 }
 
 // --- queues ----------------------------------------------------------------------------------------------

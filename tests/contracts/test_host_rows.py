@@ -1,22 +1,21 @@
 """What is kept of a host over a restart beside its clock: where it was, how it fails, and the state of its rules."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from gossamer.model.batch import Batch, HostClock, RobotsRecord
 from gossamer.model.task import HostRecord, Via
 from gossamer.model.units import HostId, HostKey, Instant, Origin
-from tests.backends.sqlite.sqlite_store import START, Store, candidate
+from tests.backends.sqlite.sqlite_store import START, AnyTables, Store, candidate
 
 A = HostId(1)
 ORIGIN = Origin("http://a.test")
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    store = Store(tmp_path / "crawl.db")
+def store(tables: AnyTables) -> Iterator[Store]:
+    store = Store(tables)
     store.writer.commit(Batch(candidates=[candidate("a.test", 1)]), store.now)
     yield store
     store.close()

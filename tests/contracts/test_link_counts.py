@@ -15,15 +15,15 @@ from gossamer.model.states import UrlState
 from gossamer.model.units import Instant, Seconds
 from gossamer.store.row_formats import unpack_numbers
 from gossamer.store.table.link_counts import LinkedPage, pages_bytes, pages_from
-from tests.backends.sqlite.sqlite_store import Store, candidate, links_of, settlement
+from tests.backends.sqlite.sqlite_store import AnyTables, Store, candidate, links_of, settlement, sqlite_only
 
 ENOUGH = 10
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
+def store(tables: AnyTables) -> Iterator[Store]:
     """Six URLs on each of two domains, ids and fingerprints 1-6 and 7-12; links are put off until there are ten."""
-    store = Store(tmp_path / "crawl.db", Ordering(), targets_at_once=ENOUGH)
+    store = Store(tables, Ordering(), targets_at_once=ENOUGH)
     fill(store)
     yield store
     store.close()
@@ -78,6 +78,7 @@ def test_links_that_wait_are_counted_on_closing(store: Store) -> None:
     assert counts(store) == {2: (1, 0)}
 
 
+@sqlite_only
 def test_a_crash_after_any_commit_neither_loses_nor_doubles_a_link(store: Store, tmp_path: Path) -> None:
     expected = dict.fromkeys(range(1, 13), 0)
     for page in range(1, 13):
@@ -142,8 +143,8 @@ def test_a_domain_that_is_met_later_counts_from_then_on(store: Store) -> None:
     assert store.rows("SELECT links FROM urls WHERE fingerprint = 20") == [(1,)]
 
 
-def test_a_page_that_is_fetched_again_counts_only_what_is_new_on_it(tmp_path: Path) -> None:
-    store = Store(tmp_path / "crawl.db", Novelty())
+def test_a_page_that_is_fetched_again_counts_only_what_is_new_on_it(tables: AnyTables) -> None:
+    store = Store(tables, Novelty())
     fill(store)
     commit_links(store, 1, ("a.test", 2), ("a.test", 3))
 
@@ -157,8 +158,8 @@ def test_a_page_that_is_fetched_again_counts_only_what_is_new_on_it(tmp_path: Pa
     store.close()
 
 
-def test_credit_flows_from_page_to_page_within_a_batch(tmp_path: Path) -> None:
-    store = Store(tmp_path / "crawl.db", Importance())
+def test_credit_flows_from_page_to_page_within_a_batch(tables: AnyTables) -> None:
+    store = Store(tables, Importance())
     fill(store)
     batch = Batch(links=[links_of(1, 1, ("a.test", 2), ("a.test", 3)), links_of(2, 1, ("a.test", 3))])
     batch.settle(settlement(1))
@@ -173,8 +174,8 @@ def test_credit_flows_from_page_to_page_within_a_batch(tmp_path: Path) -> None:
     store.close()
 
 
-def test_a_url_that_waits_for_a_date_keeps_its_place_and_gets_its_score(tmp_path: Path) -> None:
-    store = Store(tmp_path / "crawl.db", Novelty())
+def test_a_url_that_waits_for_a_date_keeps_its_place_and_gets_its_score(tables: AnyTables) -> None:
+    store = Store(tables, Novelty())
     fill(store)
     until = store.now + 123.456
     again = settlement(2, UrlState.QUEUED)._replace(available_at=Instant(until), reason="slow")

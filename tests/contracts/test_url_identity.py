@@ -1,19 +1,18 @@
 """Which URLs are one, and which missing ones are asked again."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from gossamer.model.batch import Batch
 from gossamer.model.states import UrlState
 from gossamer.model.units import Instant, Seconds
-from tests.backends.sqlite.sqlite_store import Store, candidate, settlement
+from tests.backends.sqlite.sqlite_store import AnyTables, Store, candidate, settlement
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    store = Store(tmp_path / "crawl.db")
+def store(tables: AnyTables) -> Iterator[Store]:
+    store = Store(tables)
     yield store
     store.close()
 

@@ -2,26 +2,24 @@
 
 from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
-from gossamer.backends.sqlite.driver import open_writer
 from gossamer.backends.sqlite.reports import status
 from gossamer.model.batch import Batch, LearntParameter
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostId, HostKey, Instant
 from gossamer.store.table.metadata import learned_parameters, lift_cuts
-from tests.backends.sqlite.sqlite_store import START, Store, candidate, settlement
+from tests.backends.sqlite.sqlite_store import START, AnyTables, Store, candidate, settlement
 
 A = HostKey("a.test")
 LEARNT = LearntParameter(A, "/view?*", "ref", 20, 5, False)
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
+def store(tables: AnyTables) -> Iterator[Store]:
     """Two hosts of one domain and one of another, with two URLs each."""
-    store = Store(tmp_path / "crawl.db")
+    store = Store(tables)
     hosts = ("a.test", "www.a.test", "b.test")
     store.writer.commit(Batch(candidates=[candidate(h, n) for n, h in enumerate(hosts * 2, start=1)]), store.now)
     yield store
@@ -71,7 +69,7 @@ def test_lifting_gives_back_what_was_cut_on_hosts_that_are_free_and_nothing_else
     store.writer.commit(batch, store.now)
     store.close()
 
-    with closing(open_writer(store.path)) as db:
+    with closing(store.tables.open_writer()) as db:
         lifted = lift_cuts(db, lambda host: host == A, store.ordering, Instant(START + 9))
 
     store.open()
@@ -87,6 +85,6 @@ def test_lifting_gives_back_what_was_cut_on_hosts_that_are_free_and_nothing_else
 def test_with_no_cut_to_lift_nothing_changes(store: Store) -> None:
     store.close()
 
-    with closing(open_writer(store.path)) as db:
+    with closing(store.tables.open_writer()) as db:
         assert lift_cuts(db, lambda host: True, store.ordering, Instant(START)) == 0
     store.open()

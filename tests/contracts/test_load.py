@@ -3,12 +3,10 @@
 import math
 import random
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from gossamer.backends.sqlite.database import named_queries
-from gossamer.backends.sqlite.driver import open_reader
 from gossamer.errors import StoreFailed
 from gossamer.model.batch import Batch, RetiredHost
 from gossamer.model.facts import DomainFacts
@@ -16,7 +14,7 @@ from gossamer.model.loads import FrontLoaded, FrontRequest, HostLoaded, HostRequ
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostId, Instant, Seconds
 from gossamer.store.table.loader import TableLoader
-from tests.backends.sqlite.sqlite_store import START, Store, candidate, settlement
+from tests.backends.sqlite.sqlite_store import START, AnyTables, Store, candidate, settlement, sqlite_only
 
 READS = [
     *("front_window", "host_record", "host_robots", "host_queue", "resting_addresses", "content_owner"),
@@ -32,8 +30,8 @@ OF_MANY_ROWS = [
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    store = Store(tmp_path / "crawl.db")
+def store(tables: AnyTables) -> Iterator[Store]:
+    store = Store(tables)
     yield store
     store.close()
 
@@ -88,6 +86,7 @@ def test_a_statement_of_many_rows_looks_each_row_up_by_an_index(store: Store, na
     assert any(step.startswith("SEARCH") for step in plan)
 
 
+@sqlite_only
 def test_everything_of_a_load_is_of_one_commit_whatever_is_committed_meanwhile(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -244,7 +243,7 @@ def test_a_reader_cannot_write(store: Store) -> None:
 
 def test_a_reader_whose_database_is_gone_is_a_failure_of_the_store(store: Store) -> None:
     store.writer.commit(Batch(candidates=[candidate("a.test", 1)]), store.now)
-    broken = TableLoader(open_reader(store.path))
+    broken = TableLoader(store.tables.open_reader())
     store.writer_db.execute("DROP TABLE fronts")
 
     with pytest.raises(StoreFailed):

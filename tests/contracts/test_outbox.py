@@ -4,7 +4,6 @@ Domains fall to partitions by the length of their names here: `aa.test` (7) is o
 """
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -12,14 +11,14 @@ from gossamer.errors import StoreFailed
 from gossamer.model.batch import Batch, Committed
 from gossamer.model.partition import WorkerShare
 from gossamer.model.units import Fingerprint, Instant, Url
-from tests.backends.sqlite.sqlite_store import Store, candidate, links_of
+from tests.backends.sqlite.sqlite_store import AnyTables, Store, candidate, links_of
 
 OURS, THEIRS = WorkerShare(1, 2), 0
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    made = Store(tmp_path / "crawl.db", part=OURS)
+def store(tables: AnyTables) -> Iterator[Store]:
+    made = Store(tables, part=OURS)
     yield made
     made.close()
 
@@ -97,8 +96,8 @@ def test_what_comes_from_another_part_remembers_its_page(store: Store) -> None:
     assert store.rows("SELECT page FROM brought") == [(page,)]
 
 
-def test_a_part_that_owns_everything_puts_nothing_out(tmp_path: Path) -> None:
-    store = Store(tmp_path / "crawl.db", part=WorkerShare(0, 1))
+def test_a_part_that_owns_everything_puts_nothing_out(tables: AnyTables) -> None:
+    store = Store(tables, part=WorkerShare(0, 1))
     many = [candidate(host, number) for number, host in enumerate(["aa.test", "b.test", "ccc.test"], start=1)]
     assert commit(store, candidates=many).new_urls == 3
     assert not store.loader.any_outgoing()

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.backends.sqlite.driver import open_writer
 from gossamer.clock import VirtualClock
 from gossamer.errors import DiskFull, StoreFailed
 from gossamer.frontier.orderings import Ordering
@@ -18,12 +17,21 @@ from gossamer.model.loads import LoadRequest
 from gossamer.model.states import UrlState
 from gossamer.model.units import HostId, HostKey, Instant, Origin, Seconds, Url
 from gossamer.store.table.writer import TableWriter
-from tests.backends.sqlite.sqlite_store import FILE, START, Store, candidate, domain_of, reorder_file, settlement
+from tests.backends.sqlite.sqlite_store import (
+    FILE,
+    START,
+    AnyTables,
+    Store,
+    candidate,
+    domain_of,
+    reorder_tables,
+    settlement,
+)
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    store = Store(tmp_path / "crawl.db")
+def store(tables: AnyTables) -> Iterator[Store]:
+    store = Store(tables)
     yield store
     store.close()
 
@@ -204,14 +212,14 @@ def test_stamps_never_fall_although_the_clock_does(store: Store) -> None:
     assert all(at - START < 5.001 for at in stamps)
 
 
-def test_stamps_do_not_fall_over_a_restart_either(tmp_path: Path) -> None:
-    store = Store(tmp_path / "crawl.db")
+def test_stamps_do_not_fall_over_a_restart_either(tables: AnyTables) -> None:
+    store = Store(tables)
     store.clock.advance(Seconds(10.0))
     store.writer.commit(Batch(candidates=[candidate("a.test", 1)]), store.now)
     store.close()
 
     clock = VirtualClock(START + 11.0)
-    db = open_writer(store.path)
+    db = store.tables.open_writer()
     writer = TableWriter(db, store.captures, domain_of, store.ordering, clock)
     writer.commit(Batch(candidates=[candidate("a.test", 2)]), Instant(START + 10.0))
     stamps = [at for (at,) in db.connection.execute("SELECT available_at FROM urls ORDER BY id")]
@@ -398,8 +406,8 @@ def test_requests_count_for_the_domain_and_its_suffix(store: Store) -> None:
     assert store.rows("SELECT suffix FROM suffixes ORDER BY id") == [("test",), ("org",)]
 
 
-def test_by_score_the_entry_of_a_retired_host_is_as_good_as_its_best_url(tmp_path: Path) -> None:
-    store = Store(tmp_path / "crawl.db", DepthFirst())
+def test_by_score_the_entry_of_a_retired_host_is_as_good_as_its_best_url(tables: AnyTables) -> None:
+    store = Store(tables, DepthFirst())
     store.writer.commit(Batch(candidates=[candidate("a.test", n) for n in (1, 2, 3)]), store.now)
     assert fronts(store) == {(1, 0): -3.0}
 
@@ -412,8 +420,8 @@ def test_by_score_the_entry_of_a_retired_host_is_as_good_as_its_best_url(tmp_pat
     store.close()
 
 
-def test_by_score_a_retired_host_that_rests_waits_for_its_date(tmp_path: Path) -> None:
-    store = Store(tmp_path / "crawl.db", DepthFirst())
+def test_by_score_a_retired_host_that_rests_waits_for_its_date(tables: AnyTables) -> None:
+    store = Store(tables, DepthFirst())
     store.writer.commit(Batch(candidates=[candidate("a.test", n) for n in (1, 2)]), store.now)
     until = Instant(store.now + 30)
 
@@ -425,15 +433,15 @@ def test_by_score_a_retired_host_that_rests_waits_for_its_date(tmp_path: Path) -
     store.close()
 
 
-def test_by_score_stamps_are_not_taken_for_scores_on_opening(tmp_path: Path) -> None:
-    store = Store(tmp_path / "crawl.db", Ordering())
+def test_by_score_stamps_are_not_taken_for_scores_on_opening(tables: AnyTables) -> None:
+    store = Store(tables, Ordering())
     store.writer.commit(Batch(candidates=[candidate("a.test", 1)]), store.now)
     store.close()
     ordering = DepthFirst()
-    reorder_file(store.path, ordering.name, ordering, Instant(store.now + 1))
+    reorder_tables(store.tables, ordering.name, ordering, Instant(store.now + 1))
     clock = VirtualClock(START - 3600)
 
-    writer = TableWriter(open_writer(store.path), store.captures, domain_of, ordering, clock)
+    writer = TableWriter(store.tables.open_writer(), store.captures, domain_of, ordering, clock)
     writer.commit(Batch(candidates=[candidate("a.test", 2)]), clock.now())
     writer.close()
 

@@ -18,12 +18,12 @@ from gossamer.model.states import UrlState
 from gossamer.model.task import PreviousVisit, Task
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Seconds
 from gossamer.store.table.metadata import Metadata
-from tests.backends.sqlite.sqlite_store import START, Store, candidate, settlement
+from tests.backends.sqlite.sqlite_store import START, AnyTables, Store, candidate, settlement
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    store = Store(tmp_path / "crawl.db")
+def store(tables: AnyTables) -> Iterator[Store]:
+    store = Store(tables)
     yield store
     store.close()
 
@@ -223,8 +223,8 @@ def test_dates_are_found_without_looking_at_more_rows_than_are_due(tmp_path: Pat
 
 
 @pytest.mark.parametrize("name", [name for name, make in ORDERINGS.items() if make().by_score])
-def test_what_goes_ahead_goes_before_whatever_has_the_best_score(tmp_path: Path, name: str) -> None:
-    store = Store(tmp_path / "ordered.db", ORDERINGS[name]())
+def test_what_goes_ahead_goes_before_whatever_has_the_best_score(tables: AnyTables, name: str) -> None:
+    store = Store(tables, ORDERINGS[name]())
     stored_with_dates(store, [10.0])
     waiting = [candidate("a.test", number) for number in range(2, 40)]
     linked = [PageLinks(1, 1, [Fingerprint(number)] * 9, [HostKey("a.test")] * 9) for number in range(2, 40)]

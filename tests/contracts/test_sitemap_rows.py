@@ -1,7 +1,6 @@
 """What sitemaps say of URLs: kept with the URLs, and counted in their priorities."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -11,15 +10,15 @@ from gossamer.model.facts import UrlFacts
 from gossamer.model.loads import HostRequest, LoadRequest, SitemapFacts
 from gossamer.model.requeue import ReportedChange
 from gossamer.model.units import Fingerprint, HostId, HostKey, Instant, Seconds
-from tests.backends.sqlite.sqlite_store import START, Store, candidate, reorder_file, settlement
+from tests.backends.sqlite.sqlite_store import START, AnyTables, Store, candidate, reorder_tables, settlement
 
 DAY = 86_400.0
 HOST = HostKey("h.test")
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    opened = Store(tmp_path / "crawl.db", Mercator())
+def store(tables: AnyTables) -> Iterator[Store]:
+    opened = Store(tables, Mercator())
     yield opened
     opened.close()
 
@@ -50,7 +49,7 @@ def test_the_date_still_counts_when_the_queue_is_put_in_order_anew(store: Store)
     other = Mercator({"freshness": 5.0})
     store.close()
 
-    reorder_file(store.path, other.name, other, Instant(store.now + 30 * DAY), settings=other.settings)
+    reorder_tables(store.tables, other.name, other, Instant(store.now + 30 * DAY), settings=other.settings)
     store.open()
 
     facts = UrlFacts(1, candidate("h.test", 1).url, 1, age=30 * DAY)

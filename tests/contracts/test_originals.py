@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -10,12 +9,12 @@ from gossamer.dedup.near import Near
 from gossamer.model.batch import Batch
 from gossamer.model.settlement import Settlement
 from gossamer.sketch.minhash import BINS
-from tests.backends.sqlite.sqlite_store import Store, candidate, settlement
+from tests.backends.sqlite.sqlite_store import AnyTables, Store, candidate, settlement
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    store = Store(tmp_path / "crawl.db")
+def store(tables: AnyTables) -> Iterator[Store]:
+    store = Store(tables)
     store.writer.commit(Batch(candidates=[candidate("a.test", n) for n in range(1, 31)]), store.now)
     yield store
     store.close()

@@ -1,7 +1,5 @@
 """A row for every record, and the originals that revisit records refer to."""
 
-from pathlib import Path
-
 import pytest
 
 from gossamer.backends.sqlite.database import named_queries
@@ -11,16 +9,16 @@ from gossamer.model.states import UrlState
 from gossamer.model.units import Instant, Url
 from gossamer.store.ports import Location
 from gossamer.store.table.writer import original_of
-from tests.backends.sqlite.sqlite_store import START, CapturesInMemory, Store, candidate, settlement
+from tests.backends.sqlite.sqlite_store import START, AnyTables, CapturesInMemory, Store, candidate, settlement
 
 SQL = named_queries("queries.sql")
 ROWS = "SELECT url_id, revisit, captured_at, payload_digest, warc_offset FROM captures ORDER BY warc_offset"
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
+def store(tables: AnyTables) -> Store:
     """Four URLs are known."""
-    found = Store(tmp_path / "crawl.db")
+    found = Store(tables)
     found.close()
     found.captures = Remembering()
     found.open()

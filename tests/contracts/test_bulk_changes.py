@@ -15,15 +15,15 @@ from gossamer.model.states import UrlState
 from gossamer.model.units import HostId, Instant
 from gossamer.reports.records import Json
 from gossamer.store.table.bulk_changes import carry_out_at_rest
-from tests.backends.sqlite.sqlite_store import START, Store, candidate, settlement
+from tests.backends.sqlite.sqlite_store import START, AnyTables, Store, candidate, settlement, sqlite_only
 
 REASONS = ("depth_limit", "depth_limit", "host_dropped")
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
+def store(tables: AnyTables) -> Iterator[Store]:
     """URLs 1 and 2 are excluded because of their depth, 3 with its host, 4 is dead, 5 is queued."""
-    store = Store(tmp_path / "crawl.db")
+    store = Store(tables)
     store.writer.commit(Batch(candidates=[candidate("a.test", n) for n in range(1, 6)]), store.now)
     batch = Batch(settlements=[settlement(4, UrlState.DEAD)._replace(reason="conn_refused", tries=3)])
     for url_id, reason in enumerate(REASONS, start=1):
@@ -73,6 +73,7 @@ def test_what_is_dropped_is_counted_with_its_reason(store: Store) -> None:
     assert check_counters(store)["excluded"] == expected == tally.by_reason("excluded")
 
 
+@sqlite_only
 def test_an_order_at_rest_does_what_one_does_while_the_crawl_runs(store: Store, tmp_path: Path) -> None:
     columns = "SELECT id, state, tries, available_at, front, place, priority, reason FROM urls ORDER BY id"
     counters = "SELECT name, value FROM counters WHERE name <> 'commits' AND value <> 0 ORDER BY name"
