@@ -198,7 +198,7 @@ PRESET_NAMES = tuple(_PRESETS)
 def preset(name: str, **overrides: float | str) -> SimWebConfig:
     """A preset with some fields replaced. Raises `ConfigError` for an unknown name or field."""
     if name not in _PRESETS:
-        raise ConfigError("preset", f"no such preset: {name!r} (there are {', '.join(_PRESETS)})")
+        raise ConfigError("preset", f"{name!r} is not one of {', '.join(_PRESETS)}")
     known = {field.name for field in fields(SimWebConfig)}
     for key in overrides:
         if key not in known:
