@@ -97,8 +97,8 @@ class Admission:
             if urls:
                 excluded["depth_limit"] += len(urls)
             return [], links
-        _, new, ask = self._seen.classify(prints)
-        fresh = sorted(new + ask) if new and ask else new or ask
+        _, new, unsure = self._seen.classify(prints)
+        fresh = sorted(new + unsure) if new and unsure else new or unsure
         if self._trap_observer is not None:
             self._trap_observer.looked(visit, urls, hosts, fresh)
         if not fresh:
