@@ -212,7 +212,7 @@ class Watch:
             discoveries=discoveries,
             overdue=self._overdue if requeue.next_date <= now else 0,
             waiting=requeue.backlog,
-            dear_hosts=len(requeue.planner.lines.prices),
+            dear_hosts=len(requeue.planner.backlogs.prices),
         )
 
     def _internals(self) -> Internals:
